@@ -1,0 +1,69 @@
+/**
+ * Cursors: a place in a list, readable by nobody but us. `version, payload, scope tag, seal`, in
+ * base64url. The tag binds it to one list with one set of filters, the seal to our key, so that a
+ * changed byte is told from a cursor of another query. Nothing expires.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+import { crc32 } from '#src/lib/crc32.ts'
+
+import { AppError } from './errors.ts'
+
+const VERSION = 1
+const TAG_BYTES = 4
+const SEAL_BYTES = 16
+/** Longer texts cannot be ours. */
+const CURSOR_LENGTH_MAX = 200
+
+export type CursorCodec = {
+  /** Makes the cursor of a place in the list that `scope` names with all its filters. */
+  encode(scope: string, payload: Uint8Array): string
+  /** Returns the place. Throws `cursor_invalid`, or `cursor_mismatch` for one of another scope. */
+  decode(scope: string, cursor: string): Uint8Array
+}
+
+/** The seal covers it, so nobody gains by finding another scope with the same tag. */
+const tagOf = (scope: string): number => crc32(Buffer.from(scope))
+
+/** Makes the codec of a key of 32 secret bytes. */
+export function createCursorCodec(key: Uint8Array): CursorCodec {
+  const sealOf = (sealed: Uint8Array): Uint8Array =>
+    createHmac('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
+
+  return {
+    encode(scope, payload) {
+      const bytes = Buffer.alloc(1 + payload.length + TAG_BYTES + SEAL_BYTES)
+      bytes[0] = VERSION
+      bytes.set(payload, 1)
+      bytes.writeUInt32LE(tagOf(scope), 1 + payload.length)
+      bytes.set(sealOf(bytes.subarray(0, -SEAL_BYTES)), bytes.length - SEAL_BYTES)
+      return bytes.toString('base64url')
+    },
+
+    decode(scope, cursor) {
+      const bytes = Buffer.from(cursor.slice(0, CURSOR_LENGTH_MAX), 'base64url')
+      const sealed = bytes.subarray(0, -SEAL_BYTES)
+      const isOurs =
+        bytes.length > 1 + TAG_BYTES + SEAL_BYTES &&
+        bytes[0] === VERSION &&
+        // One place has one spelling: stray bits and characters are refused.
+        bytes.toString('base64url') === cursor &&
+        timingSafeEqual(sealOf(sealed), bytes.subarray(-SEAL_BYTES))
+      if (!isOurs) {
+        throw new AppError(
+          'cursor_invalid',
+          'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged, or leave it out to begin anew.',
+          { param: 'cursor' },
+        )
+      }
+      if (sealed.readUInt32LE(sealed.length - TAG_BYTES) !== tagOf(scope)) {
+        throw new AppError(
+          'cursor_mismatch',
+          'The cursor belongs to another market or other filters. Repeat every parameter of the first page; only `limit` may change.',
+          { param: 'cursor' },
+        )
+      }
+      return sealed.subarray(1, -TAG_BYTES)
+    },
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Prices and sizes are exact: an integer number of millionths, never a float. The venue prints at
+ * most six decimals, and 2^53 - 1 millionths is nine billion shares.
+ */
+
+/** An exact decimal as an integer count of millionths: 0.53 is 530_000. A safe integer. */
+export type Micros = number
+
+export const MICROS_PER_UNIT = 1_000_000
+
+const decimalPattern = /^(\d*)(?:\.(\d*))?$/
+
+/**
+ * Reads a plain non-negative decimal (`0.1`, `.48`, `12480.060`) exactly. Returns undefined for
+ * anything else: a sign, an exponent, more than six significant decimals, more than 2^53 - 1 millionths.
+ */
+export function parseMicros(text: string): Micros | undefined {
+  const match = decimalPattern.exec(text)
+  const whole = match?.[1] ?? ''
+  const fraction = (match?.[2] ?? '').replace(/0+$/, '')
+  if (!match || (whole === '' && (match[2] ?? '') === '') || fraction.length > 6) return undefined
+  const micros = Number(whole + fraction.padEnd(6, '0'))
+  return Number.isSafeInteger(micros) ? micros : undefined
+}
+
+/** Prints the shortest decimal: 530_000 is `0.53`, 2_000_000 is `2`. */
+export function formatMicros(micros: Micros): string {
+  const whole = Math.floor(micros / MICROS_PER_UNIT)
+  const fraction = micros % MICROS_PER_UNIT
+  if (fraction === 0) return String(whole)
+  return `${whole}.${String(fraction).padStart(6, '0').replace(/0+$/, '')}`
+}

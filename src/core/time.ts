@@ -1,0 +1,2 @@
+/** The current time in Unix milliseconds; injected, so that tests can move it. */
+export type Clock = () => number

@@ -1,0 +1,61 @@
+/**
+ * CRC-32 of joined texts without reading them again. `crc(A + B) = shift(crc(A), length of B) ^ crc(B)`,
+ * where the shift multiplies by x^(8 * length) in GF(2) modulo the CRC's polynomial, the method of
+ * zlib's crc32_combine.
+ */
+import { crc32 as zlibCrc32 } from 'node:zlib'
+
+const POLYNOMIAL = 0xedb88320
+/** x^0 in the reflected bit order. */
+const ONE = 0x80000000
+
+/** CRC-32 of `bytes`, continuing from `seed`. An unsigned 32-bit integer. */
+export const crc32 = (bytes: Uint8Array, seed = 0): number => zlibCrc32(bytes, seed) >>> 0
+
+function multiply(a: number, b: number): number {
+  let mask = ONE
+  let factor = b
+  let product = 0
+  for (;;) {
+    if (a & mask) {
+      product ^= factor
+      if ((a & (mask - 1)) === 0) return product
+    }
+    mask >>>= 1
+    if (mask === 0) return product
+    factor = factor & 1 ? (factor >>> 1) ^ POLYNOMIAL : factor >>> 1
+  }
+}
+
+/** `operators[k][d]` shifts by `d * 256^k` bytes. */
+const operators: readonly Uint32Array[] = buildOperators()
+
+function buildOperators(): Uint32Array[] {
+  // x^8, the shift by one byte.
+  let step = 0x00800000
+  return Array.from({ length: 4 }, () => {
+    const table = new Uint32Array(256)
+    table[0] = ONE
+    for (let digit = 1; digit < 256; digit++) table[digit] = multiply(table[digit - 1] ?? 0, step)
+    step = multiply(table[255] ?? 0, step)
+    return table
+  })
+}
+
+/** The CRC register `crc` after `length` zero bytes; `length` is below 2^32. */
+export function crcShift(crc: number, length: number): number {
+  let shifted = crc
+  for (let rest = length >>> 0, table = 0; rest !== 0; rest >>>= 8, table++) {
+    const digit = rest & 255
+    if (digit !== 0) shifted = multiply(operators[table]?.[digit] ?? 0, shifted)
+  }
+  return shifted
+}
+
+/** CRC of A + B from the CRCs of both and the length of B in bytes. */
+export const crcJoin = (crcA: number, crcB: number, lengthB: number): number =>
+  (crcShift(crcA, lengthB) ^ crcB) >>> 0
+
+/** CRC of the part of a text between two of its prefixes, from their CRCs and the part's length. */
+export const crcBetween = (crcStart: number, crcEnd: number, length: number): number =>
+  (crcShift(crcStart, length) ^ crcEnd) >>> 0
