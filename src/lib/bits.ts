@@ -1,0 +1,135 @@
+/**
+ * Bits in deflate's order: the first bit is the lowest of the first byte. Positions are bit offsets.
+ * Runs of bits are moved in 32-bit words of little-endian machines, signed, because the engine keeps
+ * signed integers out of floating point.
+ */
+import { assert } from './assert.ts'
+
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+assert(isLittleEndian, 'bookfeed runs on a little-endian machine')
+
+/** Spare bytes that a buffer needs behind its last bit, so that whole words can be loaded. */
+export const READ_SLACK = 8
+
+/** A growable buffer that bits are appended to; reused, so that a page allocates nothing but its result. */
+export class BitWriter {
+  #words: Int32Array<ArrayBuffer>
+  /** Words written; what is not a whole word yet is in `#pending`. */
+  #count = 0
+  #pending = 0
+  /** Bits in `#pending`, 0 to 31 between calls. */
+  #filled = 0
+
+  /** `capacity` in bytes; more is made when it is reserved. */
+  constructor(capacity: number) {
+    this.#words = new Int32Array(capacity >>> 2)
+  }
+
+  /** Bits written so far. */
+  get length(): number {
+    return this.#count * 32 + this.#filled
+  }
+
+  reset(): void {
+    this.#count = 0
+    this.#pending = 0
+    this.#filled = 0
+  }
+
+  /** Makes room for `count` further bytes. Every other method relies on its caller having done so. */
+  reserve(count: number): void {
+    const needed = this.#count + (count >>> 2) + 4
+    if (needed <= this.#words.length) return
+    const grown = new Int32Array(Math.max(needed, this.#words.length * 2))
+    grown.set(this.#words.subarray(0, this.#count))
+    this.#words = grown
+  }
+
+  /** Appends the low `count` bits of `value`; `count` is at most 31 and no higher bit is set. */
+  put(value: number, count: number): void {
+    const filled = this.#filled
+    const pending = this.#pending | (value << filled)
+    const next = filled + count
+    if (next < 32) {
+      this.#pending = pending
+      this.#filled = next
+      return
+    }
+    this.#words[this.#count++] = pending
+    // A shift by 32 is a shift by 0 in JavaScript.
+    this.#pending = filled === 0 ? 0 : value >>> (32 - filled)
+    this.#filled = next - 32
+  }
+
+  /** Appends bits `start` (inclusive) to `end` (exclusive) of `source`, which has a word to spare. */
+  copy(source: Int32Array, start: number, end: number): void {
+    // Bits up to the next whole word of ours; from there on, words are only shifted, all by the same.
+    const first = Math.min(-this.#filled & 31, end - start)
+    this.put(load(source, start) & ((1 << first) - 1), first)
+    const words = this.#words
+    const stop = this.#count + ((end - start - first) >>> 5)
+    const shift = (start + first) & 31
+    let from = (start + first) >>> 5
+    let to = this.#count
+    if (shift === 0) {
+      while (to < stop) words[to++] = source[from++] ?? 0
+    } else {
+      let low = source[from] ?? 0
+      while (to < stop) {
+        const high = source[++from] ?? 0
+        words[to++] = (low >>> shift) | (high << (32 - shift))
+        low = high
+      }
+    }
+    this.#count = stop
+    const rest = this.#filled === 0 ? (end - start - first) & 31 : 0
+    this.put(load(source, end - rest) & ((1 << rest) - 1), rest)
+  }
+
+  /** Fills the current byte with zero bits. */
+  align(): void {
+    this.put(0, -this.#filled & 7)
+  }
+
+  /** Appends a 32-bit little-endian integer. */
+  putUint32(value: number): void {
+    this.put(value & 0xffff, 16)
+    this.put(value >>> 16, 16)
+  }
+
+  /** The words so far with a spare one behind, to copy from; valid until the next change. */
+  toWords(): Int32Array {
+    this.#words[this.#count] = this.#pending
+    return this.#words
+  }
+
+  /** Everything written, the last byte filled with zero bits; valid until the next change. */
+  view(): Uint8Array<ArrayBuffer> {
+    this.#words[this.#count] = this.#pending
+    return new Uint8Array(this.#words.buffer, 0, (this.length + 7) >>> 3)
+  }
+
+  /** A copy of `view` with `slack` zero bytes behind. */
+  toBytes(slack = 0): Uint8Array<ArrayBuffer> {
+    const written = this.view()
+    const copy = new Uint8Array(written.length + slack)
+    copy.set(written)
+    return copy
+  }
+}
+
+/** The 32 bits of `source` from `position` on. */
+function load(source: Int32Array, position: number): number {
+  const word = position >>> 5
+  const shift = position & 31
+  const low = source[word] ?? 0
+  // A shift by 32 is a shift by 0 in JavaScript.
+  return shift === 0 ? low : (low >>> shift) | ((source[word + 1] ?? 0) << (32 - shift))
+}
+
+/** Copies bytes into words that bits can be copied from. */
+export function toWords(bytes: Uint8Array): Int32Array {
+  const words = new Int32Array((bytes.length >>> 2) + 2)
+  new Uint8Array(words.buffer).set(bytes)
+  return words
+}

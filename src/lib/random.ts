@@ -1,0 +1,69 @@
+/**
+ * A small seeded generator: sfc32 by Chris Doty-Humphrey, from PractRand (public domain,
+ * https://pracrand.sourceforge.net/RNG_engines.txt). Draws use 32-bit integer operations and the
+ * four exact IEEE operations alone, no `Math.log` or the like, so that a seed gives the same values
+ * on every platform and engine.
+ */
+import { createHash } from 'node:crypto'
+
+import { assert } from './assert.ts'
+
+const UINT32_VALUES = 4_294_967_296
+const WARM_UP_ROUNDS = 12
+
+/** A stream of draws that its seed decides. Not for secrets. */
+export type Random = {
+  /** Returns a real number from 0 inclusive to 1 exclusive, of 32 bits. */
+  uniform(): number
+  /** Returns an integer from 0 inclusive to `bound` exclusive; `bound` is 1 to 2^32. */
+  integer(bound: number): number
+  /** Returns an approximately standard normal number, never beyond -6 and 6. */
+  normal(): number
+  /** Returns an item of a list that is not empty. */
+  pick<T>(items: readonly T[]): T
+}
+
+/** Opens the stream of a seed; any text will do, and similar texts give unrelated streams. */
+export function createRandom(seed: string): Random {
+  const uint32 = createSfc32(seed)
+  const uniform = () => uint32() / UINT32_VALUES
+  const integer = (bound: number) => Math.floor(uniform() * bound)
+  return {
+    uniform,
+    integer,
+    normal: () => sumOfTwelve(uint32),
+    pick: <T>(items: readonly T[]): T => {
+      assert(items.length > 0, 'cannot pick from an empty list')
+      // The index is below the length that was just checked.
+      return items[integer(items.length)] as T
+    },
+  }
+}
+
+function createSfc32(seed: string): () => number {
+  const digest = createHash('sha256').update(seed).digest()
+  let a = digest.readInt32LE(0)
+  let b = digest.readInt32LE(4)
+  let c = digest.readInt32LE(8)
+  let counter = 1
+  const next = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0
+    counter = (counter + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = (((c << 21) | (c >>> 11)) + sum) | 0
+    return sum >>> 0
+  }
+  for (let round = 0; round < WARM_UP_ROUNDS; round++) next()
+  return next
+}
+
+/** Twelve 16-bit uniforms less six: variance one, and no logarithm as in Box and Muller's way. */
+function sumOfTwelve(uint32: () => number): number {
+  let sum = 0
+  for (let draw = 0; draw < 6; draw++) {
+    const bits = uint32()
+    sum += (bits & 0xffff) + (bits >>> 16) + 1
+  }
+  return sum / 65_536 - 6
+}

@@ -1,0 +1,273 @@
+/**
+ * A chunk is a run of consecutive rows of one market as one blob: columns of fixed width that say
+ * where each row is, then the rows' frames as one run of bits.
+ *
+ * | part | content |
+ * |---|---|
+ * | header, 40 bytes | u32 code version, rows, flags, row stream bytes, checkpoints; f64 first time, f64 least id |
+ * | columns, u32 a row | time - first time; id - least id; text end; bit end and outcome; CRC to here; own CRC to here (only with both outcomes) |
+ * | checkpoints, 12 bytes | row; text length; bit end |
+ * | row stream | frames, then `READ_SLACK` bytes |
+ * | checkpoint stream | frames, then `READ_SLACK` bytes |
+ *
+ * The text of a chunk is its rows, each with a comma in front. "To here" means from the chunk's
+ * start; "own" means over the rows of the same outcome only. The first row of each outcome stands alone;
+ * every other one needs the previous row of its outcome. A checkpoint is a row once more, encoded
+ * against the first row of its outcome, so that a text inside the chunk is reached in few steps.
+ */
+import type { Outcome } from '#src/core/market.ts'
+import { assert } from '#src/lib/assert.ts'
+import { READ_SLACK } from '#src/lib/bits.ts'
+import { crcJoin } from '#src/lib/crc32.ts'
+
+import { CODE_VERSION } from './deflate-code.ts'
+import type { FrameBits } from './frame-decoder.ts'
+
+/** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */
+export const CHUNK_ROWS = 100
+/** Rows of one outcome between two checkpoints. */
+export const CHECKPOINT_ROWS = 10
+
+/** More than the longest text that a snapshot can have, 4,000 levels. */
+const ROW_BYTES_MAX = 512 * 1024
+
+const HEADER_BYTES = 40
+const HEADER_WORDS = HEADER_BYTES / 4
+const CHECKPOINT_BYTES = 12
+const FLAG_BOTH = 1
+const DOWN_BIT = 0x80000000
+const BIT_END_MASK = 0x7fffffff
+
+/** Outcomes as the columns hold them. */
+export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
+const { up: UP, down: DOWN } = outcomeCodes
+
+export type Checkpoint = { row: number; textLength: number; bitEnd: number }
+
+/** What a chunk is made of, row by row. Text lengths and CRCs include the comma in front. */
+export type ChunkParts = {
+  times: readonly number[]
+  ids: readonly number[]
+  outcomes: readonly number[]
+  textLengths: readonly number[]
+  bitEnds: readonly number[]
+  textCrcs: readonly number[]
+  /** Each with `READ_SLACK` bytes behind. */
+  rowStream: Uint8Array
+  checkpoints: readonly Checkpoint[]
+  checkpointStream: Uint8Array
+}
+
+export function encodeChunk(parts: ChunkParts): Uint8Array {
+  const count = parts.times.length
+  const hasBoth = parts.outcomes.includes(UP) && parts.outcomes.includes(DOWN)
+  const columnsBytes = count * 4 * (hasBoth ? 6 : 5)
+  const checkpointsBytes = parts.checkpoints.length * CHECKPOINT_BYTES
+  const streamStart = HEADER_BYTES + columnsBytes + checkpointsBytes
+  const blob = new Uint8Array(streamStart + parts.rowStream.length + parts.checkpointStream.length)
+  const firstMs = parts.times[0] ?? 0
+  const leastId = Math.min(...parts.ids)
+  const header = new Uint32Array(blob.buffer, 0, 5)
+  header.set([
+    CODE_VERSION,
+    count,
+    hasBoth ? FLAG_BOTH : 0,
+    parts.rowStream.length,
+    parts.checkpoints.length,
+  ])
+  new Float64Array(blob.buffer, 24, 2).set([firstMs, leastId])
+  const columns = new Uint32Array(blob.buffer, HEADER_BYTES, columnsBytes / 4)
+  let textEnd = 0
+  let crc = 0
+  const ownCrcs = [0, 0]
+  for (let row = 0; row < count; row++) {
+    const outcome = parts.outcomes[row] ?? UP
+    const textLength = parts.textLengths[row] ?? 0
+    const textCrc = parts.textCrcs[row] ?? 0
+    textEnd += textLength
+    crc = crcJoin(crc, textCrc, textLength)
+    ownCrcs[outcome] = crcJoin(ownCrcs[outcome] ?? 0, textCrc, textLength)
+    columns[row] = (parts.times[row] ?? 0) - firstMs
+    columns[count + row] = (parts.ids[row] ?? 0) - leastId
+    columns[count * 2 + row] = textEnd
+    columns[count * 3 + row] = (parts.bitEnds[row] ?? 0) + outcome * DOWN_BIT
+    columns[count * 4 + row] = crc
+    if (hasBoth) columns[count * 5 + row] = ownCrcs[outcome] ?? 0
+  }
+  const checkpoints = parts.checkpoints.flatMap(({ row, textLength, bitEnd }) => [
+    row,
+    textLength,
+    bitEnd,
+  ])
+  new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, checkpoints.length).set(checkpoints)
+  blob.set(parts.rowStream, streamStart)
+  blob.set(parts.checkpointStream, streamStart + parts.rowStream.length)
+  return blob
+}
+
+/** A chunk read in place: one view of words and one of bytes, because there are very many of these. */
+export class Chunk {
+  readonly count: number
+  readonly hasBoth: boolean
+  readonly checkpointCount: number
+  /** Bytes that the chunk keeps in memory, `firstTexts` included. */
+  readonly byteLength: number
+  /** Texts of the first row of each outcome, once they were read; by outcome code. */
+  readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
+  readonly #firstMs: number
+  readonly #leastId: number
+  /** The whole blob; the columns are found by their offsets in it. */
+  readonly #words: Int32Array
+  readonly #bytes: DataView
+  readonly #checkpoints: number
+  /** Bit offsets of the two streams in the blob. */
+  readonly #rowStream: number
+  readonly #checkpointStream: number
+
+  /** Throws when the blob is not a chunk of this version or its parts do not fill it. */
+  constructor(stored: Uint8Array) {
+    const blob = stored.byteOffset % 4 === 0 ? stored : stored.slice()
+    assert(blob.length >= HEADER_BYTES, 'a chunk is longer than its header')
+    const words = new Int32Array(blob.buffer, blob.byteOffset, blob.length >>> 2)
+    const bytes = new DataView(blob.buffer, blob.byteOffset, blob.length)
+    const [version = 0, count = 0, flags = 0, rowBytes = 0, checkpointCount = 0] = words
+    assert(version === CODE_VERSION, `chunk version ${version} is known`)
+    this.count = count
+    this.hasBoth = (flags & FLAG_BOTH) !== 0
+    this.checkpointCount = checkpointCount
+    this.#firstMs = bytes.getFloat64(24, true)
+    this.#leastId = bytes.getFloat64(32, true)
+    this.#words = words
+    this.#bytes = bytes
+    this.#checkpoints = HEADER_WORDS + count * (this.hasBoth ? 6 : 5)
+    const rowStart = this.#checkpoints * 4 + checkpointCount * CHECKPOINT_BYTES
+    const checkpointStart = rowStart + rowBytes
+    this.#rowStream = rowStart * 8
+    this.#checkpointStream = checkpointStart * 8
+    assert(count > 0 && checkpointCount >= 0 && rowBytes >= READ_SLACK, 'a chunk has rows')
+    assert(
+      checkpointStart <= blob.length - READ_SLACK * Math.sign(checkpointCount),
+      'its parts fit',
+    )
+    this.#assertRising()
+    this.byteLength = blob.length + this.textEnd(0) * (this.hasBoth ? 2 : 1)
+  }
+
+  /** A flipped bit in the columns must neither lead out of the blob nor make a page of gigabytes. */
+  #assertRising(): void {
+    for (let row = 0; row < this.count; row++) {
+      const text = this.textEnd(row) - this.textStart(row)
+      const isSound = text > 0 && text <= ROW_BYTES_MAX && this.bitEnd(row) > this.bitStart(row)
+      if (!isSound) throw new Error(`Row ${row} of a chunk is damaged.`)
+    }
+    const rowsEnd = this.#checkpointStream - READ_SLACK * 8
+    assert(this.bitEnd(this.count - 1) <= rowsEnd, 'the rows of a chunk fit')
+  }
+
+  /** Words to copy bits of rows from, at the positions of `bitStart` and `bitEnd`. */
+  get words(): Int32Array {
+    return this.#words
+  }
+
+  timeMs(row: number): number {
+    return this.#firstMs + ((this.#words[HEADER_WORDS + row] ?? 0) >>> 0)
+  }
+
+  id(row: number): number {
+    return this.#leastId + ((this.#words[HEADER_WORDS + this.count + row] ?? 0) >>> 0)
+  }
+
+  /** A code of `outcomeCodes`. */
+  outcome(row: number): number {
+    return (this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
+  }
+
+  /** True when no row is of this outcome. */
+  lacks(outcome: number): boolean {
+    return !this.hasBoth && this.outcome(0) !== outcome
+  }
+
+  /** Offset of the row's comma in the chunk's text. */
+  textStart(row: number): number {
+    return row === 0 ? 0 : this.textEnd(row - 1)
+  }
+
+  textEnd(row: number): number {
+    return this.#words[HEADER_WORDS + this.count * 2 + row] ?? 0
+  }
+
+  bitStart(row: number): number {
+    return row === 0 ? this.#rowStream : this.bitEnd(row - 1)
+  }
+
+  bitEnd(row: number): number {
+    return (
+      this.#rowStream + ((this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) & BIT_END_MASK)
+    )
+  }
+
+  /** CRC of the chunk's text up to and with this row; 0 before the first, -1. */
+  crc(row: number): number {
+    if (row < 0) return 0
+    return (this.#words[HEADER_WORDS + this.count * 4 + row] ?? 0) >>> 0
+  }
+
+  /** CRC of the text of this row's outcome alone up to and with this row. */
+  ownCrc(row: number): number {
+    return (this.#words[HEADER_WORDS + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
+  }
+
+  /** The nearest row of `outcome` before `row`, or -1. */
+  previousRowOf(outcome: number, row: number): number {
+    let at = row - 1
+    while (at >= 0 && this.outcome(at) !== outcome) at--
+    return at
+  }
+
+  /** The nearest row of `outcome` at or after `row`, or `count`. */
+  nextRowOf(outcome: number, row: number): number {
+    let at = row
+    while (at < this.count && this.outcome(at) !== outcome) at++
+    return at
+  }
+
+  /** Bytes of other rows between `row` and the row `previous` of its outcome. */
+  gap(row: number, previous: number): number {
+    return previous < 0 ? 0 : this.textStart(row) - this.textEnd(previous)
+  }
+
+  /** The row's frame, for a place where the previous row of its outcome is `gap` bytes nearer. */
+  frame(row: number, gap: number): FrameBits {
+    return { view: this.#bytes, start: this.bitStart(row), end: this.bitEnd(row), gap }
+  }
+
+  /** The checkpoint's frame, for a place right behind the first row of its outcome. */
+  checkpointFrame(index: number): FrameBits {
+    const from = index === 0 ? 0 : this.checkpoint(index - 1).bitEnd
+    const start = this.#checkpointStream + from
+    const end = this.#checkpointStream + this.checkpoint(index).bitEnd
+    return { view: this.#bytes, start, end, gap: 0 }
+  }
+
+  checkpoint(index: number): Checkpoint {
+    const at = this.#checkpoints + index * 3
+    return {
+      row: this.#words[at] ?? 0,
+      textLength: this.#words[at + 1] ?? 0,
+      bitEnd: this.#words[at + 2] ?? 0,
+    }
+  }
+
+  /** First row at or after the position, `count` if none. */
+  seek(timestampMs: number, id: number): number {
+    let low = 0
+    let high = this.count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const order = this.timeMs(middle) - timestampMs || this.id(middle) - id
+      if (order < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The one Huffman code of the store. Every frame of every chunk is written in it, so frames from
+ * anywhere join bit by bit into a single deflate block (RFC 1951) behind one fixed header, and the
+ * tables below are built once. It was fitted to the recorded days by `test/bench/fit-code.ts`; data
+ * of another kind costs a little more space and is as correct. It can never change: a better code is a new
+ * `CODE_VERSION` beside this one.
+ */
+import { BitWriter } from '#src/lib/bits.ts'
+import { huffmanLengths, reversedCodes } from '#src/lib/huffman.ts'
+
+export const CODE_VERSION = 1
+
+/** Bounds that keep the decoding tables small. */
+export const SYMBOL_BITS_MAX = 12
+export const DISTANCE_BITS_MAX = 9
+export const MATCH_LENGTH_MIN = 3
+export const MATCH_LENGTH_MAX = 258
+export const MATCH_DISTANCE_MAX = 32_768
+export const END_OF_BLOCK = 256
+
+/** Code lengths as base-36 digits: the printable bytes from 32 to 126, then 256 to 285. */
+const PRINTABLE_LENGTHS =
+  'cc7ccccccccc6c4c54444444458ccccccccccccccccccccccccccccccccbcacccaa998acc9cccabaaca9acccccbac8c'
+const LENGTH_LENGTHS = 'c9ccac6cc85cc84579869787877864'
+const DISTANCE_LENGTHS = '999999998498899999998822238899'
+
+const FIRST_PRINTABLE = 32
+const LAST_PRINTABLE = 126
+
+const lengthBases = [
+  3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
+  163, 195, 227, 258,
+]
+const lengthExtraBits = [
+  0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
+]
+const distanceBases = [
+  1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049,
+  3073, 4097, 6145, 8193, 12289, 16385, 24577,
+]
+const distanceExtraBits = distanceBases.map((_, code) => (code < 4 ? 0 : (code >>> 1) - 1))
+
+/** Order in which a block header gives the lengths of the code length code (RFC 1951 §3.2.7). */
+const lengthCodeOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
+
+const digits = (text: string): number[] => [...text].map((digit) => Number.parseInt(digit, 36))
+
+const symbolLengths: readonly number[] = [
+  ...Array.from({ length: FIRST_PRINTABLE }, () => 0),
+  ...digits(PRINTABLE_LENGTHS),
+  ...Array.from({ length: END_OF_BLOCK - LAST_PRINTABLE - 1 }, () => 0),
+  ...digits(LENGTH_LENGTHS),
+]
+const distanceLengths: readonly number[] = digits(DISTANCE_LENGTHS)
+
+const symbolCodes = reversedCodes(symbolLengths)
+const distanceCodes = reversedCodes(distanceLengths)
+
+/** `literalCodes[byte]` in `literalBits[byte]` bits; a byte outside 32 to 126 has no code. */
+export const literalCodes = Uint16Array.from(symbolCodes.slice(0, 256))
+export const literalBits = Uint8Array.from(symbolLengths.slice(0, 256))
+export const endOfBlockCode = symbolCodes[END_OF_BLOCK] ?? 0
+export const endOfBlockBits = symbolLengths[END_OF_BLOCK] ?? 0
+
+/** By match length: code with its extra bits above it, and the bits of both. */
+export const lengthCodes = new Int32Array(MATCH_LENGTH_MAX + 1)
+export const lengthBits = new Uint8Array(MATCH_LENGTH_MAX + 1)
+/** By match distance: code with its extra bits above it, and the bits of both. */
+export const distanceCodesByDistance = new Int32Array(MATCH_DISTANCE_MAX + 1)
+export const distanceBits = new Uint8Array(MATCH_DISTANCE_MAX + 1)
+
+/**
+ * Decoding tables, indexed by the next `SYMBOL_BITS_MAX` or `DISTANCE_BITS_MAX` bits. An entry holds
+ * the code's bits in bits 0-3, its extra bits in bits 4-7, and its value above. A symbol's
+ * value is a byte, `END_OF_BLOCK`, or 256 and the base of a match length; a distance's is its base.
+ * Entry 0 means that no code begins so.
+ */
+export const symbolTable = new Int32Array(1 << SYMBOL_BITS_MAX)
+export const distanceTable = new Int32Array(1 << DISTANCE_BITS_MAX)
+
+fillEncodingTables()
+fillDecodingTables()
+
+/** The header of a final block in this code, ready to be copied: `headerBits` bits of `headerBytes`. */
+export const { headerBytes, headerBits } = buildHeader()
+
+function fillEncodingTables(): void {
+  lengthBases.forEach((base, index) => {
+    const extraBits = lengthExtraBits[index] ?? 0
+    const code = symbolCodes[257 + index] ?? 0
+    const bits = symbolLengths[257 + index] ?? 0
+    for (let extra = 0; extra < 1 << extraBits; extra++) {
+      const length = base + extra
+      // Length 258 has a code of its own, after the range of the code before it.
+      if (length > MATCH_LENGTH_MAX || (length === MATCH_LENGTH_MAX && extraBits > 0)) continue
+      lengthCodes[length] = code | (extra << bits)
+      lengthBits[length] = bits + extraBits
+    }
+  })
+  distanceBases.forEach((base, index) => {
+    const extraBits = distanceExtraBits[index] ?? 0
+    const bits = distanceLengths[index] ?? 0
+    for (let extra = 0; extra < 1 << extraBits; extra++) {
+      distanceCodesByDistance[base + extra] = (distanceCodes[index] ?? 0) | (extra << bits)
+      distanceBits[base + extra] = bits + extraBits
+    }
+  })
+}
+
+function fillDecodingTables(): void {
+  symbolLengths.forEach((bits, symbol) => {
+    const index = symbol - 257
+    const value = index < 0 ? symbol : 256 + (lengthBases[index] ?? 0)
+    const extraBits = index < 0 ? 0 : (lengthExtraBits[index] ?? 0)
+    fill(symbolTable, {
+      code: symbolCodes[symbol] ?? 0,
+      bits,
+      entry: (value << 8) | (extraBits << 4) | bits,
+    })
+  })
+  distanceLengths.forEach((bits, index) => {
+    const entry = ((distanceBases[index] ?? 0) << 8) | ((distanceExtraBits[index] ?? 0) << 4) | bits
+    fill(distanceTable, { code: distanceCodes[index] ?? 0, bits, entry })
+  })
+}
+
+type Filling = { code: number; bits: number; entry: number }
+
+function fill(table: Int32Array, { code, bits, entry }: Filling): void {
+  if (bits === 0) return
+  for (let at = code; at < table.length; at += 1 << bits) table[at] = entry
+}
+
+/** One symbol of the code length code with the extra bits of a repetition. */
+type Run = { symbol: number; extra: number; extraBits: number }
+
+function buildHeader(): { headerBytes: Uint8Array; headerBits: number } {
+  const runs = runLengths([...symbolLengths, ...distanceLengths])
+  const frequencies = Array.from({ length: 19 }, () => 0)
+  for (const { symbol } of runs) frequencies[symbol] = (frequencies[symbol] ?? 0) + 1
+  const lengths = huffmanLengths(frequencies, 7)
+  const codes = reversedCodes(lengths)
+  const count = 1 + lengthCodeOrder.findLastIndex((symbol) => (lengths[symbol] ?? 0) > 0)
+  const writer = new BitWriter(1024)
+  writer.put(1, 1)
+  writer.put(2, 2)
+  writer.put(symbolLengths.length - 257, 5)
+  writer.put(distanceLengths.length - 1, 5)
+  writer.put(count - 4, 4)
+  for (const symbol of lengthCodeOrder.slice(0, count)) writer.put(lengths[symbol] ?? 0, 3)
+  for (const { symbol, extra, extraBits } of runs) {
+    writer.put(codes[symbol] ?? 0, lengths[symbol] ?? 0)
+    writer.put(extra, extraBits)
+  }
+  const headerBits = writer.length
+  return { headerBytes: writer.toBytes(), headerBits }
+}
+
+/** Lengths with repetitions named: 16 repeats the one before, 17 and 18 repeat zero. */
+function runLengths(lengths: readonly number[]): Run[] {
+  const runs: Run[] = []
+  for (let at = 0; at < lengths.length;) {
+    const value = lengths[at] ?? 0
+    let end = at + 1
+    while (end < lengths.length && lengths[end] === value) end++
+    runs.push(...(value === 0 ? zeroRuns(end - at) : valueRuns(value, end - at)))
+    at = end
+  }
+  return runs
+}
+
+function plain(value: number): Run {
+  return { symbol: value, extra: 0, extraBits: 0 }
+}
+
+function valueRuns(value: number, count: number): Run[] {
+  const runs = [plain(value)]
+  let rest = count - 1
+  for (; rest >= 3; rest -= Math.min(rest, 6)) {
+    runs.push({ symbol: 16, extra: Math.min(rest, 6) - 3, extraBits: 2 })
+  }
+  for (; rest > 0; rest--) runs.push(plain(value))
+  return runs
+}
+
+function zeroRuns(count: number): Run[] {
+  const runs: Run[] = []
+  let rest = count
+  for (; rest >= 11; rest -= Math.min(rest, 138)) {
+    runs.push({ symbol: 18, extra: Math.min(rest, 138) - 11, extraBits: 7 })
+  }
+  if (rest >= 3) return [...runs, { symbol: 17, extra: rest - 3, extraBits: 3 }]
+  for (; rest > 0; rest--) runs.push(plain(0))
+  return runs
+}

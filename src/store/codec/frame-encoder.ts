@@ -1,0 +1,310 @@
+/**
+ * A frame is the text of one row in the store's Huffman code, as a run of bits. It either stands
+ * alone, or its matches reach back into the previous row of the same outcome and no further, so it
+ * is valid wherever that row's text stands the same number of bytes before it.
+ */
+import type { BitWriter } from '#src/lib/bits.ts'
+
+import {
+  distanceBits,
+  distanceCodesByDistance,
+  endOfBlockBits,
+  endOfBlockCode,
+  lengthBits,
+  lengthCodes,
+  literalBits,
+  literalCodes,
+  MATCH_DISTANCE_MAX,
+  MATCH_LENGTH_MAX,
+  MATCH_LENGTH_MIN,
+} from './deflate-code.ts'
+import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
+
+/** A match from the previous row costs about four literals: shorter ones are written out. */
+const WORTHWHILE_LENGTH = 5
+
+/** Every price lies between 0 and 1, so it begins with `0.`. */
+const PRICE_START = '0.'.length
+/** `},` and what stands in front of the price's digits. */
+const LEVEL_GAP = '},'.length + PRICE_OFFSET + PRICE_START
+
+const OPEN_BRACKET = 0x5b
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const COMMA = 0x2c
+
+/** Writes frames; holds the match that may yet grow. */
+export class FrameEncoder {
+  readonly #bits: BitWriter
+  #bytes: Uint8Array = new Uint8Array(0)
+  /** The pending match: where it starts in the row, how long it is, how far back it reaches. */
+  #matchStart = 0
+  #matchLength = 0
+  #matchDistance = 0
+
+  constructor(bits: BitWriter) {
+    this.#bits = bits
+  }
+
+  /** Writes text that precedes or follows rows; printable ASCII only. */
+  text(text: string): void {
+    this.#bits.reserve(text.length * 2)
+    for (let i = 0; i < text.length; i++) this.#literal(text.charCodeAt(i))
+  }
+
+  endOfBlock(): void {
+    this.#bits.put(endOfBlockCode, endOfBlockBits)
+  }
+
+  /**
+   * Writes the row at `start` to `end` of `bytes` so that it stands alone: what stands between the digits
+   * of two levels is a match from one level before, all digits are literals. Nothing is compared
+   * but the two characters in front, because this runs for each page.
+   */
+  alone(bytes: Uint8Array, start: number, end: number): void {
+    this.#begin(bytes, end - start)
+    let at = start
+    let lastLevel = 0
+    let lastPriceEnd = 0
+    for (let level = bytes.indexOf(OPEN_BRACKET, start) + 1; level < end; level++) {
+      if (bytes[level] !== OPEN_BRACE) continue
+      const priceEnd = endOfNumber(bytes, level + PRICE_OFFSET + PRICE_START, end)
+      const sizeEnd = endOfNumber(bytes, priceEnd + SIZE_OFFSET, end)
+      if (bytes[level - 1] === COMMA && bytes[lastLevel - 1] === COMMA) {
+        this.#match(LEVEL_GAP, level - lastLevel)
+        this.#digits(level + PRICE_OFFSET + PRICE_START, priceEnd)
+        this.#match(SIZE_OFFSET, priceEnd - lastPriceEnd)
+        this.#digits(priceEnd + SIZE_OFFSET, sizeEnd)
+      } else {
+        this.#literals(at, sizeEnd)
+      }
+      lastLevel = level
+      lastPriceEnd = priceEnd
+      at = sizeEnd
+      level = sizeEnd
+    }
+    this.#literals(at, end)
+  }
+
+  /**
+   * Writes `row` against `previous`, whose text ends `gap` bytes before the comma in front of it.
+   * Falls back to a frame that stands alone where deflate's window is too short.
+   */
+  after(row: RowText, previous: RowText, gap: number): void {
+    const base = previous.length + gap + 1
+    if (base + row.length > MATCH_DISTANCE_MAX) {
+      this.alone(row.bytes, 0, row.length)
+      return
+    }
+    this.#begin(row.bytes, row.length)
+    this.#header(row, previous, base)
+    let done = this.#ladder({ row, previous, base, isAsks: false }, row.bids.open + 1)
+    const asksOpen = row.asks.open + 1
+    this.#joinBack({ from: done, to: asksOpen, previousTo: previous.asks.open + 1, previous, base })
+    done = this.#ladder({ row, previous, base, isAsks: true }, asksOpen)
+    this.#joinBack({ from: done, to: row.length, previousTo: previous.length, previous, base })
+    this.#flush()
+  }
+
+  #begin(bytes: Uint8Array, length: number): void {
+    this.#bytes = bytes
+    this.#matchLength = 0
+    // No symbol of this code takes more than two bytes a byte of text.
+    this.#bits.reserve(length * 2 + 16)
+  }
+
+  #header(row: RowText, previous: RowText, base: number): void {
+    const idLengthMax = Math.min(row.idEnd, previous.idEnd) - ID_OFFSET
+    const same = this.#sameAt(ID_OFFSET, previous, { at: ID_OFFSET, max: idLengthMax })
+    this.#copy(0, ID_OFFSET + same, base)
+    this.#literals(ID_OFFSET + same, row.idEnd)
+    const moved = row.idEnd - previous.idEnd
+    const end = row.bids.open + 1
+    let at = row.idEnd
+    while (at < end) {
+      const kept = this.#sameAt(at, previous, { at: at - moved, max: end - at })
+      this.#copy(at, kept, base + moved)
+      at += kept
+      const changed = at
+      while (at < end && row.bytes[at] !== previous.bytes[at - moved]) at++
+      this.#literals(changed, at)
+    }
+  }
+
+  /** Writes the levels of one side from `from` to the end of the last size; returns that end. */
+  #ladder({ row, previous, base, isAsks }: Side, from: number): number {
+    const now = isAsks ? row.asks : row.bids
+    const old = isAsks ? previous.asks : previous.bids
+    let done = from
+    let j = 0
+    let isAdjacent = true
+    for (let i = 0; i < now.count; i++) {
+      const price = now.prices[i] ?? 0
+      const first = j
+      while (j < old.count && isBetter(old.prices[j] ?? 0, price, isAsks)) j++
+      const isShared = j < old.count && old.prices[j] === price
+      const level = { now, i, old, j, previous, base }
+      if (isShared) this.#sharedLevel(level, done, isAdjacent && j === first)
+      else this.#newLevel(level, done)
+      if (isShared) j++
+      isAdjacent = isShared
+      done = now.ends[i] ?? 0
+    }
+    return done
+  }
+
+  /** Writes a level that the previous row has too, sharing the unchanged digits of its size. */
+  #sharedLevel(level: Level, done: number, isAdjacent: boolean): void {
+    const { now, i, old, j, previous, base } = level
+    const start = now.sizeStarts[i] ?? 0
+    const end = now.ends[i] ?? 0
+    const oldStart = old.sizeStarts[j] ?? 0
+    // Between two levels that follow each other in both rows stands the same text.
+    if (isAdjacent) this.#copy(done, start - done, base + start - oldStart)
+    else this.#joinBack({ from: done, to: start, previousTo: oldStart, previous, base })
+    if (now.sizes[i] === old.sizes[j]) {
+      this.#copy(start, end - start, base + start - oldStart)
+      return
+    }
+    const oldEnd = old.ends[j] ?? 0
+    const shorter = Math.min(end - start, oldEnd - oldStart)
+    const head = this.#sameAt(start, previous, { at: oldStart, max: shorter })
+    let tail = 0
+    const tailMax = shorter - head
+    while (tail < tailMax && this.#bytes[end - 1 - tail] === previous.bytes[oldEnd - 1 - tail])
+      tail++
+    this.#copy(start, head, base + start - oldStart)
+    this.#literals(start + head, end - tail)
+    this.#copy(end - tail, tail, base + end - oldEnd)
+  }
+
+  /** Writes a level that the previous row lacks, borrowing the fixed text of one that it has. */
+  #newLevel({ now, i, old, j, previous, base }: Level, done: number): void {
+    const end = now.ends[i] ?? 0
+    if (old.count === 0) {
+      this.#literals(done, end)
+      return
+    }
+    const model = Math.min(j, old.count - 1)
+    const price = (now.starts[i] ?? 0) + PRICE_OFFSET
+    const priceEnd = (now.sizeStarts[i] ?? 0) - SIZE_OFFSET
+    const oldPrice = (old.starts[model] ?? 0) + PRICE_OFFSET
+    this.#joinBack({ from: done, to: price, previousTo: oldPrice, previous, base })
+    const same = this.#sameAt(price, previous, { at: oldPrice, max: priceEnd - price })
+    this.#copy(price, same, base + price - oldPrice)
+    this.#literals(price + same, priceEnd)
+    const oldPriceEnd = (old.sizeStarts[model] ?? 0) - SIZE_OFFSET
+    this.#copy(priceEnd, SIZE_OFFSET, base + priceEnd - oldPriceEnd)
+    this.#literals(priceEnd + SIZE_OFFSET, end)
+  }
+
+  /** How many bytes from `start` on agree with the previous row's from `at` on, `max` at most. */
+  #sameAt(start: number, previous: RowText, { at, max }: { at: number; max: number }): number {
+    let same = 0
+    while (same < max && this.#bytes[start + same] === previous.bytes[at + same]) same++
+    return same
+  }
+
+  /** Writes `from` to `to`, as much of its end as agrees with what stands before `previousTo` as a match. */
+  #joinBack({ from, to, previousTo, previous, base }: Joint): void {
+    let same = 0
+    const sameMax = Math.min(to - from, previousTo)
+    while (same < sameMax && this.#bytes[to - 1 - same] === previous.bytes[previousTo - 1 - same])
+      same++
+    this.#literals(from, to - same)
+    this.#copy(to - same, same, base + to - previousTo)
+  }
+
+  /** Takes `length` bytes at `start` from `distance` before, growing the pending match if it goes on. */
+  #copy(start: number, length: number, distance: number): void {
+    if (length === 0) return
+    if (distance === this.#matchDistance && start === this.#matchStart + this.#matchLength) {
+      this.#matchLength += length
+      return
+    }
+    this.#flush()
+    this.#matchStart = start
+    this.#matchLength = length
+    this.#matchDistance = distance
+  }
+
+  #literals(start: number, end: number): void {
+    if (start >= end) return
+    this.#flush()
+    for (let at = start; at < end; at++) this.#literal(this.#bytes[at] ?? 0)
+  }
+
+  /** The same as `#literals` for codes of up to eight bits, which digits have: several at a time. */
+  #digits(start: number, end: number): void {
+    const bytes = this.#bytes
+    let code = 0
+    let count = 0
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at] ?? 0
+      code |= (literalCodes[byte] ?? 0) << count
+      count += literalBits[byte] ?? 0
+      if (count < 20) continue
+      this.#bits.put(code, count)
+      code = 0
+      count = 0
+    }
+    this.#bits.put(code, count)
+  }
+
+  #literal(byte: number): void {
+    this.#bits.put(literalCodes[byte] ?? 0, literalBits[byte] ?? 0)
+  }
+
+  #flush(): void {
+    let rest = this.#matchLength
+    if (rest === 0) return
+    this.#matchLength = 0
+    if (rest < WORTHWHILE_LENGTH) {
+      this.#literals(this.#matchStart, this.#matchStart + rest)
+      return
+    }
+    const distance = this.#matchDistance
+    while (rest > 0) {
+      let length = Math.min(rest, MATCH_LENGTH_MAX)
+      // A remainder must not be too short for a match of its own.
+      if (rest > length && rest - length < MATCH_LENGTH_MIN) length = rest - MATCH_LENGTH_MIN
+      this.#match(length, distance)
+      rest -= length
+    }
+  }
+
+  #match(length: number, distance: number): void {
+    const code = lengthCodes[length] ?? 0
+    const count = lengthBits[length] ?? 0
+    const distanceCode = distanceCodesByDistance[distance] ?? 0
+    const total = count + (distanceBits[distance] ?? 0)
+    if (total < 32) {
+      this.#bits.put(code | (distanceCode << count), total)
+      return
+    }
+    this.#bits.put(code, count)
+    this.#bits.put(distanceCode, total - count)
+  }
+}
+
+type Side = { row: RowText; previous: RowText; base: number; isAsks: boolean }
+/** Level `i` of the row's side, and where it is or would be in the previous row's. */
+type Level = {
+  now: LadderText
+  i: number
+  old: LadderText
+  j: number
+  previous: RowText
+  base: number
+}
+type Joint = { from: number; to: number; previousTo: number; previous: RowText; base: number }
+
+const isBetter = (price: number, other: number, isAsks: boolean): boolean =>
+  isAsks ? price < other : price > other
+
+/** Offset behind the number that is or goes on at `from`: of a comma or a brace, `end` at most. */
+function endOfNumber(bytes: Uint8Array, from: number, end: number): number {
+  let at = from
+  while (at < end && bytes[at] !== COMMA && bytes[at] !== CLOSE_BRACE) at++
+  return at
+}

@@ -1,0 +1,200 @@
+/**
+ * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text in
+ * front, the rows' frames copied bit by bit, the text behind. Only the first row of each outcome is
+ * encoded anew, because the row that it refers to is not on the page; the CRC is joined from
+ * the columns. Nothing is inflated or deflated but that row.
+ */
+import { BitWriter, toWords } from '#src/lib/bits.ts'
+import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
+
+import type { Chunk } from './chunk.ts'
+import { headerBits, headerBytes, literalBits } from './deflate-code.ts'
+import { decodeFrame, moveFrame, TextBuffer } from './frame-decoder.ts'
+import { FrameEncoder } from './frame-encoder.ts'
+import { RowReader } from './row-reader.ts'
+
+/** Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one outcome only when `outcome` is given. */
+export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | undefined }
+
+const COMMA_BYTE = 0x2c
+const COMMA = Uint8Array.of(COMMA_BYTE)
+const COMMA_BITS = literalBits[COMMA_BYTE] ?? 0
+/** RFC 1952: magic, deflate, no flags, no time, no extra flags, unknown system. */
+const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
+/** What every gzip page begins with: the member's header and the block's. */
+const pageStart = toWords(Uint8Array.of(...gzipHeader, ...headerBytes))
+const pageStartBits = gzipHeader.length * 8 + headerBits
+const OUTPUT_BYTES_START = 262_144
+
+const encoder = new TextEncoder()
+
+/** What the page in the making has so far. */
+type Progress = { crc: number; length: number; isSeen: [boolean, boolean] }
+
+/** The text in the making: where it goes on, and where its rows end. */
+type Decoding = { at: number; ends: number[]; isSeen: [boolean, boolean] }
+
+/**
+ * Reuses its buffers from page to page: a result is a view of one, to be used or copied before the
+ * next. A copy of each costs as much as all the rest, because large arrays press on the collector.
+ */
+export class PageEncoder {
+  readonly #bits = new BitWriter(OUTPUT_BYTES_START)
+  readonly #frames = new FrameEncoder(this.#bits)
+  readonly #reader = new RowReader()
+  readonly #text = new TextBuffer(OUTPUT_BYTES_START)
+
+  /** One gzip member (RFC 1952) of `prefix`, the rows joined by commas, and `suffix`. */
+  gzip(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
+    const bits = this.#bits
+    bits.reset()
+    bits.reserve(pageStart.length * 4)
+    bits.copy(pageStart, 0, pageStartBits)
+    this.#frames.text(prefix)
+    const progress: Progress = {
+      crc: crc32(encoder.encode(prefix)),
+      length: prefix.length,
+      isSeen: [false, false],
+    }
+    for (const slice of slices) {
+      if (slice.outcome === undefined || !slice.chunk.hasBoth) this.#copyAll(slice, progress)
+      else this.#copyOwn(slice, slice.outcome, progress)
+    }
+    this.#frames.text(suffix)
+    this.#frames.endOfBlock()
+    bits.reserve(16)
+    bits.align()
+    bits.putUint32(crcJoin(progress.crc, crc32(encoder.encode(suffix)), suffix.length))
+    bits.putUint32(progress.length + suffix.length)
+    return bits.view()
+  }
+
+  /** The same text, not compressed. */
+  identity(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
+    const { bytes, ends } = this.#decode(slices, prefix.length + suffix.length, prefix.length)
+    encoder.encodeInto(prefix, bytes)
+    const end = ends.at(-1) ?? prefix.length
+    encoder.encodeInto(suffix, bytes.subarray(end))
+    return bytes.subarray(0, end + suffix.length)
+  }
+
+  /** The same rows from the last to the first, not compressed: frames only join forwards. */
+  reversed(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
+    const { bytes, ends } = this.#decode(slices, 0, 0)
+    const page = new Uint8Array(prefix.length + (ends.at(-1) ?? 0) + suffix.length)
+    let at = encoder.encodeInto(prefix, page).written
+    for (let row = ends.length - 1; row >= 0; row--) {
+      // All but the first are decoded with the comma in front that here belongs behind.
+      const start = row === 0 ? 0 : (ends[row - 1] ?? 0) + 1
+      const text = bytes.subarray(start, ends[row])
+      page.set(text, at)
+      at += text.length
+      if (row > 0) page[at++] = COMMA_BYTE
+    }
+    encoder.encodeInto(suffix, page.subarray(at))
+    return page
+  }
+
+  /** Decodes all rows, joined by commas, from offset `start` on; `ends` are the offsets behind them. */
+  #decode(
+    slices: readonly Slice[],
+    spare: number,
+    start: number,
+  ): { bytes: Uint8Array<ArrayBuffer>; ends: number[] } {
+    let size = spare
+    for (const { chunk, from, to } of slices) size += chunk.textEnd(to - 1) - chunk.textStart(from)
+    this.#text.reserve(size)
+    const decoding: Decoding = { at: start, ends: [], isSeen: [false, false] }
+    for (const slice of slices) this.#decodeSlice(slice, decoding)
+    return { bytes: this.#text.bytes, ends: decoding.ends }
+  }
+
+  /** Every row of the slice, in runs as long as possible. */
+  #copyAll({ chunk, from, to }: Slice, progress: Progress): void {
+    const { isSeen } = progress
+    let row = from
+    while (row < to) {
+      const outcome = chunk.outcome(row)
+      if (!isSeen[outcome] && chunk.previousRowOf(outcome, row) >= 0) {
+        this.#putAlone(chunk, row++, progress)
+        continue
+      }
+      const isWhole = !chunk.hasBoth || isSeen[1 - outcome]
+      const end = isWhole ? to : Math.min(to, chunk.nextRowOf(1 - outcome, row))
+      this.#copyRun(chunk, { from: row, to: end }, progress)
+      row = end
+    }
+  }
+
+  /** Rows whose frames refer to nothing but each other and what is on the page. */
+  #copyRun(chunk: Chunk, { from, to }: { from: number; to: number }, progress: Progress): void {
+    const { isSeen } = progress
+    const comma = isSeen[0] || isSeen[1] ? 0 : 1
+    const bitStart = chunk.bitStart(from) + comma * COMMA_BITS
+    const bitEnd = chunk.bitEnd(to - 1)
+    this.#bits.reserve((bitEnd - bitStart) >>> 3)
+    this.#bits.copy(chunk.words, bitStart, bitEnd)
+    const crcBefore = from === 0 ? 0 : chunk.crc(from - 1)
+    const crcStart = comma > 0 ? crc32(COMMA, crcBefore) : crcBefore
+    const length = chunk.textEnd(to - 1) - chunk.textStart(from) - comma
+    // The CRC of the run joined to the page's, with one shift for both.
+    progress.crc = crcBetween(progress.crc ^ crcStart, chunk.crc(to - 1), length)
+    progress.length += length
+    isSeen[chunk.outcome(from)] = true
+  }
+
+  /** The rows of one outcome out of a chunk that holds both: their distances shrink by what lies between. */
+  #copyOwn({ chunk, from, to }: Slice, outcome: number, progress: Progress): void {
+    this.#bits.reserve((chunk.bitEnd(to - 1) - chunk.bitStart(from)) >>> 2)
+    let row = chunk.nextRowOf(outcome, from)
+    if (!progress.isSeen[outcome] && row < to) {
+      this.#putAlone(chunk, row, progress)
+      row = chunk.nextRowOf(outcome, row + 1)
+    }
+    let previous = chunk.previousRowOf(outcome, row)
+    const crcStart = previous < 0 ? 0 : chunk.ownCrc(previous)
+    let length = 0
+    while (row < to) {
+      moveFrame(chunk.frame(row, chunk.gap(row, previous)), this.#bits)
+      length += chunk.textEnd(row) - chunk.textStart(row)
+      previous = row
+      row = chunk.nextRowOf(outcome, row + 1)
+    }
+    if (length === 0) return
+    progress.crc = crcBetween(progress.crc ^ crcStart, chunk.ownCrc(previous), length)
+    progress.length += length
+  }
+
+  /** One row that needs no other, with a comma unless it is the page's first. */
+  #putAlone(chunk: Chunk, row: number, progress: Progress): void {
+    const isFirst = !(progress.isSeen[0] || progress.isSeen[1])
+    const text = isFirst ? this.#reader.text(chunk, row) : this.#reader.textWithComma(chunk, row)
+    if (!isFirst) this.#frames.text(',')
+    this.#frames.alone(text, isFirst ? 0 : 1, text.length)
+    progress.crc = crc32(text, progress.crc)
+    progress.length += text.length
+    progress.isSeen[chunk.outcome(row)] = true
+  }
+
+  #decodeSlice({ chunk, from, to, outcome }: Slice, decoding: Decoding): void {
+    const { isSeen, ends } = decoding
+    const isOwn = outcome !== undefined && chunk.hasBoth
+    for (let row = from; row < to; row++) {
+      const rowOutcome = chunk.outcome(row)
+      if (isOwn && rowOutcome !== outcome) continue
+      if (isSeen[rowOutcome]) {
+        const gap = isOwn ? chunk.gap(row, chunk.previousRowOf(rowOutcome, row)) : 0
+        decoding.at = decodeFrame(chunk.frame(row, gap), this.#text, decoding.at)
+      } else {
+        const isFirst = ends.length === 0
+        const text = isFirst
+          ? this.#reader.text(chunk, row)
+          : this.#reader.textWithComma(chunk, row)
+        this.#text.bytes.set(text, decoding.at)
+        decoding.at += text.length
+        isSeen[rowOutcome] = true
+      }
+      ends.push(decoding.at)
+    }
+  }
+}

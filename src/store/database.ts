@@ -1,0 +1,189 @@
+/**
+ * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
+ * date, and runs transactions.
+ */
+import { Database as Sqlite } from 'bun:sqlite'
+
+import { migrations } from '#db/migrations.ts'
+
+export type Database = Sqlite
+
+/** "bkfd": the file's own mark, so that no other program's file is taken for ours. */
+const APPLICATION_ID = 0x626b6664
+/** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
+const SQLITE_VERSION_MIN = '3.51.3'
+const BUSY_TIMEOUT_MS = 5000
+/** Chunks are cached as objects above SQLite, so its own cache only needs to hold the indexes. */
+const PAGE_CACHE_KIB = 16_384
+const MMAP_BYTES_MAX = 8 * 1024 ** 3
+
+/** A file that cannot be used; `message` says what to do and is fit for the operator. */
+export class StoreFault extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StoreFault'
+  }
+}
+
+export type DatabaseOptions = {
+  isReadOnly?: boolean | undefined
+  /** Size that the file may not outgrow; what would is refused with `SQLITE_FULL`. */
+  bytesMax?: number | undefined
+}
+
+/** Opens or creates a file. `:memory:` is a fresh one that dies with the handle. Throws `StoreFault`. */
+export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
+  assertSqliteVersion()
+  const isReadOnly = options.isReadOnly ?? false
+  let db: Database | undefined
+  try {
+    db = new Sqlite(path, isReadOnly ? { readonly: true } : { create: true, readwrite: true })
+    // First: everything below must be able to wait for another process.
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    assertOurs(db, path)
+    if (!isReadOnly) prepare(db, options.bytesMax)
+    db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
+    db.run(`PRAGMA mmap_size = ${MMAP_BYTES_MAX}`)
+    db.run('PRAGMA trusted_schema = OFF')
+    db.run('PRAGMA foreign_keys = ON')
+    return db
+  } catch (error) {
+    db?.close()
+    throw toStoreFault(error, path)
+  }
+}
+
+function assertSqliteVersion(): void {
+  const db = new Sqlite(':memory:')
+  const version = readText(db, 'SELECT sqlite_version()')
+  db.close()
+  if (Bun.semver.order(version, SQLITE_VERSION_MIN) < 0) {
+    throw new StoreFault(
+      `SQLite ${version} can lose commits; ${SQLITE_VERSION_MIN} or newer is needed. Run bookfeed with the Bun that package.json names.`,
+    )
+  }
+}
+
+function assertOurs(db: Database, path: string): void {
+  const applicationId = readNumber(db, 'PRAGMA application_id')
+  const version = readNumber(db, 'PRAGMA user_version')
+  const tables = readNumber(db, 'SELECT count(*) FROM sqlite_schema')
+  if (applicationId !== APPLICATION_ID && (applicationId !== 0 || version !== 0 || tables > 0)) {
+    throw new StoreFault(
+      `${path} is a database of another program. Set BOOKFEED_DATA to another folder.`,
+    )
+  }
+  if (version > migrations.length) {
+    throw new StoreFault(
+      `${path} was written by a newer bookfeed (format ${version}, this one knows ${migrations.length}). Update bookfeed.`,
+    )
+  }
+}
+
+function prepare(db: Database, bytesMax: number | undefined): void {
+  db.run('PRAGMA journal_mode = WAL')
+  // kill -9 loses nothing; a power cut at most the last second. The ledger will use FULL.
+  db.run('PRAGMA synchronous = NORMAL')
+  migrate(db)
+  if (bytesMax !== undefined) {
+    const pages = Math.ceil(bytesMax / readNumber(db, 'PRAGMA page_size'))
+    db.run(`PRAGMA max_page_count = ${pages}`)
+  }
+}
+
+function migrate(db: Database): void {
+  transact(db, () => {
+    const version = readNumber(db, 'PRAGMA user_version')
+    for (const sql of migrations.slice(version)) db.run(sql)
+    if (version === migrations.length) return
+    db.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+    db.run(`PRAGMA user_version = ${migrations.length}`)
+  })
+}
+
+/**
+ * Runs `body` in one write transaction: all of it is kept, or nothing. `body` must be synchronous:
+ * SQLite would commit at the first await, so a promise is refused and rolled back. Throws
+ * `StoreFault` on a full disk.
+ */
+export function transact<T>(db: Database, body: () => T): T {
+  db.run('BEGIN IMMEDIATE')
+  try {
+    const result = body()
+    if (isThenable(result)) throw new Error('A transaction must be synchronous.')
+    db.run('COMMIT')
+    return result
+  } catch (error) {
+    // A full disk may have rolled back by itself.
+    if (db.inTransaction) db.run('ROLLBACK')
+    if (codeOf(error) !== 'SQLITE_FULL') throw error
+    throw new StoreFault('No room is left for the history. Free some space and try again.', {
+      cause: error,
+    })
+  }
+}
+
+/** Runs `body` on one unchanging state of the file, whatever other processes write meanwhile. */
+export function readConsistently<T>(db: Database, body: () => T): T {
+  if (db.inTransaction) return body()
+  // Unlike run, query keeps the prepared statement.
+  db.query('BEGIN').run()
+  try {
+    return body()
+  } finally {
+    db.query('COMMIT').run()
+  }
+}
+
+/** Brings everything into the one file and lets go of it. */
+export function closeDatabase(db: Database): void {
+  try {
+    // Prepared statements keep the handle alive after close, so SQLite would leave this to the next one.
+    db.run('PRAGMA busy_timeout = 0')
+    db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // Someone else reads, or there is no room: what was committed is safe where it is.
+  } finally {
+    db.close()
+  }
+}
+
+const isThenable = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+
+function readNumber(db: Database, sql: string): number {
+  return Number(db.prepare<unknown, []>(sql).values()[0]?.[0])
+}
+
+function readText(db: Database, sql: string): string {
+  return String(db.prepare<unknown, []>(sql).values()[0]?.[0])
+}
+
+/** Says what an operator can do about an error at the opening of a file. */
+export const toStoreFault = (error: unknown, path: string): StoreFault =>
+  error instanceof StoreFault ? error : new StoreFault(toOpenMessage(error, path), { cause: error })
+
+function toOpenMessage(error: unknown, path: string): string {
+  switch (codeOf(error)) {
+    case 'SQLITE_NOTADB':
+      return `${path} is not a database. Move it away, or set BOOKFEED_DATA to another folder.`
+    case 'SQLITE_CANTOPEN':
+      return `${path} cannot be opened. Check that the folder exists and that this user may read and write it, or set BOOKFEED_DATA.`
+    case 'SQLITE_READONLY':
+      return `${path} cannot be written. Give this user the right to write it and its folder, or set BOOKFEED_DATA.`
+    case 'SQLITE_FULL':
+      return `No room is left for ${path}. Free some space, or set BOOKFEED_DATA to another disk.`
+    case 'SQLITE_BUSY':
+      return `${path} is locked by another process that does not let go. Stop it and try again.`
+    case 'SQLITE_CORRUPT':
+      return `${path} is damaged. Restore it from a backup.`
+    default:
+      return `${path} cannot be used: ${error instanceof Error ? error.message : String(error)}.`
+  }
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  // Extended codes such as SQLITE_READONLY_DIRECTORY say the same to an operator.
+  return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? ''
+}

@@ -1,0 +1,92 @@
+/** Rows of the tail table: the unfinished run of each market, readable as a chunk. */
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
+
+import type { ChunkWriter } from './codec/chunk-writer.ts'
+import { Chunk, encodeChunk } from './codec/chunk.ts'
+import { toHashBytes } from './codec/hashes.ts'
+import { topOf, type TopOfBook } from './codec/tops.ts'
+import type { Database } from './database.ts'
+
+type TailRow = {
+  time_ms: number
+  id: number
+  outcome: number
+  bid_price: number
+  bid_size: number
+  ask_price: number
+  ask_size: number
+  text_length: number
+  bit_length: number
+  text_crc: number
+  frame: Uint8Array
+  source_hash: Uint8Array | null
+}
+
+/** The run of one market: its rows as a chunk, and what the chunk's other columns would hold. */
+export type TailRun = { chunk: Chunk; hashes: (string | undefined)[]; tops: TopOfBook[] }
+
+/** Reads and writes unfinished runs. */
+export function createTailTable(db: Database) {
+  const rowsOf = db.prepare<TailRow, [number]>(
+    'SELECT * FROM tail WHERE market_id = ? ORDER BY time_ms, id',
+  )
+  const removeAll = db.prepare('DELETE FROM tail WHERE market_id = ?')
+  const insert = db.prepare(`INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+
+  return {
+    /** The market's unfinished run, or undefined when there is none. */
+    read: (marketId: number): TailRun | undefined => toRun(rowsOf.all(marketId)),
+
+    /** Adds the rows of `writer` from `from` on. */
+    insert(marketId: number, writer: ChunkWriter, from: number): void {
+      const frames = writer.frames(from)
+      for (let row = from; row < writer.count; row++) {
+        const snapshot = writer.snapshots[row] as Snapshot
+        insert.run(
+          ...[marketId, writer.times[row] ?? 0, writer.ids[row] ?? 0, writer.outcomes[row] ?? 0],
+          ...topOf(snapshot),
+          ...[
+            writer.textLengths[row] ?? 0,
+            (writer.bitEnds[row] ?? 0) - (writer.bitEnds[row - 1] ?? 0),
+          ],
+          ...[writer.textCrcs[row] ?? 0, frames[row - from] ?? null],
+          snapshot.sourceHash === undefined ? null : toHashBytes(snapshot.sourceHash),
+        )
+      }
+    },
+
+    removeAll(marketId: number): void {
+      removeAll.run(marketId)
+    },
+  }
+}
+
+export type TailTable = ReturnType<typeof createTailTable>
+
+function toRun(rows: readonly TailRow[]): TailRun | undefined {
+  if (rows.length === 0) return undefined
+  const bits = new BitWriter(rows.length * 256)
+  const bitEnds: number[] = []
+  for (const { frame, bit_length } of rows) {
+    bits.reserve(frame.length)
+    bits.copy(toWords(frame), 0, bit_length)
+    bitEnds.push(bits.length)
+  }
+  const parts = {
+    times: rows.map((row) => row.time_ms),
+    ids: rows.map((row) => row.id),
+    outcomes: rows.map((row) => row.outcome),
+    textLengths: rows.map((row) => row.text_length),
+    bitEnds,
+    textCrcs: rows.map((row) => row.text_crc),
+    rowStream: bits.toBytes(READ_SLACK),
+    checkpoints: [],
+    checkpointStream: new Uint8Array(0),
+  }
+  return {
+    chunk: new Chunk(encodeChunk(parts)),
+    hashes: rows.map((row) => row.source_hash?.toHex()),
+    tops: rows.map((row) => [row.bid_price, row.bid_size, row.ask_price, row.ask_size]),
+  }
+}

@@ -1,0 +1,72 @@
+/** Re-reads one run of rows, sealed or not, and finds whatever does not agree with itself. */
+import type { Market } from '#src/core/market.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { crc32 } from '#src/lib/crc32.ts'
+
+import { type Chunk, outcomeCodes } from './codec/chunk.ts'
+import { RowReader } from './codec/row-reader.ts'
+import { topOf, type TopOfBook } from './codec/tops.ts'
+import type { SnapshotReader } from './snapshot-reader.ts'
+
+/** A run as it is stored. */
+export type StoredRun = { chunk: Chunk; tops: TopOfBook[] }
+
+/** What has been read of a market so far. */
+export type Tally = {
+  counts: [number, number]
+  last: Position
+  firstMs: number | undefined
+  greatestId: number
+}
+
+const COMMA = Uint8Array.of(0x2c)
+const texts = { sequential: new RowReader(), single: new RowReader() }
+
+type Check = { run: StoredRun; market: Market; tally: Tally; reader: SnapshotReader }
+
+/** Returns the faults of a run, each a sentence; adds what it holds to `tally`. */
+export function verifyRun({ run, market, tally, reader }: Check): string[] {
+  const { chunk } = run
+  const faults: string[] = []
+  let crc = 0
+  const ownCrcs: [number, number] = [0, 0]
+  texts.sequential.forEach(chunk, (text, row) => {
+    const outcome = chunk.outcome(row) === outcomeCodes.down ? 1 : 0
+    crc = crc32(text, crc32(COMMA, crc))
+    ownCrcs[outcome] = crc32(text, crc32(COMMA, ownCrcs[outcome]))
+    const snapshot = reader.scan(text, undefined)
+    const claims = {
+      'CRC column agrees': crc === chunk.crc(row),
+      'own CRC column agrees': !chunk.hasBoth || ownCrcs[outcome] === chunk.ownCrc(row),
+      'length column agrees': text.length + 1 === chunk.textEnd(row) - chunk.textStart(row),
+      'time column agrees': snapshot.timestampMs === chunk.timeMs(row),
+      'id column agrees': snapshot.id === chunk.id(row),
+      'outcome column agrees': (snapshot.outcome === 'down') === (outcome === 1),
+      'row stands behind the one before': comparePositions(snapshot, tally.last) > 0,
+      'best bid and ask columns agree': isSameTop(topOf(snapshot), run.tops[row]),
+      'row belongs to its market': belongsTo(snapshot, market),
+    }
+    for (const [claim, holds] of Object.entries(claims))
+      if (!holds) faults.push(`row ${row}: not so: ${claim}`)
+    tally.last = { timestampMs: snapshot.timestampMs, id: snapshot.id }
+    tally.firstMs ??= snapshot.timestampMs
+    tally.greatestId = Math.max(tally.greatestId, snapshot.id)
+    tally.counts[outcome]++
+  })
+  for (let index = 0; index < chunk.checkpointCount; index++) {
+    const { row } = chunk.checkpoint(index)
+    const text = texts.single.textWithComma(chunk, row)
+    const isSame = crc32(text, row === 0 ? 0 : chunk.crc(row - 1)) === chunk.crc(row)
+    if (!isSame) faults.push(`row ${row}: its checkpoint leads to another text`)
+  }
+  return faults
+}
+
+const isSameTop = (top: TopOfBook, stored: TopOfBook | undefined): boolean =>
+  top.every((value, at) => value === stored?.[at])
+
+const belongsTo = (snapshot: StoredSnapshot, market: Market): boolean =>
+  snapshot.conditionId === market.conditionId &&
+  snapshot.coin === market.coin &&
+  snapshot.timeframe === market.timeframe &&
+  snapshot.assetId === market.assetIds[snapshot.outcome]

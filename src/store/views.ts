@@ -1,0 +1,70 @@
+/**
+ * What readers need of a market besides its books, kept in memory. Our own commits show at once; for
+ * those of other connections SQLite is asked for a number that changes with them, at each use or
+ * as seldom as the caller allows, because the question costs as much as a fifth of a page.
+ */
+import type { Market } from '#src/core/market.ts'
+import { createCache } from '#src/lib/cache.ts'
+
+import type { ChunkRef, ChunkTable } from './chunk-table.ts'
+import { type Database, readConsistently } from './database.ts'
+import type { MarketTable } from './market-table.ts'
+import type { TailRun, TailTable } from './tail-table.ts'
+
+/** A market with its chunks in order and its unfinished run, read in one state of the file. */
+export type MarketView = { market: Market; refs: readonly ChunkRef[]; tail: TailRun | undefined }
+
+type Tables = { markets: MarketTable; chunks: ChunkTable; tails: TailTable }
+
+/** Chunk refs of all views together; one takes about 150 bytes. */
+const REFS_MAX = 200_000
+
+/** Makes the views of a file, which may be `lagMs` behind other connections. */
+export function createViews(db: Database, { markets, chunks, tails }: Tables, lagMs: number) {
+  const commits = db.prepare<unknown, []>('PRAGMA data_version')
+  const cache = createCache<string, { generation: number; view: MarketView }>(REFS_MAX)
+  let generation = 0
+  let seenCommits: unknown
+  let askedMs = Number.NEGATIVE_INFINITY
+
+  function currentGeneration(): number {
+    const nowMs = lagMs > 0 ? performance.now() : 0
+    if (lagMs > 0 && nowMs - askedMs < lagMs) return generation
+    askedMs = nowMs
+    const now = commits.values()[0]?.[0]
+    if (now !== seenCommits) generation++
+    seenCommits = now
+    return generation
+  }
+
+  function load(conditionId: string, before: MarketView | undefined): MarketView | undefined {
+    const market = markets.find(conditionId)
+    if (market === undefined || market.revision === before?.market.revision) return before
+    const isSameLayout = market.layout === before?.market.layout
+    return {
+      market,
+      refs: isSameLayout ? before.refs : chunks.listRefs(market.id),
+      tail: tails.read(market.id),
+    }
+  }
+
+  return {
+    find(conditionId: string): MarketView | undefined {
+      const now = currentGeneration()
+      const kept = cache.get(conditionId)
+      if (kept?.generation === now) return kept.view
+      const view = readConsistently(db, () => load(conditionId, kept?.view))
+      if (view === undefined) return undefined
+      // What was committed since the number was read shows at the next use.
+      cache.set(conditionId, { generation: now, view }, { size: view.refs.length + 1 })
+      return view
+    },
+
+    /** To be called after every commit of our own, which SQLite does not count. */
+    invalidate(): void {
+      generation++
+    },
+  }
+}
+
+export type Views = ReturnType<typeof createViews>

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test'
+
+import { createRandom } from '#src/lib/random.ts'
+import { areHashesSound, encodeHashes, readHash, toHashBytes } from '#src/store/codec/hashes.ts'
+
+import { aSnapshot, randomHash } from '../books.ts'
+
+const random = createRandom('hashes')
+
+const someHashes = (count: number): (string | undefined)[] =>
+  Array.from({ length: count }, () => (random.integer(3) === 0 ? undefined : randomHash(random)))
+
+const encode = (hashes: readonly (string | undefined)[]): Uint8Array =>
+  encodeHashes(hashes.map((sourceHash) => aSnapshot({ sourceHash })))
+
+describe('encodeHashes and readHash', () => {
+  test('default: give back the hash of every row, and undefined where there is none', () => {
+    for (let round = 0; round < 50; round++) {
+      const hashes = someHashes(random.integer(101))
+      const bytes = encode(hashes)
+      expect(hashes.map((_, row) => readHash(bytes, row))).toEqual(hashes)
+      expect(areHashesSound(bytes, hashes.length)).toBe(true)
+    }
+  })
+
+  test('behavior: rows without any hash take a few bytes together, not twenty each', () => {
+    expect(encode([undefined, undefined]).length).toBeLessThan(20)
+    expect(encode([undefined, 'ab'.repeat(20)]).length).toBeGreaterThanOrEqual(40)
+    expect(toHashBytes('ab'.repeat(20)).length).toBe(20)
+  })
+
+  test('behavior: a row beyond the bytes, or half within, has none', () => {
+    expect(readHash(new Uint8Array(0), 0)).toBeUndefined()
+    expect(readHash(new Uint8Array(30).fill(7), 1)).toBeUndefined()
+  })
+})
+
+describe('areHashesSound', () => {
+  test('error: is false for every flipped bit, every cut and another number of rows', () => {
+    const bytes = encode(someHashes(5))
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const damaged = bytes.slice()
+      damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      expect([bit, areHashesSound(damaged, 5)]).toEqual([bit, false])
+    }
+    for (const count of [4, 6]) expect(areHashesSound(bytes, count)).toBe(false)
+    for (let length = 4; length < bytes.length; length++)
+      expect([length, areHashesSound(bytes.slice(0, length), 5)]).toEqual([length, false])
+  })
+
+  test('error: bytes too short for any checksum are unsound, not an exception', () => {
+    for (const length of [0, 1, 3]) expect(areHashesSound(new Uint8Array(length), 5)).toBe(false)
+  })
+})

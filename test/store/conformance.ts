@@ -1,0 +1,30 @@
+/** The contract of `HistoryStore` as tests: any engine must pass `conform`. */
+import { describe } from 'bun:test'
+
+import type { HistoryStore } from '#src/store/history.ts'
+
+import { conformAppend } from './conformance-append.ts'
+import { conformMarkets } from './conformance-markets.ts'
+import { conformPages } from './conformance-pages.ts'
+import { conformRandomly, type Effort } from './conformance-random.ts'
+
+/** Proves every verb from outside. `open` gives a new, empty history each time. */
+export function conform(name: string, open: () => HistoryStore, effort: Effort): void {
+  /** Runs `body` on a history of its own. */
+  const use: Use = (body) => () => {
+    const history = open()
+    try {
+      body(history)
+    } finally {
+      history.dispose()
+    }
+  }
+  describe(name, () => {
+    conformAppend(use)
+    conformMarkets(use)
+    conformPages(use)
+    conformRandomly(open, effort)
+  })
+}
+
+export type Use = (body: (history: HistoryStore) => void) => () => void

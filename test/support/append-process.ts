@@ -1,0 +1,18 @@
+/**
+ * Appends numbered batches to a history until it is killed, and prints the number of each one that
+ * was acknowledged. Arguments: the history, the first number, the number after the last.
+ */
+import { writeSync } from 'node:fs'
+
+import { openHistory } from '#src/store/open.ts'
+
+import { batchOf, conditionIdOf } from '../store/books.ts'
+
+const [path = '', first = '0', end = '0'] = process.argv.slice(2)
+const history = openHistory(path)
+
+for (let number = Number(first); number < Number(end); number++) {
+  history.append(batchOf(number))
+  if (number % 10 === 9) history.close(conditionIdOf(1))
+  writeSync(1, `${number}\n`)
+}
