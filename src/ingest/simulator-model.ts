@@ -1,0 +1,276 @@
+/**
+ * What the simulator knows of real books. Figures quoted are measured on both full-rate recordings,
+ * snapshots-btc-5m-20260413 and -20260414 (220,487 states of 99 tokens; see SOURCES.md next to them),
+ * unless a line names one. A constant that differs from the figure beside it is fitted, so that what
+ * comes out agrees with the figure. Every recording is of Bitcoin in 5-minute windows: other coins
+ * and timeframes are that, relabelled.
+ */
+import type { Timeframe } from '#src/core/market.ts'
+
+/** Points of a quantile function: probability, value. Values between the points are interpolated. */
+type Quantiles = readonly (readonly [probability: number, value: number])[]
+
+/** Milliseconds between two states of a token. */
+const gapMs: Quantiles = [
+  [0, 2],
+  [0.05, 4],
+  [0.1, 5],
+  [0.2, 10],
+  [0.3, 15],
+  [0.4, 22],
+  [0.5, 32],
+  [0.6, 49],
+  [0.7, 73],
+  [0.8, 112],
+  [0.9, 190],
+  [0.95, 285],
+  [0.98, 438],
+  [0.99, 600],
+  [0.999, 1_700],
+  [1, 3_000],
+]
+
+/** States a second of a token that `gapMs` amounts to; SOURCES.md gives a median of 12. */
+export const STATES_PER_SECOND = 12.5
+
+/** After a gap on one side of the median the next is on the same side in 62 % of cases. */
+export const GAP_STICKINESS = 0.25
+
+/** Levels that differ between two states of a token. */
+const changedLevels: Quantiles = [
+  [0, 1],
+  [0.05, 1],
+  [0.1, 1.6],
+  [0.2, 3.4],
+  [0.3, 5.2],
+  [0.4, 7.3],
+  [0.5, 9.6],
+  [0.6, 12.5],
+  [0.7, 16],
+  [0.8, 21],
+  [0.9, 28],
+  [0.95, 34],
+  [0.98, 43],
+  [0.99, 50],
+  [0.999, 95],
+  [1, 99],
+]
+
+/** Half-width of what the rank of a state's changes may differ by from the rank of its gap. */
+export const CHANGE_RANK_NOISE = 0.3
+
+/**
+ * Shares that a level in the middle of a ladder tends to. Recorded sizes 5 to 30 ticks from the touch
+ * are 130 to 870 (p10 to p90) around 400; changes widen what is drawn here to that.
+ */
+const levelShares: Quantiles = [
+  [0, 5],
+  [0.01, 8],
+  [0.05, 48],
+  [0.1, 105],
+  [0.25, 200],
+  [0.5, 310],
+  [0.75, 410],
+  [0.9, 540],
+  [0.95, 700],
+  [0.99, 2_500],
+  [1, 7_000],
+]
+
+/** Levels at the touch are thinner; by distance from it in ticks. */
+export const TOUCH_PERCENTS = [50, 72, 88, 97] as const
+
+/** Cheap orders far from the touch are thicker; from one tick off 0 (bids) or 1 (asks) on. */
+export const EDGE_PERCENTS = [3_000, 720, 500, 230, 220, 110, 120] as const
+
+/** Ticks from the touch beyond which `EDGE_PERCENTS` holds. */
+export const EDGE_DISTANCE_MIN = 12
+
+/** A size ends in `.00`, in one of nine tenths, or else in any hundredth; of 10,000 sizes. */
+const sizeTenths = [2_190, 210, 180, 510, 440, 650, 180, 400, 680, 240] as const
+const SIZE_PARTS = 10_000
+
+/**
+ * Weights of a changed level's distance from the touch in ticks, fitted so that near levels keep
+ * their share although one level changes but once a state. On 20260414 a state changes 1.67 levels
+ * at the touch (both sides), 0.92 one tick behind it, 0.57 at 5 to 10, 0.13 at 20, 0.06 at 30.
+ */
+const changesByDistance = [
+  1300, 1110, 985, 850, 765, 730, 690, 685, 665, 675, 680, 615, 460, 294, 269, 224, 194, 171, 154,
+  143, 118, 104, 95, 88, 80, 75, 66, 63, 58, 55, 51, 50, 49, 48, 48, 47, 46, 45, 44, 42, 41, 41, 41,
+  40, 40, 40, 40, 40, 39, 39, 39, 37, 35, 33, 32, 30, 28, 26, 25, 23, 21, 20, 19, 18, 18, 17, 16,
+  15, 13, 12, 12, 12, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 10, 10, 9, 9, 8, 8, 7, 7, 7, 6, 6,
+  5, 5, 4, 4,
+] as const
+
+/** The best level of a side changes in most states: it is the first to be tried, with this chance. */
+export const TOUCH_CHANGE_SHARE = 0.7
+
+/** Shares by which a level changes most often, and how many of a thousand changes each makes. */
+const roundChanges = [
+  [5, 198],
+  [10, 66],
+  [100, 66],
+  [15, 42],
+  [20, 37],
+  [25, 30],
+  [30, 29],
+  [450, 18],
+  [200, 16],
+  [60, 15],
+  [50, 13],
+  [105, 9],
+  [6, 9],
+  [40, 15],
+  [35, 8],
+  [45, 6],
+  [75, 6],
+  [400, 5],
+] as const
+const CHANGE_PARTS = 1_000
+
+/** Shares by which a level changes otherwise: 20 % of changes are whole, 24 % have any ending. */
+const otherChangeShares: Quantiles = [
+  [0, 1],
+  [0.3, 12],
+  [0.5, 40],
+  [0.75, 120],
+  [0.9, 260],
+  [0.98, 700],
+  [1, 2_000],
+]
+
+/** In 13 % of changes a level goes back to the size before its last. */
+export const REVERT_SHARE = 0.11
+
+/** Few levels behind the touch go, and most are filled again: half of all states have all 99. */
+export const REMOVAL_SHARE = 0.002
+export const REFILL_SHARE = 0.8
+
+/** In a window's last minute makers withdraw: ladders of 60 to 95 levels become common. */
+export const LATE_MS = 60_000
+export const LATE_REMOVAL_SHARE = 0.06
+
+/** Thousandths by which the fair price may leave the middle before the touch follows. */
+export const FOLLOW_MILLS = 19
+
+/** Thousandths beyond which both sides are quoted anew at once: 3 % of states. */
+export const JUMP_MILLS = 31
+
+/** A spread of two or more ticks closes by one with this chance at each state. */
+export const CLOSE_SHARE = 0.5
+
+/** A touch of one tick loses a best level with this chance at each state. */
+export const OPEN_SHARE = 0.015
+
+/** Spread after a jump in ticks. Of all states 79 % have one tick, 12 % two, 4 % three. */
+export const JUMP_SPREADS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 10] as const
+
+/**
+ * Standard deviations from even odds beyond which the losing side withdraws, drawn for each market.
+ * On 20260413 that makes 15 % of states one-sided in the last half minute, 6 % in the one before,
+ * 3 % and 1 % before those; 1.6 % to 0.8 % on 20260414. Another source's 76 % is not seen in either.
+ */
+export const WITHDRAW_SIGMAS_MIN = 3
+export const WITHDRAW_SIGMAS_MAX = 14
+
+/** 87 % of states after the end of a window are one-sided. */
+export const RESOLVED_SHARE = 0.87
+
+/** Markets whose tick falls to 0.001 beyond 0.96 and 0.04; 0.3 % of recorded states have such levels. */
+export const FINE_TICK_SHARE = 0.02
+
+/** Of the levels that a finer tick allows 40 % are taken (4 to 35 levels recorded). */
+export const FINE_FILL_SHARE = 0.4
+
+/** Recording begins this long before a window, sparsely (62 states), and ends soon after it. */
+export const LEAD_MS = 190_000
+export const LEAD_GAP_FACTOR = 38
+export const TAIL_MS_MAX = 4_500
+
+/** Before its window opens a price moves 0.55 cents a second, within it 1.4 to 2 at even odds. */
+export const LEAD_VOLATILITY = 0.2
+
+/** States relative to a 5-minute window: 329 to 920 frames a second (venue notes, 2026-09-21). */
+export const TIMEFRAME_RATES: Readonly<Record<Timeframe, number>> = {
+  '5m': 1,
+  '15m': 0.36,
+  '1h': 0.36,
+  '4h': 0.36,
+  '1d': 0.36,
+}
+
+/** Hundredths of a share: sizes in the recordings have two decimals at most. */
+export const HUNDREDTHS = 100
+
+const TABLE_LENGTH = 4_096
+
+/** The distributions as tables, so that a draw is one look-up. Sizes are in hundredths of a share. */
+export type Model = {
+  gapMs: Int32Array
+  changedLevels: Int32Array
+  levelSizes: Int32Array
+  /** The last two digits of a size; -1 for any. */
+  sizeEndings: Int32Array
+  distances: Int32Array
+  /** Round changes of a level; 0 for another one. */
+  roundChanges: Int32Array
+  otherChanges: Int32Array
+}
+
+/** Builds the tables; a few milliseconds. */
+export function createModel(): Model {
+  return {
+    gapMs: tabulateQuantiles(gapMs, 1),
+    changedLevels: tabulateQuantiles(changedLevels, 1),
+    levelSizes: tabulateQuantiles(levelShares, HUNDREDTHS),
+    sizeEndings: tabulateWeights(
+      sizeTenths.map((weight, tenths) => [tenths * 10, weight] as const),
+      { rest: -1, parts: SIZE_PARTS },
+    ),
+    distances: tabulateWeights(
+      changesByDistance.map((weight, distance) => [distance, weight] as const),
+      { rest: 0, parts: changesByDistance.reduce((sum: number, weight) => sum + weight, 0) },
+    ),
+    roundChanges: tabulateWeights(
+      roundChanges.map(([shares, weight]) => [shares * HUNDREDTHS, weight] as const),
+      { rest: 0, parts: CHANGE_PARTS },
+    ),
+    otherChanges: tabulateQuantiles(otherChangeShares, HUNDREDTHS),
+  }
+}
+
+/** Returns the entry of a table at a rank from 0 to 1. */
+export function lookUp(table: Int32Array, rank: number): number {
+  return table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
+}
+
+function tabulateQuantiles(points: Quantiles, scale: number): Int32Array {
+  const table = new Int32Array(TABLE_LENGTH)
+  let next = 1
+  for (let index = 0; index < TABLE_LENGTH; index++) {
+    const rank = (index + 0.5) / TABLE_LENGTH
+    while (next < points.length - 1 && (points[next]?.[0] ?? 1) < rank) next++
+    const [lowRank, low] = points[next - 1] ?? [0, 0]
+    const [highRank, high] = points[next] ?? [1, low]
+    const value = low + ((high - low) * (rank - lowRank)) / (highRank - lowRank)
+    table[index] = Math.round(value * scale)
+  }
+  return table
+}
+
+/** Gives each value the share `weight / parts` of the table, and `rest` what is left. */
+function tabulateWeights(
+  weights: readonly (readonly [value: number, weight: number])[],
+  { rest, parts }: { rest: number; parts: number },
+): Int32Array {
+  const table = new Int32Array(TABLE_LENGTH).fill(rest)
+  let sum = 0
+  let index = 0
+  for (const [value, weight] of weights) {
+    sum += weight
+    const end = Math.round((sum / parts) * TABLE_LENGTH)
+    while (index < end) table[index++] = value
+  }
+  return table
+}
