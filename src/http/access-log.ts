@@ -1,0 +1,52 @@
+/**
+ * One JSON line a request. Lines are built by concatenation, because `JSON.stringify` of an object
+ * costs more than the rest of the request's bookkeeping; only what the caller sent is escaped.
+ */
+import type { Clock } from '#src/core/time.ts'
+
+const TARGET_LENGTH_MAX = 2048
+const MS_PER_SECOND = 1000
+
+export type AccessRecord = {
+  /** Letters, digits, `.`, `_`, `-` only. */
+  requestId: string
+  method: string
+  /** Path and query, as sent; long ones are cut. */
+  target: string
+  status: number
+  /** Length of the body; undefined for a stream. */
+  bytes: number | undefined
+  durationMs: number
+  /** Stack of a fault of ours. */
+  error?: string | undefined
+}
+
+/** Creates the function that turns a record into its line, newline included. */
+export function createAccessLine(clock: Clock): (record: AccessRecord) => string {
+  const timeText = createTimeText(clock)
+  return ({ requestId, method, target, status, bytes, durationMs, error }) => {
+    const path = target.length > TARGET_LENGTH_MAX ? target.slice(0, TARGET_LENGTH_MAX) : target
+    const line = `{"time":"${timeText()}","requestId":"${requestId}","method":${quote(method)},"path":${quote(path)},"status":${status},"bytes":${bytes ?? 'null'},"durationMs":${Math.round(durationMs * 1000) / 1000}`
+    return error === undefined ? `${line}}\n` : `${line},"error":${JSON.stringify(error)}}\n`
+  }
+}
+
+/** What nearly every address is made of: nothing that JSON would escape. */
+const plain = /^[\w/?&=.,:~%+-]*$/
+
+const quote = (text: string): string => (plain.test(text) ? `"${text}"` : JSON.stringify(text))
+
+/** ISO 8601 of now; the part that changes once a second is kept. */
+function createTimeText(clock: Clock): () => string {
+  let second = Number.NaN
+  let prefix = ''
+  return () => {
+    const nowMs = clock()
+    const current = Math.floor(nowMs / MS_PER_SECOND)
+    if (current !== second) {
+      second = current
+      prefix = new Date(current * MS_PER_SECOND).toISOString().slice(0, -'000Z'.length)
+    }
+    return `${prefix}${String(nowMs - current * MS_PER_SECOND).padStart(3, '0')}Z`
+  }
+}

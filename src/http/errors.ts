@@ -1,0 +1,80 @@
+/**
+ * Anything thrown becomes a failure that may be shown. Elysia's own bodies never leave: they carry
+ * the message of any error and the refused input. The plugin only remembers what was thrown; the
+ * front door, which knows the request id, writes the answer.
+ */
+import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } from 'elysia'
+
+import { AppError, errorCodes } from '#src/core/errors.ts'
+
+import { excerpt } from './excerpt.ts'
+import type { Failure } from './problem.ts'
+
+const NAME_LENGTH_MAX = 40
+
+export type ErrorTrap = {
+  /** Must be the first plugin of an app. */
+  plugin: AnyElysia
+  /** Returns what was thrown for a request, wrapped because anything can be thrown; once. */
+  take(request: Request): { error: unknown } | undefined
+}
+
+/** Creates the plugin that catches, and the way to what it caught. */
+export function createErrorTrap(): ErrorTrap {
+  const caught = new WeakMap<Request, { error: unknown }>()
+  const plugin = new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ error, request }) => {
+    caught.set(request, { error })
+    return new Response(null, { status: 500 })
+  })
+  return {
+    plugin,
+    take(request) {
+      const entry = caught.get(request)
+      caught.delete(request)
+      return entry
+    },
+  }
+}
+
+/** True for Elysia's answer to an address or method that no route has. */
+export const isMissingRoute = (error: unknown): boolean => error instanceof NotFoundError
+
+/** Translates anything thrown; what is not known to be harmless becomes `internal`. */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof AppError) {
+    return { code: error.code, detail: error.message, extras: error.extras }
+  }
+  if (error instanceof ParseError) {
+    return failure('invalid_request', 'The body cannot be read as its Content-Type says.')
+  }
+  if (error instanceof ValidationError && error.type !== 'response') return toInvalid(error)
+  return failure('internal', 'The server failed. Report the requestId; a retry may help.')
+}
+
+/** Describes an error for the log, with its causes; undefined for what the caller caused. */
+export function describeFault(error: unknown): string | undefined {
+  if (errorCodes[toFailure(error).code].status < 500) return undefined
+  const lines: string[] = []
+  let current = error
+  // A chain of causes can be a circle.
+  for (let depth = 0; depth < 5 && current !== undefined; depth++) {
+    lines.push(current instanceof Error ? (current.stack ?? current.message) : String(current))
+    current = current instanceof Error ? current.cause : undefined
+  }
+  return lines.join('\nCaused by: ')
+}
+
+const failure = (code: Failure['code'], detail: string): Failure => ({ code, detail, extras: {} })
+
+/** Names the place only: the messages of the validator can hold what was sent. */
+function toInvalid(error: ValidationError): Failure {
+  const first = error.all[0]
+  const path = first && 'path' in first && typeof first.path === 'string' ? first.path : ''
+  const name = excerpt(path.replace(/^\//, '').slice(0, NAME_LENGTH_MAX))
+  if (name === '') return failure('invalid_request', `The ${error.type} is not valid.`)
+  return {
+    code: error.type === 'body' ? 'invalid_request' : 'invalid_parameter',
+    detail: `\`${name}\` of the ${error.type} is not valid.`,
+    extras: { param: name },
+  }
+}

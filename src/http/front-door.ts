@@ -1,0 +1,168 @@
+/**
+ * The outermost wrapper around an app. What is promised of every response is done here, once,
+ * because Elysia's hooks do not run on every path: a request id, the common headers, one line in
+ * the access log, a problem document for anything thrown, HEAD answered as GET without a body.
+ */
+import { AppError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
+
+import { type AccessRecord, createAccessLine } from './access-log.ts'
+import { describeFault, type ErrorTrap, isMissingRoute, toFailure } from './errors.ts'
+import { excerpt } from './excerpt.ts'
+import { problemResponse, toProblem } from './problem.ts'
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts'
+import type { RouteTable } from './route-table.ts'
+import { decodePart, pathOf, targetOf } from './url.ts'
+
+export type Handle = (request: Request) => Response | Promise<Response>
+
+/** Adds headers to every response, whatever produced it. Must not throw. */
+export type Decorate = (request: Request, headers: Headers) => void
+
+export type FrontDoorOptions = {
+  handle: Handle
+  /** What `handle` caught on the way to a response of status 400 or more. */
+  takeError: ErrorTrap['take']
+  routes: RouteTable
+  decorate: readonly Decorate[]
+  /** False leaves only the lines of our own faults. */
+  logsEachRequest: boolean
+  log: (line: string) => void
+  clock: Clock
+  mint: () => string
+  /** Monotonic milliseconds. */
+  timer: Clock
+}
+
+/** One request on its way through. `inner` is the request that the app sees. */
+type Exchange = {
+  request: Request
+  inner: Request
+  requestId: string
+  target: string
+  startedMs: number
+  fault: string | undefined
+}
+
+/** Wraps an app. The result neither throws nor rejects. */
+export function createFrontDoor(options: FrontDoorOptions): Handle {
+  const { handle, takeError, mint, timer } = options
+  const finish = createFinish(options)
+  const fail = createFail(options.routes)
+
+  const settle = (exchange: Exchange, response: Response) => {
+    const thrown = response.status >= 400 ? takeError(exchange.inner) : undefined
+    return finish(exchange, thrown === undefined ? response : fail(exchange, thrown.error))
+  }
+
+  return (request) => {
+    const startedMs = timer()
+    const inner = request.method === 'HEAD' ? asGet(request) : request
+    const requestId = requestIdOf(request, mint)
+    const target = targetOf(request.url)
+    const exchange = { request, inner, requestId, target, startedMs, fault: undefined }
+    try {
+      assertDecodable(target)
+      const result = handle(inner)
+      if (!(result instanceof Promise)) return settle(exchange, result)
+      return result.then(
+        (response) => settle(exchange, response),
+        (error: unknown) => finish(exchange, fail(exchange, error)),
+      )
+    } catch (error) {
+      return finish(exchange, fail(exchange, error))
+    }
+  }
+}
+
+/** Puts the common headers on a response, drops the body of HEAD, writes the line. */
+function createFinish({ decorate, logsEachRequest, log, clock, timer }: FrontDoorOptions) {
+  const toLine = createAccessLine(clock)
+
+  const record = ({ request, requestId, target, startedMs, fault }: Exchange, answer: Response) => {
+    if (!logsEachRequest && fault === undefined) return
+    const length = answer.headers.get('content-length')
+    const entry: AccessRecord = {
+      requestId,
+      method: request.method,
+      target,
+      status: answer.status,
+      bytes: toBytes(request.method, answer.status, length),
+      durationMs: timer() - startedMs,
+      error: fault,
+    }
+    log(toLine(entry))
+  }
+
+  return (exchange: Exchange, response: Response): Response | Promise<Response> => {
+    const { headers } = response
+    headers.set(REQUEST_ID_HEADER, exchange.requestId)
+    headers.set('X-Content-Type-Options', 'nosniff')
+    for (const add of decorate) add(exchange.request, headers)
+    if (exchange.request.method !== 'HEAD') {
+      record(exchange, response)
+      return response
+    }
+    return withoutBody(response)
+      .catch((error: unknown) => {
+        exchange.fault = describeFault(error)
+        return new Response(null, { status: 500, headers })
+      })
+      .then((bare) => {
+        record(exchange, bare)
+        return bare
+      })
+  }
+}
+
+function toBytes(method: string, status: number, length: string | null): number | undefined {
+  if (method === 'HEAD' || status === 204 || status === 304) return 0
+  return length === null ? undefined : Number(length)
+}
+
+/** Answers an error. A path that exists under other methods says which. */
+function createFail(routes: RouteTable) {
+  return (exchange: Exchange, error: unknown): Response => {
+    if (isMissingRoute(error)) return answerMissing(exchange, routes)
+    exchange.fault = describeFault(error)
+    return problemResponse(toProblem(toFailure(error), exchange.requestId))
+  }
+}
+
+function answerMissing({ request, target, requestId }: Exchange, routes: RouteTable): Response {
+  const { method } = request
+  const path = pathOf(target)
+  const methods = routes.methodsAt(path)
+  const allow = methods.join(', ')
+  if (method === 'OPTIONS' && allow !== '') {
+    return new Response(null, { status: 204, headers: { Allow: allow } })
+  }
+  const error =
+    allow === ''
+      ? new AppError('not_found', `No route ${excerpt(path)}. See /swagger for all routes.`)
+      : new AppError('method_not_allowed', `${method} is not possible here. Send ${allow}.`)
+  const response = problemResponse(toProblem(toFailure(error), requestId))
+  if (allow !== '') response.headers.set('Allow', allow)
+  return response
+}
+
+/** Elysia would hand a handler an empty parameter for `%zz`. */
+function assertDecodable(target: string): void {
+  if (!target.includes('%')) return
+  if (decodePart(pathOf(target)) !== undefined) return
+  throw new AppError('invalid_request', 'The path has a malformed percent-encoding.')
+}
+
+const asGet = ({ url, headers, signal }: Request): Request =>
+  new Request(url, { method: 'GET', headers, signal })
+
+/** Keeps the headers, with the length that GET would have had; a stream has none. */
+async function withoutBody(response: Response): Promise<Response> {
+  const { status, headers } = response
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true
+  if (isStream || headers.has('content-length')) await response.body?.cancel()
+  else if (response.body !== null) {
+    headers.set('Content-Length', String((await response.arrayBuffer()).byteLength))
+  }
+  return new Response(null, { status, headers })
+}

@@ -1,0 +1,55 @@
+/** The `{coin}` and `{conditionId}` of a path, read the same way by every route that has them. */
+import { Type } from '@sinclair/typebox'
+
+import { AppError } from '#src/core/errors.ts'
+import { type Coin, coins, isCoin, type Market } from '#src/core/market.ts'
+
+import { excerpt } from './excerpt.ts'
+
+/** Port: the store, or a test's list. */
+export type FindMarket = (conditionId: string) => Market | undefined
+
+export const CoinPath = Type.Object({
+  coin: Type.String({ description: `Coin in any case: ${coins.join(', ')}.`, examples: ['btc'] }),
+})
+
+export const MarketPath = Type.Object({
+  ...CoinPath.properties,
+  conditionId: Type.String({
+    description: 'A `conditionId` of the list of markets: `0x` and 64 hex digits in any case.',
+    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+  }),
+})
+
+const conditionIdPattern = /^0x[0-9a-f]{64}$/
+
+/** Throws `unknown_coin`. */
+export function readCoin(text: string): Coin {
+  const coin = text.toLowerCase()
+  if (isCoin(coin)) return coin
+  throw new AppError(
+    'unknown_coin',
+    `There is no coin "${excerpt(text)}". Coins are ${coins.join(', ')}.`,
+    { param: 'coin' },
+  )
+}
+
+/** Throws `unknown_coin`, `invalid_parameter`, or `unknown_market` also for a market of another coin. */
+export function readMarket(path: { coin: string; conditionId: string }, find: FindMarket): Market {
+  const coin = readCoin(path.coin)
+  const conditionId = path.conditionId.toLowerCase()
+  if (!conditionIdPattern.test(conditionId)) {
+    throw new AppError(
+      'invalid_parameter',
+      `\`conditionId\` is "${excerpt(path.conditionId)}", but must be 0x and 64 hex digits.`,
+      { param: 'conditionId' },
+    )
+  }
+  const market = find(conditionId)
+  if (market?.coin === coin) return market
+  throw new AppError(
+    'unknown_market',
+    `There is no ${coin} market ${conditionId}. GET /v1/${coin}/markets lists those there are.`,
+    { param: 'conditionId' },
+  )
+}

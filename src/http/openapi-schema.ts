@@ -1,0 +1,52 @@
+/** OpenAPI 3.0 as a plain object: TypeBox writes JSON Schema, which 3.0 only resembles. */
+export type OpenApiSchema = Record<string, unknown>
+
+/**
+ * Translates a TypeBox schema: `examples` becomes `example`, a literal or a union of them an `enum`,
+ * a union with null `nullable`. An `enum` says null too: 3.0.3 has `nullable` not add to it. The
+ * result shares nothing with the schema.
+ */
+export function toOpenApiSchema(schema: object): OpenApiSchema {
+  // The copy drops TypeBox's symbols, which a copy key by key would have to know.
+  return translate(JSON.parse(JSON.stringify(schema)) as OpenApiSchema)
+}
+
+function translate(schema: OpenApiSchema): OpenApiSchema {
+  const { examples, anyOf, const: literal, ...rest } = schema
+  const union = Array.isArray(anyOf) ? translateUnion(anyOf as OpenApiSchema[]) : {}
+  const result: OpenApiSchema = { ...rest, ...union }
+  if (literal !== undefined) result.enum = [literal]
+  if (Array.isArray(examples)) result.example = examples[0]
+  if (isRecord(result.items)) result.items = translate(result.items)
+  if (isRecord(result.properties)) {
+    result.properties = Object.fromEntries(
+      Object.entries(result.properties).map(([name, property]) => [
+        name,
+        translate(property as OpenApiSchema),
+      ]),
+    )
+  }
+  return result
+}
+
+function translateUnion(options: readonly OpenApiSchema[]): OpenApiSchema {
+  const others = options.filter((option) => option.type !== 'null')
+  const nullable = others.length < options.length ? { nullable: true } : {}
+  const [only] = others
+  if (only && others.length === 1) return { ...withNull(translate(only), options), ...nullable }
+  if (others.every((option) => typeof option.const === 'string')) {
+    const literals = { type: 'string', enum: others.map((option) => option.const) }
+    return { ...withNull(literals, options), ...nullable }
+  }
+  return { anyOf: others.map(translate), ...nullable }
+}
+
+function withNull(schema: OpenApiSchema, options: readonly OpenApiSchema[]): OpenApiSchema {
+  const isNullable = options.some((option) => option.type === 'null')
+  return isNullable && Array.isArray(schema.enum)
+    ? { ...schema, enum: [...schema.enum, null] }
+    : schema
+}
+
+const isRecord = (value: unknown): value is OpenApiSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

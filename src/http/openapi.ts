@@ -1,0 +1,52 @@
+/** The OpenAPI document at `/swagger/json`: what is said of the service as a whole. */
+import { swagger } from '@elysiajs/swagger'
+import { Elysia } from 'elysia'
+
+import { toOpenApiSchema } from './openapi-schema.ts'
+import { Problem } from './problem.ts'
+
+const description = `Order-book history of prediction markets.
+
+- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Both are Unix milliseconds, or seconds below 100000000000.
+- Lists are paged: hand \`nextCursor\` back as \`cursor\` until it is \`null\`.
+- Every failure is a problem document (RFC 9457); branch on its \`code\`. All codes: [/errors](/errors).
+- Every response carries \`X-Request-Id\`. \`HEAD\` works wherever \`GET\` does.`
+
+const documentation = {
+  tags: [
+    { name: 'markets', description: 'What is recorded.' },
+    { name: 'snapshots', description: 'Full-depth books of one market over time.' },
+    { name: 'health', description: 'For load balancers and operators.' },
+    { name: 'documentation', description: 'This document and its companions.' },
+  ],
+  servers: [{ url: '/', description: 'This server.' }],
+  security: [],
+  components: {
+    schemas: { Problem: toOpenApiSchema(Problem) },
+    headers: {
+      'X-Request-Id': {
+        description: 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
+        schema: { type: 'string' as const },
+        example: 'req_5f0c1b7e9a2d4c36',
+      },
+      'X-Content-Type-Options': {
+        description: '`nosniff`.',
+        schema: { type: 'string' as const },
+        example: 'nosniff',
+      },
+    },
+  },
+}
+
+/** Serves the document; its routes are those of the app that uses this. */
+export const openapi = (version: string) =>
+  new Elysia({ name: 'openapi' }).use(
+    swagger({
+      provider: 'swagger-ui',
+      path: '/swagger',
+      documentation: {
+        ...documentation,
+        info: { title: 'Bookfeed', version, description, license: { name: 'UNLICENSED' } },
+      },
+    }),
+  )

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'bun:test'
+
+import { createAccessLine } from '#src/http/access-log.ts'
+
+const record = {
+  requestId: 'req_1',
+  method: 'GET',
+  target: '/v1/btc/markets?limit=2',
+  status: 200,
+  bytes: 12,
+  durationMs: 0.123456,
+}
+
+describe('createAccessLine', () => {
+  test('default: one line of JSON with every member', () => {
+    const line = createAccessLine(() => Date.UTC(2026, 0, 2, 3, 4, 5, 7))(record)
+    expect(line).toEndWith('}\n')
+    expect(JSON.parse(line)).toEqual({
+      time: '2026-01-02T03:04:05.007Z',
+      requestId: 'req_1',
+      method: 'GET',
+      path: '/v1/btc/markets?limit=2',
+      status: 200,
+      bytes: 12,
+      durationMs: 0.123,
+    })
+  })
+
+  test('behavior: the time follows the clock, also backwards', () => {
+    let nowMs = 1_000_999
+    const toLine = createAccessLine(() => nowMs)
+    const times = [1_000_999, 1_001_000, 999_001].map((ms) => {
+      nowMs = ms
+      return JSON.parse(toLine(record)).time
+    })
+    expect(times).toEqual([1_000_999, 1_001_000, 999_001].map((ms) => new Date(ms).toISOString()))
+  })
+
+  test('behavior: what the caller sent cannot break out of its line, and is cut', () => {
+    const target = `/"\n\u2028\\${'x'.repeat(5000)}`
+    const line = createAccessLine(() => 0)({ ...record, target, bytes: undefined, error: 'a\nb' })
+    expect(line.trimEnd()).not.toContain('\n')
+    expect(JSON.parse(line)).toMatchObject({
+      path: target.slice(0, 2048),
+      bytes: null,
+      error: 'a\nb',
+    })
+  })
+})

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'bun:test'
+
+import { Value } from '@sinclair/typebox/value'
+import { Elysia, t } from 'elysia'
+
+import { AppError } from '#src/core/errors.ts'
+import { createErrorTrap } from '#src/http/errors.ts'
+import { createFrontDoor } from '#src/http/front-door.ts'
+import { Problem } from '#src/http/problem.ts'
+import { createRouteTable } from '#src/http/route-table.ts'
+
+const SECRET = 'secret path /etc/x'
+
+/** A small app with every way to fail, behind a front door. */
+function createDoor(options: { logsEachRequest?: boolean } = {}) {
+  const lines: string[] = []
+  const trap = createErrorTrap()
+  const app = new Elysia({ normalize: false })
+    .use(trap.plugin)
+    .get('/ok', () => new Response('héllo', { headers: { 'Content-Length': '6', ETag: '"1"' } }))
+    .get('/object', () => ({ a: 1 }))
+    .get('/coins/:coin', ({ params }) => params.coin)
+    .get('/throw', () => {
+      throw new Error(SECRET, { cause: new Error('root cause') })
+    })
+    .get('/reject', async () => {
+      await Promise.resolve()
+      throw new TypeError(SECRET)
+    })
+    .get('/throw-string', () => {
+      throw SECRET
+    })
+    .get('/expected', () => {
+      throw new AppError('unavailable', 'Later.', {
+        retryAfterSeconds: 7,
+        cause: new Error(SECRET),
+      })
+    })
+    .get('/query', ({ query }) => query, { query: t.Object({ limit: t.Integer() }) })
+    .post('/body', ({ body }) => body, { body: t.Object({ a: t.String() }) })
+    .compile()
+  const door = createFrontDoor({
+    handle: (request) => app.fetch(request),
+    takeError: trap.take,
+    routes: createRouteTable(app.routes),
+    decorate: [(request, headers) => headers.set('X-Seen', request.method)],
+    logsEachRequest: options.logsEachRequest ?? true,
+    log: (line) => void lines.push(line),
+    clock: () => 0,
+    mint: () => 'minted',
+    timer: () => 0,
+  })
+  const send = async (path: string, init?: RequestInit) =>
+    door(new Request(`http://localhost${path}`, init))
+  return { send, lines }
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  expect(response.headers.get('content-type')).toBe('application/problem+json')
+  const body: unknown = await response.json()
+  expect([...Value.Errors(Problem, body)]).toEqual([])
+  const problem = body as Problem
+  expect(problem.status).toBe(response.status)
+  expect(problem.error).toBe(problem.code)
+  expect(problem.type).toBe(`/errors#${problem.code}`)
+  expect(problem.requestId).toBe(response.headers.get('x-request-id') ?? '')
+  return problem
+}
+
+describe('createFrontDoor', () => {
+  test('default: every response has an id, nosniff, the added headers and one line', async () => {
+    const cases: [string, RequestInit?][] = [
+      ['/ok'],
+      ['/object'],
+      ['/nope'],
+      ['/throw'],
+      ['/reject'],
+      ['/throw-string'],
+      ['/expected'],
+      ['/query?limit=x'],
+      ['/coins/%zz'],
+      ['/ok', { method: 'PUT' }],
+      ['/ok', { method: 'HEAD' }],
+      ['/nope', { method: 'HEAD' }],
+      ['/ok', { method: 'OPTIONS' }],
+      ['/nope', { method: 'OPTIONS' }],
+      ['/body', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }],
+    ]
+    const { send, lines } = createDoor()
+    for (const [path, init] of cases) {
+      const { headers, status } = await send(path, init)
+      const method = init?.method ?? 'GET'
+      expect([path, headers.get('x-request-id')]).toEqual([path, 'req_minted'])
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('x-seen')).toBe(method)
+      expect(lines).toHaveLength(1)
+      expect(JSON.parse(lines.pop() ?? '')).toMatchObject({ path, method, status })
+    }
+  })
+
+  test.each(['a', 'A.b_c-9', 'x'.repeat(64)])('behavior: takes over the id %s', async (id) => {
+    const response = await createDoor().send('/nope', { headers: { 'X-Request-Id': id } })
+    expect((await problemOf(response)).requestId).toBe(id)
+  })
+
+  test.each(['', 'x'.repeat(65), 'a b', 'a"b', '<i>', 'é'])(
+    'behavior: replaces the id %p',
+    async (id) => {
+      const response = await createDoor().send('/ok', { headers: { 'X-Request-Id': id } })
+      expect(response.headers.get('x-request-id')).toBe('req_minted')
+    },
+  )
+
+  test.each(['/ok', '/object', '/nope', '/throw', '/coins/btc'])(
+    'behavior: HEAD %s is GET without the body',
+    async (path) => {
+      const { send } = createDoor()
+      const get = await send(path)
+      const head = await send(path, { method: 'HEAD' })
+      expect(head.status).toBe(get.status)
+      expect(await head.text()).toBe('')
+      const length = String((await get.arrayBuffer()).byteLength)
+      const expected = {
+        ...Object.fromEntries(get.headers),
+        'content-length': length,
+        'x-seen': 'HEAD',
+      }
+      expect(Object.fromEntries(head.headers)).toEqual(expected)
+    },
+  )
+
+  test('behavior: OPTIONS on a known path lists its methods', async () => {
+    const response = await createDoor().send('/ok', { method: 'OPTIONS' })
+    expect([response.status, response.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS'])
+  })
+
+  test.each(['/throw', '/reject', '/throw-string'])(
+    'error: %s tells the caller nothing and the log everything, once',
+    async (path) => {
+      const { send, lines } = createDoor({ logsEachRequest: false })
+      const response = await send(path)
+      const problem = await problemOf(response)
+      expect([problem.status, problem.code]).toEqual([500, 'internal'])
+      expect(JSON.stringify(problem)).not.toContain('secret')
+      expect(lines).toHaveLength(1)
+      expect(JSON.parse(lines[0] ?? '').error).toContain(SECRET)
+    },
+  )
+
+  test('error: the log has the cause behind the error', async () => {
+    const { send, lines } = createDoor()
+    await send('/throw')
+    expect(JSON.parse(lines[0] ?? '').error).toContain('Caused by: Error: root cause')
+  })
+
+  test('error: a known failure keeps its code, message and extras, and hides its cause', async () => {
+    const response = await createDoor().send('/expected')
+    const problem = await problemOf(response)
+    expect(problem).toMatchObject({ status: 503, code: 'unavailable', detail: 'Later.' })
+    expect(problem.retryAfterSeconds).toBe(7)
+    expect(response.headers.get('retry-after')).toBe('7')
+    expect(JSON.stringify(problem)).not.toContain('secret')
+  })
+
+  test('error: an unknown path is 404, and a huge one comes back short', async () => {
+    const problem = await problemOf(await createDoor().send(`/nope/${'x'.repeat(50_000)}`))
+    expect([problem.status, problem.code]).toEqual([404, 'not_found'])
+    expect(problem.detail.length).toBeLessThan(120)
+  })
+
+  test.each([
+    ['PUT', '/ok', 'GET, HEAD, OPTIONS'],
+    ['DELETE', '/coins/btc', 'GET, HEAD, OPTIONS'],
+    ['GET', '/body', 'OPTIONS, POST'],
+    ['HEAD', '/body', 'OPTIONS, POST'],
+  ])('error: %s %s is 405 and says what is allowed', async (method, path, allow) => {
+    const response = await createDoor().send(path, { method })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
+    if (method !== 'HEAD') expect((await problemOf(response)).code).toBe('method_not_allowed')
+  })
+
+  test.each(['/coins/%', '/coins/%zz', '/coins/%C3'])('error: %s is 400', async (path) => {
+    expect((await problemOf(await createDoor().send(path))).code).toBe('invalid_request')
+  })
+
+  test('error: what the validator refused is not echoed', async () => {
+    const { send } = createDoor()
+    const json = { 'content-type': 'application/json' }
+    const bodies = [`{"a":${JSON.stringify({ deep: SECRET })}}`, `{"${SECRET}`, '[]', '']
+    for (const body of bodies) {
+      const response = await send('/body', { method: 'POST', headers: json, body })
+      const problem = await problemOf(response)
+      expect([body, problem.status]).toEqual([body, 400])
+      expect(JSON.stringify(problem)).not.toContain('secret')
+    }
+    const problem = await problemOf(await send(`/query?limit=${SECRET}`))
+    expect([problem.code, problem.param]).toEqual(['invalid_parameter', 'limit'])
+    expect(JSON.stringify(problem)).not.toContain('secret')
+  })
+})
