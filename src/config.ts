@@ -1,0 +1,131 @@
+/**
+ * The configuration comes from `BOOKFEED_*` environment variables alone. The table below is its
+ * single source: the defaults, what is accepted, `--help` and the test of docs/configuration.md.
+ */
+
+/** One environment variable. `parse` returns undefined for what it does not accept. */
+export type ConfigVariable<T = unknown> = {
+  name: string
+  default: string
+  accepts: string
+  description: string
+  parse(text: string): T | undefined
+}
+
+const PORT_MAX = 65_535
+const CACHE_MB_MAX = 65_536
+const BYTES_PER_MB = 1024 * 1024
+
+const variables = {
+  dataPath: {
+    name: 'BOOKFEED_DATA',
+    default: './data',
+    accepts: 'a folder path',
+    description: 'Folder of the history; made if absent. The history is the file history.db in it.',
+    parse: (text: string): string => text,
+  },
+  host: {
+    name: 'BOOKFEED_HOST',
+    default: '127.0.0.1',
+    accepts: 'an address or a host name of this machine',
+    description: 'Address to listen on; 0.0.0.0 for every interface, as in a container.',
+    parse: (text: string) => (/^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined),
+  },
+  port: {
+    name: 'BOOKFEED_PORT',
+    default: '3000',
+    accepts: `an integer from 0 to ${PORT_MAX}`,
+    description: 'Port to listen on; 0 takes any free one.',
+    parse: (text: string) => parseInteger(text, PORT_MAX),
+  },
+  log: {
+    name: 'BOOKFEED_LOG',
+    default: 'json',
+    accepts: '`json` or `off`',
+    description: 'Access log on standard error: one JSON line a request, or none.',
+    parse: (text: string) => (text === 'json' || text === 'off' ? text : undefined),
+  },
+  pageCacheBytes: {
+    name: 'BOOKFEED_PAGE_CACHE_MB',
+    default: '64',
+    accepts: `an integer from 0 to ${CACHE_MB_MAX}`,
+    description: 'Memory for finished pages of history, in MiB; 0 keeps none.',
+    parse: parseMegabytes,
+  },
+  chunkCacheBytes: {
+    name: 'BOOKFEED_CHUNK_CACHE_MB',
+    default: '256',
+    accepts: `an integer from 0 to ${CACHE_MB_MAX}`,
+    description: 'Memory for chunks of history, in MiB; 0 keeps none.',
+    parse: parseMegabytes,
+  },
+  hasSample: {
+    name: 'BOOKFEED_SAMPLE',
+    default: 'on',
+    accepts: '`on` or `off`',
+    description: 'Make a simulated sample at the start of a server that has no market yet.',
+    parse: (text: string) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
+  },
+} satisfies Record<string, ConfigVariable>
+
+/** The settings of a process; frozen. */
+export type Config = Readonly<{
+  [K in keyof typeof variables]: Exclude<ReturnType<(typeof variables)[K]['parse']>, undefined>
+}>
+
+/** Every variable in the order in which it is documented. */
+export const configVariables: readonly ConfigVariable[] = Object.values(variables)
+
+/** A start that cannot succeed: the message names the variable, its value and what is accepted. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+/** Reads the `BOOKFEED_*` variables; an empty one counts as absent. Throws `ConfigError`. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  refuseUnknown(env)
+  return Object.freeze({
+    dataPath: read(env, variables.dataPath),
+    host: read(env, variables.host),
+    port: read(env, variables.port),
+    log: read(env, variables.log),
+    pageCacheBytes: read(env, variables.pageCacheBytes),
+    chunkCacheBytes: read(env, variables.chunkCacheBytes),
+    hasSample: read(env, variables.hasSample),
+  })
+}
+
+function read<T>(
+  env: Readonly<Record<string, string | undefined>>,
+  variable: ConfigVariable<T>,
+): Exclude<T, undefined> {
+  const text = env[variable.name] || variable.default
+  const value = variable.parse(text)
+  if (value === undefined) {
+    throw new ConfigError(
+      `${variable.name} is ${JSON.stringify(text)}, but must be ${variable.accepts}.`,
+    )
+  }
+  // Excludes nothing but the undefined that was just refused.
+  return value as Exclude<T, undefined>
+}
+
+/** A misspelt variable would silently leave its default in force. */
+function refuseUnknown(env: Readonly<Record<string, string | undefined>>): void {
+  const known = configVariables.map((variable) => variable.name)
+  const unknown = Object.keys(env).find(
+    (name) => name.startsWith('BOOKFEED_') && !known.includes(name),
+  )
+  if (unknown === undefined) return
+  throw new ConfigError(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`)
+}
+
+function parseInteger(text: string, max: number): number | undefined {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : undefined
+  return value !== undefined && value <= max ? value : undefined
+}
+
+function parseMegabytes(text: string): number | undefined {
+  const megabytes = parseInteger(text, CACHE_MB_MAX)
+  return megabytes === undefined ? undefined : megabytes * BYTES_PER_MB
+}

@@ -1,0 +1,65 @@
+import { Elysia } from 'elysia'
+
+import { commonHeaders, textHeader } from '#src/http/openapi-operation.ts'
+
+import errorsText from '../../../docs/errors.md' with { type: 'text' }
+
+const MAX_AGE = 'public, max-age=300'
+
+/** Serves the page that the `type` of every problem points to: docs/errors.md itself. */
+export const documentation = () => {
+  const html = toPage('Errors', errorsText)
+  const answer = (body: string, contentType: string) =>
+    new Response(body, {
+      headers: {
+        'Content-Type': contentType,
+        'Content-Length': String(Buffer.byteLength(body)),
+        'Cache-Control': MAX_AGE,
+        Vary: 'Accept',
+      },
+    })
+  return new Elysia({ name: 'documentation' }).get(
+    '/errors',
+    ({ request }) =>
+      request.headers.get('accept')?.includes('text/html')
+        ? answer(html, 'text/html; charset=utf-8')
+        : answer(errorsText, 'text/markdown; charset=utf-8'),
+    { detail },
+  )
+}
+
+const text = { schema: { type: 'string' as const } }
+
+const detail = {
+  tags: ['documentation'],
+  operationId: 'getErrors',
+  summary: 'What each error code means, and what to do',
+  description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
+  responses: {
+    200: {
+      description: 'One heading a code.',
+      headers: {
+        ...commonHeaders,
+        'Cache-Control': textHeader('`public, max-age=300`.'),
+        Vary: textHeader('`Accept`.'),
+      },
+      content: { 'text/markdown': text, 'text/html': text },
+    },
+  },
+}
+
+/** Headings of codes get the code as their anchor; Bun's own would drop the underscores. */
+function toPage(title: string, markdown: string): string {
+  const body = Bun.markdown.html(markdown).replace(/<h2>(\w+)<\/h2>/g, '<h2 id="$1">$1</h2>')
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Bookfeed</title>
+<style>
+  body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif }
+  pre { padding: 1rem; overflow: auto; background: #f4f4f5 }
+  :target { background: #fef3c7 }
+</style>
+${body}`
+}

@@ -1,0 +1,16 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+export const Health = Type.Object({
+  status: Type.Literal('ok', { description: 'Always `ok`; a dead process does not answer.' }),
+  version: Type.String({ description: 'Version of the server.', examples: ['0.1.0'] }),
+})
+export type Health = Static<typeof Health>
+
+export const Readiness = Type.Object({
+  ready: Type.Literal(true, { description: 'Always true; otherwise the answer is a 503.' }),
+  checks: Type.Object({
+    history: Type.Boolean({ description: 'The history can be read.' }),
+    accepting: Type.Boolean({ description: 'The server is not about to stop.' }),
+  }),
+})
+export type Readiness = Static<typeof Readiness>

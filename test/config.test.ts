@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test'
+
+import { ConfigError, configVariables, readConfig } from '#src/config.ts'
+
+const MIB = 1024 * 1024
+
+describe('readConfig', () => {
+  test('default: an empty environment is a working configuration', () => {
+    expect(readConfig({})).toEqual({
+      dataPath: './data',
+      host: '127.0.0.1',
+      port: 3000,
+      log: 'json',
+      pageCacheBytes: 64 * MIB,
+      chunkCacheBytes: 256 * MIB,
+      hasSample: true,
+    })
+  })
+
+  test('behavior: each variable is read, and others than ours are left alone', () => {
+    const config = readConfig({
+      PATH: '/bin',
+      BOOKFEED_DATA: '/srv/books',
+      BOOKFEED_HOST: '::1',
+      BOOKFEED_PORT: '0',
+      BOOKFEED_LOG: 'off',
+      BOOKFEED_PAGE_CACHE_MB: '1',
+      BOOKFEED_CHUNK_CACHE_MB: '0',
+      BOOKFEED_SAMPLE: 'off',
+    })
+    expect(config).toEqual({
+      dataPath: '/srv/books',
+      host: '::1',
+      port: 0,
+      log: 'off',
+      pageCacheBytes: MIB,
+      chunkCacheBytes: 0,
+      hasSample: false,
+    })
+    expect(Object.isFrozen(config)).toBe(true)
+  })
+
+  test('behavior: an empty variable counts as absent', () => {
+    expect(readConfig({ BOOKFEED_PORT: '' }).port).toBe(3000)
+  })
+
+  test.each([
+    ['BOOKFEED_PORT', '65536'],
+    ['BOOKFEED_PORT', '-1'],
+    ['BOOKFEED_PORT', '1e3'],
+    ['BOOKFEED_PORT', ' 80'],
+    ['BOOKFEED_HOST', 'a b'],
+    ['BOOKFEED_LOG', 'JSON'],
+    ['BOOKFEED_PAGE_CACHE_MB', '1.5'],
+    ['BOOKFEED_CHUNK_CACHE_MB', '9999999999'],
+    ['BOOKFEED_SAMPLE', 'yes'],
+    ['BOOKFEED_SAMPLE', 'constructor'],
+  ])('error: %s=%s is refused by name, value and what is accepted', (name, value) => {
+    const accepts = configVariables.find((variable) => variable.name === name)?.accepts ?? '?'
+    expect(() => readConfig({ [name]: value })).toThrow(
+      new ConfigError(`${name} is ${JSON.stringify(value)}, but must be ${accepts}.`),
+    )
+  })
+
+  test('error: a misspelt variable is refused with the list of those known', () => {
+    expect(() => readConfig({ BOOKFEED_PROT: '80' })).toThrow(
+      /^BOOKFEED_PROT is not .*BOOKFEED_PORT/,
+    )
+  })
+})
+
+describe('docs/configuration.md', () => {
+  test('default: lists each variable with its default, what it accepts and what it means', async () => {
+    const text = await Bun.file(new URL('../docs/configuration.md', import.meta.url)).text()
+    const rows = text.split('\n').filter((line) => line.startsWith('| `BOOKFEED_'))
+    expect(rows).toEqual(
+      configVariables.map(
+        (variable) =>
+          `| \`${variable.name}\` | \`${variable.default}\` | ${variable.accepts} | ${variable.description} |`,
+      ),
+    )
+  })
+})

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'bun:test'
+
+import { createHarness } from '../support/harness.ts'
+
+type Operation = {
+  operationId?: string
+  summary?: string
+  tags?: string[]
+  responses: Record<string, { description?: string; headers?: object; content?: object }>
+}
+type Document = {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  tags: { name: string }[]
+  components: { schemas: Record<string, unknown>; headers: Record<string, unknown> }
+}
+
+async function readDocument() {
+  const response = await createHarness().send('/swagger/json')
+  expect(response.headers.get('content-type')).toStartWith('application/json')
+  const text = await response.text()
+  return { text, document: JSON.parse(text) as Document }
+}
+
+describe('GET /swagger/json', () => {
+  test('default: describes every public route of the app, and no other', async () => {
+    const { app } = createHarness()
+    const { document } = await readDocument()
+    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const routes = app.elysia.routes
+      .filter(({ path }) => !path.startsWith('/swagger'))
+      .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+    expect(described.sort()).toEqual(routes.sort())
+  })
+
+  test('behavior: each operation has a name, a summary, a known tag and documented answers', async () => {
+    const { document } = await readDocument()
+    const tags = document.tags.map(({ name }) => name)
+    for (const [path, operations] of Object.entries(document.paths)) {
+      for (const operation of Object.values(operations)) {
+        expect([path, typeof operation.operationId]).toEqual([path, 'string'])
+        expect([path, typeof operation.summary]).toEqual([path, 'string'])
+        expect(tags).toContainValues(operation.tags ?? ['none'])
+        for (const [status, { description, headers, content }] of Object.entries(
+          operation.responses,
+        )) {
+          expect([path, status, description]).not.toEqual([path, status, ''])
+          expect(headers).toHaveProperty('X-Request-Id')
+          if (Number(status) >= 400) expect(content).toHaveProperty('application/problem+json')
+        }
+      }
+    }
+  })
+
+  test('behavior: holds no JSON Schema that OpenAPI 3.0 lacks, and every reference resolves', async () => {
+    const { text, document } = await readDocument()
+    expect(document.openapi).toStartWith('3.0')
+    expect(text).not.toMatch(/"const":|"examples":\[/)
+    for (const [, kind, name] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)) {
+      const parts: Record<string, Record<string, unknown>> = document.components
+      expect(parts[kind ?? '']).toHaveProperty([name ?? ''])
+    }
+  })
+})
+
+describe('GET /swagger', () => {
+  test('default: the page and everything it loads come from this server', async () => {
+    const { send } = createHarness()
+    const response = await send('/swagger')
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    const html = await response.text()
+    expect(html).not.toContain('//')
+    const paths = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? '')
+    expect(paths).toHaveLength(3)
+    for (const path of paths) {
+      const asset = await send(path)
+      expect([path, asset.status]).toEqual([path, 200])
+      expect(asset.headers.get('cache-control')).toContain('immutable')
+      expect(asset.headers.get('content-type')).toMatch(/^text\/(javascript|css); charset=utf-8$/)
+      expect((await asset.arrayBuffer()).byteLength).toBeGreaterThan(100)
+    }
+  })
+})

@@ -1,0 +1,31 @@
+import type { CliContext } from '#src/cli/context.ts'
+import { readConfig } from '#src/config.ts'
+
+import { NOW_MS } from './harness.ts'
+
+/** A context that keeps what a command prints; `stop()` is the first signal. */
+export function createCliContext(env: Record<string, string> = {}) {
+  const printed: string[] = []
+  const errors: string[] = []
+  const stops = new Set<() => void>()
+  let minted = 0
+  const context: CliContext = {
+    env,
+    config: () => readConfig(env),
+    clock: () => NOW_MS,
+    mint: () => `minted${++minted}`,
+    version: '0.0.0-test',
+    print: (line) => void printed.push(line),
+    printError: (line) => void errors.push(line),
+    writeLog: () => {},
+    isTty: false,
+    onStop: (stop) => {
+      stops.add(stop)
+      return () => void stops.delete(stop)
+    },
+  }
+  const stop = () => {
+    for (const each of stops) each()
+  }
+  return { context, printed, errors, stop }
+}

@@ -1,0 +1,26 @@
+import type { HistoryStore } from '#src/store/history.ts'
+
+const refuse = (): never => {
+  throw new Error('The fake history was asked for more than its test gives it.')
+}
+
+/** A history for tests of what lies around the store: empty, and only with the verbs given. */
+export function fakeHistory(verbs: Partial<HistoryStore> = {}): HistoryStore {
+  return {
+    append: refuse,
+    findBatch: () => undefined,
+    putMarket: refuse,
+    findMarket: () => undefined,
+    listMarkets: () => [],
+    close: refuse,
+    page: refuse,
+    at: refuse,
+    latest: refuse,
+    tops: refuse,
+    verify: () => [],
+    totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
+    cursorKey: new Uint8Array(32),
+    dispose: () => {},
+    ...verbs,
+  }
+}

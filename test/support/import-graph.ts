@@ -1,0 +1,42 @@
+import { dirname, join, normalize } from 'node:path'
+
+import { isCode, type Tree } from './project-tree.ts'
+
+const importPattern =
+  /^\s*(?:import|export)\b[^'"`;=]*?\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'|\bnew URL\(\s*'(\.[^']+)'/gm
+
+/** Every specifier of a file: static (`import type` too), dynamic, and `new URL('./worker.ts', …)`. */
+export const specifiersOf = (text: string) =>
+  Array.from(text.matchAll(importPattern), (match) => match.slice(1).find(Boolean) ?? '')
+
+/** The file of ours that a specifier names; undefined for a package. */
+export function targetOf(file: string, specifier: string): string | undefined {
+  if (/^#(src|db)\//.test(specifier)) return specifier.slice(1)
+  return specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined
+}
+
+/** `src/store/x.ts` → `store`, `src/modules/market/x.ts` → `modules/market`, `src/app.ts` → `app`. */
+export function unitOf(file: string): string {
+  const [first = '', second = '', third = ''] = file.replace(/\.ts$/, '').split('/')
+  if (first !== 'src') return first
+  return second === 'modules' ? `modules/${third}` : second
+}
+
+/** The code files that no root leads to. `roots` are process entries and test files. */
+export function unreachable(tree: Tree, roots: RegExp): string[] {
+  const reached = new Set<string>()
+  const visit = (file: string) => {
+    const text = tree[file]
+    if (text === undefined || reached.has(file)) return
+    reached.add(file)
+    // A test keeps its support files alive, but never a source file: that one needs a caller.
+    const isTest = file.startsWith('test/')
+    for (const specifier of specifiersOf(text)) {
+      const target = targetOf(file, specifier)
+      if (target && isTest === target.startsWith('test/')) visit(target)
+    }
+  }
+  const files = Object.keys(tree).filter(isCode)
+  files.filter((file) => roots.test(file)).forEach(visit)
+  return files.filter((file) => !reached.has(file))
+}

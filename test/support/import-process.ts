@@ -1,0 +1,22 @@
+/**
+ * Imports a file into a history and kills itself, as `kill -9` would, after some lines. A process of
+ * its own, because nothing of it may live on. Arguments: the history, the file, the lines.
+ */
+import { importFiles } from '#src/ingest/importer.ts'
+import { openHistory } from '#src/store/open.ts'
+
+const [path = '', file = '', linesMax = ''] = process.argv.slice(2)
+const clock = () => Date.UTC(2026, 3, 15)
+
+await importFiles({
+  history: openHistory(path, { chunkCacheBytes: 0 }),
+  files: [file],
+  source: 'recorded',
+  clock,
+  isStrict: false,
+  signal: new AbortController().signal,
+  onFault: () => {},
+  onProgress: ({ lines }) => {
+    if (lines >= Number(linesMax)) process.kill(process.pid, 'SIGKILL')
+  },
+})

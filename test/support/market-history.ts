@@ -1,0 +1,158 @@
+/** A history with one market of each kind, and what is expected of it, written down independently. */
+import type { Coin, Outcome } from '#src/core/market.ts'
+import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { simulate, type SimulateOptions } from '#src/ingest/simulator.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+import { openHistory } from '#src/store/open.ts'
+
+import { NOW_MS } from './harness.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+
+/** A market whose rows are known; `rows` are in the order of acceptance, which is that of their ids. */
+export type KnownMarket = { coin: Coin; conditionId: string; path: string; rows: Snapshot[] }
+
+export const pathOf = (coin: string, conditionId: string): string =>
+  `/v1/${coin}/markets/${conditionId}/snapshots`
+
+/** Names a market that no simulation makes. */
+export const conditionIdOf = (digit: string): string => `0x${digit.repeat(64)}`
+
+/**
+ * Fills a history: `both` is closed and has both outcomes in several chunks, `single` is closed and
+ * has one, `open` has a chunk and an unfinished run, `edge` has what is rare, `empty` has nothing.
+ */
+export function createMarketHistory(history: HistoryStore = openHistory(':memory:')) {
+  const both = addSimulated(history, { coins: ['btc'], maxSnapshotsPerMarket: 330 }, true)
+  const single = addSimulated(
+    history,
+    { coins: ['eth'], outcomes: 'up', maxSnapshotsPerMarket: 120 },
+    true,
+  )
+  const open = addSimulated(
+    history,
+    { coins: ['btc'], maxSnapshotsPerMarket: 130, startMs: START_MS + 900_000 },
+    false,
+  )
+  const edge = addEdges(history)
+  const empty = aMarket('sol', conditionIdOf('e'), [])
+  history.putMarket({
+    conditionId: empty.conditionId,
+    coin: 'sol',
+    timeframe: '5m',
+    source: 'recorded',
+    windowStartMs: NOW_MS - 1_000,
+    windowEndMs: NOW_MS + 299_000,
+  })
+  return { history, both, single, open, edge, empty }
+}
+
+/** Adds rows as a recorder would, and keeps account of them. */
+export function appendRows(history: HistoryStore, market: KnownMarket, rows: Snapshot[]): void {
+  const id = `${market.conditionId}-${market.rows.length}`
+  history.append({ id, source: sourceOf(history, market), snapshots: rows })
+  market.rows.push(...rows)
+}
+
+/** Makes rows that follow on a market's last: one a state, at the given times. */
+export function rowsAt(market: KnownMarket, times: readonly number[]): Snapshot[] {
+  const last = market.rows.at(-1)
+  if (last === undefined) throw new Error('The market has a row to follow on.')
+  return times.map((timestampMs, index) => ({
+    ...last,
+    timestampMs,
+    bids: { prices: [10_000], sizes: [(market.rows.length + index + 1) * 10_000] },
+    asks: { prices: [], sizes: [] },
+    sourceHash: undefined,
+  }))
+}
+
+/** The rows that a query should find, in its order. */
+export function expectedRows(
+  { rows }: KnownMarket,
+  query: { fromMs?: number; toMs?: number; outcome?: Outcome; order?: 'asc' | 'desc' } = {},
+): Snapshot[] {
+  const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, outcome, order } = query
+  // Sorting is stable: rows of one moment stay in the order of acceptance.
+  const sorted = rows.toSorted((a, b) => a.timestampMs - b.timestampMs)
+  const found = sorted.filter(
+    (row) =>
+      row.timestampMs >= fromMs &&
+      row.timestampMs < toMs &&
+      (outcome === undefined || row.outcome === outcome),
+  )
+  return order === 'desc' ? found.reverse() : found
+}
+
+/** The JSON text of a row by the letter of SPEC; its id is given. */
+export function toText(row: Snapshot, id: string): string {
+  const texts = { id, assetId: row.assetId, conditionId: row.conditionId, symbol: row.coin }
+  const more = { outcome: row.outcome, timeframe: row.timeframe }
+  const timestamp = new Date(row.timestampMs).toISOString()
+  const head = JSON.stringify({ ...texts, ...more, timestamp })
+  return `${head.slice(0, -1)},"bids":${toLevels(row.bids)},"asks":${toLevels(row.asks)}}`
+}
+
+function toLevels({ prices, sizes }: Ladder): string {
+  const levels = prices.map(
+    (price, index) => `{"price":${toDecimal(price)},"size":${toDecimal(sizes[index] ?? 0)}}`,
+  )
+  return `[${levels.join(',')}]`
+}
+
+/** By long division: nothing here is a float. */
+function toDecimal(micros: number): string {
+  const [whole, rest] = [BigInt(micros) / 1_000_000n, BigInt(micros) % 1_000_000n]
+  return `${whole}.${String(rest).padStart(6, '0')}`.replace(/\.?0+$/, '')
+}
+
+const aMarket = (coin: Coin, conditionId: string, rows: Snapshot[]): KnownMarket => ({
+  coin,
+  conditionId,
+  path: pathOf(coin, conditionId),
+  rows,
+})
+
+function addSimulated(
+  history: HistoryStore,
+  options: Partial<SimulateOptions> & { coins: [Coin] },
+  isClosed: boolean,
+): KnownMarket {
+  const shared = { seed: 'front door', timeframes: ['5m'], markets: 1, startMs: START_MS } as const
+  const batches = [...simulate({ ...shared, statesPerSecond: 2, ...options })]
+  const rows = batches.flatMap(({ snapshots }) => snapshots)
+  const facts = batches.flatMap((batch) => batch.facts).filter(({ winner }) => isClosed || !winner)
+  for (const fact of facts) history.putMarket(fact)
+  const conditionId = rows[0]?.conditionId ?? ''
+  history.append({ id: conditionId, source: 'simulated', snapshots: rows })
+  if (isClosed) history.close(conditionId)
+  return aMarket(options.coins[0], conditionId, rows)
+}
+
+/** Empty sides, the smallest and largest numbers, and four rows at one moment. */
+function addEdges(history: HistoryStore): KnownMarket {
+  const sides: [bids: Ladder, asks: Ladder][] = [
+    [ladder([], []), ladder([], [])],
+    [ladder([100_000, 1], [100_000, 1]), ladder([], [])],
+    [ladder([], []), ladder([100_001, 999_999], [Number.MAX_SAFE_INTEGER, 1_000_000])],
+    [ladder([300_000], [10_000_000]), ladder([700_000], [300_000])],
+    [ladder([530_000, 520_010], [12_480_060_000, 100_000_000_000_000]), ladder([], [])],
+  ]
+  const rows = sides.map(([bids, asks], index): Snapshot => ({
+    coin: 'xrp',
+    conditionId: conditionIdOf('d'),
+    timeframe: '15m',
+    assetId: index % 2 === 0 ? '7' : '9'.repeat(77),
+    outcome: index % 2 === 0 ? 'up' : 'down',
+    timestampMs: START_MS + (index === 4 ? 1 : 0),
+    bids,
+    asks,
+  }))
+  history.append({ id: 'edges', source: 'recorded', snapshots: rows })
+  return aMarket('xrp', conditionIdOf('d'), rows)
+}
+
+const ladder = (prices: number[], sizes: number[]): Ladder => ({ prices, sizes })
+
+const sourceOf = (history: HistoryStore, { conditionId }: KnownMarket) =>
+  history.findMarket(conditionId)?.source ?? 'recorded'

@@ -1,0 +1,147 @@
+/** The served OpenAPI document, and what it says of a value. Written against 3.0.3, not our renderer. */
+import { expect } from 'bun:test'
+
+import type { Send } from './page-client.ts'
+
+export type Schema = {
+  $ref?: string
+  type?: string
+  nullable?: boolean
+  enum?: unknown[]
+  format?: string
+  minLength?: number
+  minimum?: number
+  maximum?: number
+  default?: unknown
+  items?: Schema
+  required?: string[]
+  properties?: Record<string, Schema>
+}
+type Content = {
+  schema: Schema
+  example?: unknown
+  examples?: Record<string, { value: { code: string } }>
+}
+export type Answer = {
+  description: string
+  headers: Record<string, unknown>
+  content?: Record<string, Content>
+}
+export type Parameter = {
+  name: string
+  in: 'path' | 'query'
+  required: boolean
+  example?: unknown
+  schema: Schema
+}
+export type Operation = { parameters?: Parameter[]; responses: Record<string, Answer> }
+export type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; headers: Record<string, unknown> }
+}
+/** An operation with what it is called by. */
+export type Entry = Operation & { path: string; method: string }
+
+export async function readDocument(send: Send) {
+  const response = await send('/swagger/json')
+  expect(response.status).toBe(200)
+  const document = JSON.parse(await response.text()) as Document
+  const entries = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({ ...operation, path, method })),
+  )
+  return { document, entries }
+}
+
+/** Names every place where `value` is not what `schema` says; members that it does not name too. */
+export function faultsOf(document: Document, schema: Schema, value: unknown): string[] {
+  return [...check({ document, schema, value, at: '' })]
+}
+
+type Check = { document: Document; schema: Schema; value: unknown; at: string }
+
+function* check({ document, schema: given, value, at }: Check): Generator<string> {
+  const schema = given.$ref ? resolve(document, given.$ref) : given
+  if (schema.enum && !schema.enum.includes(value)) yield `${at} is none of the enum: ${value}`
+  if (value === null) {
+    if (schema.nullable !== true) yield `${at} is null`
+  } else if (isOfType(schema, value)) {
+    yield* checkContent({ document, schema, value, at })
+  } else {
+    yield `${at} is not of type ${schema.type}`
+  }
+}
+
+function* checkContent({ document, schema, value, at }: Check): Generator<string> {
+  if (typeof value === 'number') yield* checkNumber(schema, value, at)
+  if (typeof value === 'string') yield* checkText(schema, value, at)
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      yield* check({ document, schema: schema.items ?? {}, value: item, at: `${at}/${index}` })
+    }
+  } else if (typeof value === 'object') {
+    yield* checkMembers({ document, schema, value: { ...value }, at })
+  }
+}
+
+function* checkMembers({ document, schema, value, at }: Check & { value: object }) {
+  const { properties = {}, required = [] } = schema
+  for (const name of required) if (!(name in value)) yield `${at}/${name} is missing`
+  for (const [name, member] of Object.entries(value)) {
+    const property = properties[name]
+    if (property === undefined) yield `${at}/${name} is not documented`
+    else yield* check({ document, schema: property, value: member, at: `${at}/${name}` })
+  }
+}
+
+function* checkNumber(
+  { minimum = -Infinity, maximum = Infinity }: Schema,
+  value: number,
+  at: string,
+) {
+  if (value < minimum || value > maximum) yield `${at} is out of bounds: ${value}`
+}
+
+function* checkText({ format, minLength = 0 }: Schema, value: string, at: string) {
+  if (value.length < minLength) yield `${at} is too short`
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)
+  if (format === 'date-time' && !isTime) yield `${at} is no time: ${value}`
+}
+
+function resolve({ components }: Document, ref: string): Schema {
+  const schema = components.schemas[ref.replace('#/components/schemas/', '')]
+  if (schema === undefined) throw new Error(`${ref} does not resolve.`)
+  return schema
+}
+
+function isOfType({ type }: Schema, value: unknown): boolean {
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'integer') return Number.isInteger(value)
+  return typeof value === type && !Array.isArray(value)
+}
+
+/** Headers that frame any message; OpenAPI leaves them to HTTP. */
+const framing = ['content-type', 'content-length', 'date']
+
+/** Headers of a response that its documentation does not name. */
+export function undocumentedHeaders(answer: Answer, headers: Headers): string[] {
+  const known = Object.keys(answer.headers).map((name) => name.toLowerCase())
+  return [...headers.keys()].filter((name) => !known.includes(name) && !framing.includes(name))
+}
+
+/** Checks that a response is one that its operation documents, body and headers included. */
+export async function expectDocumented(document: Document, entry: Entry, response: Response) {
+  const answer = entry.responses[response.status]
+  const text = await response.text()
+  if (answer === undefined) throw new Error(`${entry.path} answered ${response.status}: ${text}`)
+  expect(undocumentedHeaders(answer, response.headers)).toEqual([])
+  const type = response.headers.get('content-type')?.split(';')[0] ?? ''
+  const content = answer.content?.[type]
+  if (answer.content === undefined) return expect(text).toBe('')
+  if (content === undefined) throw new Error(`${entry.path} answered with ${type}`)
+  const value: unknown = type.endsWith('json') ? JSON.parse(text) : text
+  expect(faultsOf(document, content.schema, value)).toEqual([])
+  if (response.status < 400) return
+  // The body was checked against the schema of problems just above.
+  const { code } = value as { code: string }
+  expect(Object.keys(content.examples ?? {})).toContain(code)
+}

@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+
+/** A project as text: path from its root → content, which is empty for what is not read. */
+export type Tree = Record<string, string>
+
+export const isCode = (file: string) =>
+  /^(src|db|test)\/.*\.(ts|mjs)$/.test(file) && !file.endsWith('.d.ts')
+
+const globs = ['*', '.ci/*', '{src,db,docs,test}/**/*'].map((pattern) => new Bun.Glob(pattern))
+
+/** Reads this project without what is installed or generated. */
+export async function readProject(): Promise<Tree> {
+  const cwd = join(import.meta.dir, '../..')
+  const files = globs.flatMap((glob) => [...glob.scanSync({ cwd, dot: true })])
+  const ours = files.filter((file) => !/node_modules|migrations/.test(file))
+  const read = async (file: string) =>
+    [file, /\.(ts|mjs|md)$/.test(file) ? await Bun.file(join(cwd, file)).text() : ''] as const
+  return Object.fromEntries(await Promise.all(ours.map(read)))
+}
