@@ -1,0 +1,39 @@
+import type { Config } from '#src/config.ts'
+import type { Clock } from '#src/core/time.ts'
+
+/** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
+export type CliContext = {
+  env: Readonly<Record<string, string | undefined>>
+  /** Reads the configuration at first use, so that `--help` works with a broken one. */
+  config(): Config
+  clock: Clock
+  /** Returns a fresh unguessable name: lower-case letters and digits, no prefix. */
+  mint: () => string
+  /** From package.json. */
+  version: string
+  /** Writes one line of the command's result to standard output. */
+  print(line: string): void
+  /** Writes one line of progress or failure to standard error. */
+  printError(line: string): void
+  /** Writes lines of the access log, as they are, to standard error. */
+  writeLog(lines: string): void
+  /** True when standard error is a terminal, so that progress may be redrawn in place. */
+  isTty: boolean
+  /**
+   * Runs `stop` at the first SIGTERM or SIGINT; the command then ends by itself, soon. Without any
+   * registration a signal ends the process at once, and so does a second one always. Returns how
+   * to take the registration back.
+   */
+  onStop(stop: () => void): () => void
+}
+
+/** Ends a command with one line on standard error: 1 is a failure, 2 a wrong call. */
+export class CliError extends Error {
+  readonly exitCode: 1 | 2
+
+  constructor(message: string, options: ErrorOptions & { exitCode?: 1 | 2 } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'CliError'
+    this.exitCode = options.exitCode ?? 1
+  }
+}

@@ -1,0 +1,162 @@
+import { accessSync, constants, statSync } from 'node:fs'
+
+import { Command } from 'commander'
+
+import { type ImportFault, importFiles, type ImportReport } from '#src/ingest/importer.ts'
+import { STDIN } from '#src/ingest/line-source.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import { type CliContext, CliError } from './context.ts'
+import { createImportProgress, formatCount } from './import-progress.ts'
+import { openDataFolder } from './open-data-folder.ts'
+
+/** Bad lines printed one by one; the others are only counted. */
+const FAULTS_SHOWN_MAX = 20
+
+const help = `
+Each line of a FILE is one snapshot as JSON. Gzipped files are recognised by their content, - is
+standard input.
+
+  {"id":"52af…","assetId":"1044…","conditionId":"0x1342…","symbol":"btc","outcome":"down",
+   "timeframe":"5m","timestamp":"2026-04-14T08:00:10.672Z",
+   "bids":[{"price":"0.49","size":"309.24"},{"price":"0.5","size":"2747.1"}],
+   "asks":[{"price":"0.52","size":"173.98"},{"price":"0.51","size":"299.43"}]}
+
+Prices and sizes are strings or numbers of at most six decimals; a side is sorted either way. A
+timestamp may also be Unix milliseconds. An id of 40 hex digits is kept as the venue's book hash.
+Other keys are ignored.
+
+An import may be stopped at any time, or run twice: what is in the history already is recognised and
+left alone. A bad line is named with its file and number and left out, the others are kept.
+
+Examples:
+  bookfeed import books.jsonl                    add the snapshots of a file
+  bookfeed import day-1.jsonl.gz day-2.jsonl.gz  several files, in this order
+  zstd -dc books.zst | bookfeed import -         any other compression
+  bookfeed import --strict books.jsonl           stop at the first bad line
+
+Exit code: 0 when all files were read, also when bad lines were left out; 1 when a file could not be
+read, when --strict met a bad line or when the import was stopped.`
+
+type Options = { strict?: true; simulated?: true }
+
+/** `bookfeed import`: adds recorded snapshots from files. */
+export const importCommand = (context: CliContext): Command =>
+  new Command('import')
+    .description('add recorded snapshots from files, one JSON object a line')
+    .argument('<file...>', 'files to read, plain or gzipped; - is standard input')
+    .option('--strict', 'stop at the first bad line and keep nothing of the batch it is in')
+    .option('--simulated', 'mark the markets as simulated, which shows wherever they are shown')
+    .addHelpText('after', help)
+    .action((files: string[], options: Options) => runImport(context, files, options))
+
+async function runImport(context: CliContext, files: string[], options: Options): Promise<void> {
+  const sizes = checkFiles(files)
+  const history = openDataFolder(context)
+  try {
+    const report = await importWithProgress({ context, history, files, sizes, options })
+    for (const line of summarize(report)) context.print(line)
+    assertComplete(report)
+  } finally {
+    history.dispose()
+  }
+}
+
+type Task = {
+  context: CliContext
+  history: HistoryStore
+  files: readonly string[]
+  sizes: ReadonlyMap<string, number | undefined>
+  options: Options
+}
+
+async function importWithProgress(task: Task): Promise<ImportReport> {
+  const { context, history, files, sizes, options } = task
+  const stop = new AbortController()
+  const release = context.onStop(() => stop.abort())
+  const view = createImportProgress(context, sizes)
+  try {
+    return await importFiles({
+      history,
+      files,
+      source: options.simulated ? 'simulated' : 'recorded',
+      clock: context.clock,
+      isStrict: options.strict === true,
+      signal: stop.signal,
+      onFault: createFaultPrinter(view.note),
+      onProgress: view.update,
+    })
+  } finally {
+    view.end()
+    release()
+  }
+}
+
+/** Finds everything that is wrong with the files before the first is read, and their sizes. */
+function checkFiles(files: readonly string[]): Map<string, number | undefined> {
+  const sizes = new Map<string, number | undefined>()
+  const faults: string[] = []
+  for (const file of files) {
+    if (sizes.has(file)) faults.push(`${file}: named twice`)
+    sizes.set(file, undefined)
+    if (file === STDIN) continue
+    try {
+      const entry = statSync(file)
+      accessSync(file, constants.R_OK)
+      if (entry.isDirectory()) faults.push(`${file}: a folder, not a file`)
+      if (entry.isFile()) sizes.set(file, entry.size)
+    } catch (error) {
+      faults.push(`${file}: ${toReason(error)}`)
+    }
+  }
+  if (faults.length > 0) throw new CliError(`Nothing was imported. ${faults.join('; ')}.`)
+  return sizes
+}
+
+function toReason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOENT') return 'no such file'
+  return code === 'EACCES'
+    ? 'no permission to read it'
+    : `cannot be read (${String(code ?? error)})`
+}
+
+function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) => void {
+  let shown = 0
+  return ({ file, line, reason }) => {
+    if (line !== undefined && ++shown > FAULTS_SHOWN_MAX) {
+      if (shown === FAULTS_SHOWN_MAX + 1) note('further bad lines are counted, not shown')
+      return
+    }
+    const name = file === STDIN ? 'standard input' : file
+    note(line === undefined ? `${name}: ${reason}` : `${name}:${line}: ${reason}`)
+  }
+}
+
+function summarize(report: ImportReport): string[] {
+  const { accepted, duplicates, invalid, lines, linesSkipped, linesPerSecond, seconds } = report
+  const rate = `in ${seconds.toFixed(1)} s (${formatCount(linesPerSecond)} lines/s)`
+  const summary = [`imported ${count(accepted, 'snapshot')} from ${count(lines, 'line')} ${rate}`]
+  if (linesSkipped > 0) summary.push(`imported before: ${count(linesSkipped, 'line')}`)
+  if (duplicates > 0) summary.push(`held already: ${count(duplicates, 'snapshot')}`)
+  if (invalid > 0) summary.push(`warning: left out ${count(invalid, 'bad line')}`)
+  if (report.ending === 'complete' && accepted === 0) {
+    const isKnown = linesSkipped + duplicates > 0
+    summary.push(isKnown ? 'already imported: nothing changed' : 'no snapshot: nothing changed')
+  }
+  return summary
+}
+
+const count = (number: number, noun: string): string =>
+  `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
+
+function assertComplete({ ending, filesFailed }: ImportReport): void {
+  if (ending === 'stopped') {
+    throw new CliError('Stopped. Run the same command again to go on where it stopped.')
+  }
+  if (ending === 'refused') {
+    throw new CliError('Stopped at a bad line, because of --strict. Mend it and run this again.')
+  }
+  if (filesFailed > 0)
+    throw new CliError(`Could not read ${count(filesFailed, 'file')} to the end.`)
+}

@@ -1,0 +1,76 @@
+/** The command line as a whole: its help, its commands, and how failures end it. */
+import { Command, CommanderError } from 'commander'
+
+import { ConfigError, configVariables } from '#src/config.ts'
+import { AppError } from '#src/core/errors.ts'
+import { StoreFault } from '#src/store/database.ts'
+
+import { type CliContext, CliError } from './context.ts'
+import { importCommand } from './import.ts'
+import { serveCommand } from './serve.ts'
+import { simulateCommand } from './simulate.ts'
+import { verifyCommand } from './verify.ts'
+
+const USAGE_EXIT_CODE = 2
+
+const intro =
+  'Bookfeed keeps the history of the order books of prediction markets and serves it over HTTP. One ' +
+  'process, one folder, one file: start it with `bookfeed serve`, and the first start fills an empty ' +
+  'folder with a simulated sample, so that there is something to ask for.'
+
+const examples = `
+Examples:
+  bookfeed serve                             serve ./data on http://127.0.0.1:3000
+  BOOKFEED_PORT=8080 bookfeed serve          serve on another port
+  bookfeed simulate --help                   make simulated markets
+  bookfeed import books.jsonl                add recorded snapshots from a file
+  bookfeed verify                            re-read the whole history and report damage`
+
+/** Runs one command line, without the program's name, and returns the exit code. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  try {
+    await createProgram(context).parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    return reportFailure(error, context)
+  }
+}
+
+function createProgram(context: CliContext): Command {
+  const program = new Command('bookfeed')
+    .description(intro)
+    .version(context.version)
+    .addHelpText('after', () => `${examples}\n\n${renderVariables()}`)
+  const commands = [serveCommand, importCommand, simulateCommand, verifyCommand]
+  for (const command of commands) program.addCommand(command(context))
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().showHelpAfterError('(--help lists commands and options)')
+    command.configureOutput({
+      writeOut: (text) => context.print(text.trimEnd()),
+      writeErr: (text) => context.printError(text.trimEnd()),
+    })
+  }
+  return program
+}
+
+function renderVariables(): string {
+  const width = Math.max(...configVariables.map(({ name }) => name.length))
+  const lines = configVariables.map(
+    (variable) =>
+      `  ${variable.name.padEnd(width)}  ${variable.description} Default: ${variable.default}`,
+  )
+  return ['Environment variables:', ...lines].join('\n')
+}
+
+/** One line a failure; commander has printed its own already. */
+function reportFailure(error: unknown, context: CliContext): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
+  const isExpected =
+    error instanceof CliError ||
+    error instanceof ConfigError ||
+    error instanceof AppError ||
+    error instanceof StoreFault
+  const message = error instanceof Error ? error.message : String(error)
+  context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)
+  return error instanceof CliError ? error.exitCode : 1
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bun
+/** The process: the only place that reads the environment, the clock and randomness. */
+import { version } from '../package.json'
+import type { CliContext } from './cli/context.ts'
+import { runCli } from './cli/program.ts'
+import { type Config, readConfig } from './config.ts'
+
+/** Shells report a process that a signal ended as 128 and the signal's number. */
+const SIGNAL_EXIT_CODE = 128
+
+let config: Config | undefined
+const stops = new Set<() => void>()
+
+const context: CliContext = {
+  env: process.env,
+  config: () => {
+    config ??= readConfig(process.env)
+    return config
+  },
+  clock: () => Date.now(),
+  mint: () => crypto.randomUUID().replaceAll('-', ''),
+  version,
+  print: (line) => void process.stdout.write(`${line}\n`),
+  printError: (line) => void process.stderr.write(`${line}\n`),
+  writeLog: (lines) => void process.stderr.write(lines),
+  isTty: process.stderr.isTTY === true,
+  onStop: (stop) => {
+    stops.add(stop)
+    return () => void stops.delete(stop)
+  },
+}
+
+/** The first signal asks, if there is anybody to ask; the second one does not. */
+function handleSignal(_name: string, number: number): void {
+  if (stops.size === 0) process.exit(SIGNAL_EXIT_CODE + number)
+  const asked = [...stops]
+  stops.clear()
+  for (const stop of asked) stop()
+}
+
+// Whoever reads our output may stop reading, as `head` does: that is no failure of ours, and no
+// reason for a server to end.
+process.stdout.on('error', () => {})
+
+process.on('SIGTERM', handleSignal)
+process.on('SIGINT', handleSignal)
+
+process.exitCode = await runCli(process.argv.slice(2), context)
+process.exit()

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { CliError } from '#src/cli/context.ts'
+import { importCommand } from '#src/cli/import.ts'
+import { openHistory } from '#src/store/open.ts'
+
+import { createCliContext } from '../support/cli-context.ts'
+import { someLines } from '../support/snapshot-lines.ts'
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bookfeed-cli-import-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const write = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
+}
+
+/** A command with a data folder of its own, and what it printed. */
+function aCommand(dataPath = join(folder, crypto.randomUUID())) {
+  const cli = createCliContext({ BOOKFEED_DATA: dataPath })
+  const run = async (...args: string[]): Promise<string | undefined> => {
+    try {
+      await importCommand(cli.context).exitOverride().parseAsync(args, { from: 'user' })
+      return undefined
+    } catch (error) {
+      if (error instanceof CliError) return error.message
+      throw error
+    }
+  }
+  return { ...cli, run, dataPath }
+}
+
+function snapshotsIn(dataPath: string): number {
+  const history = openHistory(join(dataPath, 'history.db'), { chunkCacheBytes: 0 })
+  try {
+    expect([...history.verify()]).toEqual([])
+    return history.totals().snapshots
+  } finally {
+    history.dispose()
+  }
+}
+
+type ChildImport = { dataPath: string; file: string; linesMax: number; stdin?: Blob }
+
+function spawnImport({ dataPath, file, linesMax, stdin }: ChildImport) {
+  const script = new URL('../support/import-process.ts', import.meta.url).pathname
+  const command = ['bun', script, join(dataPath, 'history.db'), file, `${linesMax}`]
+  return Bun.spawn(command, { stdin: stdin ?? 'ignore' })
+}
+
+describe('bookfeed import', () => {
+  test('default: imports files, and says what it did', async () => {
+    const { run, printed, errors, dataPath } = aCommand()
+    const text = someLines(1500)
+    const files = [
+      write('one.jsonl', text),
+      write(
+        'two.jsonl.gz',
+        Bun.gzipSync(someLines(10, { conditionId: `0x${'b'.repeat(64)}`, assetId: '22' })),
+      ),
+    ]
+    expect(await run(...files)).toBeUndefined()
+    expect(printed).toEqual(['imported 1,510 snapshots from 1,510 lines in 0.0 s (0 lines/s)'])
+    expect(errors).toEqual([])
+    expect(snapshotsIn(dataPath)).toBe(1510)
+  })
+
+  test('behavior: says so when nothing changed', async () => {
+    const { run, printed, dataPath } = aCommand()
+    const file = write('twice.jsonl', someLines(20))
+    await run(file)
+    await run(file)
+    expect(printed.slice(1)).toEqual([
+      'imported 0 snapshots from 20 lines in 0.0 s (0 lines/s)',
+      'imported before: 20 lines',
+      'already imported: nothing changed',
+    ])
+    await run(write('empty.jsonl', ''))
+    expect(printed.at(-1)).toBe('no snapshot: nothing changed')
+    expect(snapshotsIn(dataPath)).toBe(20)
+  })
+
+  test('behavior: names bad lines, counts them and succeeds', async () => {
+    const { run, printed, errors, dataPath } = aCommand()
+    const file = write('bad.jsonl', `${someLines(3)}nonsense\n${'{}\n'.repeat(30)}`)
+    expect(await run(file)).toBeUndefined()
+    expect(errors[0]).toBe(`${file}:4: not a JSON object`)
+    expect(errors).toHaveLength(21)
+    expect(errors.at(-1)).toBe('further bad lines are counted, not shown')
+    expect(printed.at(-1)).toBe('warning: left out 31 bad lines')
+    expect(snapshotsIn(dataPath)).toBe(3)
+  })
+
+  test('error: --strict ends at the first bad line with nothing of its batch', async () => {
+    const { run, errors, dataPath } = aCommand()
+    const file = write('strict.jsonl', `${someLines(3)}nonsense\n`)
+    expect(await run('--strict', file)).toContain('because of --strict')
+    expect(errors).toEqual([`${file}:4: not a JSON object`])
+    expect(snapshotsIn(dataPath)).toBe(0)
+  })
+
+  test('error: checks all files before it reads the first or makes a data folder', async () => {
+    const { run, dataPath } = aCommand()
+    const file = write('good.jsonl', someLines(3))
+    const absent = join(folder, 'absent.jsonl')
+    expect(await run(file, absent, folder)).toBe(
+      `Nothing was imported. ${absent}: no such file; ${folder}: a folder, not a file.`,
+    )
+    expect(await run(file, file)).toBe(`Nothing was imported. ${file}: named twice.`)
+    expect(await Bun.file(join(dataPath, 'history.db')).exists()).toBe(false)
+  })
+
+  test('error: a file that ends too early fails, and what was read of it stays', async () => {
+    const { run, errors, dataPath } = aCommand()
+    const whole = Bun.gzipSync(someLines(5000))
+    const file = write('truncated.jsonl.gz', whole.subarray(0, whole.length - 100))
+    expect(await run(file)).toBe('Could not read 1 file to the end.')
+    expect(errors).toEqual([
+      `${file}: the gzip data ends too early; the lines before that were read`,
+    ])
+    expect(snapshotsIn(dataPath)).toBeGreaterThan(0)
+  })
+
+  test('behavior: --simulated marks the markets', async () => {
+    const { run, dataPath } = aCommand()
+    await run('--simulated', write('simulated.jsonl', someLines(3)))
+    const history = openHistory(join(dataPath, 'history.db'), { chunkCacheBytes: 0 })
+    expect(history.findMarket(`0x${'1a'.repeat(32)}`)?.source).toBe('simulated')
+    history.dispose()
+  })
+
+  test('behavior: a signal stops it in order, and the next run goes on', async () => {
+    const { run, context, stop, dataPath, printed } = aCommand()
+    const file = write('stopped.jsonl', someLines(9000))
+    let nowMs = 0
+    // The clock moves far enough for a line of progress after each batch; the first one stops it.
+    context.clock = () => (nowMs += 6000)
+    context.printError = (line) => {
+      if (line.startsWith('importing: ')) stop()
+    }
+    expect(await run(file)).toContain('Run the same command again to go on')
+    context.printError = () => {}
+    expect(printed[0]).toStartWith('imported 2,000 snapshots')
+    expect(await run(file)).toBeUndefined()
+    expect(printed.at(-1)).toBe('imported before: 2,000 lines')
+    expect(snapshotsIn(dataPath)).toBe(9000)
+  })
+
+  test('behavior: an import killed with SIGKILL goes on as if nothing had happened', async () => {
+    const { run, printed, dataPath } = aCommand()
+    const file = write('killed.jsonl', someLines(9000))
+    mkdirSync(dataPath)
+    const killed = spawnImport({ dataPath, file, linesMax: 4000 })
+    await killed.exited
+    expect(killed.signalCode).toBe('SIGKILL')
+    expect(snapshotsIn(dataPath)).toBe(4000)
+    expect(await run(file)).toBeUndefined()
+    expect(printed).toEqual([
+      'imported 5,000 snapshots from 9,000 lines in 0.0 s (0 lines/s)',
+      'imported before: 4,000 lines',
+    ])
+    expect(snapshotsIn(dataPath)).toBe(9000)
+  })
+
+  test('behavior: - is standard input, gzipped or not', async () => {
+    const { dataPath } = aCommand()
+    mkdirSync(dataPath)
+    const text = someLines(3000)
+    for (const content of [text.slice(0, text.length / 2), Bun.gzipSync(text)]) {
+      const stdin = new Blob([content])
+      const child = spawnImport({ dataPath, file: '-', linesMax: Infinity, stdin })
+      expect(await child.exited).toBe(0)
+    }
+    expect(snapshotsIn(dataPath)).toBe(3000)
+  })
+
+  test('behavior: --help shows a line and how to go on', async () => {
+    const { context } = aCommand()
+    let shown = ''
+    const command = importCommand(context).configureOutput({ writeOut: (text) => (shown += text) })
+    command.outputHelp()
+    for (const part of ['bookfeed import books.jsonl', '"conditionId"', '--strict', 'Exit code']) {
+      expect(shown).toContain(part)
+    }
+  })
+})

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'bun:test'
+
+import { runCli } from '#src/cli/program.ts'
+import { configVariables } from '#src/config.ts'
+
+import { createCliContext } from '../support/cli-context.ts'
+
+describe('runCli', () => {
+  test('default: --help teaches the commands, examples and every variable', async () => {
+    const { context, printed } = createCliContext({ BOOKFEED_PORT: 'broken' })
+    expect(await runCli(['--help'], context)).toBe(0)
+    const help = printed.join('\n')
+    for (const command of ['serve', 'import', 'simulate', 'verify']) {
+      expect(help).toMatch(new RegExp(`^ {2}${command} `, 'm'))
+    }
+    for (const variable of configVariables) {
+      expect(help).toContain(variable.name)
+      expect(help).toContain(`Default: ${variable.default}`)
+    }
+    expect(help).toContain('Examples:')
+  })
+
+  test('behavior: --version is that of the context', async () => {
+    const { context, printed } = createCliContext()
+    expect(await runCli(['--version'], context)).toBe(0)
+    expect(printed).toEqual(['0.0.0-test'])
+  })
+
+  test.each([[['sevre']], [['serve', '--nope']], [[]]])(
+    'error: %p is a wrong call',
+    async (args) => {
+      const { context, printed, errors } = createCliContext()
+      expect(await runCli(args, context)).toBe(2)
+      expect(printed).toEqual([])
+      expect(errors.join('\n')).toMatch(/help|Usage/)
+    },
+  )
+
+  test('error: an unusable variable is one line and exit code 1', async () => {
+    const { context, errors } = createCliContext({ BOOKFEED_PORT: 'x' })
+    expect(await runCli(['serve'], context)).toBe(1)
+    expect(errors).toEqual([
+      'bookfeed: BOOKFEED_PORT is "x", but must be an integer from 0 to 65535.',
+    ])
+  })
+})

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dir, '../..')
+
+let folder = ''
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bookfeed-serve-'))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Starts the real process; a port of 0 is any free one. */
+function start(env: Record<string, string> = {}) {
+  return Bun.spawn([process.execPath, join(root, 'src/main.ts'), 'serve'], {
+    env: { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+}
+
+/** Reads the greeting: everything up to the last of the commands to try. */
+async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of output) {
+    text += decoder.decode(bytes, { stream: true })
+    if ((text.match(/^ {2}curl .*\n/gm) ?? []).length === 3) break
+  }
+  return text
+}
+
+async function runShell(command: string): Promise<string> {
+  return await new Response(Bun.spawn(['sh', '-c', command], { stdout: 'pipe' }).stdout).text()
+}
+
+/** Runs a start that must fail. */
+async function runFailing(env: Record<string, string>) {
+  const child = start(env)
+  const error = await new Response(child.stderr).text()
+  return { exitCode: await child.exited, error }
+}
+
+describe('bookfeed serve', () => {
+  test('default: a first start has a sample, and its commands work as pasted', async () => {
+    const child = start()
+    const greeting = await readGreeting(child.stdout)
+    const commands = [...greeting.matchAll(/^ {2}(curl .*)$/gm)].map((match) => match[1] ?? '')
+    const [markets = '', page = '', size = ''] = commands
+    const list = JSON.parse(await runShell(`${markets} -s`))
+    expect(list.data.length).toBeGreaterThan(0)
+    const first = JSON.parse(await runShell(`${page} -s`))
+    expect(first.data).toHaveLength(2)
+    expect(typeof first.nextCursor).toBe('string')
+    expect(await runShell(size)).toMatch(/^[1-9]\d+ bytes\n$/)
+
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+    const log = (await new Response(child.stderr).text()).trimEnd().split('\n')
+    const lines = log.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+    expect(lines.map(({ status }) => status)).toEqual([200, 200, 200])
+  }, 30_000)
+
+  test('behavior: stops on SIGINT while a connection is kept open', async () => {
+    const child = start({
+      BOOKFEED_LOG: 'off',
+      BOOKFEED_SAMPLE: 'off',
+      BOOKFEED_DATA: `${folder}/b`,
+    })
+    const { value } = await child.stdout.getReader().read()
+    const origin = /http:\S+/.exec(new TextDecoder().decode(value))?.[0]
+    expect((await fetch(`${origin}/readyz`)).status).toBe(200)
+    child.kill('SIGINT')
+    expect(await child.exited).toBe(0)
+    expect(await new Response(child.stderr).text()).toBe('')
+  })
+
+  test('error: a taken port is one line that names the variable', async () => {
+    const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const port = String(other.port)
+    const { exitCode, error } = await runFailing({ BOOKFEED_PORT: port, BOOKFEED_SAMPLE: 'off' })
+    await other.stop(true)
+    expect(exitCode).toBe(1)
+    expect(error).toStartWith(`bookfeed: Port ${port} of 127.0.0.1 is taken.`)
+    expect(error).toContain('BOOKFEED_PORT')
+    expect(error.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  test('error: a folder that cannot be made is one line that names the variable', async () => {
+    const { exitCode, error } = await runFailing({ BOOKFEED_DATA: '/dev/null/data' })
+    expect(exitCode).toBe(1)
+    expect(error).toMatch(/^bookfeed: Cannot write to the data folder .*BOOKFEED_DATA.*\n$/)
+  })
+
+  test('error: a file that is not ours is left alone', async () => {
+    const path = join(folder, 'other', 'history.db')
+    const text = 'not a history '.repeat(1000)
+    await Bun.write(path, text)
+    const { exitCode, error } = await runFailing({ BOOKFEED_DATA: join(folder, 'other') })
+    expect(exitCode).toBe(1)
+    expect(error).toMatch(/^bookfeed: .*history\.db is not a database.*BOOKFEED_DATA.*\n$/)
+    expect(await Bun.file(path).text()).toBe(text)
+  })
+})
