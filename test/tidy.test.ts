@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'bun:test'
+
+import { deadLinks } from './support/dead-links.ts'
+import { specifiersOf, targetOf, unitOf, unreachable } from './support/import-graph.ts'
+import { isCode, readProject, type Tree } from './support/project-tree.ts'
+
+/**
+ * The style guide as a test. A rule reads a tree (path → text), yields its faults, and carries small
+ * trees on which it must and must not fire: a rule that cannot fail is worth nothing.
+ */
+type Rule = { faults: (tree: Tree) => string[]; broken: Tree[]; sound: Tree }
+
+/** Folder or file → what it may import. A feature never imports another one: see `unitOf`. */
+const layers: Record<string, string[]> = {
+  lib: [],
+  core: ['lib'],
+  db: [],
+  store: ['core', 'lib', 'db'],
+  http: ['core', 'lib'],
+  ingest: ['core', 'lib', 'store'],
+  modules: ['core', 'lib', 'http', 'store'],
+  config: ['core'],
+  app: ['config', 'core', 'db', 'http', 'lib', 'modules', 'store'],
+  cli: ['app', 'config', 'core', 'ingest', 'lib', 'store'],
+  main: ['app', 'cli', 'config', 'store'],
+}
+
+/** A package that is not listed here has no owner and may not be imported at all. */
+const owners: Record<string, RegExp> = {
+  elysia: /^src\/(app\.ts|http\/|modules\/[^/]+\/(index|model)\.ts)/,
+  '@elysiajs': /^src\/(app\.ts|http\/)/,
+  '@sinclair/typebox': /^src\/(http\/|modules\/[^/]+\/model\.ts)/,
+  'bun:sqlite': /^src\/store\/database\.ts/,
+  'drizzle-orm': /^(db|src\/store)\//,
+  'drizzle-kit': /^db\/drizzle\.config\.ts/,
+  commander: /^src\/cli\//,
+  'cli-progress': /^src\/cli\//,
+  'lru-cache': /^src\/lib\/cache\.ts/,
+  'swagger-ui-dist': /^src\/http\//,
+}
+
+type Ban = { found: RegExp; instead: string; sample: string; except?: RegExp }
+const bench = /^test\/bench\//
+const clock = /^(src\/main\.ts|test\/bench\/)/
+const urls = /localhost:\d|unpkg\.com|jsdelivr\.net|cdnjs\.cloudflare|esm\.sh/
+const bans: Ban[] = [
+  { found: /\bparseFloat\(/, instead: 'core/decimal.ts', sample: 'parseFloat(text)' },
+  { found: /\bDate\.now\(|\bnew Date\(\)/, instead: 'clock', sample: 'new Date()', except: clock },
+  { found: /\bMath\.random\(/, instead: 'a mint or lib/random.ts', sample: 'Math.random()' },
+  { found: /\bconsole\./, instead: 'print, access log', sample: 'console.log', except: bench },
+  { found: /\b(Bun|import\.meta)\.env\b/, instead: 'config.ts', sample: 'Bun.env.HOME' },
+  { found: /\btransaction\(async/, instead: 'a synchronous function', sample: 'transaction(async' },
+  { found: /\bas any\b/, instead: '`unknown` and a check', sample: 'x as any' },
+  { found: /@ts-(ignore|nocheck)/, instead: 'the right type', sample: '// @ts-ignore' },
+  { found: /\bFIXME\b/, instead: 'a mended line', sample: '// FIXME: odd' },
+  { found: /\bTODO\b(?!\(#\d+\))/, instead: 'TODO(#issue)', sample: '// TODO: later' },
+  { found: /\.only\(/, instead: 'the whole suite', sample: "test.only('x')" },
+  {
+    found: /^export default\b/,
+    instead: 'a name',
+    sample: 'export default 1',
+    except: /\.config\.ts/,
+  },
+  {
+    found: urls,
+    instead: 'configuration, or a file that we serve',
+    sample: 'http://localhost:3000',
+  },
+]
+
+/** drizzle-kit finds the schema by name. */
+const roots =
+  /^(src\/main\.ts|db\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|fit-code)\.ts)$/
+const namesOf = (tree: Tree) => Object.keys(tree)
+/** A folder or a file right under src/. */
+const unit = /\bsrc\/[\w-]+(\.ts)?/g
+
+const mayImport = (file: string, target: string) => {
+  const [from, to] = [unitOf(file), unitOf(target)]
+  const [layer = '', targetLayer = ''] = [from.split('/')[0], to.split('/')[0]]
+  return from === to || !target.endsWith('.ts') || layers[layer]?.includes(targetLayer) === true
+}
+
+function importFault(file: string, specifier: string): string[] {
+  const target = targetOf(file, specifier)
+  if (target) return mayImport(file, target) ? [] : [`${file} must not import ${target}`]
+  if (/^(node:|bun$)/.test(specifier)) return []
+  const owner = Object.keys(owners).find((name) => `${specifier}/`.startsWith(`${name}/`))
+  return owner && owners[owner]?.test(file) ? [] : [`${file} must not import ${specifier}`]
+}
+
+const rules: Record<string, Rule> = {
+  'imports point downwards and packages stay with their owners': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter((file) => /^(src|db)\/.*\.ts$/.test(file))
+        .flatMap((file) => specifiersOf(tree[file] ?? '').flatMap((to) => importFault(file, to))),
+    broken: [
+      { 'src/core/a.ts': "import { b } from '#src/store/b.ts'" },
+      { 'src/lib/a.ts': "import type { b } from '../core/b.ts'" },
+      { 'src/modules/a/service.ts': "import {\n  b,\n} from '#src/modules/b/service.ts'" },
+      { 'src/http/a.ts': "export { b } from '../modules/b/index.ts'" },
+      { 'src/app.ts': "const b = await import('./cli/b.ts')" },
+      { 'src/unknown/a.ts': "import '#src/core/b.ts'" },
+      ...Object.keys(owners).map((name) => ({ 'src/core/a.ts': `import x from '${name}/y'` })),
+      { 'src/store/a.ts': "import { Database } from 'bun:sqlite'" },
+      { 'src/cli/a.ts': "import leftPad from 'left-pad'" },
+    ],
+    sound: {
+      'src/modules/a/index.ts': "import { Elysia } from 'elysia'\nimport { b } from './service.ts'",
+      'src/store/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/schema.ts'",
+    },
+  },
+  'no file is longer than 400 lines': {
+    faults: (tree) =>
+      namesOf(tree).filter((file) => isCode(file) && (tree[file] ?? '').split('\n').length > 401),
+    broken: [{ 'src/lib/a.ts': '\n'.repeat(401) }],
+    sound: { 'src/lib/a.ts': '\n'.repeat(400), 'docs/a.md': '\n'.repeat(401) },
+  },
+  'a file is named after what it holds': {
+    faults: (tree) =>
+      namesOf(tree).filter(
+        (file) =>
+          /(^|\/)(utils?|helpers?|common|types|constants)\.\w+$/.test(file) ||
+          (/(^|\/)index\.ts$/.test(file) && !/^src\/modules\/[^/]+\/index\.ts$/.test(file)),
+      ),
+    broken: [{ 'src/lib/utils.ts': '' }, { 'src/types.ts': '' }, { 'src/store/index.ts': '' }],
+    sound: { 'src/modules/a/index.ts': '' },
+  },
+  'nothing banned': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter((file) => isCode(file) && file !== 'test/tidy.test.ts')
+        .flatMap((file) =>
+          (tree[file] ?? '')
+            .split('\n')
+            .flatMap((line, index) =>
+              bans
+                .filter(({ found, except }) => found.test(line) && !except?.test(file))
+                .map(({ instead }) => `${file}:${index + 1} use ${instead}: ${line.trim()}`),
+            ),
+        ),
+    broken: bans.map(({ sample }) => ({ 'src/core/a.ts': sample })),
+    sound: { 'src/main.ts': 'Date.now()', 'src/a.ts': 'new Date(0) // TODO(#12): x' },
+  },
+  'no file is dead': {
+    faults: (tree) => unreachable(tree, roots),
+    broken: [
+      { 'src/main.ts': '', 'src/lib/a.ts': '' },
+      { 'src/lib/a.ts': '', 'test/lib/a.test.ts': "import { a } from '#src/lib/a.ts'" },
+      { 'test/support/a.ts': '' },
+    ],
+    sound: {
+      'src/main.ts': "import { a } from './a.ts'",
+      'src/a.ts': "new Worker(new URL('./b.ts', import.meta.url))",
+      'src/b.ts': '',
+      'test/a.test.ts': "import { c } from './support/c.ts'",
+      'test/support/c.ts': '',
+    },
+  },
+  'ARCHITECTURE.md maps every folder, and none that is gone': {
+    faults: (tree) => {
+      const map = new Set(tree['ARCHITECTURE.md']?.match(unit))
+      const units = new Set(namesOf(tree).flatMap((file) => file.match(unit) ?? []))
+      return [...map.symmetricDifference(units)]
+    },
+    broken: [{ 'src/lib/a.ts': '' }, { 'ARCHITECTURE.md': '`src/gone/`' }],
+    sound: {
+      'ARCHITECTURE.md': '`src/lib/` and `src/app.ts`',
+      'src/lib/a.ts': '',
+      'src/app.ts': '',
+    },
+  },
+  'links between documents resolve': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter((file) => file.endsWith('.md'))
+        .flatMap((file) => deadLinks(tree, file).map((link) => `${file}: ${link}`)),
+    broken: [{ 'a.md': '[b](docs/b.md)' }, { 'docs/a.md': '# One\n[b](#two)' }],
+    sound: {
+      'a.md': '# One two\n[b](docs/b.md#c) [d](#one-two)',
+      'docs/b.md': '## `C`\n[a](../a.md)',
+    },
+  },
+}
+
+describe('tidy', async () => {
+  const project = await readProject()
+  test('behavior: reads the project', () =>
+    expect(project).toContainKeys(['package.json', 'src/core/errors.ts']))
+  for (const [name, { faults, broken, sound }] of Object.entries(rules)) {
+    test(`default: ${name}`, () => expect(faults(project)).toEqual([]))
+    test(`behavior: fires when not: ${name}`, () => {
+      for (const tree of broken) expect([tree, faults(tree)]).not.toEqual([tree, []])
+      expect(faults(sound)).toEqual([])
+    })
+  }
+})
