@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { buildHistory } from './our-history.ts'
+import { createPlainDatabase } from './plain-database.ts'
+import { hasRecordedFiles, readSnapshots } from './snapshot-source.ts'
+
+/** The same snapshots twice: in the plain file of the baselines and in a data folder of ours. */
+export type Dataset = {
+  snapshots: number
+  plainFile: string
+  /** What BOOKFEED_DATA is set to. */
+  dataPath: string
+}
+
+/** Outside of the checkout: a million snapshots are 4 GB as plain rows. */
+export const benchFolder = join(tmpdir(), 'bookfeed-bench')
+
+const sourceName = hasRecordedFiles ? 'recorded' : 'simulated'
+
+/** What the figures were measured on, for the heading of the report. */
+export const sourceTitle = hasRecordedFiles
+  ? 'two recorded days, repeated under other names'
+  : 'simulated books (../shared/data is absent)'
+
+/** Builds what is not there yet from an earlier run; `isFresh` builds our side anew. */
+export async function prepareDataset(
+  snapshots: number,
+  { isFresh }: { isFresh: boolean },
+): Promise<Dataset> {
+  const name = join(benchFolder, `${sourceName}-${snapshots}`)
+  const dataset = { snapshots, plainFile: `${name}.db`, dataPath: `${name}-data` }
+  mkdirSync(benchFolder, { recursive: true })
+  if (isFresh) rmSync(dataset.dataPath, { recursive: true, force: true })
+  await buildOnce(dataset.plainFile, (path) => buildPlain(path, snapshots))
+  await buildOnce(dataset.dataPath, (path) => buildHistory(path, readSnapshots(snapshots)))
+  return dataset
+}
+
+/** Size of a file, or of all files in a folder. */
+export function sizeBytes(path: string): number {
+  if (!statSync(path).isDirectory()) return statSync(path).size
+  return readdirSync(path).reduce((sum, name) => sum + sizeBytes(join(path, name)), 0)
+}
+
+/** An interrupted build leaves nothing that a later run would take for a whole one. */
+async function buildOnce(path: string, build: (draft: string) => Promise<void>): Promise<void> {
+  if (existsSync(path)) return
+  const draft = `${path}.draft`
+  rmSync(draft, { recursive: true, force: true })
+  const startedAt = performance.now()
+  await build(draft)
+  renameSync(draft, path)
+  console.error(`built ${path} in ${Math.round((performance.now() - startedAt) / 1000)} s`)
+}
+
+async function buildPlain(path: string, snapshots: number): Promise<void> {
+  const plain = createPlainDatabase(path)
+  for await (const batch of readSnapshots(snapshots)) plain.append(batch)
+  plain.finish()
+}

@@ -1,0 +1,82 @@
+import type { ServerProcess } from './server-process.ts'
+
+/** One run of load on one server. */
+export type Sample = {
+  requestsPerSecond: number
+  /** Mean, as sent. */
+  bytesPerResponse: number
+  cpuUsPerRequest: number
+  p50Ms: number
+  p99Ms: number
+  rssBytes: number
+  /** Answers that were not 2xx, and connections that failed: must be 0. */
+  failures: number
+  requests: number
+}
+
+export type Load = {
+  server: ServerProcess
+  /** One path a line. */
+  pathsFile: string
+  /** How many paths at the start of the file belong to the warm-up. */
+  skip: number
+  seconds: number
+  encoding: 'gzip' | 'identity'
+}
+
+const LOAD_CPU = '1'
+export const CONNECTIONS = 16
+
+const script = new URL('./walk.lua', import.meta.url).pathname
+
+/** Throws with what to install when wrk or taskset is missing. */
+export function assertTools(): void {
+  for (const [tool, debianPackage] of [
+    ['wrk', 'wrk'],
+    ['taskset', 'util-linux'],
+    ['node', 'nodejs'],
+    ['npm', 'npm'],
+  ] as const) {
+    if (Bun.which(tool) === null)
+      throw new Error(`The benches need ${tool}: apt-get install ${debianPackage}`)
+  }
+}
+
+/** Sends load for some seconds and measures both ends. */
+export async function runLoad(load: Load): Promise<Sample> {
+  const { server } = load
+  const cpuUsBefore = server.cpuUs()
+  const result = await runWrk(load)
+  const cpuUs = server.cpuUs() - cpuUsBefore
+  const { requests, durationUs, bytes, failures, p50Us, p99Us } = result
+  return {
+    requestsPerSecond: (requests / durationUs) * 1e6,
+    bytesPerResponse: bytes / requests,
+    cpuUsPerRequest: cpuUs / requests,
+    p50Ms: p50Us / 1000,
+    p99Ms: p99Us / 1000,
+    rssBytes: server.rssBytes(),
+    failures,
+    requests,
+  }
+}
+
+type WrkResult = {
+  requests: number
+  durationUs: number
+  bytes: number
+  failures: number
+  p50Us: number
+  p99Us: number
+}
+
+async function runWrk({ server, pathsFile, skip, seconds, encoding }: Load): Promise<WrkResult> {
+  const wrk = ['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s']
+  const options = ['-s', script, '-H', `accept-encoding: ${encoding}`, server.origin]
+  const command = ['taskset', '-c', LOAD_CPU, ...wrk, ...options, '--', pathsFile, String(skip)]
+  const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' })
+  const output = await new Response(child.stdout).text()
+  const result = /^result (\{.*\})$/m.exec(output)?.[1]
+  if (result === undefined) throw new Error(`wrk said no result:\n${output}`)
+  return JSON.parse(result) as WrkResult
+}

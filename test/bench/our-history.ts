@@ -1,0 +1,22 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { openHistory } from '#src/store/open.ts'
+
+/** Fills a data folder of ours with closed markets; the folder is ready to be served afterwards. */
+export async function buildHistory(
+  dataPath: string,
+  batches: AsyncIterable<readonly Snapshot[]>,
+): Promise<void> {
+  mkdirSync(dataPath)
+  const history = openHistory(join(dataPath, 'history.db'))
+  const conditionIds = new Set<string>()
+  let batchCount = 0
+  for await (const snapshots of batches) {
+    history.append({ id: `bench-${batchCount++}`, source: 'simulated', snapshots })
+    for (const { conditionId } of snapshots) conditionIds.add(conditionId)
+  }
+  for (const conditionId of conditionIds) history.close(conditionId)
+  history.dispose()
+}

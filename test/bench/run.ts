@@ -1,0 +1,89 @@
+import { parseArgs } from 'node:util'
+
+import { assertAgreement } from './agreement.ts'
+import { type Dataset, prepareDataset, sourceTitle } from './dataset.ts'
+import { assertTools, CONNECTIONS } from './load.ts'
+import { compare, type Contestant, type Result, type Timing } from './measure.ts'
+import { describeMachine, referenceNames, toFacts, toInteger, toTable } from './report.ts'
+import { drawPages, type Scenario, scenarios } from './scenarios.ts'
+import { bookfeed, fastifyOnNode, installBaselines, plain, startCeiling } from './servers.ts'
+import { measureDisk, measureGrowth, measureImport, measureStart } from './single-figures.ts'
+
+/**
+ * `bun run bench`: prints figures as Markdown, progress goes to standard error.
+ *
+ *   --quick           a tenth of the data and short rounds: shows that the benches run, no more
+ *   --fresh           builds our history anew (after a change of the store's format)
+ *   --only <text>     scenarios whose title contains it, and no single figures
+ */
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    fresh: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+  },
+})
+
+const snapshots = flags.quick ? 100_000 : 1_000_000
+const timing: Timing = flags.quick
+  ? { rounds: 1, seconds: 2, warmUpSeconds: 1 }
+  : { rounds: 3, seconds: 5, warmUpSeconds: 2 }
+
+async function runScenario(dataset: Dataset, scenario: Scenario): Promise<Result[]> {
+  const pages = await drawPages(dataset, scenario)
+  const pagesMax = Math.min(scenario.ceilingPages, pages.count)
+  const ceiling = await startCeiling(dataset, { pathsFile: pages.pathsFile, count: pagesMax })
+  const ours = { server: { command: bookfeed(dataset) }, files: [dataset.dataPath] }
+  const contestants: Contestant[] = [
+    { ...ours, name: 'Bookfeed, gzip', encoding: 'gzip' },
+    { ...ours, name: 'Bookfeed, identity', encoding: 'identity' },
+    {
+      name: referenceNames.plain,
+      encoding: 'identity',
+      server: { command: plain(dataset) },
+      files: [dataset.plainFile],
+    },
+    {
+      name: referenceNames.fastify,
+      encoding: 'identity',
+      server: { command: fastifyOnNode(dataset) },
+      files: [dataset.plainFile],
+    },
+    {
+      name: referenceNames.ceiling,
+      encoding: 'gzip',
+      server: { running: ceiling },
+      files: [],
+      pagesMax,
+    },
+  ]
+  try {
+    return await compare(pages, contestants, timing)
+  } finally {
+    await ceiling.stop()
+  }
+}
+
+async function main(): Promise<void> {
+  assertTools()
+  await installBaselines()
+  const dataset = await prepareDataset(snapshots, { isFresh: flags.fresh })
+  await assertAgreement(dataset)
+  console.log(`${describeMachine()}.\n`)
+  console.log(
+    `${toInteger(snapshots)} snapshots: ${sourceTitle}. wrk with ${CONNECTIONS} connections on one core, the server on the other; ${timing.rounds} interleaved rounds of ${timing.seconds} s, medians. The baselines do not compress. All servers were first asked for the same pages and agreed.\n`,
+  )
+  for (const scenario of scenarios.filter(({ title }) => title.includes(flags.only))) {
+    console.error(`measuring: ${scenario.title}`)
+    console.log(`${toTable(scenario.title, await runScenario(dataset, scenario))}\n`)
+  }
+  if (flags.only !== '') return
+  console.error('measuring: growth, start, disk, import')
+  console.log(
+    `${toTable('growth, without the page cache', await measureGrowth(dataset, timing))}\n`,
+  )
+  const facts = [await measureStart(dataset), ...measureDisk(dataset), ...(await measureImport())]
+  console.log(toFacts('single figures', facts))
+}
+
+await main()

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+
+/** One server under test: a process of its own, pinned to the first core. */
+export type ServerProcess = {
+  origin: string
+  pid: number
+  /** From spawning to the first answer to `readyPath`. */
+  startMs: number
+  /** Processor time used so far, user and system, all threads. */
+  cpuUs(): number
+  rssBytes(): number
+  stop(): Promise<void>
+}
+
+export type ServerOptions = {
+  /** Must not start other processes: the figures are of this one. */
+  command: (port: number) => string[]
+  /** Asked until it is 200. */
+  readyPath: string
+  readyMsMax?: number
+}
+
+const SERVER_CPU = '0'
+const US_PER_TICK = 10_000
+const STOP_MS_MAX = 10_000
+
+/** Starts a server; throws when it does not answer in time. */
+export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+  const { command, readyPath, readyMsMax = 60_000 } = options
+  const port = findFreePort()
+  const origin = `http://127.0.0.1:${port}`
+  const startedAt = performance.now()
+  const child = Bun.spawn(['taskset', '-c', SERVER_CPU, ...command(port)], {
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  while (!(await isReady(origin + readyPath))) {
+    const isLate = performance.now() - startedAt > readyMsMax
+    if (isLate || child.exitCode !== null) {
+      child.kill('SIGKILL')
+      throw new Error(`No answer from: ${command(port).join(' ')}`)
+    }
+    await Bun.sleep(1)
+  }
+  return {
+    origin,
+    pid: child.pid,
+    startMs: performance.now() - startedAt,
+    cpuUs: () => readCpuUs(child.pid),
+    rssBytes: () => readRssBytes(child.pid),
+    async stop() {
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+      await child.exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+function findFreePort(): number {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+  const { port } = server
+  void server.stop(true)
+  if (port === undefined) throw new Error('No free port')
+  return port
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { headers: { 'accept-encoding': 'gzip' } })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+function readCpuUs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The name of the program may hold spaces; the fields behind it do not.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK
+}
+
+function readRssBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024
+}
