@@ -1,0 +1,36 @@
+# syntax=docker/dockerfile:1
+# docker build -t bookfeed . && docker run -p 3000:3000 -v bookfeed:/data bookfeed
+
+FROM oven/bun:1.4.5-slim AS deps
+WORKDIR /app
+COPY package.json bun.lock bunfig.toml ./
+RUN bun install --frozen-lockfile --production
+# The runtime image has no shell to make the folder with.
+RUN mkdir /data
+
+# No shell, no package manager: what runs is Bun and this project.
+FROM oven/bun:1.4.5-distroless
+WORKDIR /app
+# A read-only root file system is enough: Bun would otherwise cache what it transpiles.
+ENV NODE_ENV=production \
+    BUN_RUNTIME_TRANSPILER_CACHE_PATH=0 \
+    BOOKFEED_DATA=/data \
+    BOOKFEED_HOST=0.0.0.0
+COPY --from=deps --chown=65532:65532 /data /data
+COPY --from=deps /app/node_modules node_modules
+COPY package.json ./
+# The server carries docs/errors.md.
+COPY docs docs
+COPY db db
+COPY src src
+
+# The distroless user "nonroot", by number so that Kubernetes can check runAsNonRoot.
+USER 65532:65532
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=30s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["/usr/local/bin/bun", "-e", "const { ok } = await fetch(`http://127.0.0.1:${process.env.BOOKFEED_PORT || 3000}/healthz`); process.exit(ok ? 0 : 1)"]
+# Exec form: Bun is process 1 and gets SIGTERM itself. Another command replaces `serve`:
+# docker run --rm bookfeed --help
+ENTRYPOINT ["/usr/local/bin/bun", "src/main.ts"]
+CMD ["serve"]
