@@ -6,6 +6,9 @@ import { openHistory } from '#src/store/open.ts'
 
 import { type CliContext, CliError } from './context.ts'
 
+/** The file of the history in a data folder. */
+export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
+
 /** What another process writes, such as an import, shows after a millisecond at most. */
 const LAG_MS = 1
 
@@ -19,7 +22,7 @@ export function openDataFolder({ config }: CliContext): HistoryStore {
     const message = `Cannot write to the data folder ${dataPath} (${toReason(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
     throw new CliError(message, { cause })
   }
-  return openHistory(join(dataPath, 'history.db'), { chunkCacheBytes, lagMs: LAG_MS })
+  return openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
 }
 
 const toReason = (error: unknown): string =>

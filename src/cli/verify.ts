@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 
 import { Command } from 'commander'
 
 import { type CliContext, CliError } from './context.ts'
 import { formatCount } from './import-progress.ts'
-import { openDataFolder } from './open-data-folder.ts'
+import { historyPathOf, openDataFolder } from './open-data-folder.ts'
 
 /** Faults printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 50
@@ -29,7 +28,7 @@ function verify(context: CliContext): void {
   const { clock, print, printError } = context
   const { dataPath } = context.config()
   // Opening would make an empty one, which is sound and not what was meant.
-  if (!existsSync(join(dataPath, 'history.db'))) {
+  if (!existsSync(historyPathOf(dataPath))) {
     throw new CliError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
   const history = openDataFolder(context)

@@ -23,7 +23,7 @@ type Tables = {
 
 /** A snapshot of the batch that is kept, with its place in the batch. */
 type Accepted = { snapshot: Snapshot; index: number }
-type Group = { market: Market; accepted: Accepted[]; duplicates: number }
+type Group = { market: Market; accepted: Accepted[] }
 
 /** Returns the function that applies a batch; it needs a transaction around it. */
 export function createAppend(tables: Tables) {
@@ -44,8 +44,7 @@ export function createAppend(tables: Tables) {
         market,
         entries.map(({ snapshot }) => snapshot),
       )
-      const accepted = entries.filter((_, at) => !isDuplicate[at])
-      return { market, accepted, duplicates: entries.length - accepted.length }
+      return { market, accepted: entries.filter((_, at) => !isDuplicate[at]) }
     })
   }
 

@@ -28,8 +28,8 @@ export function createViews(db: Database, { markets, chunks, tails }: Tables, la
   let askedMs = Number.NEGATIVE_INFINITY
 
   function currentGeneration(): number {
-    const nowMs = lagMs > 0 ? performance.now() : 0
-    if (lagMs > 0 && nowMs - askedMs < lagMs) return generation
+    const nowMs = performance.now()
+    if (nowMs - askedMs < lagMs) return generation
     askedMs = nowMs
     const now = commits.values()[0]?.[0]
     if (now !== seenCommits) generation++

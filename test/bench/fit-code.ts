@@ -2,14 +2,17 @@
  * `bun test/bench/fit-code.ts`: fits the store's Huffman code to books and prints the tables of
  * `src/store/codec/deflate-code.ts`. A fitted code may replace that one only as a new `CODE_VERSION`.
  */
+import { MICROS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { huffmanLengths } from '#src/lib/huffman.ts'
 import { ChunkWriter } from '#src/store/codec/chunk-writer.ts'
 import { Chunk } from '#src/store/codec/chunk.ts'
 import {
   DISTANCE_BITS_MAX,
+  distanceBases,
   distanceTable,
   END_OF_BLOCK,
+  lengthBases,
   SYMBOL_BITS_MAX,
   symbolTable,
 } from '#src/store/codec/deflate-code.ts'
@@ -47,11 +50,11 @@ const mirror = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   outcome: snapshot.outcome === 'up' ? 'down' : 'up',
   bids: {
-    prices: snapshot.asks.prices.map((price) => 1_000_000 - price),
+    prices: snapshot.asks.prices.map((price) => MICROS_PER_UNIT - price),
     sizes: snapshot.asks.sizes,
   },
   asks: {
-    prices: snapshot.bids.prices.map((price) => 1_000_000 - price),
+    prices: snapshot.bids.prices.map((price) => MICROS_PER_UNIT - price),
     sizes: snapshot.bids.sizes,
   },
 })
@@ -88,15 +91,6 @@ function blend(a: Map<number, number>, b: Map<number, number>, key: number): num
   return Math.round((share(a) + share(b)) * 1_000_000)
 }
 
-const bases = {
-  lengths: [
-    3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
-    163, 195, 227, 258,
-  ],
-  distances: Array.from({ length: 30 }, (_, code) =>
-    code < 4 ? code + 1 : ((2 + (code & 1)) << ((code >>> 1) - 1)) + 1,
-  ),
-}
 /** Distances of longer and shorter books than those at hand: to rows before, and within a level. */
 const likelyDistance = (code: number): boolean =>
   (code >= 20 && code <= 27) || (code >= 6 && code <= 12)
@@ -105,10 +99,10 @@ const one = await count(false)
 const both = await count(true)
 const symbolFrequencies = Array.from({ length: 286 }, (_, symbol) => {
   if (symbol < 32 || (symbol > 126 && symbol < 256)) return 0
-  const value = symbol < 257 ? symbol : 256 + (bases.lengths[symbol - 257] ?? 0)
+  const value = symbol < 257 ? symbol : 256 + (lengthBases[symbol - 257] ?? 0)
   return blend(one.symbols, both.symbols, value) + LEAST_FREQUENCY
 })
-const distanceFrequencies = bases.distances.map(
+const distanceFrequencies = distanceBases.map(
   (base, code) => blend(one.distances, both.distances, base) + (likelyDistance(code) ? 3000 : 300),
 )
 const print = (lengths: readonly number[]): string =>

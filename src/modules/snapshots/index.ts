@@ -81,22 +81,17 @@ function answer({ service, market, request }: Call): Response {
   const query = parseQuery(PageQuery, searchOf(request.url))
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const page = service.toRequest(market, query, isGzip ? 'gzip' : 'identity')
-  const cacheControl = market.isClosed ? CLOSED : OPEN
-  if (matchesEtag(request.headers.get('if-none-match'), `"${page.tag}"`)) {
-    const headers = {
-      ETag: `"${page.tag}"`,
-      'Cache-Control': cacheControl,
-      Vary: 'Accept-Encoding',
-    }
-    return new Response(null, { status: 304, headers })
+  const caching = { 'Cache-Control': market.isClosed ? CLOSED : OPEN, Vary: 'Accept-Encoding' }
+  const etag = `"${page.tag}"`
+  if (matchesEtag(request.headers.get('if-none-match'), etag)) {
+    return new Response(null, { status: 304, headers: { ...caching, ETag: etag } })
   }
   const { tag, body, resumeCursor } = service.page(page)
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
     'Content-Length': String(body.length),
+    ...caching,
     ETag: `"${tag}"`,
-    'Cache-Control': cacheControl,
-    Vary: 'Accept-Encoding',
     'X-Resume-Cursor': resumeCursor,
   }
   if (isGzip) headers['Content-Encoding'] = 'gzip'

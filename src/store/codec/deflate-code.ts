@@ -27,14 +27,15 @@ const DISTANCE_LENGTHS = '999999998498899999998822238899'
 const FIRST_PRINTABLE = 32
 const LAST_PRINTABLE = 126
 
-const lengthBases = [
+/** Shortest length of each length code, nearest distance of each distance code (RFC 1951 §3.2.5). */
+export const lengthBases = [
   3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
   163, 195, 227, 258,
 ]
 const lengthExtraBits = [
   0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
 ]
-const distanceBases = [
+export const distanceBases = [
   1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049,
   3073, 4097, 6145, 8193, 12289, 16385, 24577,
 ]

@@ -30,7 +30,7 @@ export class TextBuffer {
     this.words = new DataView(this.bytes.buffer)
   }
 
-  /** Makes room for `size` bytes in all; what was there is lost if there was none. */
+  /** Makes room for `size` bytes in all; what was there is lost when more is made. */
   reserve(size: number): void {
     if (size + 4 <= this.bytes.length) return
     this.bytes = new Uint8Array(size * 2)
