@@ -91,11 +91,7 @@ export class ChunkWriter {
   #addCheckpoint(row: RowText, chain: Chain): void {
     this.#checkpointFrames.text(',')
     this.#checkpointFrames.after(row, chain.first, 0)
-    this.#checkpoints.push({
-      row: this.count,
-      textLength: row.length + 1,
-      bitEnd: this.#checkpointBits.length,
-    })
+    this.#checkpoints.push({ row: this.count, bitEnd: this.#checkpointBits.length })
   }
 
   /** The frames of the rows from `from` on, each at the start of a byte. */

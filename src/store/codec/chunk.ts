@@ -6,7 +6,7 @@
  * |---|---|
  * | header, 40 bytes | u32 code version, rows, flags, row stream bytes, checkpoints; f64 first time, f64 least id |
  * | columns, u32 a row | time - first time; id - least id; text end; bit end and outcome; CRC to here; own CRC to here (only with both outcomes) |
- * | checkpoints, 12 bytes | row; text length; bit end |
+ * | checkpoints, 8 bytes | row; bit end |
  * | row stream | frames, then `READ_SLACK` bytes |
  * | checkpoint stream | frames, then `READ_SLACK` bytes |
  *
@@ -33,7 +33,7 @@ const ROW_BYTES_MAX = 512 * 1024
 
 const HEADER_BYTES = 40
 const HEADER_WORDS = HEADER_BYTES / 4
-const CHECKPOINT_BYTES = 12
+const CHECKPOINT_BYTES = 8
 const FLAG_BOTH = 1
 const DOWN_BIT = 0x80000000
 const BIT_END_MASK = 0x7fffffff
@@ -42,7 +42,7 @@ const BIT_END_MASK = 0x7fffffff
 export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
 const { up: UP, down: DOWN } = outcomeCodes
 
-export type Checkpoint = { row: number; textLength: number; bitEnd: number }
+export type Checkpoint = { row: number; bitEnd: number }
 
 /** What a chunk is made of, row by row. Text lengths and CRCs include the comma in front. */
 export type ChunkParts = {
@@ -94,11 +94,7 @@ export function encodeChunk(parts: ChunkParts): Uint8Array {
     columns[count * 4 + row] = crc
     if (hasBoth) columns[count * 5 + row] = ownCrcs[outcome] ?? 0
   }
-  const checkpoints = parts.checkpoints.flatMap(({ row, textLength, bitEnd }) => [
-    row,
-    textLength,
-    bitEnd,
-  ])
+  const checkpoints = parts.checkpoints.flatMap(({ row, bitEnd }) => [row, bitEnd])
   new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, checkpoints.length).set(checkpoints)
   blob.set(parts.rowStream, streamStart)
   blob.set(parts.checkpointStream, streamStart + parts.rowStream.length)
@@ -250,12 +246,8 @@ export class Chunk {
   }
 
   checkpoint(index: number): Checkpoint {
-    const at = this.#checkpoints + index * 3
-    return {
-      row: this.#words[at] ?? 0,
-      textLength: this.#words[at + 1] ?? 0,
-      bitEnd: this.#words[at + 2] ?? 0,
-    }
+    const at = this.#checkpoints + index * 2
+    return { row: this.#words[at] ?? 0, bitEnd: this.#words[at + 1] ?? 0 }
   }
 
   /** First row at or after the position, `count` if none. */
