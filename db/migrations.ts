@@ -1,4 +1,7 @@
 /** The SQL that drizzle-kit generated, embedded, so that a compiled binary carries it. In order; never edited. */
-import history from './migrations/0000_history.sql' with { type: 'text' }
+import history from './history/migrations/0000_history.sql' with { type: 'text' }
+import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
+import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 
-export const migrations: readonly string[] = [history]
+export const historyMigrations: readonly string[] = [history]
+export const ledgerMigrations: readonly string[] = [ledger, auditTriggers]

@@ -4,12 +4,10 @@
  */
 import { Database as Sqlite } from 'bun:sqlite'
 
-import { migrations } from '#db/migrations.ts'
+import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 
 export type Database = Sqlite
 
-/** "bkfd": the file's own mark, so that no other program's file is taken for ours. */
-const APPLICATION_ID = 0x626b6664
 /** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5000
@@ -25,7 +23,33 @@ export class StoreFault extends Error {
   }
 }
 
+/** What kind of file it is: its mark, so that no other's is taken for it, and how much it promises. */
+export type FileFormat = {
+  name: 'history' | 'ledger'
+  applicationId: number
+  /** NORMAL survives kill -9, and loses at most the last second at a power cut; FULL survives both. */
+  synchronous: 'NORMAL' | 'FULL'
+  migrations: readonly string[]
+}
+
+/** history.db, marked "bkfd". */
+export const historyFormat: FileFormat = {
+  name: 'history',
+  applicationId: 0x626b6664,
+  synchronous: 'NORMAL',
+  migrations: historyMigrations,
+}
+
+/** ledger.db, marked "bkfl". */
+export const ledgerFormat: FileFormat = {
+  name: 'ledger',
+  applicationId: 0x626b666c,
+  synchronous: 'FULL',
+  migrations: ledgerMigrations,
+}
+
 export type DatabaseOptions = {
+  format?: FileFormat
   isReadOnly?: boolean | undefined
   /** Size that the file may not outgrow; what would is refused with `SQLITE_FULL`. */
   bytesMax?: number | undefined
@@ -34,14 +58,14 @@ export type DatabaseOptions = {
 /** Opens or creates a file. `:memory:` is a fresh one that dies with the handle. Throws `StoreFault`. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
   assertSqliteVersion()
-  const isReadOnly = options.isReadOnly ?? false
+  const { isReadOnly = false, format = historyFormat } = options
   let db: Database | undefined
   try {
     db = new Sqlite(path, isReadOnly ? { readonly: true } : { create: true, readwrite: true })
     // First: everything below must be able to wait for another process.
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    assertOurs(db, path)
-    if (!isReadOnly) prepare(db, options.bytesMax)
+    assertOurs(db, path, format)
+    if (!isReadOnly) prepare(db, format, options.bytesMax)
     db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
     db.run(`PRAGMA mmap_size = ${MMAP_BYTES_MAX}`)
     db.run('PRAGMA trusted_schema = OFF')
@@ -64,39 +88,42 @@ function assertSqliteVersion(): void {
   }
 }
 
-function assertOurs(db: Database, path: string): void {
+function assertOurs(db: Database, path: string, format: FileFormat): void {
   const applicationId = readNumber(db, 'PRAGMA application_id')
   const version = readNumber(db, 'PRAGMA user_version')
   const tables = readNumber(db, 'SELECT count(*) FROM sqlite_schema')
-  if (applicationId !== APPLICATION_ID && (applicationId !== 0 || version !== 0 || tables > 0)) {
+  if (
+    applicationId !== format.applicationId &&
+    (applicationId !== 0 || version !== 0 || tables > 0)
+  ) {
     throw new StoreFault(
-      `${path} is a database of another program. Set BOOKFEED_DATA to another folder.`,
+      `${path} is not a ${format.name} of bookfeed, but a database of another kind. Set BOOKFEED_DATA to another folder.`,
     )
   }
-  if (version > migrations.length) {
+  const known = format.migrations.length
+  if (version > known) {
     throw new StoreFault(
-      `${path} was written by a newer bookfeed (format ${version}, this one knows ${migrations.length}). Update bookfeed.`,
+      `${path} was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed.`,
     )
   }
 }
 
-function prepare(db: Database, bytesMax: number | undefined): void {
+function prepare(db: Database, format: FileFormat, bytesMax: number | undefined): void {
   db.run('PRAGMA journal_mode = WAL')
-  // kill -9 loses nothing; a power cut at most the last second. The ledger will use FULL.
-  db.run('PRAGMA synchronous = NORMAL')
-  migrate(db)
+  db.run(`PRAGMA synchronous = ${format.synchronous}`)
+  migrate(db, format)
   if (bytesMax !== undefined) {
     const pages = Math.ceil(bytesMax / readNumber(db, 'PRAGMA page_size'))
     db.run(`PRAGMA max_page_count = ${pages}`)
   }
 }
 
-function migrate(db: Database): void {
+function migrate(db: Database, { migrations, applicationId }: FileFormat): void {
   transact(db, () => {
     const version = readNumber(db, 'PRAGMA user_version')
     for (const sql of migrations.slice(version)) db.run(sql)
     if (version === migrations.length) return
-    db.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+    db.run(`PRAGMA application_id = ${applicationId}`)
     db.run(`PRAGMA user_version = ${migrations.length}`)
   })
 }
@@ -117,7 +144,7 @@ export function transact<T>(db: Database, body: () => T): T {
     // A full disk may have rolled back by itself.
     if (db.inTransaction) db.run('ROLLBACK')
     if (codeOf(error) !== 'SQLITE_FULL') throw error
-    throw new StoreFault('No room is left for the history. Free some space and try again.', {
+    throw new StoreFault('No room is left on the disk. Free some space and try again.', {
       cause: error,
     })
   }

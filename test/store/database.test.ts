@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { migrations } from '#db/migrations.ts'
+import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { openDatabase, readConsistently, StoreFault, transact } from '#src/store/database.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -64,7 +64,7 @@ describe('openDatabase', () => {
     const path = newPath()
     for (let again = 0; again < 2; again++) {
       const db = openDatabase(path)
-      expect(db.prepare('PRAGMA user_version').values()).toEqual([[migrations.length]])
+      expect(db.prepare('PRAGMA user_version').values()).toEqual([[historyMigrations.length]])
       expect(db.prepare('PRAGMA application_id').values()).toEqual([[0x626b6664]])
       expect(db.prepare('PRAGMA journal_mode').values()).toEqual([['wal']])
       db.close()
@@ -101,15 +101,15 @@ describe('openDatabase', () => {
       other.run('CREATE TABLE theirs (a)')
       other.run(mark)
       other.close()
-      expect(faultOf(path)).toContain('another program')
-      expect(faultOf(path)).toContain('another program')
+      expect(faultOf(path)).toContain('another kind')
+      expect(faultOf(path)).toContain('another kind')
     }
   })
 
   test('error: refuses a file of a newer bookfeed', () => {
     const path = newPath()
     const db = openDatabase(path)
-    db.run(`PRAGMA user_version = ${migrations.length + 1}`)
+    db.run(`PRAGMA user_version = ${historyMigrations.length + 1}`)
     db.close()
     expect(faultOf(path)).toContain('newer bookfeed')
   })
@@ -368,13 +368,21 @@ function walk(
 }
 
 describe('migrations', () => {
-  test('default: the embedded ones are the files in db/migrations, in the order of the journal', async () => {
-    const source = new URL('../../db/migrations/', import.meta.url).pathname
-    const journal = await Bun.file(join(source, 'meta/_journal.json')).json()
-    const tags: string[] = journal.entries.map(({ tag }: { tag: string }) => tag)
-    const texts = await Promise.all(tags.map((tag) => Bun.file(join(source, `${tag}.sql`)).text()))
-    expect(migrations).toEqual(texts)
-    const names = readdirSync(source).filter((name) => name.endsWith('.sql'))
-    expect(names.sort()).toEqual(tags.map((tag) => `${tag}.sql`).sort())
-  })
+  test.each([
+    ['history', historyMigrations],
+    ['ledger', ledgerMigrations],
+  ])(
+    'default: those of the %s are the files drizzle-kit made, in the order of the journal',
+    async (name, migrations) => {
+      const source = new URL(`../../db/${name}/migrations/`, import.meta.url).pathname
+      const journal = await Bun.file(join(source, 'meta/_journal.json')).json()
+      const tags: string[] = journal.entries.map(({ tag }: { tag: string }) => tag)
+      const texts = await Promise.all(
+        tags.map((tag) => Bun.file(join(source, `${tag}.sql`)).text()),
+      )
+      expect(migrations).toEqual(texts)
+      const names = readdirSync(source).filter((file) => file.endsWith('.sql'))
+      expect(names.sort()).toEqual(tags.map((tag) => `${tag}.sql`).sort())
+    },
+  )
 })

@@ -1,0 +1,136 @@
+/** Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds. */
+import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/** Facts about the file itself. */
+export const meta = sqliteTable('meta', {
+  key: text('key').primaryKey(),
+  value: blob('value').notNull(),
+})
+
+/** The live catalogue: what is offered now. What was bought is copied into its subscription. */
+export const tier = sqliteTable('tier', {
+  id: text('id').primaryKey(),
+  /** Place in the catalogue, ascending: a higher one is the higher tier. */
+  rank: integer('rank').notNull().unique(),
+  name: text('name').notNull(),
+  /** Comma-separated, in the order of the domain. */
+  coins: text('coins').notNull(),
+  routes: text('routes').notNull(),
+  requestsPerMinute: integer('requests_per_minute').notNull(),
+  /** Millionths of a USDC a period; null where the amount is agreed upon. */
+  amountMicros: integer('amount_micros'),
+  periodDays: integer('period_days'),
+  isForSale: integer('is_for_sale').notNull(),
+  contact: text('contact'),
+})
+
+/** Whom keys belong to: a wallet, or somebody whom the operator knows. */
+export const account = sqliteTable('account', {
+  id: text('id').primaryKey(),
+  /** `0x` and 40 lower-case hex digits. */
+  address: text('address').unique(),
+  label: text('label'),
+  createdMs: integer('created_ms').notNull(),
+  /** Set while the address is on a sanctions list. */
+  blockedMs: integer('blocked_ms'),
+})
+
+/** A key is its digest; the key itself is nowhere. */
+export const apiKey = sqliteTable(
+  'api_key',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id').notNull(),
+    /** SHA-256 of the whole key. */
+    digest: blob('digest').notNull().unique(),
+    /** Last characters of the key, to tell it by. */
+    hint: text('hint').notNull(),
+    label: text('label'),
+    /** The first key of a row of rotations: all of them share one rate window. */
+    familyId: text('family_id').notNull(),
+    createdMs: integer('created_ms').notNull(),
+    /** Exclusive: not valid from here on. */
+    expiresMs: integer('expires_ms'),
+    revokedMs: integer('revoked_ms'),
+    lastUsedMs: integer('last_used_ms'),
+  },
+  (table) => [index('api_key_account').on(table.accountId, table.createdMs)],
+)
+
+/** A time in which an account has a tier. */
+export const subscription = sqliteTable(
+  'subscription',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id').notNull(),
+    tierId: text('tier_id').notNull(),
+    /** What was bought, as JSON; null for a grant, which follows the catalogue. */
+    terms: text('terms'),
+    startMs: integer('start_ms').notNull(),
+    /** Exclusive; null for ever. */
+    endMs: integer('end_ms'),
+    paymentId: text('payment_id').unique(),
+    createdMs: integer('created_ms').notNull(),
+  },
+  (table) => [index('subscription_account').on(table.accountId, table.startMs)],
+)
+
+/** Challenges that were answered, until they would have expired anyway. */
+export const usedNonce = sqliteTable('used_nonce', {
+  nonce: text('nonce').primaryKey(),
+  expiresMs: integer('expires_ms').notNull(),
+})
+
+/** First answers to requests that must not be done twice, for a day. */
+export const idempotency = sqliteTable('idempotency', {
+  /** Hash of whose it is and the Idempotency-Key. */
+  id: text('id').primaryKey(),
+  /** Hash of the request. */
+  fingerprint: text('fingerprint').notNull(),
+  /** The answer, encrypted with what only the caller has. */
+  sealed: blob('sealed').notNull(),
+  createdMs: integer('created_ms').notNull(),
+})
+
+/** Requests and bytes of a key by UTC day and route. */
+export const usage = sqliteTable(
+  'usage',
+  {
+    keyId: text('key_id').notNull(),
+    /** `2026-11-21`. */
+    day: text('day').notNull(),
+    route: text('route').notNull(),
+    requests: integer('requests').notNull(),
+    bytes: integer('bytes').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyId, table.day, table.route] })],
+)
+
+/** The sanctions list in force; one row. */
+export const sanctionsList = sqliteTable('sanctions_list', {
+  id: integer('id').primaryKey(),
+  /** The publisher's date: `2026-11-20`. */
+  publishedOn: text('published_on').notNull(),
+  /** When the list was last seen to be the published one. */
+  confirmedMs: integer('confirmed_ms').notNull(),
+  /** SHA-256 of the file, hex. */
+  sha256: text('sha256').notNull(),
+  entryCount: integer('entry_count').notNull(),
+})
+
+/** The EVM addresses on that list, lower case. */
+export const sanctionsAddress = sqliteTable('sanctions_address', {
+  address: text('address').primaryKey(),
+})
+
+/** What was done, by whom; each row carries the hash of all before it. Triggers refuse changes. */
+export const audit = sqliteTable('audit', {
+  seq: integer('seq').primaryKey(),
+  timeMs: integer('time_ms').notNull(),
+  actor: text('actor').notNull(),
+  action: text('action').notNull(),
+  subject: text('subject').notNull(),
+  /** What became of the subject, as JSON. */
+  state: text('state').notNull(),
+  hash: blob('hash').notNull(),
+})
