@@ -2,20 +2,35 @@
 export const errorCodes = {
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
   invalid_request: { status: 400, title: 'Invalid request' },
+  challenge_invalid: { status: 400, title: 'Sign-in message not valid' },
+  signature_invalid: { status: 400, title: 'Signature not valid' },
   cursor_invalid: { status: 400, title: 'Cursor not valid' },
   cursor_mismatch: { status: 400, title: 'Cursor belongs to another query' },
+  unauthenticated: { status: 401, title: 'API key missing or not valid' },
+  tier_coin: { status: 403, title: 'Coin not in your tier' },
+  tier_route: { status: 403, title: 'Route not in your tier' },
   not_found: { status: 404, title: 'Not found' },
   unknown_coin: { status: 404, title: 'Unknown coin' },
   unknown_market: { status: 404, title: 'Unknown market' },
+  unknown_key: { status: 404, title: 'Unknown key' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   market_conflict: { status: 409, title: 'Snapshot contradicts its market' },
+  challenge_used: { status: 409, title: 'Sign-in message already used' },
+  key_limit: { status: 409, title: 'Too many keys' },
+  challenge_expired: { status: 410, title: 'Sign-in message expired' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+  idempotency_mismatch: { status: 422, title: 'Idempotency-Key used for another request' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  sanctioned: { status: 451, title: 'Unavailable for legal reasons' },
   internal: { status: 500, title: 'Internal error' },
+  signup_closed: { status: 503, title: 'Signup is closed' },
+  screening_unavailable: { status: 503, title: 'Screening temporarily unavailable' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const
 export type ErrorCode = keyof typeof errorCodes
 
 /** Documented members that a code may add to its problem document. */
-export type ErrorExtras = { param?: string; retryAfterSeconds?: number }
+export type ErrorExtras = { param?: string; retryAfterSeconds?: number; requiredTier?: string }
 
 /** A failure that the caller can understand and act on. `message` is shown to the caller as it is. */
 export class AppError extends Error {

@@ -9,8 +9,8 @@ const POLYNOMIAL = 0xedb88320
 /** x^0 in the reflected bit order. */
 const ONE = 0x80000000
 
-/** CRC-32 of `bytes`, continuing from `seed`. An unsigned 32-bit integer. */
-export const crc32 = (bytes: Uint8Array, seed = 0): number => zlibCrc32(bytes, seed) >>> 0
+/** CRC-32 of bytes, or of a text as UTF-8, continuing from `seed`. An unsigned 32-bit integer. */
+export const crc32 = (data: Uint8Array | string, seed = 0): number => zlibCrc32(data, seed) >>> 0
 
 function multiply(a: number, b: number): number {
   let mask = ONE

@@ -1,0 +1,54 @@
+/**
+ * An API key: `bf_live_`, 160 random bits in base 62, and a checksum that tells a mistyped one
+ * without asking the ledger. Only its SHA-256 digest is ever stored: the key has too much entropy
+ * for a slow hash to add anything but load.
+ */
+import { fromBase62, integerToBase62, toBase62 } from '#src/lib/base62.ts'
+import { crc32 } from '#src/lib/crc32.ts'
+
+export const KEY_PREFIX = 'bf_live_'
+
+const RANDOM_BYTES = 20
+/** 62^27 > 2^160. */
+const RANDOM_LENGTH = 27
+/** 62^6 > 2^32. */
+const CHECKSUM_LENGTH = 6
+const HINT_LENGTH = 4
+export const DIGEST_LENGTH = 32
+
+export const KEY_LENGTH = KEY_PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH
+
+const shape = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
+/** Wherever a key, or most of one, may stand in a text, percent-encoded too. */
+const anywhere = /bf(?:_|%5f)live(?:_|%5f)[0-9a-z]+/gi
+
+/** Makes a key. `randomBytes` must be fit for secrets. */
+export function mintKey(randomBytes: (length: number) => Uint8Array): string {
+  const body = KEY_PREFIX + toBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH)
+  return body + checksumOf(body)
+}
+
+/** True if the shape and the checksum are right; says nothing of whether the key was ever given out. */
+export function isWellFormedKey(text: string): boolean {
+  if (text.length !== KEY_LENGTH || !shape.test(text)) return false
+  const split = KEY_LENGTH - CHECKSUM_LENGTH
+  return fromBase62(text.slice(split)) === crc32(text.slice(0, split))
+}
+
+/** The 32 bytes by which a key is stored and found; into `digest`, if there is one to be reused. */
+export function digestOf(key: string, digest = new Uint8Array(DIGEST_LENGTH)): Uint8Array {
+  Bun.SHA256.hash(key, digest)
+  return digest
+}
+
+/** The last characters, by which its owner tells it from others. */
+export const hintOf = (key: string): string => key.slice(-HINT_LENGTH)
+
+/** True if a key may stand in a text, which then must not be kept. */
+export const holdsKey = (text: string): boolean => redactKeys(text) !== text
+
+/** Hides every key in a text that is to be shown or logged. */
+export const redactKeys = (text: string): string =>
+  text.includes('bf') ? text.replace(anywhere, `${KEY_PREFIX}…`) : text
+
+const checksumOf = (body: string): string => integerToBase62(crc32(body), CHECKSUM_LENGTH)

@@ -1,0 +1,63 @@
+/** IP addresses and networks. */
+import { BlockList, isIP } from 'node:net'
+
+/** A network such as 10.0.0.0/8; a single address has all its bits. */
+export type Network = { address: string; bits: number; family: 'ipv4' | 'ipv6' }
+
+const V4_BITS = 32
+const V6_BITS = 128
+
+/** Reads `10.0.0.0/8`, `::1` and the like; undefined for anything else. */
+export function parseNetwork(text: string): Network | undefined {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return undefined
+  const max = version === 4 ? V4_BITS : V6_BITS
+  const bits = prefix === undefined ? max : Number(/^\d{1,3}$/.test(prefix) ? prefix : Number.NaN)
+  return bits <= max ? { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined
+}
+
+/** Creates the question whether an address lies in any of some networks; never for what is no address. */
+export function createNetworkSet(networks: readonly Network[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const { address, bits, family } of networks) list.addSubnet(address, bits, family)
+  return (address) => {
+    const version = isIP(address)
+    return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+  }
+}
+
+/**
+ * Whom an address stands for when callers are told apart by it: an IPv4 address itself, also inside
+ * IPv6; of IPv6 the /64, because that is what one customer gets. Undefined for what is no address.
+ */
+export function subscriberOf(address: string): string | undefined {
+  const version = isIP(address)
+  if (version === 4) return address
+  if (version === 0) return undefined
+  const groups = expand(address.split('%')[0] ?? '')
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    return [groups[6] ?? 0, groups[7] ?? 0].map((g) => `${g >> 8}.${g & 0xff}`).join('.')
+  }
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
+}
+
+/** The eight groups of a valid IPv6 address. */
+function expand(address: string): number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
+  const plain = dotted
+    ? `${dotted[1]}${toGroup(dotted[2], dotted[3])}:${toGroup(dotted[4], dotted[5])}`
+    : address
+  const [head = '', tail] = plain.split('::')
+  const left = toGroups(head)
+  const right = tail === undefined ? [] : toGroups(tail)
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+const toGroups = (text: string): number[] =>
+  text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
+
+const toGroup = (high = '0', low = '0'): string => (Number(high) * 256 + Number(low)).toString(16)

@@ -1,0 +1,67 @@
+/**
+ * Fixed windows that count up to a limit: each begins with its key's first request in it. Exact:
+ * within a window a key gets its limit, neither more nor less. Two maps take turns, one window's
+ * length each: what was made in the older one has ended when that one is dropped, so expiry needs
+ * neither timers nor searching, and every call takes constant time.
+ */
+
+export type RateWindow = {
+  used: number
+  /** Exclusive, on the clock of `nowMs`. */
+  readonly endMs: number
+}
+
+export type RateWindowsOptions = {
+  windowMs: number
+  /** Windows held at most; keys beyond share a single one. Infinity where keys cannot be made up. */
+  capacity: number
+}
+
+export type RateWindows = {
+  /** Takes one from a key's window, if any is left; returns the window, or undefined if none is. */
+  take(key: string, limit: number, nowMs: number): RateWindow | undefined
+  /** The window that a key is in; undefined if its next request begins one. */
+  find(key: string, nowMs: number): RateWindow | undefined
+  /** How many windows are held. */
+  size(): number
+}
+
+/** Creates an empty set of windows. `nowMs` of its calls must come from a monotonic clock. */
+export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): RateWindows {
+  let current = new Map<string, RateWindow>()
+  let previous = new Map<string, RateWindow>()
+  let turnMs = Number.NEGATIVE_INFINITY
+  let shared: RateWindow = { used: 0, endMs: Number.NEGATIVE_INFINITY }
+
+  function turn(nowMs: number): void {
+    previous = nowMs < turnMs + windowMs ? current : new Map()
+    current = new Map()
+    turnMs = nowMs + windowMs
+  }
+
+  const isFull = () => current.size + previous.size >= capacity
+
+  function find(key: string, nowMs: number): RateWindow | undefined {
+    if (nowMs >= turnMs) turn(nowMs)
+    const window = current.get(key) ?? previous.get(key) ?? (isFull() ? shared : undefined)
+    return window !== undefined && nowMs < window.endMs ? window : undefined
+  }
+
+  function begin(key: string, nowMs: number): RateWindow {
+    const window = { used: 0, endMs: nowMs + windowMs }
+    if (current.has(key) || !isFull()) current.set(key, window)
+    else shared = window
+    return window
+  }
+
+  return {
+    find,
+    take(key, limit, nowMs) {
+      const window = find(key, nowMs) ?? begin(key, nowMs)
+      if (window.used >= limit) return undefined
+      window.used++
+      return window
+    },
+    size: () => current.size + previous.size,
+  }
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'bun:test'
+
+import fc from 'fast-check'
+
+import { createRateWindows } from '#src/lib/rate-windows.ts'
+
+const MINUTE_MS = 60_000
+
+/** What a window per key is, with nothing clever about it. */
+function createModel(windowMs: number) {
+  const windows = new Map<string, { endMs: number; used: number }>()
+  return (key: string, limit: number, nowMs: number): boolean => {
+    const known = windows.get(key)
+    const window = known && nowMs < known.endMs ? known : { endMs: nowMs + windowMs, used: 0 }
+    windows.set(key, window)
+    if (window.used >= limit) return false
+    window.used++
+    return true
+  }
+}
+
+/**
+ * Attacks at an even rate, as the load tests of key services run them: how many pass is not between
+ * bounds here, but exact. `passes` was worked out by hand: limit × the windows begun, as long as each
+ * is filled; a window begins with the first request at or after the end of the one before.
+ */
+const attacks = [
+  { name: 'half the rate passes whole', limit: 60, perSecond: 0.5, seconds: 600, passes: 300 },
+  { name: 'the very rate passes whole', limit: 60, perSecond: 1, seconds: 600, passes: 600 },
+  { name: 'twice the rate passes half', limit: 60, perSecond: 2, seconds: 600, passes: 600 },
+  { name: 'a flood passes the limit', limit: 10, perSecond: 1000, seconds: 60, passes: 10 },
+  { name: 'ten windows of a flood', limit: 10, perSecond: 250, seconds: 600, passes: 100 },
+  {
+    name: 'one more request, one more window',
+    limit: 10,
+    perSecond: 250,
+    seconds: 600.004,
+    passes: 101,
+  },
+  { name: 'pro at 15 a second', limit: 300, perSecond: 15, seconds: 120, passes: 600 },
+  { name: 'pro at 4 a second', limit: 300, perSecond: 4, seconds: 120, passes: 480 },
+  { name: 'enterprise at 200 a second', limit: 1000, perSecond: 200, seconds: 180, passes: 3000 },
+  { name: 'nothing allowed, nothing passes', limit: 0, perSecond: 10, seconds: 60, passes: 0 },
+]
+
+describe('createRateWindows', () => {
+  test.each(attacks)(
+    'default: $name: $limit a minute at $perSecond/s for $seconds s passes $passes',
+    ({ limit, perSecond, seconds, passes }) => {
+      const windows = createRateWindows({ windowMs: MINUTE_MS, capacity: Infinity })
+      const requests = Math.round(perSecond * seconds)
+      let passed = 0
+      for (let index = 0; index < requests; index++) {
+        const nowMs = 12_345 + (index * 1000) / perSecond
+        if (windows.take('key', limit, nowMs)) passed++
+      }
+      expect(passed).toBe(passes)
+    },
+  )
+
+  test('default: a window begins with the first request, and its end is exclusive', () => {
+    const windows = createRateWindows({ windowMs: MINUTE_MS, capacity: Infinity })
+    expect(windows.find('key', 1000)).toBeUndefined()
+    expect(windows.take('key', 2, 1000)).toEqual({ used: 1, endMs: 61_000 })
+    expect(windows.take('key', 2, 60_999)).toEqual({ used: 2, endMs: 61_000 })
+    expect(windows.take('key', 2, 60_999.999)).toBeUndefined()
+    expect(windows.take('key', 2, 61_000)).toEqual({ used: 1, endMs: 121_000 })
+  })
+
+  test('behavior: a larger limit counts at once, within the window that runs', () => {
+    const windows = createRateWindows({ windowMs: MINUTE_MS, capacity: Infinity })
+    for (let index = 0; index < 10; index++) windows.take('key', 10, 0)
+    expect(windows.take('key', 10, 1)).toBeUndefined()
+    expect(windows.take('key', 60, 1)?.used).toBe(11)
+    expect(windows.take('key', 5, 2)).toBeUndefined()
+  })
+
+  test('behavior: any keys at any times get what one plain window each would give them', () => {
+    const step = fc.record({
+      key: fc.constantFrom('a', 'b', 'c', 'd'),
+      waitMs: fc.oneof(
+        fc.nat(3),
+        fc.nat(80_000),
+        fc.constantFrom(59_999, 60_000, 60_001, 119_999, 120_000),
+      ),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 200 }),
+        fc.integer({ min: 1, max: 4 }),
+        (steps, limit) => {
+          const windows = createRateWindows({ windowMs: MINUTE_MS, capacity: Infinity })
+          const model = createModel(MINUTE_MS)
+          let nowMs = 0
+          for (const { key, waitMs } of steps) {
+            nowMs += waitMs
+            const isTaken = windows.take(key, limit, nowMs) !== undefined
+            expect(isTaken).toBe(model(key, limit, nowMs))
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('behavior: windows leave within two lengths, whatever came', () => {
+    const windows = createRateWindows({ windowMs: MINUTE_MS, capacity: Infinity })
+    for (let index = 0; index < 100_000; index++) windows.take(`10.0.${index}`, 10, index / 10)
+    expect(windows.size()).toBe(100_000)
+    windows.take('late', 10, 70_000)
+    windows.take('later', 10, 130_000)
+    windows.take('latest', 10, 190_000)
+    expect(windows.size()).toBeLessThanOrEqual(3)
+  })
+
+  test('behavior: beyond its capacity keys share one window: no more memory, and no more passes', () => {
+    const windows = createRateWindows({ windowMs: MINUTE_MS, capacity: 1000 })
+    let passed = 0
+    for (let index = 0; index < 1_000_000; index++) {
+      if (windows.take(`key ${index}`, 10, index / 1000)) passed++
+    }
+    // A thousand keys once each, and ten for all others together.
+    expect(passed).toBe(1010)
+    expect(windows.size()).toBe(1000)
+    // Who was there before is not touched by the crowd.
+    expect(windows.take('key 0', 10, 1001)?.used).toBe(2)
+  })
+
+  test('behavior: a million windows take less than 200 bytes each', async () => {
+    const script = `
+      import { heapStats } from 'bun:jsc'
+      import { createRateWindows } from '#src/lib/rate-windows.ts'
+      const sizeOf = () => { Bun.gc(true); const { heapSize, extraMemorySize } = heapStats(); return heapSize + extraMemorySize }
+      const windows = createRateWindows({ windowMs: 60_000, capacity: Infinity })
+      const before = sizeOf()
+      // Through a buffer: strings as they come from the ledger, not as they were glued together.
+      for (let i = 0; i < 1e6; i++) windows.take(Buffer.from('key_' + String(i).padStart(32, '0')).toString(), 10, 0)
+      process.stdout.write(String((sizeOf() - before) / windows.size()))`
+    const cwd = new URL('../..', import.meta.url).pathname
+    const child = Bun.spawn([process.execPath, '-e', script], { cwd, stdout: 'pipe' })
+    const bytes = Number(await new Response(child.stdout).text())
+    expect(bytes).toBeGreaterThan(50)
+    expect(bytes).toBeLessThan(200)
+  })
+})
