@@ -1,0 +1,69 @@
+/** Rows of the account table. */
+import { assert } from '#src/lib/assert.ts'
+import type { Database } from '#src/store/database.ts'
+import type { Account } from '#src/store/ledger.ts'
+
+type AccountRow = {
+  id: string
+  address: string | null
+  label: string | null
+  created_ms: number
+  blocked_ms: number | null
+}
+
+/** Finds, lists and writes accounts. */
+export function createAccountTable(db: Database) {
+  const byId = db.prepare<AccountRow, [string]>('SELECT * FROM account WHERE id = ?')
+  const byAddress = db.prepare<AccountRow, [string]>('SELECT * FROM account WHERE address = ?')
+  const addressed = db.prepare<AccountRow, []>(
+    'SELECT * FROM account WHERE address IS NOT NULL ORDER BY created_ms, id',
+  )
+  const insert = db.prepare(
+    'INSERT INTO account (id, address, label, created_ms) VALUES (?, ?, ?, ?)',
+  )
+  const setBlockedMs = db.prepare('UPDATE account SET blocked_ms = ? WHERE id = ?')
+
+  const find = (id: string): Account | undefined => toAccount(byId.get(id))
+  const findByAddress = (address: string): Account | undefined => toAccount(byAddress.get(address))
+
+  return {
+    find,
+    findByAddress,
+    listAddressed: (): Account[] => addressed.all().flatMap((row) => toAccount(row) ?? []),
+
+    /** Throws if there is no such account. */
+    get(id: string): Account {
+      const account = find(id)
+      if (account === undefined) throw new Error(`There is no account ${id}.`)
+      return account
+    },
+
+    /** Throws if the address has an account. */
+    insert({ id, address, label, createdMs }: Omit<Account, 'blockedMs'>): void {
+      if (address !== undefined) {
+        // Another spelling would be another account, and on no sanctions list.
+        assert(address === address.toLowerCase(), 'an address is in lower case')
+        const other = findByAddress(address)
+        if (other !== undefined) throw new Error(`${address} has account ${other.id} already.`)
+      }
+      insert.run(id, address ?? null, label ?? null, createdMs)
+    },
+
+    setBlockedMs(id: string, blockedMs: number | undefined): void {
+      setBlockedMs.run(blockedMs ?? null, id)
+    },
+  }
+}
+
+export type AccountTable = ReturnType<typeof createAccountTable>
+
+function toAccount(row: AccountRow | null): Account | undefined {
+  if (row === null) return undefined
+  return {
+    id: row.id,
+    address: row.address ?? undefined,
+    label: row.label ?? undefined,
+    createdMs: row.created_ms,
+    blockedMs: row.blocked_ms ?? undefined,
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The tables whose every change is in the audit chain, and what is written there of a row: all its
+ * columns as JSON, null ones left out, bytes in hex. Read from the file in the transaction of the
+ * change, so that reading it again later must give the same.
+ */
+import type { Database } from '#src/store/database.ts'
+
+/** What can happen to an audited row; the word before the point tells the table. */
+export type RowAction =
+  | 'tier.put'
+  | 'account.created'
+  | 'account.blocked'
+  | 'account.unblocked'
+  | 'key.created'
+  | 'key.expiring'
+  | 'key.revoked'
+  | 'subscription.added'
+
+/** A row of an audited table as it is now. */
+export type AuditedRow = { kind: Kind; id: string; state: string }
+
+const tables = {
+  tier: 'tier',
+  account: 'account',
+  key: 'api_key',
+  subscription: 'subscription',
+} as const
+type Kind = keyof typeof tables
+type Row = Record<string, unknown>
+
+/** Changes with each use of a key, by which nobody gains. */
+const UNAUDITED_COLUMN = 'last_used_ms'
+
+/** Reads the state of audited rows. */
+export function createAuditedRows(db: Database) {
+  const kinds = Object.keys(tables).filter(isKind)
+  const readers = new Map(
+    kinds.map((kind) => [
+      kind,
+      {
+        get: db.prepare<Row, [string]>(`SELECT * FROM ${tables[kind]} WHERE id = ?`),
+        all: db.prepare<Row, []>(`SELECT * FROM ${tables[kind]} ORDER BY id`),
+      },
+    ]),
+  )
+  return {
+    /** The row that an action was done to. */
+    stateOf(action: RowAction, id: string): string {
+      const kind = kindOf(action)
+      const row = kind && readers.get(kind)?.get.get(id)
+      if (!row) throw new Error(`There is no row ${id} to be audited as ${action}.`)
+      return toState(row)
+    },
+
+    *all(): Generator<AuditedRow> {
+      for (const [kind, { all }] of readers) {
+        for (const row of all.iterate()) yield { kind, id: String(row.id), state: toState(row) }
+      }
+    },
+  }
+}
+
+export type AuditedRows = ReturnType<typeof createAuditedRows>
+
+/** The kind of row that an action of the chain is about, if it is about one. */
+export function kindOf(action: string): Kind | undefined {
+  const [kind = ''] = action.split('.')
+  return isKind(kind) ? kind : undefined
+}
+
+const isKind = (text: string): text is Kind => Object.hasOwn(tables, text)
+
+function toState(row: Row): string {
+  const entries = Object.entries(row)
+    .filter(([column, value]) => column !== UNAUDITED_COLUMN && value !== null)
+    .map(([column, value]) => [
+      column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      value instanceof Uint8Array ? value.toHex() : value,
+    ])
+  return JSON.stringify(Object.fromEntries(entries))
+}

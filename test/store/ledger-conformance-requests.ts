@@ -1,0 +1,88 @@
+/** The ledger's conformance suite on challenges and kept answers. */
+import { describe, expect, test } from 'bun:test'
+
+import type { UseLedger } from './ledger-conformance.ts'
+import { DAY_MS, deedsOf, NOW_MS } from './ledger-records.ts'
+
+export function conformRequests(use: UseLedger): void {
+  describe('challengeKey', () => {
+    test(
+      'default: is 32 bytes that stay',
+      use((ledger) => {
+        expect(ledger.challengeKey.length).toBe(32)
+        expect(new Set(ledger.challengeKey).size).toBeGreaterThan(8)
+        expect(ledger.challengeKey).toEqual(ledger.challengeKey)
+      }),
+    )
+  })
+  describe('useNonce', () => {
+    conformNonces(use)
+  })
+  describe('putAnswer', () => {
+    conformAnswers(use)
+  })
+}
+
+function conformNonces(use: UseLedger): void {
+  test(
+    'default: a challenge is answered once, each on its own',
+    use((ledger) => {
+      const revision = ledger.revision()
+      const uses = ['a', 'a', 'b', 'a', 'b'].map((nonce) =>
+        ledger.useNonce(nonce, NOW_MS + 10, NOW_MS),
+      )
+      expect(uses).toEqual([true, false, true, false, false])
+      expect([ledger.revision(), deedsOf(ledger)]).toEqual([revision, []])
+    }),
+  )
+
+  test(
+    'behavior: is remembered to its very end, and forgotten once it has expired',
+    use((ledger) => {
+      expect(ledger.useNonce('a', NOW_MS + 10, NOW_MS)).toBe(true)
+      expect(ledger.useNonce('a', NOW_MS + 10, NOW_MS + 10)).toBe(false)
+      expect(ledger.useNonce('b', NOW_MS + 90, NOW_MS + 11)).toBe(true)
+      expect(ledger.useNonce('a', NOW_MS + 90, NOW_MS + 11)).toBe(true)
+    }),
+  )
+}
+
+function conformAnswers(use: UseLedger): void {
+  const answer = { id: 'id', fingerprint: 'print', sealed: Uint8Array.of(0, 255, 7) }
+
+  test(
+    'default: gives back what was kept, byte by byte, for less than a day',
+    use((ledger) => {
+      const revision = ledger.revision()
+      ledger.putAnswer(answer, NOW_MS)
+      expect(ledger.findAnswer('id', NOW_MS)).toEqual(answer)
+      expect(ledger.findAnswer('id', NOW_MS + DAY_MS - 1)).toEqual(answer)
+      expect(ledger.findAnswer('id', NOW_MS + DAY_MS)).toBeUndefined()
+      expect(ledger.findAnswer('other', NOW_MS)).toBeUndefined()
+      expect([ledger.revision(), deedsOf(ledger)]).toEqual([revision, []])
+    }),
+  )
+
+  test(
+    'behavior: a new answer makes those older than a day vanish for good, and may take their place',
+    use((ledger) => {
+      ledger.putAnswer(answer, NOW_MS)
+      ledger.putAnswer({ ...answer, id: 'kept' }, NOW_MS + 1)
+      ledger.putAnswer({ ...answer, id: 'new' }, NOW_MS + DAY_MS)
+      expect(ledger.findAnswer('id', NOW_MS)).toBeUndefined()
+      expect(ledger.findAnswer('kept', NOW_MS)).toBeDefined()
+      ledger.putAnswer({ ...answer, fingerprint: 'another' }, NOW_MS + DAY_MS)
+      expect(ledger.findAnswer('id', NOW_MS + DAY_MS)?.fingerprint).toBe('another')
+    }),
+  )
+
+  test(
+    'error: refuses a second answer under one id and keeps the first',
+    use((ledger) => {
+      ledger.putAnswer(answer, NOW_MS)
+      const second = { ...answer, sealed: Uint8Array.of(1) }
+      expect(() => ledger.putAnswer(second, NOW_MS + 1)).toThrow()
+      expect(ledger.findAnswer('id', NOW_MS)).toEqual(answer)
+    }),
+  )
+}
