@@ -1,0 +1,153 @@
+/**
+ * The one way to a Polygon node: two read-only questions, each with one deadline for everything it takes. The
+ * node's URL may hold a key, so nothing that viem says of it (URLs are in all its messages) leaves this file.
+ *
+ * Raw requests instead of viem's actions: `readContract` would follow a contract's wish to fetch
+ * a URL of the contract's choice (EIP-3668), and retells a dead node as an answer in places.
+ */
+import type { HttpRequestError, RpcRequestError } from 'viem'
+
+export type Hex = `0x${string}`
+
+export const POLYGON_CHAIN_ID = 137
+
+const RETRY_COUNT = 1
+const TIMEOUT_MS = 5000
+/** Ours are flags and code of contracts: the longest code that a chain takes is 24 KiB. */
+const ANSWER_BYTES_MAX = 1024 * 1024
+
+export type Rpc = {
+  /** Code at an address, `0x` if there is none. Throws `RpcFault`. */
+  getCode(address: string): Promise<Hex>
+  /** What a contract answers; undefined if it reverts. Throws `RpcFault`. */
+  call(question: { to: string; data: Hex }): Promise<Hex | undefined>
+}
+
+export type RpcOptions = {
+  url: string
+  /** For a question with its retry. */
+  timeoutMs?: number | undefined
+  /** Is told once when the node stops answering as it should, and once when it does again. */
+  log?: ((line: string) => void) | undefined
+}
+
+/** The node gave no answer that may be relied upon. `message` is fit for the operator. */
+export class RpcFault extends Error {
+  override name = 'RpcFault'
+}
+
+/** `fault` is a reason without the URL. */
+type Outcome =
+  { kind: 'answer'; hex: Hex } | { kind: 'reverted' } | { kind: 'fault'; fault: string }
+type Question = { method: 'eth_getCode' | 'eth_call' | 'eth_chainId'; params: unknown[] }
+type Ask = (question: Question) => Promise<Outcome>
+
+/** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
+export function createRpc({ url, timeoutMs = TIMEOUT_MS, log }: RpcOptions): Rpc {
+  const request = createRequest(url, timeoutMs)
+  const ask = createGuard(request, createFaultLog(url, log))
+
+  return {
+    async getCode(address) {
+      return (await ask({ method: 'eth_getCode', params: [address, 'latest'] })) ?? '0x'
+    },
+    call: (question) => ask({ method: 'eth_call', params: [question, 'latest'] }),
+  }
+}
+
+/** Asks only a node that says it is on Polygon, and asks for its chain again after each failure. */
+function createGuard(request: Ask, noteFault: (fault: string | undefined) => RpcFault) {
+  let identity: Promise<string | undefined> | undefined
+
+  async function findFault(): Promise<string | undefined> {
+    const outcome = await request({ method: 'eth_chainId', params: [] })
+    if (outcome.kind === 'fault') return outcome.fault
+    const chainId = outcome.kind === 'answer' ? Number(outcome.hex) : Number.NaN
+    return chainId === POLYGON_CHAIN_ID
+      ? undefined
+      : `is on chain ${chainId}, not on ${POLYGON_CHAIN_ID}`
+  }
+
+  return async (question: Question): Promise<Hex | undefined> => {
+    identity ??= findFault()
+    const fault = await identity
+    const outcome: Outcome =
+      fault === undefined ? await request(question) : { kind: 'fault', fault }
+    if (outcome.kind === 'fault') {
+      identity = undefined
+      throw noteFault(outcome.fault)
+    }
+    noteFault(undefined)
+    return outcome.kind === 'answer' ? outcome.hex : undefined
+  }
+}
+
+/** Tells the log of each change between answering and not; returns what is to be thrown. */
+function createFaultLog(url: string, log: (line: string) => void = () => {}) {
+  const origin = URL.parse(url)?.origin ?? 'BOOKFEED_RPC_URL'
+  let isFailing = false
+  return (fault: string | undefined): RpcFault => {
+    const message = `The RPC at ${origin} ${fault ?? 'answers again'}.`
+    if ((fault !== undefined) !== isFailing) log(message)
+    isFailing = fault !== undefined
+    return new RpcFault(message)
+  }
+}
+
+type Viem = typeof import('viem')
+
+function createRequest(url: string, timeoutMs: number): Ask {
+  let connection: Promise<{ viem: Viem; client: ReturnType<typeof connect> }> | undefined
+
+  return async ({ method, params }) => {
+    connection ??= import('viem').then((viem) => ({ viem, client: connect(viem, url) }))
+    const { viem, client } = await connection
+    // viem's own timeout ends with the headers, and a Retry-After makes it wait as long as the node likes.
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      const result: unknown = await client.request({ method, params } as never, { signal })
+      return isHex(result)
+        ? { kind: 'answer', hex: result }
+        : { kind: 'fault', fault: `answers ${method} with something else than hex` }
+    } catch (error) {
+      if (method === 'eth_call' && isRevert(viem, error)) return { kind: 'reverted' }
+      const late = `gave no answer in ${timeoutMs} ms`
+      return { kind: 'fault', fault: signal.aborted ? late : toReason(viem, error) }
+    }
+  }
+}
+
+const connect = ({ createClient, http }: Viem, url: string) =>
+  createClient({
+    transport: http(url, { retryCount: RETRY_COUNT, maxResponseBodySize: ANSWER_BYTES_MAX }),
+  })
+
+const isHex = (value: unknown): value is Hex =>
+  typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value)
+
+/** The code that nodes agree upon for a revert; some put only words for it under a general code. */
+const REVERT_CODE = 3
+const revertWords = /revert|invalid opcode|out of gas|stack (under|over)flow|invalid jump/i
+
+function isRevert(viem: Viem, error: unknown): boolean {
+  const answer = findRpcError(viem, error)
+  return answer !== undefined && (answer.code === REVERT_CODE || revertWords.test(answer.details))
+}
+
+function toReason(viem: Viem, error: unknown): string {
+  const answer = findRpcError(viem, error)
+  if (answer !== undefined) return `answers with the error ${answer.code}`
+  const status = findHttpError(viem, error)?.status
+  return status === undefined ? 'cannot be reached' : `answers with HTTP status ${status}`
+}
+
+/** viem wraps what the node answered in errors of its own. */
+const findRpcError = ({ BaseError, RpcRequestError: Wanted }: Viem, error: unknown) =>
+  error instanceof BaseError
+    ? ((error.walk((inner) => inner instanceof Wanted) as RpcRequestError | null) ?? undefined)
+    : undefined
+
+const findHttpError = ({ BaseError, HttpRequestError: Wanted }: Viem, error: unknown) =>
+  error instanceof BaseError
+    ? ((error.walk((inner) => inner instanceof Wanted) as HttpRequestError | null) ?? undefined)
+    : undefined

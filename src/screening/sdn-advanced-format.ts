@@ -1,0 +1,90 @@
+/**
+ * SDN_ADVANCED.XML. What a feature is, is said by a number that is explained before:
+ *
+ *     Sanctions ─┬─ DateOfIssue ─ Year, Month, Day
+ *                ├─ ReferenceValueSets ─ FeatureTypeValues ─ FeatureType ID=…   Digital Currency Address - ETH
+ *                └─ DistinctParties ─ … Profile ─ Feature FeatureTypeID=… ─ FeatureVersion ─ VersionDetail   0x…
+ */
+import { ListFault } from './list-fault.ts'
+import {
+  type ElementHandler,
+  isCurrencyLabel,
+  type ListFormat,
+  takeAddress,
+  toIsoDay,
+} from './list-format.ts'
+
+export const SDN_ADVANCED_ROOT = 'Sanctions'
+
+export function createSdnAdvancedFormat(addresses: Set<string>): ListFormat {
+  const issued = createIssueDate()
+  const features = createFeatures(addresses)
+  return {
+    elements: { ...issued.elements, ...features.elements },
+    finish() {
+      const publishedOn = issued.find()
+      if (publishedOn === undefined) throw new ListFault('has no DateOfIssue')
+      return publishedOn
+    },
+  }
+}
+
+function createIssueDate() {
+  let isInside = false
+  const date = { Year: '', Month: '', Day: '' }
+  const part = (name: keyof typeof date): ElementHandler => ({
+    close(text) {
+      if (isInside) date[name] = text
+    },
+  })
+
+  return {
+    elements: {
+      // Dates of other things may have parts of the same name.
+      'Sanctions/DateOfIssue': {
+        open() {
+          isInside = true
+        },
+        close() {
+          isInside = false
+        },
+      },
+      'DateOfIssue/Year': part('Year'),
+      'DateOfIssue/Month': part('Month'),
+      'DateOfIssue/Day': part('Day'),
+    } satisfies Record<string, ElementHandler>,
+    find: () => toIsoDay(date.Year, date.Month, date.Day),
+  }
+}
+
+function createFeatures(addresses: Set<string>) {
+  const currencyTypes = new Set<string>()
+  let declared: string | undefined
+  let isCurrency = false
+  let hasFeature = false
+
+  const elements: Record<string, ElementHandler> = {
+    'FeatureTypeValues/FeatureType': {
+      open({ ID }) {
+        // A feature before it would have been read without knowing what it is.
+        if (hasFeature) throw new ListFault('explains a feature type after features')
+        declared = ID
+      },
+      close(text) {
+        if (declared !== undefined && isCurrencyLabel(text)) currencyTypes.add(declared)
+      },
+    },
+    'Profile/Feature': {
+      open({ FeatureTypeID }) {
+        hasFeature = true
+        isCurrency = FeatureTypeID !== undefined && currencyTypes.has(FeatureTypeID)
+      },
+    },
+    'FeatureVersion/VersionDetail': {
+      close(text) {
+        if (isCurrency) takeAddress(addresses, text)
+      },
+    },
+  }
+  return { elements }
+}
