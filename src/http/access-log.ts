@@ -2,6 +2,7 @@
  * One JSON line a request. Lines are built by concatenation, because `JSON.stringify` of an object
  * costs more than the rest of the request's bookkeeping; only what the caller sent is escaped.
  */
+import { redactKeys } from '#src/core/api-key.ts'
 import type { Clock } from '#src/core/time.ts'
 
 const TARGET_LENGTH_MAX = 2048
@@ -10,6 +11,8 @@ const MS_PER_SECOND = 1000
 export type AccessRecord = {
   /** Letters, digits, `.`, `_`, `-` only. */
   requestId: string
+  /** Of a valid key; never the key itself. */
+  keyId?: string | undefined
   method: string
   /** Path and query, as sent; long ones are cut. */
   target: string
@@ -24,10 +27,14 @@ export type AccessRecord = {
 /** Creates the function that turns a record into its line, newline included. */
 export function createAccessLine(clock: Clock): (record: AccessRecord) => string {
   const timeText = createTimeText(clock)
-  return ({ requestId, method, target, status, bytes, durationMs, error }) => {
-    const path = target.length > TARGET_LENGTH_MAX ? target.slice(0, TARGET_LENGTH_MAX) : target
-    const line = `{"time":"${timeText()}","requestId":"${requestId}","method":${quote(method)},"path":${quote(path)},"status":${status},"bytes":${bytes ?? 'null'},"durationMs":${Math.round(durationMs * 1000) / 1000}`
-    return error === undefined ? `${line}}\n` : `${line},"error":${JSON.stringify(error)}}\n`
+  return ({ requestId, keyId, method, target, status, bytes, durationMs, error }) => {
+    const cut = target.length > TARGET_LENGTH_MAX ? target.slice(0, TARGET_LENGTH_MAX) : target
+    const path = redactKeys(cut)
+    const key = keyId === undefined ? 'null' : `"${keyId}"`
+    const line = `{"time":"${timeText()}","requestId":"${requestId}","key":${key},"method":${quote(method)},"path":${quote(path)},"status":${status},"bytes":${bytes ?? 'null'},"durationMs":${Math.round(durationMs * 1000) / 1000}`
+    return error === undefined
+      ? `${line}}\n`
+      : `${line},"error":${JSON.stringify(redactKeys(error))}}\n`
   }
 }
 

@@ -1,30 +1,30 @@
 /**
  * The outermost wrapper around an app. What is promised of every response is done here, once,
- * because Elysia's hooks do not run on every path: a request id, the common headers, one line in
- * the access log, a problem document for anything thrown, HEAD answered as GET without a body.
+ * because Elysia's hooks do not run on every path: the gate, a request id, the common headers, one
+ * line in the access log, a problem document for anything thrown, HEAD answered as GET without a body.
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 
 import { type AccessRecord, createAccessLine } from './access-log.ts'
+import { isPreflight, writeCorsHeaders, writePreflightHeaders } from './cors.ts'
 import { describeFault, type ErrorTrap, isMissingRoute, toFailure } from './errors.ts'
 import { excerpt } from './excerpt.ts'
+import { bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { problemResponse, toProblem } from './problem.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts'
 import type { RouteTable } from './route-table.ts'
 import { decodePart, pathOf, targetOf } from './url.ts'
 
-export type Handle = (request: Request) => Response | Promise<Response>
-
-/** Adds headers to every response, whatever produced it. Must not throw. */
-export type Decorate = (request: Request, headers: Headers) => void
+/** `peers` tells the caller's address; without it all callers without a key are one. */
+export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
 
 export type FrontDoorOptions = {
-  handle: Handle
+  handle: (request: Request) => Response | Promise<Response>
   /** What `handle` caught on the way to a response of status 400 or more. */
   takeError: ErrorTrap['take']
   routes: RouteTable
-  decorate: readonly Decorate[]
+  gate: Gate
   /** False leaves only the lines of our own faults. */
   logsEachRequest: boolean
   log: (line: string) => void
@@ -40,13 +40,14 @@ type Exchange = {
   inner: Request
   requestId: string
   target: string
+  visit: Visit
   startedMs: number
   fault: string | undefined
 }
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, mint, timer } = options
+  const { handle, takeError, gate, mint, timer } = options
   const finish = createFinish(options)
   const fail = createFail(options.routes)
 
@@ -55,13 +56,16 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     return finish(exchange, thrown === undefined ? response : fail(exchange, thrown.error))
   }
 
-  return (request) => {
+  return (request, peers) => {
     const startedMs = timer()
     const inner = request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, mint)
     const target = targetOf(request.url)
-    const exchange = { request, inner, requestId, target, startedMs, fault: undefined }
+    const visit = gate.enter(request, target, peers)
+    bindVisit(inner, visit)
+    const exchange = { request, inner, requestId, target, visit, startedMs, fault: undefined }
     try {
+      if (visit.refusal) throw visit.refusal
       assertDecodable(target)
       const result = handle(inner)
       if (!(result instanceof Promise)) return settle(exchange, result)
@@ -76,18 +80,22 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 }
 
 /** Puts the common headers on a response, drops the body of HEAD, writes the line. */
-function createFinish({ decorate, logsEachRequest, log, clock, timer }: FrontDoorOptions) {
+function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOptions) {
   const toLine = createAccessLine(clock)
 
-  const record = ({ request, requestId, target, startedMs, fault }: Exchange, answer: Response) => {
-    if (!logsEachRequest && fault === undefined) return
+  const record = (exchange: Exchange, answer: Response) => {
+    const { request, requestId, target, visit, startedMs, fault } = exchange
     const length = answer.headers.get('content-length')
+    const bytes = toBytes(request.method, answer.status, length)
+    gate.leave(visit, bytes)
+    if (!logsEachRequest && fault === undefined) return
     const entry: AccessRecord = {
       requestId,
+      keyId: visit.caller?.keyId,
       method: request.method,
       target,
       status: answer.status,
-      bytes: toBytes(request.method, answer.status, length),
+      bytes,
       durationMs: timer() - startedMs,
       error: fault,
     }
@@ -98,7 +106,8 @@ function createFinish({ decorate, logsEachRequest, log, clock, timer }: FrontDoo
     const { headers } = response
     headers.set(REQUEST_ID_HEADER, exchange.requestId)
     headers.set('X-Content-Type-Options', 'nosniff')
-    for (const add of decorate) add(exchange.request, headers)
+    gate.mark(exchange.visit, headers)
+    writeCorsHeaders(headers)
     if (exchange.request.method !== 'HEAD') {
       record(exchange, response)
       return response
@@ -135,7 +144,9 @@ function answerMissing({ request, target, requestId }: Exchange, routes: RouteTa
   const methods = routes.methodsAt(path)
   const allow = methods.join(', ')
   if (method === 'OPTIONS' && allow !== '') {
-    return new Response(null, { status: 204, headers: { Allow: allow } })
+    const headers = new Headers({ Allow: allow })
+    if (isPreflight(request)) writePreflightHeaders(headers, allow)
+    return new Response(null, { status: 204, headers })
   }
   const error =
     allow === ''

@@ -27,11 +27,23 @@ export type OpenApiResponse = {
 
 export type OpenApiHeader = { $ref: string } | { description: string; schema: { type: 'string' } }
 
-/** Headers of every response, to be spread into each response's `headers`. */
-export const commonHeaders = {
-  'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
-  'X-Content-Type-Options': { $ref: '#/components/headers/X-Content-Type-Options' },
+/** What the headers of every response say, by their names. */
+export const commonHeaderTexts = {
+  'X-Request-Id': 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
+  'X-Content-Type-Options': '`nosniff`.',
+  'X-RateLimit-Limit': 'Requests a minute that your tier allows.',
+  'X-RateLimit-Remaining': 'Requests left in the window that runs.',
+  'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
+  RateLimit: 'The same as the IETF drafts it: `r` left, `t` seconds to the end of the window.',
+  'RateLimit-Policy': '`q` requests in each `w` seconds.',
+  'Access-Control-Allow-Origin': '`*`: pages of any origin may call.',
+  'Access-Control-Expose-Headers': 'The headers that such a page may read.',
 } as const
+
+/** Headers of every response, to be spread into each response's `headers`. */
+export const commonHeaders: Record<string, { $ref: string }> = Object.fromEntries(
+  Object.keys(commonHeaderTexts).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+)
 
 /** Describes a header of one response. */
 export const textHeader = (description: string): OpenApiHeader => ({
@@ -63,6 +75,64 @@ const exampleFailures: Partial<Record<ErrorCode, Pick<Failure, 'detail' | 'extra
       'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',
     extras: { param: 'conditionId' },
   },
+  unauthenticated: {
+    detail: 'This needs a valid API key: send `Authorization: Bearer bf_live_…`.',
+    extras: {},
+  },
+  tier_coin: {
+    detail: 'The Starter tier includes btc, eth, not sol. These do: Pro, Enterprise.',
+    extras: { requiredTier: 'pro' },
+  },
+  tier_route: {
+    detail: 'The Free tier does not include snapshots. These do: Starter, Pro, Enterprise.',
+    extras: { requiredTier: 'starter' },
+  },
+  challenge_invalid: {
+    detail:
+      'The message is for "elsewhere.example", but this server is api.example.com. Sign the message of POST /v1/keys/challenge exactly as it is.',
+    extras: { param: 'message' },
+  },
+  signature_invalid: {
+    detail: 'The signature is not one of this message by the account that it names.',
+    extras: { param: 'signature' },
+  },
+  challenge_used: {
+    detail: 'This message was signed in with before. Ask for a new one and sign that.',
+    extras: {},
+  },
+  challenge_expired: {
+    detail: 'The message has expired. Ask for a new one and sign that.',
+    extras: {},
+  },
+  key_limit: {
+    detail: 'The account has 10 valid keys, and may have no more. Revoke one.',
+    extras: {},
+  },
+  unknown_key: {
+    detail: 'You have no valid key key_1. GET /v1/keys lists those you have.',
+    extras: { param: 'id' },
+  },
+  unsupported_media_type: {
+    detail: 'Send the body as JSON, with the header `Content-Type: application/json`.',
+    extras: {},
+  },
+  idempotency_mismatch: {
+    detail: 'This `Idempotency-Key` was used for another request. Choose a new one.',
+    extras: { param: 'Idempotency-Key' },
+  },
+  signup_closed: {
+    detail: 'Nobody can be screened, because this server has no list.',
+    extras: {},
+  },
+  screening_unavailable: {
+    detail: 'The address could not be screened. Try again.',
+    extras: { retryAfterSeconds: 60 },
+  },
+  rate_limited: {
+    detail: 'The allowance of 60 requests a minute is used up. Wait 23 s.',
+    extras: { retryAfterSeconds: 23 },
+  },
+  sanctioned: { detail: 'The address of this account is on a sanctions list.', extras: {} },
   internal: {
     detail: 'The server failed. Report the requestId; a retry may help.',
     extras: {},
@@ -109,8 +179,10 @@ export function problemResponses(codes: readonly ErrorCode[]): Record<string, Op
       description: known ? `${responses[status]?.description} · ${title}` : title,
       headers: {
         ...commonHeaders,
+        ...responses[status]?.headers,
         'Cache-Control': textHeader('`no-store`.'),
         ...(value.retryAfterSeconds === undefined ? {} : { 'Retry-After': retryAfter }),
+        ...(status === 401 ? { 'WWW-Authenticate': textHeader('`Bearer`.') } : {}),
       },
       content: {
         [PROBLEM_MEDIA_TYPE]: {

@@ -2,6 +2,7 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 
+import { commonHeaderTexts } from './openapi-operation.ts'
 import { toOpenApiSchema } from './openapi-schema.ts'
 import { Problem } from './problem.ts'
 
@@ -16,6 +17,8 @@ const documentation = {
   tags: [
     { name: 'markets', description: 'What is recorded.' },
     { name: 'snapshots', description: 'Full-depth books of one market over time.' },
+    { name: 'account', description: 'Keys, and what was used.' },
+    { name: 'billing', description: 'What is sold.' },
     { name: 'health', description: 'For load balancers and operators.' },
     { name: 'documentation', description: 'This document and its companions.' },
   ],
@@ -23,16 +26,17 @@ const documentation = {
   security: [],
   components: {
     schemas: { Problem: toOpenApiSchema(Problem) },
-    headers: {
-      'X-Request-Id': {
-        description: 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
-        schema: { type: 'string' as const },
-        example: 'req_5f0c1b7e9a2d4c36',
-      },
-      'X-Content-Type-Options': {
-        description: '`nosniff`.',
-        schema: { type: 'string' as const },
-        example: 'nosniff',
+    headers: Object.fromEntries(
+      Object.entries(commonHeaderTexts).map(([name, description]) => [
+        name,
+        { description, schema: { type: 'string' as const } },
+      ]),
+    ),
+    securitySchemes: {
+      apiKey: {
+        type: 'http' as const,
+        scheme: 'bearer',
+        description: 'An API key: `Authorization: Bearer bf_live_…`.',
       },
     },
   },

@@ -27,6 +27,9 @@ export const Problem = Type.Object(
     retryAfterSeconds: Type.Optional(
       Type.Integer({ minimum: 0, description: 'The same as the header Retry-After.' }),
     ),
+    requiredTier: Type.Optional(
+      Type.String({ description: 'The lowest tier that includes what was asked for.' }),
+    ),
   },
   { description: 'A failure, as RFC 9457 describes it.' },
 )
@@ -52,5 +55,6 @@ export function problemResponse(problem: Problem): Response {
   if (problem.retryAfterSeconds !== undefined) {
     headers.set('Retry-After', String(problem.retryAfterSeconds))
   }
+  if (problem.status === 401) headers.set('WWW-Authenticate', 'Bearer')
   return new Response(body, { status: problem.status, headers })
 }

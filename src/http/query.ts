@@ -8,6 +8,7 @@ import { OptionalKind, type Static, type TObject, type TSchema, Type } from '@si
 import { AppError } from '#src/core/errors.ts'
 
 import { excerpt } from './excerpt.ts'
+import { textRuleOf } from './text-rule.ts'
 import { decodePart } from './url.ts'
 
 /** For routes without parameters, so that a misspelt one is refused there too. */
@@ -150,14 +151,7 @@ function literalRead(literals: readonly string[]): Read {
   return (text) => (literals.includes(text) ? text : { expected })
 }
 
-function stringRead({ minLength = 0, maxLength, pattern }: TSchema): Read {
-  const max: number = maxLength ?? Number.MAX_SAFE_INTEGER
-  const matcher = pattern === undefined ? undefined : new RegExp(pattern)
-  const lengths = maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${max}`
-  const shape = matcher ? ` matching ${pattern}` : ''
-  const refusal = { expected: `a text of ${lengths} characters${shape}` }
-  return (text) => {
-    if (text.length < minLength || text.length > max) return refusal
-    return matcher === undefined || matcher.test(text) ? text : refusal
-  }
+function stringRead(schema: TSchema): Read {
+  const { expected, accepts } = textRuleOf(schema)
+  return (text) => (accepts(text) ? text : { expected })
 }

@@ -4,6 +4,7 @@ import { createAccessLine } from '#src/http/access-log.ts'
 
 const record = {
   requestId: 'req_1',
+  keyId: 'key_1',
   method: 'GET',
   target: '/v1/btc/markets?limit=2',
   status: 200,
@@ -18,6 +19,7 @@ describe('createAccessLine', () => {
     expect(JSON.parse(line)).toEqual({
       time: '2026-01-02T03:04:05.007Z',
       requestId: 'req_1',
+      key: 'key_1',
       method: 'GET',
       path: '/v1/btc/markets?limit=2',
       status: 200,

@@ -6,14 +6,24 @@ import { Elysia, t } from 'elysia'
 import { AppError } from '#src/core/errors.ts'
 import { createErrorTrap } from '#src/http/errors.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
+import type { Gate } from '#src/http/gate.ts'
 import { Problem } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 
 const SECRET = 'secret path /etc/x'
 
+const rate = { limit: 1, remaining: 1, leftMs: 1 }
+const visit = { caller: undefined, rate, isCounted: true, refusal: undefined, route: '' }
+
 /** A small app with every way to fail, behind a front door. */
 function createDoor(options: { logsEachRequest?: boolean } = {}) {
   const lines: string[] = []
+  const left: (number | undefined)[] = []
+  const gate: Gate = {
+    enter: (request) => ({ ...visit, route: request.method }),
+    mark: ({ route }, headers) => headers.set('X-Seen', route),
+    leave: (_visit, bytes) => void left.push(bytes),
+  }
   const trap = createErrorTrap()
   const app = new Elysia({ normalize: false })
     .use(trap.plugin)
@@ -43,7 +53,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
     handle: (request) => app.fetch(request),
     takeError: trap.take,
     routes: createRouteTable(app.routes),
-    decorate: [(request, headers) => headers.set('X-Seen', request.method)],
+    gate,
     logsEachRequest: options.logsEachRequest ?? true,
     log: (line) => void lines.push(line),
     clock: () => 0,
@@ -52,7 +62,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
   })
   const send = async (path: string, init?: RequestInit) =>
     door(new Request(`http://localhost${path}`, init))
-  return { send, lines }
+  return { send, lines, left }
 }
 
 async function problemOf(response: Response): Promise<Problem> {
@@ -86,13 +96,15 @@ describe('createFrontDoor', () => {
       ['/nope', { method: 'OPTIONS' }],
       ['/body', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }],
     ]
-    const { send, lines } = createDoor()
+    const { send, lines, left } = createDoor()
     for (const [path, init] of cases) {
       const { headers, status } = await send(path, init)
       const method = init?.method ?? 'GET'
       expect([path, headers.get('x-request-id')]).toEqual([path, 'req_minted'])
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(headers.get('x-seen')).toBe(method)
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      expect(left.splice(0)).toHaveLength(1)
       expect(lines).toHaveLength(1)
       expect(JSON.parse(lines.pop() ?? '')).toMatchObject({ path, method, status })
     }

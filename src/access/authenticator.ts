@@ -1,0 +1,99 @@
+/**
+ * From the header `Authorization` to a caller. A mistyped key fails its checksum before anything is
+ * looked up; a key is looked up by its digest, and what was found stays in memory until the ledger
+ * changes, by whichever process, or the caller's standing may. So a revoked key is refused from the
+ * next request on, and a valid one costs a hash.
+ */
+import { timingSafeEqual } from 'node:crypto'
+
+import { DIGEST_LENGTH, digestOf, isWellFormedKey } from '#src/core/api-key.ts'
+import type { Caller } from '#src/core/caller.ts'
+import { standingAt } from '#src/core/subscription.ts'
+import type { Tier } from '#src/core/tier.ts'
+import type { Clock } from '#src/core/time.ts'
+import { isValidKey, type LedgerStore } from '#src/store/ledger.ts'
+
+const CALLERS_MAX = 100_000
+const SCHEME = 'Bearer '
+const otherSpelling = /^bearer (.*)$/i
+
+type AuthenticatorDeps = { ledger: LedgerStore; clock: Clock }
+
+export type Authenticator = {
+  /** The caller whose valid key the header holds; undefined for anything else. */
+  authenticate(authorization: string | null): Caller | undefined
+  /** The live catalogue by ascending rank. */
+  listTiers(): readonly Tier[]
+}
+
+type Entry = { digest: Uint8Array; caller: Caller; untilMs: number }
+
+/** Creates the authenticator of a ledger. */
+export function createAuthenticator({ ledger, clock }: AuthenticatorDeps): Authenticator {
+  /** By the first bits of the digest; the whole of it is compared. */
+  const entries = new Map<number, Entry>()
+  const digest = new Uint8Array(DIGEST_LENGTH)
+  const bits = new DataView(digest.buffer)
+  let revision = Number.NaN
+  let tiers: readonly Tier[] = []
+
+  function refresh(): void {
+    const now = ledger.revision()
+    if (now === revision) return
+    entries.clear()
+    tiers = ledger.listTiers()
+    revision = now
+  }
+
+  function find(nowMs: number): Entry | undefined {
+    const key = ledger.findKeyByDigest(digest)
+    if (key === undefined || !isValidKey(key, nowMs)) return undefined
+    const account = ledger.findAccount(key.accountId)
+    if (account === undefined) throw new Error(`Key ${key.id} has no account.`)
+    const standing = standingAt(ledger.listSubscriptions(account.id), tiers, nowMs)
+    const caller: Caller = {
+      keyId: key.id,
+      accountId: account.id,
+      familyId: key.familyId,
+      isBlocked: account.blockedMs !== undefined,
+      standing,
+    }
+    return {
+      digest: digest.slice(),
+      caller,
+      untilMs: Math.min(key.expiresMs ?? Infinity, standing.untilMs),
+    }
+  }
+
+  return {
+    authenticate(authorization) {
+      const token = tokenOf(authorization)
+      if (token === undefined || !isWellFormedKey(token)) return undefined
+      refresh()
+      const nowMs = clock()
+      digestOf(token, digest)
+      const place = bits.getUint32(0) * 2 ** 16 + bits.getUint16(4)
+      const known = entries.get(place)
+      if (known && nowMs < known.untilMs && timingSafeEqual(known.digest, digest)) {
+        return known.caller
+      }
+      const found = find(nowMs)
+      if (found === undefined) return undefined
+      if (entries.size >= CALLERS_MAX) entries.clear()
+      entries.set(place, found)
+      return found.caller
+    },
+
+    listTiers() {
+      refresh()
+      return tiers
+    },
+  }
+}
+
+/** The scheme's name has no case (RFC 9110, 11.1); nearly everybody writes it alike. */
+function tokenOf(authorization: string | null): string | undefined {
+  if (authorization === null) return undefined
+  if (authorization.startsWith(SCHEME)) return authorization.slice(SCHEME.length).trim()
+  return otherSpelling.exec(authorization)?.[1]?.trim()
+}

@@ -1,0 +1,150 @@
+/**
+ * The gate of the front door: who asks, and may they still ask. Keys have windows of their own,
+ * callers without a valid one share that of their address, and calls of billing never take from the
+ * allowance for data: whoever has used that up can still buy a larger one.
+ */
+import type { Caller } from '#src/core/caller.ts'
+import { AppError } from '#src/core/errors.ts'
+import { FREE_TIER_ID } from '#src/core/tier.ts'
+import type { Clock } from '#src/core/time.ts'
+import { isPreflight } from '#src/http/cors.ts'
+import type { Gate, PeerSource, RateState, Visit } from '#src/http/gate.ts'
+import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
+import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
+
+import type { Authenticator } from './authenticator.ts'
+import type { UsageMeter } from './usage-meter.ts'
+
+/** Addresses beyond this many, within two minutes, share one window: memory stays bounded. */
+const ADDRESSES_MAX = 250_000
+/** The label of requests that no route took. */
+const NO_ROUTE = 'other'
+
+export type GateDeps = {
+  authenticator: Authenticator
+  meter: UsageMeter
+  addressOf: (request: Request, peers: PeerSource | undefined) => string
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+}
+
+export type AccessGate = Gate & {
+  /** Where a caller stands, without taking anything. */
+  windowsOf(caller: Caller): { data: RateState; billing: RateState }
+}
+
+/** Creates the gate, with every window unused. */
+export function createGate({
+  authenticator,
+  meter,
+  addressOf,
+  clock,
+  timer,
+}: GateDeps): AccessGate {
+  const ofKeys = createPools(Number.POSITIVE_INFINITY)
+  const ofAddresses = createPools(ADDRESSES_MAX)
+
+  function freeLimit(): number {
+    const free = authenticator.listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
+    return free?.requestsPerMinute ?? 0
+  }
+
+  /** Keys by what they may, everybody else by address. */
+  function placeOf({ request, target, peers }: Call, caller: Caller | undefined): Place {
+    const kind = isBilling(target) ? 'billing' : 'data'
+    const nowMs = timer()
+    if (caller === undefined) {
+      const key = addressOf(request, peers)
+      return { windows: ofAddresses[kind], key, limit: freeLimit(), nowMs }
+    }
+    const limit = caller.standing.terms.requestsPerMinute
+    return { windows: ofKeys[kind], key: caller.familyId, limit, nowMs }
+  }
+
+  function admit(call: Call, caller: Caller | undefined): Visit {
+    const place = placeOf(call, caller)
+    if (!isApi(call.target) || isPreflight(call.request)) {
+      const visit = { caller, rate: stateOf(place), refusal: undefined, route: NO_ROUTE }
+      return { ...visit, isCounted: false }
+    }
+    const window = place.windows.take(place.key, place.limit, place.nowMs)
+    const rate = window === undefined ? stateOf(place) : toState(place, window)
+    const refusal = window === undefined ? toRefusal(rate) : undefined
+    return { caller, rate, isCounted: refusal === undefined, refusal, route: NO_ROUTE }
+  }
+
+  return {
+    enter(request, target, peers) {
+      try {
+        const caller = authenticator.authenticate(request.headers.get('authorization'))
+        return admit({ request, target, peers }, caller)
+      } catch (cause) {
+        return toClosed(target, cause)
+      }
+    },
+
+    mark: ({ rate }, headers) => writeRateHeaders(headers, rate, clock()),
+
+    leave({ caller, isCounted, route }, bytes = 0) {
+      if (caller !== undefined && isCounted) meter.add(caller, route, bytes)
+    },
+
+    windowsOf(caller) {
+      const limit = caller.standing.terms.requestsPerMinute
+      const place = { key: caller.familyId, limit, nowMs: timer() }
+      return {
+        data: stateOf({ ...place, windows: ofKeys.data }),
+        billing: stateOf({ ...place, windows: ofKeys.billing }),
+      }
+    },
+  }
+}
+
+type Call = { request: Request; target: string; peers: PeerSource | undefined }
+type Place = { windows: RateWindows; key: string; limit: number; nowMs: number }
+
+const createPools = (capacity: number) => ({
+  data: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
+  billing: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
+})
+
+/** Health, documentation and the rest outside `/v1` take nothing from an allowance. */
+const isApi = (target: string): boolean => /^\/v1(?:[/?]|$)/.test(target)
+
+const isBilling = (target: string): boolean => target.startsWith('/v1/billing/')
+
+function stateOf(place: Place): RateState {
+  const window = place.windows.find(place.key, place.nowMs)
+  return window
+    ? toState(place, window)
+    : { limit: place.limit, remaining: place.limit, leftMs: RATE_WINDOW_MS }
+}
+
+const toState = (
+  { limit, nowMs }: Place,
+  { used, endMs }: { used: number; endMs: number },
+): RateState => ({ limit, remaining: Math.max(0, limit - used), leftMs: endMs - nowMs })
+
+function toRefusal({ limit, leftMs }: RateState): AppError {
+  const retryAfterSeconds = toSeconds(leftMs)
+  return new AppError(
+    'rate_limited',
+    `The allowance of ${limit} requests a minute is used up. Wait ${retryAfterSeconds} s; GET /v1/billing/tiers shows larger ones.`,
+    { retryAfterSeconds },
+  )
+}
+
+/** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */
+const toClosed = (target: string, cause: unknown): Visit => ({
+  caller: undefined,
+  rate: { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS },
+  isCounted: false,
+  refusal: isApi(target)
+    ? new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
+        cause,
+        retryAfterSeconds: 5,
+      })
+    : undefined,
+  route: NO_ROUTE,
+})

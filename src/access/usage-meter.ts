@@ -1,0 +1,108 @@
+/**
+ * Counts what keys use. A request only adds to a counter in memory; `flush`, on a timer, adds the
+ * counters to the ledger. A killed process loses what came after its last flush.
+ */
+import type { Caller } from '#src/core/caller.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { LedgerStore, UsageEntry, UsageRow } from '#src/store/ledger.ts'
+
+const DAY_MS = 86_400_000
+const DAYS_KEPT = 90
+/** Bounds how long one flush holds the process. */
+const ENTRIES_PER_FLUSH = 500
+
+type Counter = {
+  caller: Caller
+  route: string
+  /** Days since 1970. */
+  day: number
+  requests: number
+  bytes: number
+  lastUsedMs: number
+}
+
+export type UsageMeter = {
+  /** Counts one answered request. */
+  add(caller: Caller, route: string, bytes: number): void
+  /** Moves a bounded number of counters into the ledger; true if there are more. */
+  flush(): boolean
+  /** What the caller's account used in the last 90 days, up to this moment. */
+  usageOf(caller: Caller): UsageRow[]
+}
+
+/** Creates the meter of a ledger. */
+export function createUsageMeter({
+  ledger,
+  clock,
+}: {
+  ledger: LedgerStore
+  clock: Clock
+}): UsageMeter {
+  /** Everything that is not in the ledger yet. */
+  const counters = new Set<Counter>()
+  /** Those that still count, by key and route: both texts are there already, so nothing is glued together. */
+  const running = new Map<string, Map<string, Counter>>()
+  let prunedDay = 0
+
+  function prune(day: number): void {
+    if (day === prunedDay) return
+    ledger.pruneUsage(toText(day - DAYS_KEPT + 1))
+    prunedDay = day
+  }
+
+  function begin(counter: Counter): void {
+    const { caller, route } = counter
+    const routes = running.get(caller.keyId) ?? new Map<string, Counter>()
+    running.set(caller.keyId, routes.set(route, counter))
+    counters.add(counter)
+  }
+
+  function forget(counter: Counter): void {
+    const { caller, route } = counter
+    counters.delete(counter)
+    const routes = running.get(caller.keyId)
+    if (routes?.get(route) === counter) routes.delete(route)
+    if (routes?.size === 0) running.delete(caller.keyId)
+  }
+
+  return {
+    add(caller, route, bytes) {
+      const nowMs = clock()
+      const day = Math.floor(nowMs / DAY_MS)
+      const counter = running.get(caller.keyId)?.get(route)
+      if (counter?.day !== day) {
+        begin({ caller, route, day, requests: 1, bytes, lastUsedMs: nowMs })
+        return
+      }
+      counter.requests++
+      counter.bytes += bytes
+      counter.lastUsedMs = nowMs
+    },
+
+    flush() {
+      prune(Math.floor(clock() / DAY_MS))
+      const part = [...counters.values().take(ENTRIES_PER_FLUSH)]
+      if (part.length > 0) ledger.addUsage(part.map(toEntry))
+      // Only now: what could not be written is written by the next flush.
+      for (const counter of part) forget(counter)
+      return counters.size > 0
+    },
+
+    usageOf({ accountId }) {
+      const today = Math.floor(clock() / DAY_MS)
+      const counted = counters.values().filter(({ caller }) => caller.accountId === accountId)
+      return [...ledger.usageOf(accountId, toText(today - DAYS_KEPT + 1)), ...counted.map(toEntry)]
+    },
+  }
+}
+
+const toEntry = ({ caller, route, day, requests, bytes, lastUsedMs }: Counter): UsageEntry => ({
+  keyId: caller.keyId,
+  day: toText(day),
+  route,
+  requests,
+  bytes,
+  lastUsedMs,
+})
+
+const toText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)

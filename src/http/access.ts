@@ -1,0 +1,88 @@
+/**
+ * Who may call a route. Each route under `/v1` says so in its option `access`; the check runs before
+ * the handler reads any parameter, so nobody learns of a market whom it is not for.
+ */
+import { Elysia } from 'elysia'
+
+import type { Caller } from '#src/core/caller.ts'
+import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import { coins, isCoin } from '#src/core/market.ts'
+import { type Tier, type TierRoute, tiersWith } from '#src/core/tier.ts'
+import { assert } from '#src/lib/assert.ts'
+
+import { visitOf } from './gate.ts'
+import { readCoin } from './market-path.ts'
+import { synchronous } from './synchronous.ts'
+
+/** `open` to everybody, to every valid `key`, or to tiers that include a route of this name. */
+export type Access = 'open' | 'key' | TierRoute
+
+/** Codes with which a route may refuse before it is reached, for its documentation. */
+export function accessCodes(access: Access): ErrorCode[] {
+  const ofAll: ErrorCode[] = ['rate_limited', 'unavailable']
+  if (access === 'open') return ofAll
+  const ofKey: ErrorCode[] = ['unauthenticated', 'sanctioned', ...ofAll]
+  return access === 'key' ? ofKey : [...ofKey, 'tier_route', 'tier_coin']
+}
+
+/** Creates the plugin that gives routes the option `access`. `listTiers` is the live catalogue. */
+export const accessPlugin = (listTiers: () => readonly Tier[]) =>
+  new Elysia({ name: 'access' }).macro({
+    access: (access: Access) => ({
+      detail: { security: access === 'open' ? [] : [{ apiKey: [] }] },
+      beforeHandle: synchronous(({ request, params }: Context) => {
+        const visit = visitOf(request)
+        assert(visit.isCounted, 'A route with access must be counted.')
+        visit.route = access
+        if (access === 'open') return
+        const caller = requireCaller(visit.caller)
+        if (access !== 'key') assertEntitled({ access, caller, coin: params.coin }, listTiers)
+      }),
+    }),
+  })
+export type AccessPlugin = ReturnType<typeof accessPlugin>
+
+/** The caller of a route that is not `open`. */
+export const callerOf = (request: Request): Caller => requireCaller(visitOf(request).caller)
+
+type Context = { request: Request; params: { coin?: string } }
+
+function requireCaller(caller: Caller | undefined): Caller {
+  if (caller === undefined) {
+    throw new AppError(
+      'unauthenticated',
+      'This needs a valid API key: send `Authorization: Bearer bf_live_…`. POST /v1/keys/challenge begins a signup.',
+    )
+  }
+  if (caller.isBlocked) {
+    throw new AppError('sanctioned', 'The address of this account is on a sanctions list.')
+  }
+  return caller
+}
+
+type Question = { access: TierRoute; caller: Caller; coin: string | undefined }
+
+function assertEntitled(
+  { access, caller, coin }: Question,
+  listTiers: () => readonly Tier[],
+): void {
+  const { name, routes, coins: own } = caller.standing.terms
+  const asked = coin?.toLowerCase()
+  const known = asked !== undefined && isCoin(asked) ? asked : undefined
+  if (!routes.includes(access)) {
+    const enough = tiersWith(listTiers(), { route: access, coin: known })
+    throw refuse('tier_route', `The ${name} tier does not include ${access}.`, enough)
+  }
+  // Which coins there are is no secret; an unknown one is a 404 to everybody.
+  if (coin === undefined || own.includes(readCoin(coin))) return
+  const enough = tiersWith(listTiers(), { route: access, coin: known })
+  const list = own.length === coins.length ? 'every coin' : own.join(', ')
+  throw refuse('tier_coin', `The ${name} tier includes ${list}, not ${asked}.`, enough)
+}
+
+function refuse(code: 'tier_coin' | 'tier_route', why: string, enough: readonly Tier[]): AppError {
+  const names = enough.map((tier) => tier.name).join(', ')
+  const how = names === '' ? '' : ` These do: ${names}. GET /v1/billing/tiers shows what they cost.`
+  const [lowest] = enough
+  return new AppError(code, why + how, lowest ? { requiredTier: lowest.tierId } : {})
+}

@@ -1,0 +1,182 @@
+/**
+ * Strict reading of JSON bodies, for routes with `parse: 'none'`: Elysia's own reading drops unknown
+ * members, takes the last of a repeated one, and shows what it refused. Bodies are flat objects of
+ * texts and integers.
+ */
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+
+import { AppError, type ErrorCode } from '#src/core/errors.ts'
+
+import { excerpt } from './excerpt.ts'
+import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
+import { isOptional, literalsOf } from './query.ts'
+import { textRuleOf } from './text-rule.ts'
+
+/** Codes with which `readBody` refuses, for the documentation of a route. */
+export const bodyCodes: readonly ErrorCode[] = [
+  'invalid_parameter',
+  'invalid_request',
+  'unsupported_media_type',
+]
+
+const mediaType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+
+export type OpenApiBody = {
+  required: boolean
+  content: Record<string, { schema: OpenApiSchema; example: Record<string, unknown> }>
+}
+
+/** Says what is accepted, and tells it. */
+type Field = { expected: string; accepts: (value: unknown) => boolean }
+
+/**
+ * Reads the body by an object schema of `Type.String`, `Type.Integer` and unions of string literals.
+ * A default is filled in; members come in the order of the schema, so `JSON.stringify` prints equal
+ * bodies alike. Where nothing is required, no body at all is an empty object. Throws
+ * `unsupported_media_type`, `invalid_request`, or `invalid_parameter` naming the member.
+ */
+export async function readBody<S extends TObject>(schema: S, request: Request): Promise<Static<S>> {
+  const text = await readText(request)
+  const isAbsent = text === '' && !isRequired(schema)
+  if (!isAbsent) assertJson(request.headers.get('content-type'))
+  const values = readMembers(schema, isAbsent ? {} : parseObject(text))
+  // Every member was read by its own schema just above.
+  return values as Static<S>
+}
+
+/** Renders what `readBody` accepts; the example is made of those of the members. */
+export function openApiBody(schema: TObject): OpenApiBody {
+  const { required: _, ...rest } = toOpenApiSchema(schema)
+  const members = Object.entries(schema.properties)
+  const required = members.flatMap(([name, member]) => (isOptional(member) ? [] : [name]))
+  const example = Object.fromEntries(
+    members.flatMap(([name, { examples }]) =>
+      Array.isArray(examples) ? [[name, examples[0]]] : [],
+    ),
+  )
+  const closed = { ...rest, additionalProperties: false }
+  return {
+    required: required.length > 0,
+    content: {
+      'application/json': {
+        schema: required.length > 0 ? { ...closed, required } : closed,
+        example,
+      },
+    },
+  }
+}
+
+const isRequired = ({ properties }: TObject): boolean =>
+  Object.values(properties).some((property) => !isOptional(property))
+
+async function readText(request: Request): Promise<string> {
+  try {
+    // `request.text()` would put marks in the place of what is not UTF-8.
+    return new TextDecoder('utf-8', { fatal: true }).decode(await request.arrayBuffer())
+  } catch (cause) {
+    throw refuseBody('The body is cut off, or not UTF-8.', cause)
+  }
+}
+
+function assertJson(contentType: string | null): void {
+  if (contentType !== null && mediaType.test(contentType)) return
+  throw new AppError(
+    'unsupported_media_type',
+    'Send the body as JSON, with the header `Content-Type: application/json`.',
+  )
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    // The parser's own message would show what was sent.
+    throw refuseBody('The body is not JSON.', cause)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refuseBody('The body must be a JSON object: `{ … }`.')
+  }
+  const members = { ...value }
+  if (countNames(text) > Object.keys(members).length) refuseNested(members)
+  return members
+}
+
+/** Each text in JSON, with the colon behind it where it is the name of a member. */
+const textPattern = /"(?:[^"\\]|\\.)*"(\s*:)?/g
+
+/** How many members have been written at all levels; a repeated one counts each time. */
+function countNames(json: string): number {
+  let count = 0
+  for (const [, colon] of json.matchAll(textPattern)) if (colon !== undefined) count++
+  return count
+}
+
+/** More names than members: one is repeated, or a value is an object, which its schema refuses. */
+function refuseNested(members: Record<string, unknown>): void {
+  if (Object.values(members).some((value) => typeof value === 'object')) return
+  throw refuseBody('The body repeats a member. Send each once.')
+}
+
+function readMembers(schema: TObject, members: Record<string, unknown>): Record<string, unknown> {
+  const { properties } = schema
+  const unknown = Object.keys(members).find((name) => !Object.hasOwn(properties, name))
+  if (unknown !== undefined) throw refuseUnknown(unknown, properties)
+  const values: Record<string, unknown> = {}
+  for (const [name, property] of Object.entries(properties)) {
+    const value = Object.hasOwn(members, name) ? members[name] : property.default
+    if (value !== undefined) values[name] = assertMember(name, property, value)
+    else if (!isOptional(property)) throw refuse(name, `\`${name}\` is missing from the body.`)
+  }
+  return values
+}
+
+function assertMember(name: string, property: TSchema, value: unknown): unknown {
+  const { expected, accepts } = toField(name, property)
+  if (accepts(value)) return value
+  const shown = excerpt(JSON.stringify(value))
+  throw refuse(name, `\`${name}\` is ${shown}, but must be ${expected}.`)
+}
+
+const refuseBody = (message: string, cause?: unknown) =>
+  new AppError('invalid_request', message, { cause })
+
+const refuse = (param: string, message: string) =>
+  new AppError('invalid_parameter', message, { param })
+
+function refuseUnknown(name: string, properties: TObject['properties']): AppError {
+  const known = Object.keys(properties).map((key) => `\`${key}\``)
+  const param = excerpt(name)
+  return refuse(param, `\`${param}\` is not a member of this body. Known are ${known.join(', ')}.`)
+}
+
+function toField(name: string, property: TSchema): Field {
+  if (property.type === 'integer') return integerField(property)
+  const literals = literalsOf(property)
+  if (literals) return literalField(literals)
+  if (property.type === 'string') return stringField(property)
+  throw new Error(`readBody cannot read the schema of \`${name}\`.`)
+}
+
+function integerField({ minimum, maximum }: TSchema): Field {
+  const min: number = minimum ?? 0
+  const max: number = maximum ?? Number.MAX_SAFE_INTEGER
+  return {
+    expected: `an integer from ${min} to ${max}`,
+    accepts: (value) =>
+      typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max,
+  }
+}
+
+const literalField = (literals: readonly string[]): Field => ({
+  expected: literals.map((literal) => JSON.stringify(literal)).join(' or '),
+  accepts: (value) => typeof value === 'string' && literals.includes(value),
+})
+
+function stringField(schema: TSchema): Field {
+  const { expected, accepts } = textRuleOf(schema)
+  return {
+    expected,
+    accepts: (value) => typeof value === 'string' && value.isWellFormed() && accepts(value),
+  }
+}

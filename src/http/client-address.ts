@@ -1,0 +1,32 @@
+/** Where a request comes from, as far as that can be believed. */
+import { subscriberOf } from '#src/lib/network.ts'
+
+import type { PeerSource } from './gate.ts'
+
+/** Of a request whose connection is gone, and of one that never had any. */
+const UNKNOWN = 'unknown'
+
+/**
+ * Creates the function that names a caller without a key: its IPv4 address, or /64 of IPv6.
+ * `X-Forwarded-For` is read from the right, as far as trusted proxies wrote it.
+ */
+export const createClientAddress =
+  (isTrusted: (address: string) => boolean) =>
+  (request: Request, peers: PeerSource | undefined): string => {
+    let address = peers?.requestIP(request)?.address ?? ''
+    if (isTrusted(address)) {
+      for (const hop of hopsOf(request).reverse()) {
+        // What is no address says nothing: the proxy that passed it on answers for it.
+        if (subscriberOf(hop) === undefined) break
+        address = hop
+        if (!isTrusted(address)) break
+      }
+    }
+    return subscriberOf(address) ?? UNKNOWN
+  }
+
+const hopsOf = ({ headers }: Request): string[] =>
+  headers
+    .get('x-forwarded-for')
+    ?.split(',')
+    .map((hop) => hop.trim()) ?? []

@@ -1,0 +1,45 @@
+/**
+ * Browsers may call from any page: a key travels in a header that only the page's own code can set,
+ * and there are no cookies that a foreign page could ride on.
+ */
+
+const exposed = [
+  'Content-Encoding',
+  'ETag',
+  'Idempotent-Replayed',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+  'X-Resume-Cursor',
+].join(', ')
+
+const allowed = [
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-None-Match',
+  'X-Request-Id',
+].join(', ')
+
+const MAX_AGE_SECONDS = '86400'
+
+/** Lets a page of any origin read a response and our headers. */
+export function writeCorsHeaders(headers: Headers): void {
+  headers.set('Access-Control-Allow-Origin', '*')
+  headers.set('Access-Control-Expose-Headers', exposed)
+}
+
+/** True for the question that a browser asks before a request; it never carries a key. */
+export const isPreflight = ({ method, headers }: Request): boolean =>
+  method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
+
+/** Adds to the answer of OPTIONS what a browser may send. */
+export function writePreflightHeaders(headers: Headers, methods: string): void {
+  headers.set('Access-Control-Allow-Methods', methods)
+  headers.set('Access-Control-Allow-Headers', allowed)
+  headers.set('Access-Control-Max-Age', MAX_AGE_SECONDS)
+}

@@ -1,0 +1,54 @@
+/**
+ * What stands before every route: who asks, how much they may still ask, and what was used. The front
+ * door calls it around each request; the `access` plugin asks it about the caller.
+ */
+import type { Caller } from '#src/core/caller.ts'
+import type { AppError } from '#src/core/errors.ts'
+
+/** The rate window of a caller, as the headers tell it. */
+export type RateState = {
+  /** Requests a minute. */
+  limit: number
+  /** Never below 0. */
+  remaining: number
+  /** Milliseconds to the end of the window; a whole window where none has begun. */
+  leftMs: number
+}
+
+/** One request on its way through. */
+export type Visit = {
+  /** Undefined without a valid key. */
+  caller: Caller | undefined
+  /** The window that the headers tell of. */
+  rate: RateState
+  /** True if the request took one from its window. */
+  isCounted: boolean
+  /** Set when the request must not reach a route. */
+  refusal: AppError | undefined
+  /** What usage is counted under; the `access` plugin names it. */
+  route: string
+}
+
+/** Tells the address that a request came from; Bun's server is one. */
+export type PeerSource = { requestIP(request: Request): { address: string } | null }
+
+export type Gate = {
+  /** Finds the caller and takes from its window. `target` is path and query as sent. Must not throw. */
+  enter(request: Request, target: string, peers: PeerSource | undefined): Visit
+  /** Tells the caller of its window. `headers` are those of any response. Must not throw. */
+  mark(visit: Visit, headers: Headers): void
+  /** Counts what was answered. `bytes` is undefined for a stream. Must not throw. */
+  leave(visit: Visit, bytes: number | undefined): void
+}
+
+const visits = new WeakMap<Request, Visit>()
+
+/** Remembers the visit of a request for the plugins that run inside. */
+export const bindVisit = (request: Request, visit: Visit): void => void visits.set(request, visit)
+
+/** The visit of a request that came through the front door. */
+export function visitOf(request: Request): Visit {
+  const visit = visits.get(request)
+  if (!visit) throw new Error('The request did not come through the front door.')
+  return visit
+}

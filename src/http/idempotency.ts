@@ -1,0 +1,179 @@
+/**
+ * `Idempotency-Key`: a request that is sent again gets the answer of the first time, as stored in
+ * the transaction that did the work, so neither a lost connection nor a crash can do it twice. An
+ * answer may hold a fresh API key, so it is sealed under what only its caller has: who reads the
+ * store alone learns nothing. Failures are not stored; sent again, they are tried again.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
+
+import { AppError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
+
+import { targetOf } from './url.ts'
+
+export const REPLAYED_HEADER = 'Idempotent-Replayed'
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const KEY_BYTES = 32
+/** 1 to 255 visible ASCII characters. */
+const keyPattern = /^[!-~]{1,255}$/
+
+/** A success with a JSON body. */
+export type Answer = { status: number; headers: Record<string, string>; body: string }
+
+/** Port: the store. Answers are kept for a day. */
+export type AnswerStore = {
+  findAnswer(id: string, nowMs: number): StoredAnswer | undefined
+  putAnswer(answer: StoredAnswer, nowMs: number): void
+  atomically<T>(body: () => T): T
+}
+type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
+
+/** What tells one request from another. */
+export type Call = {
+  /** Whose keys these are: two callers may choose the same. */
+  scope: string
+  /** What only the caller has; not guessable. */
+  secret: string
+  /** The body as it was read. */
+  body: string
+}
+
+/** Does everything that may wait; what it returns does the rest at once, in one transaction. */
+export type Work = () => Promise<() => Answer>
+
+export type Idempotency = {
+  /** Answers a request, once for each `Idempotency-Key`. Throws `idempotency_mismatch`, `invalid_parameter`. */
+  answer(request: Request, call: Call, work: Work): Promise<Response>
+}
+
+/** Describes the header among the parameters of an operation. */
+export const idempotencyParameter = {
+  name: 'Idempotency-Key',
+  in: 'header' as const,
+  required: false,
+  description:
+    'Your own name for this request, 1 to 255 visible ASCII characters. Sent again within a day with the same body, it gets the same answer, marked `Idempotent-Replayed: true`, and nothing is done twice.',
+  schema: { type: 'string' as const, minLength: 1, maxLength: 255 },
+  example: '0f6f2c1e-7a53-4f0e-9a55-2d3b0a5f7c11',
+}
+
+type Deps = { store: AnswerStore; clock: Clock; randomBytes: (length: number) => Uint8Array }
+/** A call under its key: where its answer is, what it must match, what opens it. */
+type Ticket = { id: string; fingerprint: string; sealKey: Uint8Array }
+
+/** Creates what all routes of a process share: it knows which requests are under way. */
+export function createIdempotency({ store, clock, randomBytes }: Deps): Idempotency {
+  const underWay = new Map<string, Promise<Response>>()
+
+  const replay = (ticket: Ticket): Response | undefined => {
+    const stored = store.findAnswer(ticket.id, clock())
+    if (stored === undefined) return undefined
+    if (stored.fingerprint !== ticket.fingerprint) throw refuseOther()
+    return toResponse(unseal(ticket, stored.sealed), { [REPLAYED_HEADER]: 'true' })
+  }
+
+  const run = async (ticket: Ticket, work: Work): Promise<Response> => {
+    const commit = await work()
+    return store.atomically(() => {
+      // Another process may have been quicker.
+      const replayed = replay(ticket)
+      if (replayed !== undefined) return replayed
+      const answer = commit()
+      const { id, fingerprint } = ticket
+      const sealed = seal(ticket, answer, randomBytes(NONCE_BYTES))
+      store.putAnswer({ id, fingerprint, sealed }, clock())
+      return toResponse(answer)
+    })
+  }
+
+  return {
+    async answer(request, call, work) {
+      const key = readKey(request)
+      if (key === undefined) return toResponse(store.atomically(await work()))
+      const ticket = toTicket(request, call, key)
+      // One at a time: whoever waits replays what the one before it did, or tries after it failed.
+      for (let other = underWay.get(ticket.id); other; other = underWay.get(ticket.id)) {
+        await other.catch(() => undefined)
+      }
+      const replayed = replay(ticket)
+      if (replayed !== undefined) return replayed
+      const turn = run(ticket, work).finally(() => underWay.delete(ticket.id))
+      underWay.set(ticket.id, turn)
+      return turn
+    },
+  }
+}
+
+/** Makes a success with a JSON body. */
+export const jsonAnswer = (
+  status: number,
+  value: unknown,
+  headers: Record<string, string>,
+): Answer => ({ status, headers, body: JSON.stringify(value) })
+
+function toResponse({ status, headers, body }: Answer, more: Record<string, string> = {}) {
+  const length = String(Buffer.byteLength(body))
+  const framing = { 'Content-Type': 'application/json', 'Content-Length': length }
+  return new Response(body, { status, headers: { ...framing, ...headers, ...more } })
+}
+
+function readKey(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return undefined
+  if (keyPattern.test(key)) return key
+  throw new AppError(
+    'invalid_parameter',
+    'The header `Idempotency-Key` must be 1 to 255 visible ASCII characters, without spaces, sent once.',
+    { param: 'Idempotency-Key' },
+  )
+}
+
+const refuseOther = (options: ErrorOptions = {}) =>
+  new AppError(
+    'idempotency_mismatch',
+    'This `Idempotency-Key` was used for another request. Choose a new one, or repeat that request as it was.',
+    { param: 'Idempotency-Key', ...options },
+  )
+
+/** As JSON, because no two lists of texts print alike. */
+const join = (...parts: string[]): string => JSON.stringify(parts)
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function toTicket({ method, url }: Request, { scope, secret, body }: Call, key: string): Ticket {
+  const id = hashOf(join(scope, key))
+  const sealKey = hkdfSync('sha256', join(secret, body), id, 'bookfeed answer', KEY_BYTES)
+  return {
+    id,
+    fingerprint: hashOf(join(method, targetOf(url), body)),
+    sealKey: new Uint8Array(sealKey),
+  }
+}
+
+/** Nonce, tag, ciphertext; bound to the place where it is stored. */
+function seal(ticket: Ticket, answer: Answer, nonce: Uint8Array): Uint8Array {
+  const cipher = createCipheriv(CIPHER, ticket.sealKey, nonce, { authTagLength: TAG_BYTES })
+  cipher.setAAD(Buffer.from(join(ticket.id, ticket.fingerprint)))
+  const text = Buffer.concat([cipher.update(JSON.stringify(answer)), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), text])
+}
+
+function unseal(ticket: Ticket, sealed: Uint8Array): Answer {
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  const cipher = createDecipheriv(CIPHER, ticket.sealKey, nonce, { authTagLength: TAG_BYTES })
+  cipher.setAAD(Buffer.from(join(ticket.id, ticket.fingerprint)))
+  cipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  try {
+    const text = Buffer.concat([
+      cipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)),
+      cipher.final(),
+    ])
+    // The tag proves that it is what `seal` printed.
+    return JSON.parse(text.toString()) as Answer
+  } catch (cause) {
+    // The same request, by someone with another secret.
+    throw refuseOther({ cause })
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * What a caller is told of its window on every response: the three headers of the specification, and
+ * the two of the IETF's draft (draft-ietf-httpapi-ratelimit-headers), which say the same.
+ */
+import type { RateState } from './gate.ts'
+
+export const RATE_WINDOW_MS = 60_000
+const MS_PER_SECOND = 1000
+
+/** Writes the headers. `nowMs` is the wall clock. */
+export function writeRateHeaders(headers: Headers, rate: RateState, nowMs: number): void {
+  const { limit, remaining, leftMs } = rate
+  headers.set('X-RateLimit-Limit', String(limit))
+  headers.set('X-RateLimit-Remaining', String(remaining))
+  headers.set('X-RateLimit-Reset', String(Math.ceil((nowMs + leftMs) / MS_PER_SECOND)))
+  headers.set('RateLimit', `"minute";r=${remaining};t=${toSeconds(leftMs)}`)
+  headers.set('RateLimit-Policy', `"minute";q=${limit};w=${RATE_WINDOW_MS / MS_PER_SECOND}`)
+}
+
+/** Whole seconds after which the window is over: waiting exactly so long is enough. */
+export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / MS_PER_SECOND))

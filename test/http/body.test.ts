@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'bun:test'
+
+import { Type } from '@sinclair/typebox'
+
+import { AppError } from '#src/core/errors.ts'
+import { openApiBody, readBody } from '#src/http/body.ts'
+
+const schema = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 5, pattern: '^[a-z]+$', examples: ['abc'] }),
+  count: Type.Integer({ minimum: 0, maximum: 9, default: 3, examples: [4] }),
+  side: Type.Optional(Type.Union([Type.Literal('buy'), Type.Literal('sell')])),
+})
+const optional = Type.Object({ count: schema.properties.count, side: schema.properties.side })
+const key = 'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R'
+
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
+
+const requestOf = (body: Body, type: string | undefined = 'application/json') =>
+  new Request('http://localhost/', { method: 'POST', body, headers: { 'content-type': type } })
+
+const read = (body: Body, type?: string) => readBody(schema, requestOf(body, type))
+
+async function errorOf(body: Body, type?: string): Promise<AppError> {
+  try {
+    await read(body, type)
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error(`${body} was accepted`)
+}
+
+describe('readBody', () => {
+  test('default: reads members, fills in defaults, leaves out what is absent', async () => {
+    expect(await read('{"name":"abc"}')).toEqual({ name: 'abc', count: 3 })
+    const all = { name: 'abc', count: 0, side: 'sell' } as const
+    expect(await read(JSON.stringify(all))).toEqual(all)
+  })
+
+  test('behavior: equal bodies print alike, however they were written', async () => {
+    const one = await read('{"name":"abc","count":3}')
+    const other = await read(' { "count" : 3 , "n\\u0061me" : "abc" } ')
+    expect(JSON.stringify(one)).toBe(JSON.stringify(other))
+  })
+
+  test('behavior: no body is an empty object where nothing is required', async () => {
+    const request = new Request('http://localhost/', { method: 'POST' })
+    expect(await readBody(optional, request)).toEqual({ count: 3 })
+    expect((await errorOf('')).code).toBe('invalid_request')
+  })
+
+  test.each([
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'Application/JSON',
+  ])('behavior: %s is JSON', async (type) => {
+    expect(await read('{"name":"a"}', type)).toEqual({ name: 'a', count: 3 })
+  })
+
+  test.each([
+    'text/plain',
+    'text/plain;charset=utf-8',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-8; x=y',
+    'application/jsonp',
+    'application/problem+json',
+    'application/x-www-form-urlencoded',
+    'text/html, application/json',
+  ])('error: %s is another media type', async (type) => {
+    expect((await errorOf('{"name":"a"}', type)).code).toBe('unsupported_media_type')
+  })
+
+  test('error: a body without a media type is refused', async () => {
+    const body = new TextEncoder().encode('{"name":"a"}')
+    const request = new Request('http://localhost/', { method: 'POST', body })
+    await expect(readBody(schema, request)).rejects.toMatchObject({
+      code: 'unsupported_media_type',
+    })
+  })
+
+  test.each([
+    '{',
+    '{"name":"a",}',
+    "{'name':'a'}",
+    '{"name":"a"} x',
+    '{"name":"a"}{}',
+    'null',
+    '"name"',
+    '[]',
+    '[{"name":"a"}]',
+    '1',
+    'undefined',
+  ])('error: %s is no JSON object', async (body) => {
+    expect((await errorOf(body)).code).toBe('invalid_request')
+  })
+
+  test('error: bytes that are not UTF-8 are refused', async () => {
+    const bytes = new TextEncoder().encode('{"name":"?"}')
+    bytes[9] = 0xff
+    expect((await errorOf(bytes)).code).toBe('invalid_request')
+  })
+
+  test('error: a body that breaks off is the caller’s fault', async () => {
+    const stream = new ReadableStream({
+      pull(controller) {
+        controller.error(new Error('gone'))
+      },
+    })
+    expect((await errorOf(stream)).code).toBe('invalid_request')
+  })
+
+  test.each([
+    '{"name":"a","name":"a"}',
+    '{"name":"a","n\\u0061me":"b"}',
+    '{"name":{"x":1},"name":"a"}',
+    '{"side":"buy" , "name":"a","side" : "buy"}',
+  ])('error: %s repeats a member', async (body) => {
+    const { code, message } = await errorOf(body)
+    expect([code, message]).toEqual([
+      'invalid_request',
+      'The body repeats a member. Send each once.',
+    ])
+  })
+
+  test('behavior: a text with quotes and colons repeats nothing', async () => {
+    const loose = Type.Object({ text: Type.String(), more: Type.Optional(Type.String()) })
+    for (const text of ['"text":', '\\"text\\":', '","text":"', '{"text":1}', '\\', '\\\\":"']) {
+      const body = { text, more: text }
+      expect(await readBody(loose, requestOf(JSON.stringify(body)))).toEqual(body)
+    }
+  })
+
+  test.each(['nam', 'Name', '__proto__', 'constructor', 'toString', ''])(
+    'error: %p is unknown, and the known ones are listed',
+    async (name) => {
+      const { code, message, extras } = await errorOf(`{"name":"a",${JSON.stringify(name)}:1}`)
+      expect([code, extras.param]).toEqual(['invalid_parameter', name])
+      expect(message).toEndWith('Known are `name`, `count`, `side`.')
+    },
+  )
+
+  test.each([
+    ['name', '1'],
+    ['name', 'null'],
+    ['name', '""'],
+    ['name', '"abcdef"'],
+    ['name', '"ABC"'],
+    ['name', '"\\ud800"'],
+    ['name', '["a"]'],
+    ['name', '{"a":"b"}'],
+    ['count', '"3"'],
+    ['count', '3.5'],
+    ['count', '-1'],
+    ['count', '10'],
+    ['count', '1e400'],
+    ['count', 'null'],
+    ['count', 'true'],
+    ['side', '"BUY"'],
+    ['side', 'null'],
+  ])('error: %s cannot be %s', async (name, value) => {
+    const others = name === 'name' ? '' : '"name":"a",'
+    const { code, message, extras } = await errorOf(`{${others}"${name}":${value}}`)
+    expect([code, extras.param]).toEqual(['invalid_parameter', name])
+    expect(message).toMatch(/^`\w+` is .+, but must be (a text of 1 to 5|an integer from 0|"buy")/)
+  })
+
+  test('error: half a character is refused, whatever the schema allows', async () => {
+    const loose = Type.Object({ text: Type.String() })
+    const reading = readBody(loose, requestOf('{"text":"\\ud800"}'))
+    await expect(reading).rejects.toMatchObject({ code: 'invalid_parameter' })
+  })
+
+  test('behavior: what every object has is not a member', async () => {
+    const odd = Type.Object({ constructor: Type.Optional(Type.String()) })
+    expect(Object.keys(await readBody(odd, requestOf('{}')))).toEqual([])
+  })
+
+  test('error: a required member must be there', async () => {
+    const { message, extras } = await errorOf('{}')
+    expect([message, extras.param]).toEqual(['`name` is missing from the body.', 'name'])
+  })
+
+  test('error: neither a key nor more than 40 characters of what was sent come back', async () => {
+    const long = 'x'.repeat(10_000)
+    for (const text of [key, `${'y'.repeat(20)}${key}`, `a ${key}!`, long]) {
+      for (const body of [{ name: text }, { name: 'a', [text]: 1 }, { name: [text] }]) {
+        const { message, extras } = await errorOf(JSON.stringify(body))
+        const shown = message + extras.param
+        expect(shown).not.toContain(key.slice(0, 12))
+        expect(shown).not.toMatch(/x{41}/)
+      }
+    }
+    expect((await errorOf(key)).message).not.toContain(key.slice(0, 12))
+  })
+
+  test('error: a schema that it cannot read is a bug, not an answer', async () => {
+    const nested = Type.Object({ list: Type.Array(Type.String()) })
+    await expect(readBody(nested, requestOf('{"list":[]}'))).rejects.toThrow(
+      'cannot read the schema',
+    )
+  })
+})
+
+describe('openApiBody', () => {
+  test('default: says what readBody does', () => {
+    expect(openApiBody(schema)).toEqual({
+      required: true,
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['name'],
+            properties: {
+              name: {
+                type: 'string',
+                minLength: 1,
+                maxLength: 5,
+                pattern: '^[a-z]+$',
+                example: 'abc',
+              },
+              count: { type: 'integer', minimum: 0, maximum: 9, default: 3, example: 4 },
+              side: { type: 'string', enum: ['buy', 'sell'] },
+            },
+          },
+          example: { name: 'abc', count: 4 },
+        },
+      },
+    })
+  })
+
+  test('behavior: a body may be absent where nothing in it is required', () => {
+    const { required, content } = openApiBody(optional)
+    expect(required).toBe(false)
+    expect(content['application/json']?.schema).not.toHaveProperty('required')
+  })
+})
