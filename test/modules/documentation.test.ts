@@ -15,6 +15,10 @@ describe('GET /errors', () => {
     )
   })
 
+  test('behavior: needs no key', async () => {
+    expect((await createHarness().sendAs(undefined, '/errors')).status).toBe(200)
+  })
+
   test('behavior: a browser gets a page in which every problem type is an anchor', async () => {
     const headers = { accept: 'text/html,*/*;q=0.8' }
     const html = await (await createHarness().send('/errors', { headers })).text()

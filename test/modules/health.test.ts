@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
+import type { SignupState } from '#src/core/screening.ts'
+import type { Readiness } from '#src/modules/health/model.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
+
 import { fakeHistory } from '../support/fake-history.ts'
-import { createHarness } from '../support/harness.ts'
+import { createHarness, NOW_MS } from '../support/harness.ts'
 
 describe('GET /healthz', () => {
   test('default: answers while the process lives, whatever the store does', async () => {
@@ -17,13 +21,26 @@ describe('GET /healthz', () => {
 })
 
 describe('GET /readyz', () => {
-  test('default: is ready when the history can be read', async () => {
-    const response = await createHarness().send('/readyz')
+  test('default: is ready when the history and the ledger can be read, and asks for no key', async () => {
+    const response = await createHarness().sendAs(undefined, '/readyz')
     expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
     expect(await response.json()).toEqual({
       ready: true,
-      checks: { history: true, accepting: true },
+      checks: { history: true, ledger: true, accepting: true },
+      signup: { open: true },
     })
+  })
+
+  test('behavior: says why nobody can sign up, and is ready all the same', async () => {
+    let state: SignupState = { isOpen: false, reason: 'There is no sanctions list.' }
+    const { send } = createHarness({ signup: () => state })
+    const signupOf = async () => {
+      const response = await send('/readyz')
+      return [response.status, ((await response.json()) as Readiness).signup]
+    }
+    expect(await signupOf()).toEqual([200, { open: false, reason: 'There is no sanctions list.' }])
+    state = { isOpen: true }
+    expect(await signupOf()).toEqual([200, { open: true }])
   })
 
   test('error: is not ready while draining', async () => {
@@ -47,6 +64,19 @@ describe('GET /readyz', () => {
     const text = await response.text()
     expect(response.status).toBe(503)
     expect(text).toContain('Not ready: history.')
+    expect(text).not.toContain('secret')
+  })
+
+  test('error: is not ready when the ledger fails, without its reason', async () => {
+    const ledger = openLedger(':memory:', { nowMs: NOW_MS })
+    const { send } = createHarness({ ledger })
+    ledger.listTiers = () => {
+      throw new Error('secret disk')
+    }
+    const response = await send('/readyz')
+    const text = await response.text()
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(text).toContain('Not ready: ledger.')
     expect(text).not.toContain('secret')
   })
 })

@@ -10,7 +10,14 @@ export const Readiness = Type.Object({
   ready: Type.Literal(true, { description: 'Always true; otherwise the answer is a 503.' }),
   checks: Type.Object({
     history: Type.Boolean({ description: 'The history can be read.' }),
+    ledger: Type.Boolean({ description: 'The ledger of keys can be read.' }),
     accepting: Type.Boolean({ description: 'The server is not about to stop.' }),
+  }),
+  signup: Type.Object({
+    open: Type.Boolean({
+      description: 'New accounts are taken in. Never makes the server unready.',
+    }),
+    reason: Type.Optional(Type.String({ description: 'Why not, if not.' })),
   }),
 })
 export type Readiness = Static<typeof Readiness>

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 
+import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import {
   CoinPath,
@@ -20,15 +21,16 @@ import { searchOf } from '#src/http/url.ts'
 import { ListQuery, MarketBody, MarketList } from './model.ts'
 import type { MarketService } from './service.ts'
 
-type Deps = { service: MarketService; findMarket: FindMarket }
+type Deps = { guard: AccessPlugin; service: MarketService; findMarket: FindMarket }
 
 /** What is listed changes by the second, and with every snapshot. */
 const noCache = { headers: { 'Cache-Control': 'private, no-cache' } }
 const noCacheHeader = { 'Cache-Control': textHeader('`private, no-cache`.') }
 
 /** `GET /v1/{coin}/markets` lists markets, `GET /v1/{coin}/markets/{conditionId}` shows one. */
-export const markets = ({ service, findMarket }: Deps) =>
+export const markets = ({ guard, service, findMarket }: Deps) =>
   new Elysia({ name: 'markets' })
+    .use(guard)
     .get(
       '/v1/:coin/markets',
       ({ params, request }) => {
@@ -37,6 +39,7 @@ export const markets = ({ service, findMarket }: Deps) =>
         return jsonResponse(service.list({ coin, ...query }), noCache)
       },
       {
+        access: 'markets',
         detail: {
           tags: ['markets'],
           operationId: 'listMarkets',
@@ -47,6 +50,7 @@ export const markets = ({ service, findMarket }: Deps) =>
           responses: {
             200: jsonContent('A page of markets.', MarketList, noCacheHeader),
             ...problemResponses([
+              ...accessCodes('markets'),
               'invalid_parameter',
               'cursor_invalid',
               'cursor_mismatch',
@@ -66,6 +70,7 @@ export const markets = ({ service, findMarket }: Deps) =>
         return jsonResponse(service.body(market), noCache)
       },
       {
+        access: 'markets',
         detail: {
           tags: ['markets'],
           operationId: 'getMarket',
@@ -75,6 +80,7 @@ export const markets = ({ service, findMarket }: Deps) =>
           responses: {
             200: jsonContent('The market.', MarketBody, noCacheHeader),
             ...problemResponses([
+              ...accessCodes('markets'),
               'invalid_parameter',
               'invalid_request',
               'unknown_coin',

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 
 import type { Market } from '#src/core/market.ts'
+import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { matchesEtag } from '#src/http/conditional.ts'
 import { acceptsGzip } from '#src/http/content-coding.ts'
 import { type FindMarket, MarketPath, readMarket } from '#src/http/market-path.ts'
@@ -18,7 +19,7 @@ import { searchOf } from '#src/http/url.ts'
 import { PageQuery, SnapshotList } from './model.ts'
 import type { SnapshotService } from './service.ts'
 
-type Deps = { service: SnapshotService; findMarket: FindMarket }
+type Deps = { guard: AccessPlugin; service: SnapshotService; findMarket: FindMarket }
 
 /** Closed history may be used unasked for a minute; a backfill shows after that at the latest. */
 const CLOSED = 'private, max-age=60, immutable'
@@ -53,6 +54,7 @@ const detail = {
       headers: { ...commonHeaders, ...cachingHeaders },
     },
     ...problemResponses([
+      ...accessCodes('snapshots'),
       'invalid_parameter',
       'cursor_invalid',
       'cursor_mismatch',
@@ -65,13 +67,14 @@ const detail = {
 }
 
 /** `GET /v1/{coin}/markets/{conditionId}/snapshots`: the history of a market's books. */
-export const snapshots = ({ service, findMarket }: Deps) =>
-  new Elysia({ name: 'snapshots' }).get(
+export const snapshots = ({ guard, service, findMarket }: Deps) =>
+  new Elysia({ name: 'snapshots' }).use(guard).get(
     '/v1/:coin/markets/:conditionId/snapshots',
     synchronous(({ params, request }: Context) =>
       answer({ service, market: readMarket(params, findMarket), request }),
     ),
-    { detail },
+    // A copy: Elysia adds `security` to what it is given.
+    { access: 'snapshots', detail: { ...detail } },
   )
 
 type Context = { params: { coin: string; conditionId: string }; request: Request }

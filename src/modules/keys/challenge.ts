@@ -1,0 +1,168 @@
+/**
+ * The message that a wallet signs to get a key. Asking for one stores nothing: its nonce carries the
+ * time of issue, random bytes, and a seal of both and the address, so the whole message can be
+ * written again and compared. Only what was answered is remembered, until it has expired.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+import { AppError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { SignIn, Wallets } from '#src/core/wallet.ts'
+import { excerpt } from '#src/http/excerpt.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
+
+import type { Challenge } from './model.ts'
+
+const LIFE_MS = 5 * 60_000
+/** Polygon, where payments are made. */
+const CHAIN_ID = 137
+const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and moves no funds.'
+
+const TIME_BYTES = 6
+const RANDOM_BYTES = 10
+const SEAL_BYTES = 16
+const SEALED_BYTES = TIME_BYTES + RANDOM_BYTES
+const noncePattern = new RegExp(`^[0-9a-f]{${2 * (SEALED_BYTES + SEAL_BYTES)}}$`)
+
+/** A message of ours that has not expired; who signed it is another question. */
+export type Genuine = {
+  /** Lower case. */
+  address: string
+  nonce: string
+  expiresMs: number
+}
+
+export type ChallengeDeps = {
+  ledger: Pick<LedgerStore, 'challengeKey' | 'useNonce'>
+  clock: Clock
+  randomBytes: (length: number) => Uint8Array
+  wallets: Wallets
+  /** The address of this server as callers know it. */
+  origin: () => string
+}
+
+export type Challenges = ReturnType<typeof createChallenges>
+
+/** Makes what gives out messages and knows them again. */
+export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
+  const steadyClock = toSteady(clock)
+  const { challengeKey } = ledger
+
+  /** The one message that this server writes for a nonce. */
+  const fieldsOf = (address: string, nonce: string): SignIn => ({
+    domain: new URL(origin()).host,
+    uri: origin(),
+    address,
+    statement: STATEMENT,
+    chainId: CHAIN_ID,
+    nonce,
+    issuedMs: issuedMsOf(nonce),
+    expiresMs: issuedMsOf(nonce) + LIFE_MS,
+  })
+
+  const assertFresh = (expiresMs: number, nowMs: number): void => {
+    if (nowMs < expiresMs) return
+    throw new AppError(
+      'challenge_expired',
+      'The message has expired. Ask POST /v1/keys/challenge for a new one and sign that.',
+    )
+  }
+
+  return {
+    /** Writes a message for an address. */
+    async issue(address: string): Promise<Challenge> {
+      const sealed = Buffer.alloc(SEALED_BYTES)
+      sealed.writeUIntBE(steadyClock(), 0, TIME_BYTES)
+      sealed.set(randomBytes(RANDOM_BYTES), TIME_BYTES)
+      const seal = sealOf(challengeKey, address, sealed)
+      const nonce = Buffer.concat([sealed, seal]).toString('hex')
+      const fields = fieldsOf(address.toLowerCase(), nonce)
+      const message = await wallets.writeSignIn(fields)
+      return { message, nonce, expiresAt: new Date(fields.expiresMs).toISOString() }
+    },
+
+    /** Throws `challenge_invalid` for what is not a message of ours, and `challenge_expired`. */
+    async verify(message: string): Promise<Genuine> {
+      const read = await wallets.readSignIn(message)
+      const { address, nonce = '' } = read
+      if (address === undefined)
+        throw refuse('The message names no account: `0x` and 40 hex digits.')
+      const isOurs = isGenuine(challengeKey, address, nonce)
+      const expected = fieldsOf(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
+      assertFields(read, { ...expected, nonce: isOurs ? nonce : undefined })
+      assertFresh(expected.expiresMs, steadyClock())
+      if ((await wallets.writeSignIn(expected)) !== message) {
+        throw refuse('The message has something added to it or is laid out differently.')
+      }
+      return { address: expected.address, nonce, expiresMs: expected.expiresMs }
+    },
+
+    /**
+     * Takes the message as answered, in the caller's transaction. Throws `challenge_used`, and
+     * `challenge_expired`: while the wallet was asked, the time may have run out and the use of
+     * this very message been forgotten.
+     */
+    use({ nonce, expiresMs }: Genuine): void {
+      const nowMs = steadyClock()
+      assertFresh(expiresMs, nowMs)
+      if (ledger.useNonce(nonce, expiresMs, nowMs)) return
+      throw new AppError(
+        'challenge_used',
+        'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
+      )
+    },
+  }
+}
+
+/** Never steps back: an answered message that was forgotten must not come back to life. */
+function toSteady(clock: Clock): Clock {
+  let latestMs = 0
+  return () => {
+    latestMs = Math.max(latestMs, clock())
+    return latestMs
+  }
+}
+
+const NO_NONCE = '0'.repeat(2 * TIME_BYTES)
+
+const issuedMsOf = (nonce: string): number => Number.parseInt(nonce.slice(0, 2 * TIME_BYTES), 16)
+
+function sealOf(key: Uint8Array, address: string, sealed: Uint8Array): Uint8Array {
+  const hmac = createHmac('sha256', key).update('challenge').update(address.toLowerCase())
+  return hmac.update(sealed).digest().subarray(0, SEAL_BYTES)
+}
+
+function isGenuine(key: Uint8Array, address: string, nonce: string): boolean {
+  if (!noncePattern.test(nonce)) return false
+  const bytes = Buffer.from(nonce, 'hex')
+  const seal = sealOf(key, address, bytes.subarray(0, SEALED_BYTES))
+  return timingSafeEqual(seal, bytes.subarray(SEALED_BYTES))
+}
+
+const refuse = (why: string) =>
+  new AppError(
+    'challenge_invalid',
+    `${why} Sign the message of POST /v1/keys/challenge exactly as it is.`,
+    { param: 'message' },
+  )
+
+type Expected = Omit<SignIn, 'nonce'> & { nonce: string | undefined }
+
+/** Says which field is wrong, the ones first by which a wallet is lured to another server. */
+function assertFields(read: Partial<SignIn>, expected: Expected): void {
+  const { domain, uri, chainId, nonce, issuedMs, expiresMs, statement } = expected
+  if (read.domain !== domain)
+    throw refuse(`The message is for ${shown(read.domain)}, but this server is ${domain}.`)
+  if (read.uri !== uri) throw refuse(`The URI is ${shown(read.uri)}, but must be ${uri}.`)
+  if (read.chainId !== chainId)
+    throw refuse(`The chain id is ${shown(read.chainId)}, but must be ${chainId}.`)
+  if (nonce === undefined)
+    throw refuse('The nonce is not one that this server gave to this address.')
+  if (read.issuedMs !== issuedMs) throw refuse('The time of issue is not that of the nonce.')
+  if (read.expiresMs !== expiresMs)
+    throw refuse('The time of expiration is not the one that was given.')
+  if (read.statement !== statement) throw refuse('The statement is not the one that was given.')
+}
+
+const shown = (value: string | number | undefined): string =>
+  value === undefined ? 'missing' : `"${excerpt(String(value))}"`

@@ -1,0 +1,41 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+import { coins } from '#src/core/market.ts'
+import { tierRoutes } from '#src/core/tier.ts'
+import { literals } from '#src/http/literals.ts'
+
+export const TierBody = Type.Object({
+  id: Type.String({ description: 'Identifier of the tier.', examples: ['pro'] }),
+  tierId: Type.String({
+    description: 'The same, under the name by which a tier is bought.',
+    examples: ['pro'],
+  }),
+  name: Type.String({ description: 'Name of the tier for people.', examples: ['Pro'] }),
+  coins: Type.Array(literals(coins, {}), {
+    description: 'Coins that the tier includes.',
+    examples: [['btc', 'eth', 'sol', 'xrp']],
+  }),
+  routes: Type.Array(literals(tierRoutes, {}), {
+    description: 'Kinds of data that the tier includes.',
+    examples: [['markets', 'prices', 'snapshots', 'quotes']],
+  }),
+  requestsPerMinute: Type.Integer({
+    minimum: 1,
+    description: 'Requests a minute for each API key.',
+    examples: [300],
+  }),
+  priceUsdc: Type.Union([Type.String({ examples: ['49'] }), Type.Null()], {
+    description: 'Price of a period in USDC, as a decimal; null where it is agreed upon.',
+  }),
+  periodDays: Type.Union([Type.Integer({ minimum: 1, examples: [30] }), Type.Null()], {
+    description: 'Days that a payment buys; null where nothing is bought.',
+  }),
+  isForSale: Type.Boolean({ description: 'True if the tier can be bought here.' }),
+  contact: Type.Union(
+    [Type.String({ examples: ['Ask the operator of this server.'] }), Type.Null()],
+    { description: 'Where to ask for a tier that is not for sale; else null.' },
+  ),
+})
+export type TierBody = Static<typeof TierBody>
+
+export const TierList = Type.Array(TierBody, { description: 'The catalogue, lowest tier first.' })

@@ -1,0 +1,70 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+import { coins } from '#src/core/market.ts'
+import { tierRoutes } from '#src/core/tier.ts'
+import { literals } from '#src/http/literals.ts'
+
+const time = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+
+const counters = {
+  requests: Type.Integer({ minimum: 0, description: 'Requests answered.', examples: [1280] }),
+  bytes: Type.Integer({
+    minimum: 0,
+    description: 'Bytes of the answers, as sent, without headers.',
+    examples: [402_112],
+  }),
+}
+
+export const RateWindow = Type.Object({
+  limit: Type.Integer({ minimum: 0, description: 'Requests a minute.', examples: [300] }),
+  remaining: Type.Integer({ minimum: 0, description: 'Requests left.', examples: [287] }),
+  resetsAt: time('When the window ends and the next may begin.', '2026-04-14T08:01:00.000Z'),
+})
+
+export const UsageDay = Type.Object({
+  date: Type.String({ format: 'date', description: 'Day in UTC.', examples: ['2026-04-14'] }),
+  ...counters,
+  routes: Type.Array(
+    Type.Object({
+      route: Type.String({ description: 'What was asked for.', examples: ['snapshots'] }),
+      ...counters,
+    }),
+    { description: 'The same by route, in the order of their names.' },
+  ),
+})
+export type UsageDay = Static<typeof UsageDay>
+
+export const UsageBody = Type.Object({
+  tier: Type.Object(
+    {
+      id: Type.String({ description: 'Name of the tier in requests.', examples: ['pro'] }),
+      name: Type.String({ description: 'Name of the tier for people.', examples: ['Pro'] }),
+      requestsPerMinute: Type.Integer({ minimum: 1, examples: [300] }),
+      coins: Type.Array(literals(coins, {})),
+      routes: Type.Array(literals(tierRoutes, {})),
+    },
+    { description: 'What holds for you now.' },
+  ),
+  period: Type.Union(
+    [
+      Type.Object({
+        startsAt: time('Inclusive.', '2026-04-01T12:00:00.000Z'),
+        endsAt: Type.Union([
+          time('Exclusive; null for ever.', '2026-05-01T12:00:00.000Z'),
+          Type.Null(),
+        ]),
+      }),
+      Type.Null(),
+    ],
+    { description: 'The subscription that gives the tier; null on the Free tier.' },
+  ),
+  windows: Type.Object(
+    { data: RateWindow, billing: RateWindow },
+    { description: 'Allowances of this key, those that replaced it included.' },
+  ),
+  days: Type.Array(UsageDay, {
+    description: 'Days with a request by any key of the account, newest first, 90 days back.',
+  }),
+})
+export type UsageBody = Static<typeof UsageBody>
