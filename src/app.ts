@@ -1,31 +1,59 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
 import { type AnyElysia, Elysia } from 'elysia'
 
+import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
+import { type AccessGate, createGate } from '#src/access/gate.ts'
+import { createUsageMeter, type UsageMeter } from '#src/access/usage-meter.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
+import type { Screen, SignupState } from '#src/core/screening.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { Wallets } from '#src/core/wallet.ts'
+import { type AccessPlugin, accessPlugin } from '#src/http/access.ts'
+import { createClientAddress } from '#src/http/client-address.ts'
 import { createErrorTrap } from '#src/http/errors.ts'
-import { createFrontDoor, type Decorate, type Handle } from '#src/http/front-door.ts'
+import { createFrontDoor, type Handle } from '#src/http/front-door.ts'
+import type { Gate } from '#src/http/gate.ts'
+import { createIdempotency } from '#src/http/idempotency.ts'
 import { openapi } from '#src/http/openapi.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
+import { createNetworkSet } from '#src/lib/network.ts'
 import { documentation } from '#src/modules/documentation/index.ts'
 import { type CheckReadiness, health } from '#src/modules/health/index.ts'
+import { keys } from '#src/modules/keys/index.ts'
+import { createKeyService } from '#src/modules/keys/service.ts'
 import { markets } from '#src/modules/markets/index.ts'
 import { createMarketService } from '#src/modules/markets/service.ts'
 import { snapshots } from '#src/modules/snapshots/index.ts'
 import { createSnapshotService } from '#src/modules/snapshots/service.ts'
+import { tiers } from '#src/modules/tiers/index.ts'
+import { usage } from '#src/modules/usage/index.ts'
+import { createUsageService } from '#src/modules/usage/service.ts'
 import type { HistoryStore } from '#src/store/history.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
 
 export type AppDeps = {
   history: HistoryStore
+  ledger: LedgerStore
   clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits. */
   mint: () => string
+  /** Bytes fit for secrets. */
+  randomBytes: (length: number) => Uint8Array
+  screen: Screen
+  wallets: Wallets
+  signup: () => SignupState
+  /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
+  origin: () => string
   config: Config
   /** Takes lines of the access log, newline included. */
   log: (line: string) => void
   version: string
+  /** In place of the real one, to measure what it costs. */
+  gate?: Gate
 }
 
 export type App = {
@@ -34,29 +62,41 @@ export type App = {
   elysia: AnyElysia
   /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
   drain(): void
+  /** Moves some of what was used into the ledger; true if there is more. */
+  flushUsage(): boolean
 }
-
-/** Headers for every response; rate limits will be the first. */
-const decorate: readonly Decorate[] = []
 
 /** Creates the whole server, not listening yet. */
 export function createApp(deps: AppDeps): App {
+  const { history, ledger, config, clock, timer } = deps
   let isDraining = false
   const trap = createErrorTrap()
+  const authenticator = createAuthenticator({ ledger, clock })
+  const meter = createUsageMeter({ ledger, clock })
+  const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
+  const gate = createGate({ authenticator, meter, addressOf, clock, timer })
   const elysia = createRoutes(deps, {
     trap: trap.plugin,
-    checkReadiness: () => ({ history: canRead(deps.history), accepting: !isDraining }),
+    guard: accessPlugin(authenticator.listTiers),
+    listTiers: authenticator.listTiers,
+    windowsOf: gate.windowsOf,
+    usageOf: meter.usageOf,
+    checkReadiness: () => ({
+      history: holds(() => history.listMarkets({ coin: 'btc', limit: 1 })),
+      ledger: holds(() => ledger.listTiers()),
+      accepting: !isDraining,
+    }),
   })
   const front = createFrontDoor({
     handle: (request) => elysia.fetch(request),
     takeError: trap.take,
     routes: createRouteTable(elysia.routes),
-    decorate,
-    logsEachRequest: deps.config.log === 'json',
+    gate: deps.gate ?? gate,
+    logsEachRequest: config.log === 'json',
     log: deps.log,
-    clock: deps.clock,
+    clock,
     mint: deps.mint,
-    timer: () => performance.now(),
+    timer,
   })
   return {
     fetch: front,
@@ -64,24 +104,40 @@ export function createApp(deps: AppDeps): App {
     drain() {
       isDraining = true
     },
+    flushUsage: () => meter.flush(),
   }
 }
 
-function createRoutes(
-  deps: AppDeps,
-  ports: { trap: AnyElysia; checkReadiness: CheckReadiness },
-): AnyElysia {
+type Ports = {
+  listTiers: Authenticator['listTiers']
+  trap: AnyElysia
+  guard: AccessPlugin
+  checkReadiness: CheckReadiness
+  windowsOf: AccessGate['windowsOf']
+  usageOf: UsageMeter['usageOf']
+}
+
+function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
   const { version, history, clock, config } = deps
+  const { guard } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const { findMarket } = history
   // Each module is an Elysia plugin; the order is that of the documentation.
   const modules = [
-    markets({ service: createMarketService({ history, cursors, clock }), findMarket }),
+    markets({ guard, service: createMarketService({ history, cursors, clock }), findMarket }),
     snapshots({
+      guard,
       service: createSnapshotService({ history, cursors, cacheBytesMax: config.pageCacheBytes }),
       findMarket,
     }),
-    health({ checkReadiness: ports.checkReadiness, version }),
+    keys({
+      guard,
+      service: createKeyService({ ...deps, keysPerAccountMax: config.keysPerAccountMax }),
+      idempotency: createIdempotency({ ...deps, store: deps.ledger }),
+    }),
+    usage({ guard, service: createUsageService({ ...ports, clock }) }),
+    tiers({ guard, listTiers: ports.listTiers }),
+    health({ checkReadiness: ports.checkReadiness, signup: deps.signup, version }),
     documentation(),
   ]
   const app = new Elysia({
@@ -100,9 +156,9 @@ function createRoutes(
 }
 
 /** One row is enough: it goes through the file, its locks and its schema. */
-function canRead(history: HistoryStore): boolean {
+function holds(read: () => unknown): boolean {
   try {
-    history.listMarkets({ coin: 'btc', limit: 1 })
+    read()
     return true
   } catch {
     return false

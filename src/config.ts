@@ -2,6 +2,7 @@
  * The configuration comes from `BOOKFEED_*` environment variables alone. The table below is its
  * single source: the defaults, what is accepted, `--help` and the test of docs/configuration.md.
  */
+import { type Network, parseNetwork } from '#src/lib/network.ts'
 
 /** One environment variable. `parse` returns undefined for what it does not accept. */
 export type ConfigVariable<T = unknown> = {
@@ -21,7 +22,8 @@ const variables = {
     name: 'BOOKFEED_DATA',
     default: './data',
     accepts: 'a folder path',
-    description: 'Folder of the history; made if absent. The history is the file history.db in it.',
+    description:
+      'Folder of all data; made if absent. In it: history.db, the books, and ledger.db, keys and accounts.',
     parse: (text: string): string => text,
   },
   host: {
@@ -66,6 +68,50 @@ const variables = {
     description: 'Make a simulated sample at the start of a server that has no market yet.',
     parse: (text: string) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
   },
+  publicUrl: {
+    name: 'BOOKFEED_PUBLIC_URL',
+    default: '',
+    accepts: 'an http or https URL without a path, of localhost or a host with a dot in its name',
+    description:
+      'Address under which callers know the server; wallets sign in to it. Empty: the address it listens on, if that is loopback; otherwise signup is closed.',
+    parse: parseOrigin,
+  },
+  trustedProxies: {
+    name: 'BOOKFEED_TRUSTED_PROXIES',
+    default: '',
+    accepts: 'IP addresses and networks such as 10.0.0.0/8, separated by commas',
+    description: 'Proxies whose X-Forwarded-For is believed.',
+    parse: parseNetworks,
+  },
+  rpcUrl: {
+    name: 'BOOKFEED_RPC_URL',
+    default: '',
+    accepts: 'an http or https URL',
+    description:
+      'JSON-RPC of a Polygon node: asks the sanctions oracle and contract wallets. May hold a secret; never shown.',
+    parse: (text: string) => (text === '' || isHttpUrl(text) ? text : undefined),
+  },
+  sanctionsList: {
+    name: 'BOOKFEED_SANCTIONS_LIST',
+    default: '',
+    accepts: 'an http or https URL, or the path of a file',
+    description: "OFAC's SDN list as published (SDN.XML or SDN_ADVANCED.XML).",
+    parse: (text: string): string => text,
+  },
+  sanctionsDaysMax: {
+    name: 'BOOKFEED_SANCTIONS_DAYS_MAX',
+    default: '7',
+    accepts: 'an integer from 1 to 365',
+    description: 'Days after which a sanctions list that could not be refreshed is stale.',
+    parse: (text: string) => parseInteger(text, 365) || undefined,
+  },
+  keysPerAccountMax: {
+    name: 'BOOKFEED_KEYS_PER_ACCOUNT',
+    default: '10',
+    accepts: 'an integer from 1 to 1000',
+    description: 'Valid keys that an account may have at a time.',
+    parse: (text: string) => parseInteger(text, 1000) || undefined,
+  },
 } satisfies Record<string, ConfigVariable>
 
 /** The settings of a process; frozen. */
@@ -92,6 +138,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     pageCacheBytes: read(env, variables.pageCacheBytes),
     chunkCacheBytes: read(env, variables.chunkCacheBytes),
     hasSample: read(env, variables.hasSample),
+    publicUrl: read(env, variables.publicUrl),
+    trustedProxies: read(env, variables.trustedProxies),
+    rpcUrl: read(env, variables.rpcUrl),
+    sanctionsList: read(env, variables.sanctionsList),
+    sanctionsDaysMax: read(env, variables.sanctionsDaysMax),
+    keysPerAccountMax: read(env, variables.keysPerAccountMax),
   })
 }
 
@@ -128,4 +180,23 @@ function parseInteger(text: string, max: number): number | undefined {
 function parseMegabytes(text: string): number | undefined {
   const megabytes = parseInteger(text, CACHE_MB_MAX)
   return megabytes === undefined ? undefined : megabytes * BYTES_PER_MB
+}
+
+const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
+/** The origin as browsers write it, so that it can be compared. */
+function parseOrigin(text: string): string | undefined {
+  if (text === '') return text
+  const url = URL.parse(text)
+  // Sign-in messages know neither an IPv6 address nor a host of one label.
+  const isNamed = isHttpUrl(text) && /^(localhost|[^:]*\..*)$/.test(url?.hostname ?? '')
+  return isNamed && url?.href === `${url?.origin}/` ? url.origin : undefined
+}
+
+function parseNetworks(text: string): readonly Network[] | undefined {
+  const networks = text.split(',').flatMap((part) => {
+    const trimmed = part.trim()
+    return trimmed === '' ? [] : [parseNetwork(trimmed)]
+  })
+  return networks.every((network) => network !== undefined) ? networks : undefined
 }

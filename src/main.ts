@@ -19,6 +19,7 @@ const context: CliContext = {
   },
   clock: () => Date.now(),
   mint: () => crypto.randomUUID().replaceAll('-', ''),
+  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   version,
   print: (line) => void process.stdout.write(`${line}\n`),
   printError: (line) => void process.stderr.write(`${line}\n`),

@@ -14,6 +14,12 @@ describe('readConfig', () => {
       pageCacheBytes: 64 * MIB,
       chunkCacheBytes: 256 * MIB,
       hasSample: true,
+      publicUrl: '',
+      trustedProxies: [],
+      rpcUrl: '',
+      sanctionsList: '',
+      sanctionsDaysMax: 7,
+      keysPerAccountMax: 10,
     })
   })
 
@@ -27,6 +33,12 @@ describe('readConfig', () => {
       BOOKFEED_PAGE_CACHE_MB: '1',
       BOOKFEED_CHUNK_CACHE_MB: '0',
       BOOKFEED_SAMPLE: 'off',
+      BOOKFEED_PUBLIC_URL: 'https://API.example.com:443/',
+      BOOKFEED_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+      BOOKFEED_RPC_URL: 'http://127.0.0.1:8545/key',
+      BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML',
+      BOOKFEED_SANCTIONS_DAYS_MAX: '3',
+      BOOKFEED_KEYS_PER_ACCOUNT: '2',
     })
     expect(config).toEqual({
       dataPath: '/srv/books',
@@ -36,6 +48,15 @@ describe('readConfig', () => {
       pageCacheBytes: MIB,
       chunkCacheBytes: 0,
       hasSample: false,
+      publicUrl: 'https://api.example.com',
+      trustedProxies: [
+        { address: '10.0.0.0', bits: 8, family: 'ipv4' },
+        { address: '::1', bits: 128, family: 'ipv6' },
+      ],
+      rpcUrl: 'http://127.0.0.1:8545/key',
+      sanctionsList: '/srv/SDN.XML',
+      sanctionsDaysMax: 3,
+      keysPerAccountMax: 2,
     })
     expect(Object.isFrozen(config)).toBe(true)
   })
@@ -55,6 +76,16 @@ describe('readConfig', () => {
     ['BOOKFEED_CHUNK_CACHE_MB', '9999999999'],
     ['BOOKFEED_SAMPLE', 'yes'],
     ['BOOKFEED_SAMPLE', 'constructor'],
+    ['BOOKFEED_PUBLIC_URL', 'api.example.com'],
+    ['BOOKFEED_PUBLIC_URL', 'https://api.example.com/v1'],
+    ['BOOKFEED_PUBLIC_URL', 'ftp://api.example.com'],
+    ['BOOKFEED_PUBLIC_URL', 'http://[2001:db8::1]:3000'],
+    ['BOOKFEED_PUBLIC_URL', 'http://bookfeed:3000'],
+    ['BOOKFEED_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['BOOKFEED_TRUSTED_PROXIES', 'proxy'],
+    ['BOOKFEED_RPC_URL', 'node:8545'],
+    ['BOOKFEED_SANCTIONS_DAYS_MAX', '0'],
+    ['BOOKFEED_KEYS_PER_ACCOUNT', '1001'],
   ])('error: %s=%s is refused by name, value and what is accepted', (name, value) => {
     const accepts = configVariables.find((variable) => variable.name === name)?.accepts ?? '?'
     expect(() => readConfig({ [name]: value })).toThrow(
@@ -69,6 +100,8 @@ describe('readConfig', () => {
   })
 })
 
+const shown = (text: string) => (text === '' ? 'empty' : `\`${text}\``)
+
 describe('docs/configuration.md', () => {
   test('default: lists each variable with its default, what it accepts and what it means', async () => {
     const text = await Bun.file(new URL('../docs/configuration.md', import.meta.url)).text()
@@ -76,7 +109,7 @@ describe('docs/configuration.md', () => {
     expect(rows).toEqual(
       configVariables.map(
         (variable) =>
-          `| \`${variable.name}\` | \`${variable.default}\` | ${variable.accepts} | ${variable.description} |`,
+          `| \`${variable.name}\` | ${shown(variable.default)} | ${variable.accepts} | ${variable.description} |`,
       ),
     )
   })

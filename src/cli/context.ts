@@ -9,6 +9,8 @@ export type CliContext = {
   clock: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits, no prefix. */
   mint: () => string
+  /** Returns fresh random bytes, fit for secrets. */
+  randomBytes: (length: number) => Uint8Array
   /** From package.json. */
   version: string
   /** Writes one line of the command's result to standard output. */

@@ -1,7 +1,9 @@
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { HistoryStore } from '#src/store/history.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
 import { openHistory } from '#src/store/open.ts'
 
 import { type CliContext, CliError } from './context.ts'
@@ -9,12 +11,47 @@ import { type CliContext, CliError } from './context.ts'
 /** The file of the history in a data folder. */
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
 
+/** The file of accounts and keys in a data folder. */
+export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
+
 /** What another process writes, such as an import, shows after a millisecond at most. */
 const LAG_MS = 1
 
 /** Opens the history in the data folder, making both if absent. A failure says what to change. */
 export function openDataFolder({ config }: CliContext): HistoryStore {
   const { dataPath, chunkCacheBytes } = config()
+  makeFolder(dataPath)
+  return openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
+}
+
+/** Opens the ledger in the data folder, making both if absent. A failure says what to change. */
+export function openLedgerFile({ config, clock }: CliContext): LedgerStore {
+  const { dataPath } = config()
+  makeFolder(dataPath)
+  return openLedger(ledgerPathOf(dataPath), { nowMs: clock(), lagMs: LAG_MS })
+}
+
+/** Opens the ledger for one command, making it if absent, and closes it again. */
+export function withLedger<T>(context: CliContext, body: (ledger: LedgerStore) => T): T {
+  const ledger = openLedgerFile(context)
+  try {
+    return body(ledger)
+  } finally {
+    ledger.dispose()
+  }
+}
+
+/** The same for a command that makes no sense on an empty ledger. Throws `CliError` if there is none. */
+export function withExistingLedger<T>(context: CliContext, body: (ledger: LedgerStore) => T): T {
+  const { dataPath } = context.config()
+  // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
+  if (existsSync(ledgerPathOf(dataPath))) return withLedger(context, body)
+  throw new CliError(
+    `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
+  )
+}
+
+function makeFolder(dataPath: string): void {
   try {
     mkdirSync(dataPath, { recursive: true })
     accessSync(dataPath, constants.W_OK)
@@ -22,7 +59,6 @@ export function openDataFolder({ config }: CliContext): HistoryStore {
     const message = `Cannot write to the data folder ${dataPath} (${toReason(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
     throw new CliError(message, { cause })
   }
-  return openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
 }
 
 const toReason = (error: unknown): string =>

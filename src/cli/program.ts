@@ -5,10 +5,13 @@ import { ConfigError, configVariables } from '#src/config.ts'
 import { AppError } from '#src/core/errors.ts'
 import { StoreFault } from '#src/store/database.ts'
 
+import { auditCommand } from './audit.ts'
 import { type CliContext, CliError } from './context.ts'
 import { importCommand } from './import.ts'
+import { keysCommand } from './keys.ts'
 import { serveCommand } from './serve.ts'
 import { simulateCommand } from './simulate.ts'
+import { tiersCommand } from './tiers.ts'
 import { verifyCommand } from './verify.ts'
 
 const USAGE_EXIT_CODE = 2
@@ -24,7 +27,21 @@ Examples:
   BOOKFEED_PORT=8080 bookfeed serve          serve on another port
   bookfeed simulate --help                   make simulated markets
   bookfeed import books.jsonl                add recorded snapshots from a file
-  bookfeed verify                            re-read the whole history and report damage`
+  bookfeed verify                            re-read the whole history and report damage
+  KEY=$(bookfeed keys create --tier pro)     make an API key
+  bookfeed keys list                         show who has keys, and revoke them by id
+  bookfeed tiers set pro --price 59          change what is offered
+  bookfeed audit verify                      check the record of what was done`
+
+const commands = [
+  serveCommand,
+  importCommand,
+  simulateCommand,
+  verifyCommand,
+  keysCommand,
+  tiersCommand,
+  auditCommand,
+]
 
 /** Runs one command line, without the program's name, and returns the exit code. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
@@ -41,9 +58,8 @@ function createProgram(context: CliContext): Command {
     .description(intro)
     .version(context.version)
     .addHelpText('after', () => `${examples}\n\n${renderVariables()}`)
-  const commands = [serveCommand, importCommand, simulateCommand, verifyCommand]
   for (const command of commands) program.addCommand(command(context))
-  for (const command of [program, ...program.commands]) {
+  for (const command of withSubcommands(program)) {
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({
       writeOut: (text) => context.print(text.trimEnd()),
@@ -52,6 +68,11 @@ function createProgram(context: CliContext): Command {
   }
   return program
 }
+
+const withSubcommands = (command: Command): Command[] => [
+  command,
+  ...command.commands.flatMap(withSubcommands),
+]
 
 function renderVariables(): string {
   const width = Math.max(...configVariables.map(({ name }) => name.length))

@@ -2,19 +2,25 @@ import { Command } from 'commander'
 
 import { type App, createApp } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
-import { coins } from '#src/core/market.ts'
 import { makeSample } from '#src/ingest/sample.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 import type { HistoryStore } from '#src/store/history.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
 
 import { type CliContext, CliError } from './context.ts'
-import { openDataFolder } from './open-data-folder.ts'
+import { greet } from './greeting.ts'
+import { makeLocalKey, topTierOf } from './local-key.ts'
+import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
+import { createScreening } from './screening.ts'
+import { signupStateOf } from './signup-state.ts'
+import { startUsageFlush } from './usage-flush.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
 const BODY_BYTES_MAX = 64 * 1024
 const DRAIN_MS_MAX = 10_000
 
 type Server = ReturnType<typeof Bun.serve>
+type Stores = { history: HistoryStore; ledger: LedgerStore }
 
 /** `bookfeed serve`: serves the history over HTTP until it is told to stop. */
 export const serveCommand = (context: CliContext): Command =>
@@ -23,19 +29,50 @@ export const serveCommand = (context: CliContext): Command =>
     .action(() => serve(context))
 
 async function serve(context: CliContext): Promise<void> {
-  const config = context.config()
   const history = openDataFolder(context)
   try {
-    await addSample(context, history)
-    const log = createLogBuffer(context.writeLog)
-    const app = createApp({ ...context, history, config, log: log.write })
-    const server = listen(app, config)
-    for (const line of greet(server.url, history)) context.print(line)
-    await stopRequested(context)
-    await drain({ app, server, log })
+    const ledger = openLedgerFile(context)
+    try {
+      await serveStores(context, { history, ledger })
+    } finally {
+      ledger.dispose()
+    }
   } finally {
     history.dispose()
   }
+}
+
+async function serveStores(context: CliContext, stores: Stores): Promise<void> {
+  const config = context.config()
+  const { history, ledger } = stores
+  await addSample(context, history)
+  const log = createLogBuffer(context.writeLog)
+  const screening = createScreening(context, ledger)
+  const signup = () => signupStateOf(config, screening.signup())
+  // Known when the server listens, and not asked before.
+  let origin = config.publicUrl
+  const app = createApp({
+    ...context,
+    ...screening,
+    ...stores,
+    config,
+    signup,
+    origin: () => origin,
+    timer: () => performance.now(),
+    log: log.write,
+  })
+  const server = listen(app, config)
+  // Sign-in messages know no IPv6 address.
+  origin ||= server.url.origin.replace('[::1]', 'localhost')
+  const jobs = [screening.start(), startUsageFlush(app, context.printError)]
+  // Not before the server listens: a start that fails would take the key to its grave.
+  const localKey = makeLocalKey(context, ledger)
+  const tierId = topTierOf(ledger)
+  const greeting = greet({ url: server.url, history, localKey, tierId, signup: signup() })
+  for (const line of greeting) context.print(line)
+  await stopRequested(context)
+  await drain({ app, server, log })
+  for (const job of jobs) await job?.dispose()
 }
 
 async function addSample(context: CliContext, history: HistoryStore): Promise<void> {
@@ -71,25 +108,6 @@ function toListenMessage(code: string, host: string, port: number): string {
     return `This user may not listen on port ${port}. Set BOOKFEED_PORT to a port above 1023.`
   }
   return `Cannot listen on ${host}:${port} (${code}). Set BOOKFEED_HOST to an address of this machine.`
-}
-
-/** The address, and three commands that work as they are pasted. */
-function greet(url: URL, history: HistoryStore): string[] {
-  // A server on every interface is reached under no address of that name.
-  const origin = url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
-  const lines = [`bookfeed listens on ${origin}`, `Documentation: ${origin}/swagger`, '', 'Try:']
-  const market = coins.flatMap((coin) => history.listMarkets({ coin, limit: 1 }))[0]
-  const markets = `${origin}/v1/${market?.coin ?? 'btc'}/markets`
-  lines.push(`  curl '${markets}'`)
-  if (market) {
-    const page = `${markets}/${market.conditionId}/snapshots`
-    const size = `-w '%{size_download} bytes\\n'`
-    lines.push(`  curl '${page}?limit=2'`)
-    lines.push(`  curl --compressed -s -o /dev/null ${size} '${page}?limit=1000'`)
-  } else {
-    lines.push(`  curl '${origin}/readyz'`, '', 'The history is empty. See: bookfeed import --help')
-  }
-  return lines
 }
 
 function stopRequested({ onStop }: CliContext): Promise<void> {

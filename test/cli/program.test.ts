@@ -10,7 +10,7 @@ describe('runCli', () => {
     const { context, printed } = createCliContext({ BOOKFEED_PORT: 'broken' })
     expect(await runCli(['--help'], context)).toBe(0)
     const help = printed.join('\n')
-    for (const command of ['serve', 'import', 'simulate', 'verify']) {
+    for (const command of ['serve', 'import', 'simulate', 'verify', 'keys', 'tiers', 'audit']) {
       expect(help).toMatch(new RegExp(`^ {2}${command} `, 'm'))
     }
     for (const variable of configVariables) {
@@ -26,15 +26,30 @@ describe('runCli', () => {
     expect(printed).toEqual(['0.0.0-test'])
   })
 
-  test.each([[['sevre']], [['serve', '--nope']], [[]]])(
-    'error: %p is a wrong call',
-    async (args) => {
+  test.each([['keys'], ['tiers'], ['audit']])(
+    'behavior: %s --help goes to stdout, also for what is below it',
+    async (name) => {
       const { context, printed, errors } = createCliContext()
-      expect(await runCli(args, context)).toBe(2)
-      expect(printed).toEqual([])
-      expect(errors.join('\n')).toMatch(/help|Usage/)
+      expect(await runCli([name, '--help'], context)).toBe(0)
+      expect(await runCli([name, 'list', '--help'], context)).toBe(0)
+      expect(printed.join('\n')).toContain(`Usage: bookfeed ${name} list`)
+      expect(errors).toEqual([])
     },
   )
+
+  test.each([
+    [['sevre']],
+    [['serve', '--nope']],
+    [['keys']],
+    [['keys', 'mint']],
+    [['audit', 'list', '--nope']],
+    [[]],
+  ])('error: %p is a wrong call', async (args) => {
+    const { context, printed, errors } = createCliContext()
+    expect(await runCli(args, context)).toBe(2)
+    expect(printed).toEqual([])
+    expect(errors.join('\n')).toMatch(/help|Usage/)
+  })
 
   test('error: an unusable variable is one line and exit code 1', async () => {
     const { context, errors } = createCliContext({ BOOKFEED_PORT: 'x' })

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { openLedger } from '#src/store/ledger/open.ts'
+
 const root = join(import.meta.dir, '../..')
 
 let folder = ''
@@ -66,6 +68,40 @@ describe('bookfeed serve', () => {
     expect(lines.map(({ status }) => status)).toEqual([200, 200, 200])
   }, 30_000)
 
+  test('behavior: only the first start makes a key and shows it; the next ones ask for $KEY', async () => {
+    const env = { BOOKFEED_LOG: 'off', BOOKFEED_DATA: `${folder}/key` }
+    const first = start(env)
+    const shown = (await readGreeting(first.stdout)).match(/bf_live_\w+/g) ?? []
+    expect(new Set(shown).size).toBe(1)
+    first.kill('SIGTERM')
+    expect(await first.exited).toBe(0)
+    expect(await new Response(first.stderr).text()).not.toContain('bf_live_')
+
+    const second = start(env)
+    const greeting = await readGreeting(second.stdout)
+    expect(greeting).not.toContain('bf_live_')
+    expect(greeting).toContain('$(bookfeed keys create --tier enterprise)')
+    const markets = /^ {2}(curl .*)$/m.exec(greeting)?.[1] ?? ''
+    const answer = await runShell(`KEY=${shown[0]}; ${markets} -s`)
+    expect(JSON.parse(answer).data.length).toBeGreaterThan(0)
+    second.kill('SIGTERM')
+    expect(await second.exited).toBe(0)
+  }, 30_000)
+
+  test('behavior: a server that others reach makes no key', async () => {
+    const env = { BOOKFEED_HOST: '0.0.0.0', BOOKFEED_LOG: 'off', BOOKFEED_DATA: `${folder}/open` }
+    const child = start(env)
+    const greeting = await readGreeting(child.stdout)
+    expect(greeting).not.toContain('bf_live_')
+    expect(greeting).toContain('keys create')
+    expect(greeting).toContain('Signup is closed: BOOKFEED_PUBLIC_URL')
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+    const ledger = openLedger(`${folder}/open/ledger.db`, { nowMs: 0 })
+    expect(ledger.isNew()).toBe(true)
+    ledger.dispose()
+  }, 30_000)
+
   test('behavior: stops on SIGINT while a connection is kept open', async () => {
     const child = start({
       BOOKFEED_LOG: 'off',
@@ -83,9 +119,17 @@ describe('bookfeed serve', () => {
   test('error: a taken port is one line that names the variable', async () => {
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
     const port = String(other.port)
-    const { exitCode, error } = await runFailing({ BOOKFEED_PORT: port, BOOKFEED_SAMPLE: 'off' })
+    const { exitCode, error } = await runFailing({
+      BOOKFEED_PORT: port,
+      BOOKFEED_SAMPLE: 'off',
+      BOOKFEED_DATA: `${folder}/taken`,
+    })
     await other.stop(true)
     expect(exitCode).toBe(1)
+    // The key of a first start must not be made by a start that cannot show it.
+    const ledger = openLedger(`${folder}/taken/ledger.db`, { nowMs: 0 })
+    expect(ledger.isNew()).toBe(true)
+    ledger.dispose()
     expect(error).toStartWith(`bookfeed: Port ${port} of 127.0.0.1 is taken.`)
     expect(error).toContain('BOOKFEED_PORT')
     expect(error.trimEnd().split('\n')).toHaveLength(1)

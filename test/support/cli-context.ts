@@ -9,11 +9,13 @@ export function createCliContext(env: Record<string, string> = {}) {
   const errors: string[] = []
   const stops = new Set<() => void>()
   let minted = 0
+  let drawn = 0
   const context: CliContext = {
     env,
     config: () => readConfig(env),
     clock: () => NOW_MS,
     mint: () => `minted${++minted}`,
+    randomBytes: (length) => new Uint8Array(length).fill(++drawn),
     version: '0.0.0-test',
     print: (line) => void printed.push(line),
     printError: (line) => void errors.push(line),

@@ -1,25 +1,101 @@
-import { createApp } from '#src/app.ts'
-import { type Config, readConfig } from '#src/config.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import { type AppDeps, createApp } from '#src/app.ts'
+import { createWallets } from '#src/chain/wallets.ts'
+import { readConfig } from '#src/config.ts'
+import { digestOf, hintOf, mintKey } from '#src/core/api-key.ts'
+import type { Verdict } from '#src/core/screening.ts'
+import type { Tier } from '#src/core/tier.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
 
 import { fakeHistory } from './fake-history.ts'
 
 /** The wall clock of tests: 2026-01-02T03:04:05.678Z. */
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
-/** The whole app behind its front door, with a still clock, counted ids and the log as a list. */
-export function createHarness(options: { history?: HistoryStore; config?: Config } = {}) {
+/** Everything, and more requests a minute than a test makes. */
+const testTier: Tier = {
+  tierId: 'test',
+  name: 'Test',
+  rank: 99,
+  coins: ['btc', 'eth', 'sol', 'xrp'],
+  routes: ['markets', 'prices', 'snapshots', 'quotes'],
+  requestsPerMinute: 1_000_000,
+  isForSale: false,
+}
+
+/**
+ * The whole app behind its front door, with a clock that stands still until it is moved, counted ids
+ * and the log as a list. `send` comes with a key of a tier that includes everything, unless it is
+ * given another `authorization`; `sendAs(undefined)` is a caller without any.
+ */
+export function createHarness(options: Partial<AppDeps> = {}) {
+  const time = { nowMs: NOW_MS, timerMs: 0 }
   const lines: string[] = []
   let minted = 0
+  const mint = () => `minted${++minted}`
+  const ledger = options.ledger ?? openLedger(':memory:', { nowMs: NOW_MS })
+  const key = addKey(ledger, testTier)
   const app = createApp({
-    history: options.history ?? fakeHistory(),
-    config: options.config ?? readConfig({}),
-    clock: () => NOW_MS,
-    mint: () => `minted${++minted}`,
+    history: fakeHistory(),
+    config: readConfig({}),
+    clock: () => time.nowMs,
+    timer: () => time.timerMs,
+    mint,
+    randomBytes,
+    screen: async (address) => clearOf(address, time.nowMs),
+    wallets: createWallets(undefined),
+    signup: () => ({ isOpen: true }),
+    origin: () => 'http://127.0.0.1:3000',
     log: (line) => void lines.push(line),
     version: '0.0.0-test',
+    ...options,
+    ledger,
   })
-  const send = async (path: string, init?: RequestInit) =>
-    app.fetch(new Request(`http://localhost${path}`, init))
-  return { app, send, lines }
+  const sendAs = async (token: string | undefined, path: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers)
+    if (token !== undefined && !headers.has('authorization')) {
+      headers.set('authorization', `Bearer ${token}`)
+    }
+    return app.fetch(new Request(`http://localhost${path}`, { ...init, headers }))
+  }
+  const send = (path: string, init?: RequestInit) => sendAs(key, path, init)
+  const advance = (ms: number) => {
+    time.nowMs += ms
+    time.timerMs += ms
+  }
+  return { app, ledger, key, send, sendAs, lines, time, advance }
 }
+
+const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
+
+/** Makes a key of a new account with a tier for ever, and returns it. */
+export function addKey(ledger: LedgerStore, tier: Tier | string | undefined): string {
+  const by = { actor: 'operator', nowMs: NOW_MS } as const
+  const key = mintKey(randomBytes)
+  const name = `${hintOf(key)}${ledger.listKeys().length}`
+  ledger.atomically(() => {
+    if (typeof tier === 'object') ledger.putTier(tier, by)
+    const tierId = typeof tier === 'object' ? tier.tierId : tier
+    ledger.createAccount({ id: `acc_${name}` }, by)
+    const keyId = `key_${name}`
+    if (tierId !== undefined) {
+      const grant = { id: `sub_${name}`, accountId: `acc_${name}`, tierId, startMs: 0 }
+      ledger.addSubscription(grant, by)
+    }
+    const draft = { id: keyId, accountId: `acc_${name}`, familyId: keyId, hint: hintOf(key) }
+    ledger.createKey({ ...draft, digest: digestOf(key) }, by)
+  })
+  return key
+}
+
+/** The verdict of a list that is in force and does not name the address. */
+export const clearOf = (address: string, timeMs: number): Verdict => ({
+  verdict: 'clear',
+  address: address.toLowerCase(),
+  timeMs,
+  grounds: {
+    list: { answer: 'clear', isStale: false, publishedOn: '2026-01-01', sha256: '00' },
+    oracle: 'absent',
+    issuers: 'absent',
+  },
+})

@@ -9,10 +9,13 @@ export type Schema = {
   nullable?: boolean
   enum?: unknown[]
   format?: string
+  pattern?: string
   minLength?: number
+  maxLength?: number
   minimum?: number
   maximum?: number
   default?: unknown
+  example?: unknown
   items?: Schema
   required?: string[]
   properties?: Record<string, Schema>
@@ -29,17 +32,28 @@ export type Answer = {
 }
 export type Parameter = {
   name: string
-  in: 'path' | 'query'
+  in: 'path' | 'query' | 'header'
   required: boolean
   example?: unknown
   schema: Schema
 }
-export type Operation = { parameters?: Parameter[]; responses: Record<string, Answer> }
+export type RequestBody = {
+  required: boolean
+  content: { 'application/json': { schema: Schema; example: Record<string, unknown> } }
+}
+export type Operation = {
+  operationId: string
+  parameters?: Parameter[]
+  requestBody?: RequestBody
+  security?: Record<string, string[]>[]
+  responses: Record<string, Answer>
+}
 export type Document = {
   paths: Record<string, Record<string, Operation>>
+  security: Record<string, string[]>[]
   components: { schemas: Record<string, Schema>; headers: Record<string, unknown> }
 }
-/** An operation with what it is called by. */
+/** An operation with what it is called by; the method in capitals. */
 export type Entry = Operation & { path: string; method: string }
 
 export async function readDocument(send: Send) {
@@ -47,7 +61,11 @@ export async function readDocument(send: Send) {
   expect(response.status).toBe(200)
   const document = JSON.parse(await response.text()) as Document
   const entries = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => ({ ...operation, path, method })),
+    Object.entries(operations).map(([method, operation]) => ({
+      ...operation,
+      path,
+      method: method.toUpperCase(),
+    })),
   )
   return { document, entries }
 }
@@ -101,8 +119,12 @@ function* checkNumber(
   if (value < minimum || value > maximum) yield `${at} is out of bounds: ${value}`
 }
 
-function* checkText({ format, minLength = 0 }: Schema, value: string, at: string) {
+function* checkText(schema: Schema, value: string, at: string) {
+  const { format, pattern = '', minLength = 0, maxLength = Infinity } = schema
   if (value.length < minLength) yield `${at} is too short`
+  if (value.length > maxLength) yield `${at} is too long`
+  if (!new RegExp(pattern).test(value)) yield `${at} is not like ${pattern}: ${value}`
+  if (format === 'date' && !/^\d{4}-\d\d-\d\d$/.test(value)) yield `${at} is no day: ${value}`
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)
   if (format === 'date-time' && !isTime) yield `${at} is no time: ${value}`
 }

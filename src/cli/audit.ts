@@ -1,0 +1,119 @@
+import { Command, InvalidArgumentError } from 'commander'
+
+import type { AuditRow, LedgerStore } from '#src/store/ledger.ts'
+
+import { type CliContext, CliError } from './context.ts'
+import { formatCount } from './import-progress.ts'
+import { withExistingLedger } from './open-data-folder.ts'
+import { integerIn } from './option-values.ts'
+import { formatTime, printTable, renderJson } from './table.ts'
+
+/** Faults printed one by one; the others are only counted. */
+const FAULTS_SHOWN_MAX = 50
+const ROWS_DEFAULT = 100
+const ROWS_MAX = 100_000
+const SEQ_MAX = 999_999_999_999
+
+const verifyHelp = `
+Every row of the chain carries the hash of all before it, and every account, key, tier and
+subscription must be as its last row says. Nothing is changed, and a server may go on serving.
+
+A chain that was cut off at its end, or written anew as a whole, is sound in itself. So note the head
+that is printed somewhere else, and give it next time: the chain must still hold exactly that row.
+
+Examples:
+  bookfeed audit verify
+  bookfeed audit verify --head 1042:9f86d0…
+
+Exit code: 0 when the chain is sound, 1 when anything is not.`
+
+const columns = ['seq', 'time', 'actor', 'action', 'subject', 'state']
+
+type Head = { seq: number; hash: string }
+type ListFlags = { after: number; limit: number; json?: true }
+
+/** `bookfeed audit`: what was done to accounts, keys and tiers, and whether that record is whole. */
+export const auditCommand = (context: CliContext): Command =>
+  new Command('audit')
+    .description('check and read the record of what was done')
+    .addCommand(verifyCommand(context))
+    .addCommand(listCommand(context))
+
+const verifyCommand = (context: CliContext): Command =>
+  new Command('verify')
+    .description('re-read the whole chain and report tampering')
+    .option('--head <seq:hash>', 'a head that was noted earlier', parseHead)
+    .addHelpText('after', verifyHelp)
+    .action(({ head }: { head?: Head }) => verify(context, head))
+
+const listCommand = (context: CliContext): Command =>
+  new Command('list')
+    .description('list what was done, oldest first')
+    .option('--after <seq>', 'only rows after this number', integerIn(0, SEQ_MAX), 0)
+    .option('--limit <n>', 'at most this many rows', integerIn(1, ROWS_MAX), ROWS_DEFAULT)
+    .option('--json', 'print a JSON array')
+    .action((flags: ListFlags) => list(context, flags))
+
+function verify(context: CliContext, noted: Head | undefined): void {
+  withExistingLedger(context, (ledger) => {
+    // Read before the walk, so that what is printed below was walked over, whoever writes meanwhile.
+    const head = ledger.auditHead()
+    let faults = 0
+    for (const fault of listFaults(ledger, noted)) {
+      if (++faults <= FAULTS_SHOWN_MAX) context.print(fault)
+    }
+    if (faults > 0)
+      throw new CliError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
+    if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)
+    else context.print('sound: no rows')
+  })
+}
+
+function* listFaults(ledger: LedgerStore, noted: Head | undefined): Generator<string> {
+  if (noted) yield* compareHead(ledger, noted)
+  yield* ledger.verifyAudit()
+}
+
+function compareHead(ledger: LedgerStore, { seq, hash }: Head): string[] {
+  const row = ledger.listAudit(seq - 1, 1)[0]
+  if (row?.seq !== seq) return [`Row ${seq}, the noted head, is gone: rows were removed.`]
+  if (toHex(row.hash) === hash) return []
+  return [`Row ${seq} has another hash than the noted head: the chain was written anew.`]
+}
+
+function list(context: CliContext, { after, limit, json }: ListFlags): void {
+  const rows = withExistingLedger(context, (ledger) => ledger.listAudit(after, limit))
+  const last = rows.at(-1)
+  if (json) context.print(renderJson(rows.map(toJson)))
+  else if (last) printTable(context, columns, rows.map(toCells))
+  if (!last) context.printError(`no rows after ${after}`)
+  else if (rows.length === limit) context.printError(`for more: --after ${last.seq}`)
+}
+
+const toCells = ({ seq, timeMs, actor, action, subject, state }: AuditRow) => [
+  String(seq),
+  formatTime(timeMs),
+  actor,
+  action,
+  subject,
+  state,
+]
+
+const toJson = ({ seq, timeMs, actor, action, subject, state, hash }: AuditRow) => ({
+  seq,
+  time: formatTime(timeMs),
+  actor,
+  action,
+  subject,
+  // As it was hashed: parsing it would fail on just the row that somebody tampered with.
+  state,
+  hash: toHex(hash),
+})
+
+const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+function parseHead(text: string): Head {
+  const match = /^([1-9]\d{0,11}):([0-9a-f]{64})$/.exec(text)
+  if (match) return { seq: Number(match[1]), hash: match[2] ?? '' }
+  throw new InvalidArgumentError('It must be a number, a colon and 64 hex digits, as printed.')
+}

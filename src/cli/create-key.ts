@@ -1,0 +1,109 @@
+/** `bookfeed keys create`: an account, a grant and a key; all of it or nothing. */
+import { redactKeys } from '#src/core/api-key.ts'
+import { standingAt } from '#src/core/subscription.ts'
+import { FREE_TIER_ID } from '#src/core/tier.ts'
+import type { Account, ApiKey, LedgerStore } from '#src/store/ledger.ts'
+
+import { type CliContext, CliError } from './context.ts'
+import { byOperator, issueKey } from './issue-key.ts'
+import { withLedger } from './open-data-folder.ts'
+import { formatTime } from './table.ts'
+
+const MS_PER_DAY = 86_400_000
+
+export type CreateFlags = {
+  tier: string
+  label?: string
+  days?: number
+  /** Lower case. */
+  address?: string
+  account?: string
+}
+
+type Task = { context: CliContext; ledger: LedgerStore; flags: CreateFlags; nowMs: number }
+type Created = { key: string; apiKey: ApiKey; account: Account }
+
+/** Prints the key alone on standard output, so that a shell can take it, and the rest beside it. */
+export function createKey(context: CliContext, flags: CreateFlags): void {
+  if (flags.days !== undefined && flags.tier === FREE_TIER_ID) {
+    throw new CliError('--days needs a --tier above free, which has no end.', { exitCode: 2 })
+  }
+  withLedger(context, (ledger) => {
+    const task = { context, ledger, flags, nowMs: context.clock() }
+    const created = ledger.atomically(() => create(task))
+    for (const line of describe(task, created)) context.printError(line)
+    context.print(created.key)
+  })
+}
+
+function create(task: Task): Created {
+  const { context, ledger, flags, nowMs } = task
+  assertTier(task)
+  const account = findAccount(task) ?? makeAccount(task)
+  assertAllowed(task, account)
+  const endMs = flags.days === undefined ? undefined : nowMs + flags.days * MS_PER_DAY
+  const { tier: tierId, label } = flags
+  return {
+    ...issueKey(context, ledger, { accountId: account.id, tierId, endMs, label, nowMs }),
+    account,
+  }
+}
+
+function assertTier({ ledger, flags }: Task): void {
+  const known = ledger.listTiers().map(({ tierId }) => tierId)
+  if (known.includes(flags.tier)) return
+  throw new CliError(`--tier ${redactKeys(flags.tier)} is none of ${known.join(', ')}.`, {
+    exitCode: 2,
+  })
+}
+
+/** The account that was asked for; undefined if one is to be made. */
+function findAccount({ ledger, flags }: Task): Account | undefined {
+  if (flags.address !== undefined) return ledger.findAccountByAddress(flags.address)
+  if (flags.account === undefined) return undefined
+  const account = ledger.findAccount(flags.account)
+  if (account) return account
+  throw new CliError(
+    `There is no account ${redactKeys(flags.account)}. bookfeed keys list --all shows them.`,
+  )
+}
+
+function makeAccount({ context, ledger, flags, nowMs }: Task): Account {
+  const { address, label } = flags
+  return ledger.createAccount({ id: `acc_${context.mint()}`, address, label }, byOperator(nowMs))
+}
+
+/** Thrown from within the transaction, so nothing of a refused key is kept. */
+function assertAllowed({ context, ledger, nowMs }: Task, account: Account): void {
+  const { id, address, blockedMs } = account
+  if (blockedMs !== undefined) {
+    throw new CliError(`Account ${id} is blocked, because its address is on a sanctions list.`)
+  }
+  if (address !== undefined && ledger.isSanctioned(address)) {
+    throw new CliError(`${address} is on the sanctions list. No key was made.`)
+  }
+  const max = context.config().keysPerAccountMax
+  if (ledger.countValidKeys(id, nowMs) < max) return
+  throw new CliError(
+    `Account ${id} has ${max} valid keys already. Revoke one, or raise BOOKFEED_KEYS_PER_ACCOUNT.`,
+  )
+}
+
+function describe({ ledger, nowMs }: Task, { apiKey, account }: Created): string[] {
+  const { terms, subscription } = standingAt(
+    ledger.listSubscriptions(account.id),
+    ledger.listTiers(),
+    nowMs,
+  )
+  const end = formatTime(subscription?.endMs)
+  const address = account.address === undefined ? '' : `, ${account.address}`
+  const lines = [
+    `key      ${apiKey.id}, shown once: nobody can read it again`,
+    `account  ${account.id}${address}`,
+    `tier     ${terms.tierId}${end === undefined ? '' : ` until ${end}`}`,
+  ]
+  if (account.address !== undefined && !ledger.sanctionsList()) {
+    lines.push('warning: the address was not screened, because no sanctions list is stored')
+  }
+  return lines
+}

@@ -1,0 +1,65 @@
+/** What a server prints when it listens. */
+import { coins, type Market } from '#src/core/market.ts'
+import type { SignupState } from '#src/core/screening.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+const NEWEST_COUNT = 10
+
+export type Greeting = {
+  url: URL
+  history: HistoryStore
+  /** The key that this start made; the only time that it is shown. */
+  localKey: string | undefined
+  /** The tier of the key that the operator is told to make. */
+  tierId: string
+  signup: SignupState
+}
+
+/** The address, and commands that work as they are pasted. */
+export function greet(greeting: Greeting): string[] {
+  const { url, history } = greeting
+  // A server on every interface is reached under no address of that name.
+  const origin = url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
+  const market = findExample(history)
+  const markets = `${origin}/v1/${market?.coin ?? 'btc'}/markets`
+  const lines = [
+    `bookfeed listens on ${origin}`,
+    `Documentation: ${origin}/swagger`,
+    describeSignup(greeting.signup),
+    '',
+    ...describeKey(greeting),
+  ]
+  const curl = `curl -H ${authorize(greeting)}`
+  lines.push(`  ${curl} '${markets}'`)
+  if (market) {
+    const page = `${markets}/${market.conditionId}/snapshots`
+    const size = `-w '%{size_download} bytes\\n'`
+    lines.push(`  ${curl} '${page}?limit=2'`)
+    lines.push(`  ${curl} --compressed -s -o /dev/null ${size} '${page}?limit=1000'`)
+  } else {
+    lines.push(`  curl '${origin}/readyz'`, '', 'The history is empty. See: bookfeed import --help')
+  }
+  return lines
+}
+
+/** The newest market that is whole; one that has just begun would show next to nothing. */
+function findExample(history: HistoryStore): Market | undefined {
+  const newest = coins.flatMap((coin) => history.listMarkets({ coin, limit: NEWEST_COUNT }))
+  return newest.find(({ isClosed, lastSnapshotMs }) => isClosed && lastSnapshotMs) ?? newest[0]
+}
+
+const describeSignup = (signup: SignupState): string =>
+  signup.isOpen ? 'Signup is open.' : `Signup is closed: ${signup.reason}`
+
+function describeKey({ localKey, tierId }: Greeting): string[] {
+  if (localKey !== undefined) return ['Try, with a key made just now and shown at this start only:']
+  return [
+    'Try, with your key in $KEY. To make another one:',
+    `  KEY=$(bookfeed keys create --tier ${tierId})`,
+    '',
+  ]
+}
+
+/** A shell puts the variable in only between double quotes. */
+const authorize = ({ localKey }: Greeting): string =>
+  localKey === undefined ? '"Authorization: Bearer $KEY"' : `'Authorization: Bearer ${localKey}'`

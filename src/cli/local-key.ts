@@ -1,0 +1,28 @@
+import { FREE_TIER_ID } from '#src/core/tier.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
+
+import type { CliContext } from './context.ts'
+import { byOperator, issueKey } from './issue-key.ts'
+import { isLoopback } from './signup-state.ts'
+
+const LABEL = 'local'
+
+/** The highest tier that there is. */
+export const topTierOf = (ledger: LedgerStore): string =>
+  ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
+
+/**
+ * Makes a key of the highest tier in a ledger that never had one, so that a first start can be tried
+ * out. Undefined where there was one, and where others than this machine's users reach the server.
+ */
+export function makeLocalKey(context: CliContext, ledger: LedgerStore): string | undefined {
+  if (!isLoopback(context.config().host)) return undefined
+  const nowMs = context.clock()
+  return ledger.atomically(() => {
+    if (!ledger.isNew()) return undefined
+    const id = `acc_${context.mint()}`
+    const account = ledger.createAccount({ id, label: LABEL }, byOperator(nowMs))
+    const tierId = topTierOf(ledger)
+    return issueKey(context, ledger, { accountId: account.id, tierId, label: LABEL, nowMs }).key
+  })
+}

@@ -1,0 +1,53 @@
+import { createRpc } from '#src/chain/rpc.ts'
+import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
+import { createWallets } from '#src/chain/wallets.ts'
+import type { Screen, SignupState } from '#src/core/screening.ts'
+import type { Wallets } from '#src/core/wallet.ts'
+import { startScreening } from '#src/screening/schedule.ts'
+import { createScreener } from '#src/screening/screener.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
+
+import type { CliContext } from './context.ts'
+
+const DAY_MS = 86_400_000
+
+/** What a server needs to take in wallets, as far as it is configured. */
+export type Screening = {
+  screen: Screen
+  wallets: Wallets
+  signup(): SignupState
+  /** Begins to keep the list and the accounts screened; undefined if there is nothing to ask. */
+  start(): { dispose(): Promise<void> } | undefined
+}
+
+/** Puts the parts together; nothing is asked or loaded before it is needed. */
+export function createScreening(context: CliContext, ledger: LedgerStore): Screening {
+  const { clock } = context
+  const { rpcUrl, sanctionsList, sanctionsDaysMax } = context.config()
+  const log = (line: string) => context.printError(`bookfeed: ${line}`)
+  const rpc = rpcUrl === '' ? undefined : createRpc({ url: rpcUrl, log })
+  const staleAfterMs = sanctionsDaysMax * DAY_MS
+  const { screen, signup } = createScreener({
+    ledger,
+    oracle: rpc && createSanctionsOracle(rpc),
+    clock,
+    staleAfterMs,
+    isListConfigured: sanctionsList !== '',
+    log,
+  })
+  return {
+    screen,
+    signup,
+    wallets: createWallets(rpc),
+    start() {
+      if (!signup().isOpen) return undefined
+      const location = sanctionsList === '' ? undefined : sanctionsList
+      return startScreening({ ledger, screen, clock, log, staleAfterMs, location, startTimer })
+    },
+  }
+}
+
+function startTimer(callback: () => void, delayMs: number): () => void {
+  const timer = setTimeout(callback, delayMs)
+  return () => clearTimeout(timer)
+}

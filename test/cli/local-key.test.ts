@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'bun:test'
+
+import { makeLocalKey, topTierOf } from '#src/cli/local-key.ts'
+import { digestOf } from '#src/core/api-key.ts'
+import { standingAt } from '#src/core/subscription.ts'
+
+import { createCommandLine } from '../support/command-line.ts'
+import { NOW_MS } from '../support/harness.ts'
+
+describe('makeLocalKey', () => {
+  test('default: a new ledger gets one key of the highest tier there is, by the operator', async () => {
+    using line = createCommandLine()
+    await line.run('tiers', 'set', 'pro', '--rank', '9')
+    line.withLedger((ledger) => {
+      expect(topTierOf(ledger)).toBe('pro')
+      const key = makeLocalKey(line.context, ledger) ?? ''
+      const apiKey = ledger.findKeyByDigest(digestOf(key))
+      expect(apiKey).toMatchObject({ label: 'local' })
+      const subscriptions = ledger.listSubscriptions(apiKey?.accountId ?? '')
+      const { terms, untilMs } = standingAt(subscriptions, ledger.listTiers(), NOW_MS)
+      expect([terms.tierId, untilMs]).toEqual(['pro', Number.POSITIVE_INFINITY])
+      expect(ledger.listAudit(0, 100).at(-1)?.actor).toBe('operator')
+    })
+  })
+
+  test('behavior: makes no second one, also not after the first was revoked', () => {
+    using line = createCommandLine()
+    line.withLedger((ledger) => {
+      makeLocalKey(line.context, ledger)
+      const [first] = ledger.listKeys()
+      ledger.revokeKey(first?.id ?? '', { actor: 'operator', nowMs: NOW_MS })
+      expect(makeLocalKey(line.context, ledger)).toBeUndefined()
+      expect(ledger.listKeys()).toHaveLength(1)
+    })
+  })
+
+  test('behavior: makes none where others reach the server', () => {
+    using line = createCommandLine({ BOOKFEED_HOST: '0.0.0.0' })
+    line.withLedger((ledger) => {
+      expect(makeLocalKey(line.context, ledger)).toBeUndefined()
+      expect(ledger.isNew()).toBe(true)
+    })
+  })
+})

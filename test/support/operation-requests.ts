@@ -1,0 +1,68 @@
+/** Requests that succeed, for any operation of the OpenAPI document. */
+import { digestOf } from '#src/core/api-key.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
+
+import { type createHarness, NOW_MS } from './harness.ts'
+import type { Entry } from './openapi-document.ts'
+import { asJson, createSigner } from './signup-client.ts'
+
+type Server = Pick<ReturnType<typeof createHarness>, 'ledger' | 'key' | 'send'>
+type Place = { coin: string; conditionId: string }
+export type Asked = { path: string; init: RequestInit }
+
+/** Puts values in the place of the parameters of a path; throws at one that it is not given. */
+export function fillPath(template: string, values: Record<string, string>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`${template} has a parameter unknown to the tests.`)
+    return value
+  })
+}
+
+/**
+ * Makes a request that succeeds for whoever may ask. What it uses up (a key to be replaced or
+ * revoked, a signed message) is made anew each time; the key is one of the account of `token`.
+ */
+export async function soundRequest(
+  server: Server,
+  entry: Entry,
+  { token = server.key, ...place }: Place & { token?: string | undefined },
+): Promise<Asked> {
+  const id = entry.path.includes('{id}') ? addSpareKey(server, token) : ''
+  return { path: fillPath(entry.path, { ...place, id }), init: await soundInit(server, entry) }
+}
+
+async function soundInit({ send }: Server, entry: Entry): Promise<RequestInit> {
+  const { method, requestBody, operationId } = entry
+  if (requestBody === undefined) return { method }
+  const isSignup = operationId === 'createKey'
+  const body = isSignup ? await createSigner(send).signed() : exampleOf(entry)
+  return { ...asJson(body), method }
+}
+
+/** The body that the document shows; empty for an operation without one. */
+export const exampleOf = ({ requestBody }: Entry): Record<string, unknown> =>
+  requestBody?.content['application/json'].example ?? {}
+
+/** The account of a key; that of the server's own for what is no key of it. */
+export function accountOf({ ledger, key }: Pick<Server, 'ledger' | 'key'>, token: string): string {
+  const own = ledger.findKeyByDigest(digestOf(token)) ?? ledger.findKeyByDigest(digestOf(key))
+  if (own === undefined) throw new Error('The key of the server is in its ledger.')
+  return own.accountId
+}
+
+/** Adds a key that nobody knows to the account of `token`, and returns its id. */
+export function addSpareKey(server: Pick<Server, 'ledger' | 'key'>, token: string): string {
+  const id = `key_spare${server.ledger.listKeys().length}`
+  const digest = digestOf(id)
+  const draft = { id, accountId: accountOf(server, token), familyId: id, hint: 'none', digest }
+  server.ledger.createKey(draft, { actor: 'operator', nowMs: NOW_MS })
+  return id
+}
+
+/** The id of a key that is in the ledger. */
+export function idOf(ledger: LedgerStore, token: string): string {
+  const found = ledger.findKeyByDigest(digestOf(token))
+  if (found === undefined) throw new Error('The key is in the ledger.')
+  return found.id
+}

@@ -1,0 +1,234 @@
+/** For each error code a way to get it out of any operation that documents it. */
+import { createWallets } from '#src/chain/wallets.ts'
+import { readConfig } from '#src/config.ts'
+import { createCursorCodec } from '#src/core/cursor.ts'
+import type { ErrorCode } from '#src/core/errors.ts'
+import type { Verdict } from '#src/core/screening.ts'
+import { defaultTiers, type Tier } from '#src/core/tier.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
+
+import { fakeHistory } from './fake-history.ts'
+import { addKey, clearOf, createHarness, NOW_MS } from './harness.ts'
+import { conditionIdOf, createMarketHistory } from './market-history.ts'
+import type { Entry } from './openapi-document.ts'
+import {
+  accountOf,
+  addSpareKey,
+  type Asked,
+  exampleOf,
+  fillPath,
+  soundRequest,
+} from './operation-requests.ts'
+import { asJson, createSigner } from './signup-client.ts'
+
+type Options = Parameters<typeof createHarness>[0]
+/** Provokes the code at an operation. */
+export type Way = (entry: Entry) => Promise<Response>
+
+/** A server of its own for each provocation, so that none is in the way of another. */
+const serve = (options: Options = {}) => createHarness({ history, ...options })
+type Server = ReturnType<typeof serve>
+
+const { history, both } = createMarketHistory()
+const by = { actor: 'operator', nowMs: NOW_MS } as const
+const placed = { coin: both.coin, conditionId: both.conditionId }
+const foreignCursor = createCursorCodec(history.cursorKey).encode('elsewhere', new Uint8Array(38))
+
+const fail = (): never => {
+  throw new Error('secret disk fault')
+}
+const failLater = () => Promise.reject(new Error('secret disk fault'))
+
+/** Sends a sound request that was changed on the way. */
+const changed =
+  (change: (asked: Asked) => Asked): Way =>
+  async (entry) => {
+    const server = serve()
+    const { path, init } = change(await soundRequest(server, entry, placed))
+    return server.send(path, init)
+  }
+
+/** Puts a value in the place of one parameter of the path. */
+const inPath =
+  (values: Record<string, string>): Way =>
+  (entry) => {
+    const path = fillPath(entry.path, { ...placed, id: 'key_none', ...values })
+    const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
+    return serve().send(path, { ...body, method: entry.method })
+  }
+
+/** Sends a sound request with a key of the given tier. */
+const asTier =
+  (tier: Partial<Tier>): Way =>
+  async (entry) => {
+    const server = serve()
+    const token = addKey(server.ledger, aTier(tier))
+    const { path, init } = await soundRequest(server, entry, { ...placed, token })
+    return server.sendAs(token, path, init)
+  }
+
+const aTier = (tier: Partial<Tier>): Tier => ({
+  tierId: 'odd',
+  name: 'Odd',
+  rank: 50,
+  coins: ['btc', 'eth', 'sol', 'xrp'],
+  routes: ['markets', 'prices', 'snapshots', 'quotes'],
+  requestsPerMinute: 1000,
+  isForSale: false,
+  ...tier,
+})
+
+/** Signs up to a server of the given make, with a body that was changed after it was signed. */
+const signup =
+  (options: Options, change: (body: SignedBody) => object = (body) => body): Way =>
+  async () => {
+    const server = serve(options)
+    // The challenge is that of an open server: only the signup shall fail.
+    const issuer = serve({ ledger: server.ledger })
+    return server.send('/v1/keys', asJson(change(await createSigner(issuer.send).signed())))
+  }
+type SignedBody = { message: string; signature: string }
+
+const sayingOf = (verdict: 'hit' | 'unknown') => async (address: string) =>
+  ({ ...clearOf(address, NOW_MS), verdict }) satisfies Verdict
+
+const closed: Options = { signup: () => ({ isOpen: false, reason: 'There is no sanctions list.' }) }
+
+async function rotateAtLimit(entry: Entry): Promise<Response> {
+  const server = serve({ config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1' }) })
+  addSpareKey(server, server.key)
+  const { path, init } = await soundRequest(server, entry, placed)
+  return server.send(path, init)
+}
+
+async function signUpAtLimit(): Promise<Response> {
+  const { send } = serve({ config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1' }) })
+  const signer = createSigner(send)
+  await signer.signUp()
+  return send('/v1/keys', asJson(await signer.signed()))
+}
+
+/** The first request succeeds; the answer is that of the second. */
+async function twice(server: Server, token: string, requests: readonly [Asked, Asked]) {
+  const [first, second] = requests
+  const { status } = await server.sendAs(token, first.path, first.init)
+  if (status >= 300) throw new Error(`${first.path} was to succeed, and answered ${status}.`)
+  return server.sendAs(token, second.path, second.init)
+}
+
+async function spend(entry: Entry): Promise<Response> {
+  const server = serve()
+  const token = addKey(server.ledger, aTier({ requestsPerMinute: 1 }))
+  const asked = await soundRequest(server, entry, { ...placed, token })
+  return twice(server, token, [asked, asked])
+}
+
+async function reuseName(entry: Entry): Promise<Response> {
+  const server = serve()
+  const { path, init } = await soundRequest(server, entry, placed)
+  const { message, signature } = JSON.parse(String(init.body)) as Partial<SignedBody>
+  const named = (label: string): Asked => ({
+    path,
+    init: asJson({ message, signature, label }, { 'idempotency-key': 'one' }),
+  })
+  return twice(server, server.key, [named('a'), named('b')])
+}
+
+async function useTwice(): Promise<Response> {
+  const server = serve()
+  const asked = { path: '/v1/keys', init: asJson(await createSigner(server.send).signed()) }
+  return twice(server, server.key, [asked, asked])
+}
+
+async function signUpLate(): Promise<Response> {
+  const { send, advance } = serve()
+  const body = await createSigner(send).signed()
+  advance(5 * 60_000)
+  return send('/v1/keys', asJson(body))
+}
+
+async function askBlocked(entry: Entry): Promise<Response> {
+  const server = serve()
+  const token = addKey(server.ledger, 'pro')
+  server.ledger.setBlocked(accountOf(server, token), true, by)
+  const { path, init } = await soundRequest(server, entry, { ...placed, token })
+  return server.sendAs(token, path, init)
+}
+
+async function askWithoutKey(entry: Entry): Promise<Response> {
+  const server = serve()
+  const { path, init } = await soundRequest(server, entry, placed)
+  return server.sendAs(undefined, path, init)
+}
+
+/** Everything behind the routes fails; the gate still knows its keys. */
+async function askBroken(entry: Entry): Promise<Response> {
+  const server = createHarness({
+    history: fakeHistory({ findMarket: fail, listMarkets: fail }),
+    wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },
+  })
+  const tiers = () => defaultTiers.map((tier) => Object.defineProperty({ ...tier }, 'name', broken))
+  const verbs: Partial<LedgerStore> = {
+    ...{ findKey: fail, listKeys: fail, usageOf: fail },
+    listTiers: tiers,
+  }
+  Object.assign(server.ledger, verbs)
+  const path = fillPath(entry.path, { ...placed, id: 'key_none' })
+  const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
+  return server.send(path, { ...body, method: entry.method })
+}
+const broken = { get: fail }
+
+/** The ledger cannot be read, so nobody is known. */
+async function askWithoutLedger(entry: Entry): Promise<Response> {
+  const server = serve()
+  const { path, init } = await soundRequest(server, entry, placed)
+  server.ledger.revision = fail
+  return server.send(path, init)
+}
+
+async function askDraining(): Promise<Response> {
+  const { app, send } = serve()
+  app.drain()
+  return send('/readyz')
+}
+
+const isSignup = ({ operationId }: Entry): boolean => operationId === 'createKey'
+
+export const waysToFail: Partial<Record<ErrorCode, Way>> = {
+  invalid_parameter: changed(({ path, init }) => ({ path: `${path}?unheard=1`, init })),
+  invalid_request: (entry) =>
+    entry.requestBody
+      ? changed(({ path, init }) => ({ path, init: { ...init, body: '{"' } }))(entry)
+      : inPath({ coin: '%zz', id: '%zz' })(entry),
+  challenge_invalid: signup({}, (body) => ({ ...body, message: `${body.message} ` })),
+  signature_invalid: signup({}, (body) => ({ ...body, signature: '0x00' })),
+  cursor_invalid: changed(({ path, init }) => ({ path: `${path}?cursor=x`, init })),
+  cursor_mismatch: changed(({ path, init }) => ({ path: `${path}?cursor=${foreignCursor}`, init })),
+  unauthenticated: askWithoutKey,
+  tier_coin: asTier({ coins: ['eth'] }),
+  tier_route: asTier({ routes: ['prices'] }),
+  not_found: () => serve().send('/v1/nowhere'),
+  unknown_coin: inPath({ coin: 'doge' }),
+  unknown_market: inPath({ conditionId: conditionIdOf('0') }),
+  unknown_key: inPath({ id: 'key_none' }),
+  method_not_allowed: changed(({ path }) => ({ path, init: { method: 'PUT' } })),
+  challenge_used: useTwice,
+  key_limit: (entry) => (isSignup(entry) ? signUpAtLimit() : rotateAtLimit(entry)),
+  challenge_expired: signUpLate,
+  unsupported_media_type: changed(({ path, init }) => ({
+    path,
+    init: { ...init, headers: { 'content-type': 'text/plain' } },
+  })),
+  idempotency_mismatch: reuseName,
+  rate_limited: spend,
+  sanctioned: (entry) =>
+    isSignup(entry) ? signup({ screen: sayingOf('hit') })(entry) : askBlocked(entry),
+  internal: askBroken,
+  signup_closed: (entry) =>
+    isSignup(entry)
+      ? signup(closed)(entry)
+      : serve(closed).send(entry.path, asJson(exampleOf(entry))),
+  screening_unavailable: signup({ screen: sayingOf('unknown') }),
+  unavailable: (entry) => (entry.path.startsWith('/v1/') ? askWithoutLedger(entry) : askDraining()),
+}
