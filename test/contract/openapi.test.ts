@@ -63,6 +63,11 @@ describe('GET /swagger/json', () => {
       expect(parts[kind ?? '']).toHaveProperty([name ?? ''])
     }
   })
+
+  test('behavior: all servers of a process are described alike', async () => {
+    const first = await readDocument()
+    expect((await readDocument()).text).toBe(first.text)
+  })
 })
 
 describe('GET /swagger', () => {
