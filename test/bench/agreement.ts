@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
+import { benchAuthorization } from './bench-key.ts'
 import type { Dataset } from './dataset.ts'
 import { drawPaths } from './request-paths.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -29,7 +30,9 @@ export async function assertAgreement(dataset: Dataset): Promise<void> {
 
 /** The answer without what each server may choose for itself: ids and the text of the cursor. */
 async function ask({ origin }: ServerProcess, path: string) {
-  const response = await fetch(origin + path)
+  const response = await fetch(origin + path, {
+    headers: { authorization: benchAuthorization },
+  })
   const { data, nextCursor } = (await response.json()) as Answer
   return { data: data.map(({ id: _, ...snapshot }) => snapshot), hasNext: nextCursor !== null }
 }

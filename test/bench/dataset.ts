@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { addBenchKey } from './bench-key.ts'
 import { buildHistory } from './our-history.ts'
 import { createPlainDatabase } from './plain-database.ts'
 import { hasRecordedFiles, readSnapshots } from './snapshot-source.ts'
@@ -35,6 +36,7 @@ export async function prepareDataset(
   if (isFresh) rmSync(dataset.dataPath, { recursive: true, force: true })
   await buildOnce(dataset.plainFile, (path) => buildPlain(path, snapshots))
   await buildOnce(dataset.dataPath, (path) => buildHistory(path, readSnapshots(snapshots)))
+  addBenchKey(dataset.dataPath)
   return dataset
 }
 

@@ -1,3 +1,4 @@
+import { benchAuthorization } from './bench-key.ts'
 import type { ServerProcess } from './server-process.ts'
 
 /** One run of load on one server. */
@@ -72,7 +73,8 @@ type WrkResult = {
 
 async function runWrk({ server, pathsFile, skip, seconds, encoding }: Load): Promise<WrkResult> {
   const wrk = ['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s']
-  const options = ['-s', script, '-H', `accept-encoding: ${encoding}`, server.origin]
+  const headers = [`accept-encoding: ${encoding}`, `authorization: ${benchAuthorization}`]
+  const options = ['-s', script, ...headers.flatMap((each) => ['-H', each]), server.origin]
   const command = ['taskset', '-c', LOAD_CPU, ...wrk, ...options, '--', pathsFile, String(skip)]
   const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' })
   const output = await new Response(child.stdout).text()

@@ -4,19 +4,34 @@ import { arch, cpus, totalmem } from 'node:os'
 import type { Result } from './measure.ts'
 
 /** The names that the ratios refer to. */
-export const referenceNames = { plain: 'plain Elysia', fastify: 'Fastify', ceiling: 'ceiling' }
+export const referenceNames = {
+  plain: 'plain Elysia',
+  fastify: 'Fastify',
+  ceiling: 'ceiling',
+  open: 'without access',
+}
 
 /** A Markdown table of one scenario. */
 export function toTable(title: string, results: readonly Result[]): string {
   const rateOf = (name: string) =>
     results.find((result) => result.name === name)?.sample.requestsPerSecond
-  const head = ['server', 'req/s', '× plain', '× Fastify', 'of ceiling', 'p50 ms', 'p99 ms']
+  const head = [
+    'server',
+    'req/s',
+    '× plain',
+    '× Fastify',
+    'of ceiling',
+    'of open',
+    'p50 ms',
+    'p99 ms',
+  ]
   const rows = results.map(({ name, sample, isWrapped }) => [
     name + (isWrapped ? ' (pages repeated)' : '') + toWarning(sample.failures),
     toInteger(sample.requestsPerSecond),
     toRatio(sample.requestsPerSecond, rateOf(referenceNames.plain)),
     toRatio(sample.requestsPerSecond, rateOf(referenceNames.fastify)),
     toRatio(sample.requestsPerSecond, rateOf(referenceNames.ceiling)),
+    toRatio(sample.requestsPerSecond, rateOf(referenceNames.open)),
     sample.p50Ms.toFixed(1),
     sample.p99Ms.toFixed(1),
     toInteger(sample.cpuUsPerRequest),

@@ -5,8 +5,15 @@ import { type Dataset, prepareDataset, sourceTitle } from './dataset.ts'
 import { assertTools, CONNECTIONS } from './load.ts'
 import { compare, type Contestant, type Result, type Timing } from './measure.ts'
 import { describeMachine, referenceNames, toFacts, toInteger, toTable } from './report.ts'
-import { drawPages, type Scenario, scenarios } from './scenarios.ts'
-import { bookfeed, fastifyOnNode, installBaselines, plain, startCeiling } from './servers.ts'
+import { accessScenarios, drawPages, type Scenario, scenarios } from './scenarios.ts'
+import {
+  bookfeed,
+  fastifyOnNode,
+  installBaselines,
+  openBookfeed,
+  plain,
+  startCeiling,
+} from './servers.ts'
 import { measureDisk, measureGrowth, measureImport, measureStart } from './single-figures.ts'
 
 /**
@@ -64,6 +71,21 @@ async function runScenario(dataset: Dataset, scenario: Scenario): Promise<Result
   }
 }
 
+/** What authentication, tier check, limiter, rate headers and metering take from a page. */
+async function runAccess(dataset: Dataset, scenario: Scenario): Promise<Result[]> {
+  const pages = await drawPages(dataset, scenario)
+  const files = [dataset.dataPath]
+  const encoding = 'gzip'
+  return await compare(
+    pages,
+    [
+      { name: 'with access', encoding, server: { command: bookfeed(dataset) }, files },
+      { name: referenceNames.open, encoding, server: { command: openBookfeed(dataset) }, files },
+    ],
+    { ...timing, rounds: 2 * timing.rounds + 1 },
+  )
+}
+
 async function main(): Promise<void> {
   assertTools()
   await installBaselines()
@@ -76,6 +98,10 @@ async function main(): Promise<void> {
   for (const scenario of scenarios.filter(({ title }) => title.includes(flags.only))) {
     console.error(`measuring: ${scenario.title}`)
     console.log(`${toTable(scenario.title, await runScenario(dataset, scenario))}\n`)
+  }
+  for (const scenario of accessScenarios.filter(({ title }) => title.includes(flags.only))) {
+    console.error(`measuring: ${scenario.title}`)
+    console.log(`${toTable(scenario.title, await runAccess(dataset, scenario))}\n`)
   }
   if (flags.only !== '') return
   console.error('measuring: growth, start, disk, import')

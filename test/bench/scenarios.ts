@@ -61,6 +61,22 @@ export const scenarios: readonly Scenario[] = [
   },
 ]
 
+/** Where what stands before every page shows most: small pages. */
+export const accessScenarios: readonly Scenario[] = [
+  {
+    title: 'access: page of 100, never served before',
+    query: { limit: 100, count: NEW_PAGES_OF_100, seed: 9 },
+    isRepeated: false,
+    ceilingPages: 0,
+  },
+  {
+    title: 'access: page of 100, served before',
+    query: { limit: 100, count: REPEATED_PAGES, seed: 10 },
+    isRepeated: true,
+    ceilingPages: 0,
+  },
+]
+
 /** Draws the pages of a scenario into a file. */
 export async function drawPages({ plainFile }: Dataset, scenario: Scenario): Promise<Pages> {
   const paths = drawPaths(plainFile, scenario.query)

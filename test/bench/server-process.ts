@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 
+import { benchAuthorization } from './bench-key.ts'
+
 /** One server under test: a process of its own, pinned to the first core. */
 export type ServerProcess = {
   origin: string
@@ -67,7 +69,9 @@ function findFreePort(): number {
 
 async function isReady(url: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { headers: { 'accept-encoding': 'gzip' } })
+    const response = await fetch(url, {
+      headers: { 'accept-encoding': 'gzip', authorization: benchAuthorization },
+    })
     await response.arrayBuffer()
     return response.ok
   } catch {

@@ -7,6 +7,7 @@ import { type ServerProcess, startServer } from './server-process.ts'
 export type Command = (port: number) => string[]
 
 const main = new URL('../../src/main.ts', import.meta.url).pathname
+const openServer = new URL('./open-server.ts', import.meta.url).pathname
 const plainElysia = new URL('./baselines/plain-elysia.ts', import.meta.url).pathname
 const fastify = new URL('./baselines/fastify/server.mjs', import.meta.url).pathname
 const ceiling = new URL('./static.ts', import.meta.url).pathname
@@ -19,6 +20,11 @@ export function bookfeed({ dataPath }: Dataset, ...settings: string[]): Command 
     return ['env', ...variables, process.execPath, main, 'serve']
   }
 }
+
+/** The same without its gate: what is left is what access costs. */
+export const openBookfeed =
+  ({ dataPath }: Dataset): Command =>
+  (port) => [process.execPath, openServer, dataPath, String(port)]
 
 /** Runs a command of ours to its end on a data folder; throws when it fails. */
 export async function runBookfeed(dataPath: string, args: string[]): Promise<void> {

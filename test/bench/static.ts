@@ -3,13 +3,15 @@
  * has fetched from our server before, from memory. Usage: bun static.ts <origin> <pathsFile> <count>
  * <port>
  */
+import { benchAuthorization } from './bench-key.ts'
+
 const [origin = '', pathsFile = '', count = '', port = ''] = process.argv.slice(2)
 
 const bodies = new Map<string, Uint8Array<ArrayBuffer>>()
 const paths = (await Bun.file(pathsFile).text()).split('\n', Number(count)).filter(Boolean)
 for (const path of paths) {
   const response = await fetch(origin + path, {
-    headers: { 'accept-encoding': 'gzip' },
+    headers: { 'accept-encoding': 'gzip', authorization: benchAuthorization },
     decompress: false,
   })
   if (!response.ok) throw new Error(`${path}: ${response.status}`)
@@ -28,5 +30,3 @@ Bun.serve({
     return body ? new Response(body, { headers }) : new Response(null, { status: 404 })
   },
 })
-
-export {}
