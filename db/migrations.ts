@@ -2,6 +2,8 @@
 import history from './history/migrations/0000_history.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
+import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
+import auditNoReplace from './ledger/migrations/0003_audit_no_replace.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [history]
-export const ledgerMigrations: readonly string[] = [ledger, auditTriggers]
+export const ledgerMigrations: readonly string[] = [ledger, auditTriggers, payments, auditNoReplace]

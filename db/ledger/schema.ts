@@ -1,5 +1,14 @@
 /** Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds. */
-import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import {
+  blob,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core'
 
 /** Facts about the file itself. */
 export const meta = sqliteTable('meta', {
@@ -121,6 +130,116 @@ export const sanctionsList = sqliteTable('sanctions_list', {
 /** The EVM addresses on that list, lower case. */
 export const sanctionsAddress = sqliteTable('sanctions_address', {
   address: text('address').primaryKey(),
+})
+
+/** Tiers offered at an amount of their own; a row never changes. */
+export const offer = sqliteTable(
+  'offer',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id').notNull(),
+    /** What is bought, as JSON. */
+    terms: text('terms').notNull(),
+    periodDays: integer('period_days').notNull(),
+    symbol: text('symbol').notNull(),
+    method: text('method').notNull(),
+    network: text('network').notNull(),
+    /** Lower case. */
+    asset: text('asset').notNull(),
+    /** Atomic units as decimal digits: SQLite's integers would lose some of them on the way to us. */
+    amount: text('amount').notNull(),
+    /** What a wallet signs, as JSON. */
+    requirements: text('requirements').notNull(),
+    fromBlock: integer('from_block').notNull(),
+    createdMs: integer('created_ms').notNull(),
+    /** Exclusive. */
+    expiresMs: integer('expires_ms').notNull(),
+    /** Exclusive: until then nobody else is offered the amount. */
+    reservedUntilMs: integer('reserved_until_ms').notNull(),
+  },
+  (table) => [
+    index('offer_reserved').on(table.network, table.asset, table.reservedUntilMs, table.amount),
+    index('offer_amount').on(table.network, table.asset, table.amount),
+    index('offer_account').on(table.accountId, table.reservedUntilMs),
+  ],
+)
+
+/** Signed payments on their way. The signature is in `payload`, and nowhere else. */
+export const payment = sqliteTable(
+  'payment',
+  {
+    id: text('id').primaryKey(),
+    offerId: text('offer_id').notNull(),
+    accountId: text('account_id').notNull(),
+    state: text('state').notNull(),
+    network: text('network').notNull(),
+    method: text('method').notNull(),
+    /** Addresses in lower case. */
+    asset: text('asset').notNull(),
+    payer: text('payer').notNull(),
+    payTo: text('pay_to').notNull(),
+    /** Up to 256 bits, as decimal digits; so are the two bounds, in Unix seconds. */
+    amount: text('amount').notNull(),
+    validAfter: text('valid_after').notNull(),
+    validBefore: text('valid_before').notNull(),
+    nonce: text('nonce').notNull(),
+    nonceContract: text('nonce_contract').notNull(),
+    payloadHash: text('payload_hash').notNull(),
+    payload: text('payload').notNull(),
+    attempts: integer('attempts').notNull(),
+    leaseUntilMs: integer('lease_until_ms'),
+    /** As the facilitator told it. */
+    txHash: text('tx_hash'),
+    /** Where the chain says that the money arrived. */
+    proofTxHash: text('proof_tx_hash'),
+    blockNumber: integer('block_number'),
+    logIndex: integer('log_index'),
+    reason: text('reason'),
+    /** What the operator decided about it. */
+    resolution: text('resolution'),
+    createdMs: integer('created_ms').notNull(),
+    updatedMs: integer('updated_ms').notNull(),
+  },
+  (table) => [
+    // One payment per authorization, one authorization per transfer, one live payment per offer.
+    uniqueIndex('payment_nonce').on(table.network, table.nonceContract, table.payer, table.nonce),
+    uniqueIndex('payment_proof').on(table.network, table.proofTxHash, table.logIndex),
+    uniqueIndex('payment_offer')
+      .on(table.offerId)
+      .where(sql`state NOT IN ('rejected', 'void', 'review')`),
+    index('payment_of_offer').on(table.offerId),
+    index('payment_account').on(table.accountId, table.createdMs, table.id),
+    index('payment_created').on(table.createdMs, table.id),
+    index('payment_state').on(table.state),
+  ],
+)
+
+/** Money that arrived without a payment of ours. */
+export const unmatchedTransfer = sqliteTable(
+  'unmatched_transfer',
+  {
+    id: text('id').primaryKey(),
+    network: text('network').notNull(),
+    asset: text('asset').notNull(),
+    fromAddress: text('from_address').notNull(),
+    /** Decimal digits. */
+    amount: text('amount').notNull(),
+    txHash: text('tx_hash').notNull(),
+    blockNumber: integer('block_number').notNull(),
+    logIndex: integer('log_index').notNull(),
+    foundMs: integer('found_ms').notNull(),
+    /** What the operator decided about it. */
+    resolution: text('resolution'),
+  },
+  (table) => [
+    uniqueIndex('unmatched_transfer_log').on(table.network, table.txHash, table.logIndex),
+  ],
+)
+
+/** Up to which block (inclusive) transfers were looked at. */
+export const scannedBlock = sqliteTable('scanned_block', {
+  network: text('network').primaryKey(),
+  blockNumber: integer('block_number').notNull(),
 })
 
 /** What was done, by whom; each row carries the hash of all before it. Triggers refuse changes. */

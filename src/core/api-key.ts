@@ -19,8 +19,9 @@ export const DIGEST_LENGTH = 32
 export const KEY_LENGTH = KEY_PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH
 
 const shape = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
-/** Wherever a key, or most of one, may stand in a text, percent-encoded too. */
-const anywhere = /bf(?:_|%5f)live(?:_|%5f)[0-9a-z]+/gi
+/** Wherever a key, or most of one, may stand in a text. */
+const anywhere = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]+`, 'g')
+const HIDDEN = `${KEY_PREFIX}…`
 
 /** Makes a key. `randomBytes` must be fit for secrets. */
 export function mintKey(randomBytes: (length: number) => Uint8Array): string {
@@ -47,8 +48,16 @@ export const hintOf = (key: string): string => key.slice(-HINT_LENGTH)
 /** True if a key may stand in a text, which then must not be kept. */
 export const holdsKey = (text: string): boolean => redactKeys(text) !== text
 
-/** Hides every key in a text that is to be shown or logged. */
-export const redactKeys = (text: string): string =>
-  text.includes('bf') ? text.replace(anywhere, `${KEY_PREFIX}…`) : text
+/** Hides every key in a text that is to be shown or logged; of one in percent-encodings nothing is left. */
+export function redactKeys(text: string): string {
+  if (text.includes('%') && decode(decode(text)).includes(KEY_PREFIX)) return HIDDEN
+  return text.includes(KEY_PREFIX) ? text.replace(anywhere, HIDDEN) : text
+}
+
+/** Unlike `decodeURIComponent`, takes any text. */
+const decode = (text: string): string =>
+  text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
 
 const checksumOf = (body: string): string => integerToBase62(crc32(body), CHECKSUM_LENGTH)

@@ -6,31 +6,71 @@ export const errorCodes = {
   signature_invalid: { status: 400, title: 'Signature not valid' },
   cursor_invalid: { status: 400, title: 'Cursor not valid' },
   cursor_mismatch: { status: 400, title: 'Cursor belongs to another query' },
+  payment_invalid: { status: 400, title: 'Payment payload not valid' },
   unauthenticated: { status: 401, title: 'API key missing or not valid' },
+  payment_required: { status: 402, title: 'Payment required' },
+  payment_rejected: { status: 402, title: 'Payment not possible' },
   tier_coin: { status: 403, title: 'Coin not in your tier' },
   tier_route: { status: 403, title: 'Route not in your tier' },
   not_found: { status: 404, title: 'Not found' },
   unknown_coin: { status: 404, title: 'Unknown coin' },
   unknown_market: { status: 404, title: 'Unknown market' },
+  unknown_tier: { status: 404, title: 'Unknown tier' },
+  unknown_network: { status: 404, title: 'Unknown network' },
+  unknown_token: { status: 404, title: 'Unknown token' },
+  unknown_offer: { status: 404, title: 'Unknown offer' },
+  unknown_payment: { status: 404, title: 'Unknown payment' },
   unknown_key: { status: 404, title: 'Unknown key' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   market_conflict: { status: 409, title: 'Snapshot contradicts its market' },
   challenge_used: { status: 409, title: 'Sign-in message already used' },
+  tier_not_for_sale: { status: 409, title: 'Tier not for sale' },
+  offer_limit: { status: 409, title: 'Too many open offers' },
+  offer_used: { status: 409, title: 'Offer already in use' },
+  payment_conflict: { status: 409, title: 'Payment belongs elsewhere' },
+  payment_in_review: { status: 409, title: 'Payment is being looked at' },
+  key_replaced: { status: 409, title: 'Key already replaced' },
   key_limit: { status: 409, title: 'Too many keys' },
+  offer_expired: { status: 410, title: 'Offer expired' },
+  allowance_required: { status: 412, title: 'Allowance required' },
   challenge_expired: { status: 410, title: 'Sign-in message expired' },
+  payload_too_large: { status: 413, title: 'Body too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   idempotency_mismatch: { status: 422, title: 'Idempotency-Key used for another request' },
   rate_limited: { status: 429, title: 'Too many requests' },
   sanctioned: { status: 451, title: 'Unavailable for legal reasons' },
   internal: { status: 500, title: 'Internal error' },
   signup_closed: { status: 503, title: 'Signup is closed' },
+  billing_unavailable: { status: 503, title: 'Billing unavailable' },
   screening_unavailable: { status: 503, title: 'Screening temporarily unavailable' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const
 export type ErrorCode = keyof typeof errorCodes
 
 /** Documented members that a code may add to its problem document. */
-export type ErrorExtras = { param?: string; retryAfterSeconds?: number; requiredTier?: string }
+export type ErrorExtras = {
+  param?: string
+  retryAfterSeconds?: number
+  requiredTier?: string
+  /** Why a payment is not possible; a code of docs/payments.md. */
+  reason?: string
+  /** What a payer's program should do next. */
+  retryAction?: RetryAction
+  /** x402's challenge: what to sign now. */
+  paymentRequired?: unknown
+}
+
+/** See docs/payments.md. */
+export const retryActions = [
+  'sign_anew',
+  'retry_same_payment',
+  'poll',
+  'approve_then_retry',
+  'wait_and_retry',
+  'abandon',
+  'ask_operator',
+] as const
+export type RetryAction = (typeof retryActions)[number]
 
 /** A failure that the caller can understand and act on. `message` is shown to the caller as it is. */
 export class AppError extends Error {

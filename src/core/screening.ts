@@ -33,5 +33,8 @@ export type Verdict = {
 /** Screens an address (`0x` and 40 hex digits, any case). Never rejects. */
 export type Screen = (address: string) => Promise<Verdict>
 
-/** Whether new accounts are taken in; `reason` is for the operator and the caller. */
-export type SignupState = { isOpen: true } | { isOpen: false; reason: string }
+/**
+ * Whether new accounts are taken in; `reason` is for the operator and the caller. A `warning` says that
+ * it is open, but that the last attempt to screen somebody had no answer to rely upon.
+ */
+export type SignupState = { isOpen: true; warning?: string } | { isOpen: false; reason: string }

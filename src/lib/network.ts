@@ -11,7 +11,7 @@ const V6_BITS = 128
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)
-  if (version === 0 || rest.length > 0) return undefined
+  if (version === 0 || rest.length > 0 || address.includes('%')) return undefined
   const max = version === 4 ? V4_BITS : V6_BITS
   const bits = prefix === undefined ? max : Number(/^\d{1,3}$/.test(prefix) ? prefix : Number.NaN)
   return bits <= max ? { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined

@@ -49,7 +49,9 @@ export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): R
 
   function begin(key: string, nowMs: number): RateWindow {
     const window = { used: 0, endMs: nowMs + windowMs }
-    if (current.has(key) || !isFull()) current.set(key, window)
+    // Whoever has a place keeps it, also when all are taken.
+    const hasPlace = current.has(key) || previous.delete(key)
+    if (hasPlace || !isFull()) current.set(key, window)
     else shared = window
     return window
   }

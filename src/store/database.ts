@@ -10,7 +10,8 @@ export type Database = Sqlite
 
 /** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
 const SQLITE_VERSION_MIN = '3.51.3'
-const BUSY_TIMEOUT_MS = 5000
+/** How long a write waits for another process. */
+export const BUSY_TIMEOUT_MS = 5000
 /** Chunks are cached as objects above SQLite, so its own cache only needs to hold the indexes. */
 const PAGE_CACHE_KIB = 16_384
 const MMAP_BYTES_MAX = 8 * 1024 ** 3
@@ -89,9 +90,12 @@ function assertSqliteVersion(): void {
 }
 
 function assertOurs(db: Database, path: string, format: FileFormat): void {
-  const applicationId = readNumber(db, 'PRAGMA application_id')
-  const version = readNumber(db, 'PRAGMA user_version')
-  const tables = readNumber(db, 'SELECT count(*) FROM sqlite_schema')
+  // Of one moment: another process may be making the file.
+  const { applicationId, version, tables } = readConsistently(db, () => ({
+    applicationId: readNumber(db, 'PRAGMA application_id'),
+    version: readNumber(db, 'PRAGMA user_version'),
+    tables: readNumber(db, 'SELECT count(*) FROM sqlite_schema'),
+  }))
   if (
     applicationId !== format.applicationId &&
     (applicationId !== 0 || version !== 0 || tables > 0)

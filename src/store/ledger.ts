@@ -68,16 +68,20 @@ export type LedgerStore = {
 
   /** Writes the verdict into the audit chain. */
   recordScreening(verdict: Verdict, by: Deed): void
-  /** Facts about the sanctions list in force. */
+  /** Facts about the sanctions list in force; none if its addresses are not all there. */
   sanctionsList(): SanctionsList | undefined
   /** Replaces the list, or confirms it where only `confirmedMs` differs. */
-  putSanctionsList(list: SanctionsList & { addresses: ReadonlySet<string> }, by: Deed): void
+  putSanctionsList(
+    list: Omit<SanctionsList, 'entryCount'> & { addresses: ReadonlySet<string> },
+    by: Deed,
+  ): void
   /** `address` in lower case. */
   isSanctioned(address: string): boolean
 
   /**
    * Adds to the counters of keys, and remembers when each was last used. Survives kill -9; a power cut
-   * may take the last ones, because it does not wait for the disk.
+   * may take the last ones, because it does not wait for the disk. Nor for another process: throws, and adds
+   * nothing, while one writes.
    */
   addUsage(entries: readonly UsageEntry[]): void
   /** Counters of an account's keys from a day on (inclusive), summed over its keys, by day and route. */
@@ -141,6 +145,15 @@ export type ApiKey = Omit<KeyDraft, 'digest'> & {
 export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boolean =>
   revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
 
+/**
+ * The family that a new key of an account goes on in: one whose keys have all ended, so that deleting
+ * keys and making others opens no fresh rate windows. Undefined if every family has a valid key.
+ */
+export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
+  const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
+  return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
+}
+
 export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
 
 export type SanctionsList = {
@@ -150,6 +163,7 @@ export type SanctionsList = {
   confirmedMs: number
   /** SHA-256 of the file, hex. */
   sha256: string
+  /** Addresses on it. */
   entryCount: number
 }
 

@@ -123,6 +123,17 @@ describe('redactKeys', () => {
     )
   })
 
+  test('behavior: of a text that hides a key in percent-encodings nothing is left', () => {
+    const [key = ''] = fc.sample(keys, 1)
+    const odd = [
+      `%62f_live_${key.slice(8)}`,
+      `bf%5Flive%5F${key.slice(8)}`,
+      `bf%255Flive%255F${key.slice(8)}`,
+    ]
+    for (const text of odd) expect(redactKeys(`/v1?k=${text}&x=%zz`)).toBe('bf_live_…')
+    expect(redactKeys('/v1/%zz?x=100%25')).toBe('/v1/%zz?x=100%25')
+  })
+
   test('behavior: a text without a key is the same text', () => {
     for (const text of ['', 'GET /v1/markets', 'bf_live', 'bf_live_', 'BF_LIVE_abc'])
       expect(redactKeys(text)).toBe(text)

@@ -126,6 +126,23 @@ describe('createRateWindows', () => {
     expect(windows.take('key 0', 10, 1001)?.used).toBe(2)
   })
 
+  test('behavior: a full house lets nobody pass twice whose window has ended, and resets nobody', () => {
+    const windows = createRateWindows({ windowMs: MINUTE_MS, capacity: 1000 })
+    for (let index = 0; index < 1000; index++) windows.take(`key ${index}`, 10, index)
+    const passes = (key: string, nowMs: number) => {
+      let passed = 0
+      for (let index = 0; index < 100; index++) if (windows.take(key, 10, nowMs)) passed++
+      return passed
+    }
+    // At 61,500 the windows up to `key 999` have ended, but stand where they stood.
+    expect(passes('key 5', 61_500)).toBe(10)
+    expect(passes('newcomer', 61_500)).toBe(10)
+    expect(passes('key 6', 61_600)).toBe(10)
+    expect(passes('newcomer', 61_700)).toBe(0)
+    expect(passes('another newcomer', 61_700)).toBe(0)
+    expect(windows.size()).toBe(1000)
+  })
+
   test('behavior: a million windows take less than 200 bytes each', async () => {
     const script = `
       import { heapStats } from 'bun:jsc'

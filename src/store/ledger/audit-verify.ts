@@ -21,7 +21,7 @@ export function createAuditVerify({ db, chain, rows }: Tables) {
       if (!isSame(row.hash, hashOf(before.hash, row))) {
         yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
       }
-      const kind = kindOf(row.action)
+      const kind = kindOf(row.action, row.subject)
       if (kind !== undefined) lastStates.set(`${kind} ${row.subject}`, row)
       before = row
     }

@@ -3,9 +3,10 @@
  * columns as JSON, null ones left out, bytes in hex. Read from the file in the transaction of the
  * change, so that reading it again later must give the same.
  */
+import type { PaymentState } from '#src/core/payment.ts'
 import type { Database } from '#src/store/database.ts'
 
-/** What can happen to an audited row; the word before the point tells the table. */
+/** What can happen to an audited row; the word before the point tells the table (see `kindOf`). */
 export type RowAction =
   | 'tier.put'
   | 'account.created'
@@ -15,6 +16,11 @@ export type RowAction =
   | 'key.expiring'
   | 'key.revoked'
   | 'subscription.added'
+  | 'subscription.moved'
+  | 'offer.opened'
+  | `payment.${PaymentState}`
+  | 'transfer.unmatched'
+  | 'review.resolved'
 
 /** A row of an audited table as it is now. */
 export type AuditedRow = { kind: Kind; id: string; state: string }
@@ -24,12 +30,18 @@ const tables = {
   account: 'account',
   key: 'api_key',
   subscription: 'subscription',
+  offer: 'offer',
+  payment: 'payment',
+  transfer: 'unmatched_transfer',
 } as const
 type Kind = keyof typeof tables
 type Row = Record<string, unknown>
 
-/** Changes with each use of a key, by which nobody gains. */
-const UNAUDITED_COLUMN = 'last_used_ms'
+/**
+ * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a signature, which
+ * is worth money until it is used; `payload_hash` stands for it.
+ */
+const unauditedColumns = new Set(['last_used_ms', 'payload'])
 
 /** Reads the state of audited rows. */
 export function createAuditedRows(db: Database) {
@@ -46,7 +58,7 @@ export function createAuditedRows(db: Database) {
   return {
     /** The row that an action was done to. */
     stateOf(action: RowAction, id: string): string {
-      const kind = kindOf(action)
+      const kind = kindOf(action, id)
       const row = kind && readers.get(kind)?.get.get(id)
       if (!row) throw new Error(`There is no row ${id} to be audited as ${action}.`)
       return toState(row)
@@ -63,8 +75,10 @@ export function createAuditedRows(db: Database) {
 export type AuditedRows = ReturnType<typeof createAuditedRows>
 
 /** The kind of row that an action of the chain is about, if it is about one. */
-export function kindOf(action: string): Kind | undefined {
+export function kindOf(action: string, subject: string): Kind | undefined {
   const [kind = ''] = action.split('.')
+  // What is reviewed is of either kind.
+  if (kind === 'review') return subject.startsWith('transfer_') ? 'transfer' : 'payment'
   return isKind(kind) ? kind : undefined
 }
 
@@ -72,7 +86,7 @@ const isKind = (text: string): text is Kind => Object.hasOwn(tables, text)
 
 function toState(row: Row): string {
   const entries = Object.entries(row)
-    .filter(([column, value]) => column !== UNAUDITED_COLUMN && value !== null)
+    .filter(([column, value]) => !unauditedColumns.has(column) && value !== null)
     .map(([column, value]) => [
       column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
       value instanceof Uint8Array ? value.toHex() : value,

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 
 import { ledgerFormat, openDatabase, toStoreFault } from '#src/store/database.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { Ledger } from '#src/store/payments.ts'
 
 import { createSqliteLedger } from './sqlite-ledger.ts'
 
@@ -13,7 +13,7 @@ export type LedgerOptions = {
 }
 
 /** Opens or creates the ledger at `path`, brought up to date. Throws `StoreFault` on a file that cannot be used. */
-export function openLedger(path: string, { nowMs, lagMs = 0 }: LedgerOptions): LedgerStore {
+export function openLedger(path: string, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
   makePrivate(path)
   const db = openDatabase(path, { format: ledgerFormat })
   try {

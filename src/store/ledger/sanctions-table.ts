@@ -3,12 +3,15 @@ import type { Database } from '#src/store/database.ts'
 import type { SanctionsList } from '#src/store/ledger.ts'
 
 type Addresses = ReadonlySet<string>
+type ListFacts = Omit<SanctionsList, 'entryCount'>
 
 /** Finds and replaces the list. */
 export function createSanctionsTable(db: Database) {
+  // A list that has lost addresses by hand is none: nobody is cleared by what is left of it.
   const get = db.prepare<SanctionsList, []>(
     `SELECT published_on AS publishedOn, confirmed_ms AS confirmedMs, sha256,
-       entry_count AS entryCount FROM sanctions_list`,
+       entry_count AS entryCount FROM sanctions_list
+     WHERE entry_count = (SELECT count(*) FROM sanctions_address)`,
   )
   const put = db.prepare(
     `INSERT OR REPLACE INTO sanctions_list (id, published_on, confirmed_ms, sha256, entry_count)
@@ -27,12 +30,11 @@ export function createSanctionsTable(db: Database) {
     find,
 
     /** True if the list differs from the one in force in `confirmedMs` at most; another parser may find other addresses. */
-    isInForce({ publishedOn, sha256, entryCount }: SanctionsList, addresses: Addresses): boolean {
+    isInForce({ publishedOn, sha256 }: ListFacts, addresses: Addresses): boolean {
       const known = find()
       return (
         known?.publishedOn === publishedOn &&
         known.sha256 === sha256 &&
-        known.entryCount === entryCount &&
         isSame(new Set(listAddresses.all().map(({ address }) => address)), toLowerCase(addresses))
       )
     },
@@ -41,10 +43,11 @@ export function createSanctionsTable(db: Database) {
       confirm.run(confirmedMs)
     },
 
-    replace(list: SanctionsList, addresses: Addresses): void {
-      put.run(list.publishedOn, list.confirmedMs, list.sha256, list.entryCount)
+    replace(list: ListFacts, addresses: Addresses): void {
+      const all = toLowerCase(addresses)
+      put.run(list.publishedOn, list.confirmedMs, list.sha256, all.size)
       removeAddresses.run()
-      for (const address of toLowerCase(addresses)) addAddress.run(address)
+      for (const address of all) addAddress.run(address)
     },
 
     /** Any case: a spelling must not hide an address. */

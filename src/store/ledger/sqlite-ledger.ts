@@ -2,6 +2,8 @@
 import { defaultTiers } from '#src/core/tier.ts'
 import { closeDatabase, type Database } from '#src/store/database.ts'
 import type { Deed, LedgerStore } from '#src/store/ledger.ts'
+import type { Ledger } from '#src/store/payments.ts'
+import { createPayments } from '#src/store/payments/sqlite-payments.ts'
 
 import { createAccountTable } from './account-table.ts'
 import { createAnswerTable } from './answer-table.ts'
@@ -24,7 +26,7 @@ type Tables = ReturnType<typeof createTables>
 export type EngineOptions = { nowMs: number; lagMs: number }
 
 /** Makes the ledger of an open file. */
-export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions): LedgerStore {
+export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions): Ledger {
   const tables = createTables(db, lagMs)
   const catalogue = createCatalogue(tables)
   seed(tables, catalogue, { actor: 'system', nowMs })
@@ -37,6 +39,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
     ...createRequests(tables),
     ...createScreenings(tables),
     ...createAudit(tables),
+    payments: createPayments(tables),
     challengeKey: readChallengeKey(db),
     dispose: () => closeDatabase(db),
   }
@@ -48,15 +51,22 @@ function createTables(db: Database, lagMs: number) {
   const revision = createRevision(db, lagMs)
 
   /** Ends every change of an audited row: what became of it goes into the chain. */
-  function record(by: Deed, action: RowAction, subject: string): void {
+  function note(by: Deed, action: RowAction, subject: string): void {
     chain.append(by, { action, subject, state: rows.stateOf(action, subject) })
+  }
+
+  /** The same where the change decides who may do what. */
+  function record(by: Deed, action: RowAction, subject: string): void {
+    note(by, action, subject)
     revision.raise()
   }
 
   return {
+    db,
     chain,
     rows,
     revision,
+    note,
     record,
     atomically: createAtomically(db, revision),
     tiers: createTierTable(db),
@@ -175,7 +185,7 @@ const createRequests = ({ atomically, nonces, answers, usage }: Tables) =>
 
     addUsage: usage.add,
     usageOf: usage.listOf,
-    pruneUsage: (beforeDay) => atomically(() => usage.removeBefore(beforeDay)),
+    pruneUsage: usage.removeBefore,
   }) satisfies Partial<LedgerStore>
 
 function createScreenings({ atomically, chain, sanctions }: Tables) {
@@ -198,7 +208,7 @@ function createScreenings({ atomically, chain, sanctions }: Tables) {
         chain.append(by, {
           action: 'sanctions_list.replaced',
           subject: list.sha256,
-          state: JSON.stringify({ ...list, addressCount: addresses.size }),
+          state: JSON.stringify({ ...list, entryCount: addresses.size }),
         })
       }),
 

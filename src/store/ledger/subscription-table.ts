@@ -50,7 +50,14 @@ export function createSubscriptionTable(db: Database) {
 export type SubscriptionTable = ReturnType<typeof createSubscriptionTable>
 
 /** Field by field: an entry of the catalogue, which has a price as well, would pass for terms. */
-function printTerms({ tierId, name, rank, coins, routes, requestsPerMinute }: Terms): string {
+export function printTerms({
+  tierId,
+  name,
+  rank,
+  coins,
+  routes,
+  requestsPerMinute,
+}: Terms): string {
   return JSON.stringify({ tierId, name, rank, coins, routes, requestsPerMinute })
 }
 

@@ -1,5 +1,5 @@
 /** Rows of the usage table. */
-import { type Database, transact } from '#src/store/database.ts'
+import { BUSY_TIMEOUT_MS, type Database, transact } from '#src/store/database.ts'
 import type { UsageEntry, UsageRow } from '#src/store/ledger.ts'
 
 /** Counts and sums what keys were used for. */
@@ -27,29 +27,35 @@ export function createUsageTable(db: Database) {
   }
 
   return {
-    /** Does not wait for the disk, unless it is part of a transaction that does. */
+    /** Waits for nothing, unless it is part of a transaction that does. Throws while another process writes. */
     add(entries: readonly UsageEntry[]): void {
       if (entries.length === 0) return
       if (db.inTransaction) addAll(entries)
-      else withoutSync(db, () => transact(db, () => addAll(entries)))
+      else withoutWaiting(db, () => transact(db, () => addAll(entries)))
     },
 
     listOf: (accountId: string, fromDay: string): UsageRow[] => listOf.all(accountId, fromDay),
 
     removeBefore(day: string): void {
-      removeBefore.run(day)
+      if (db.inTransaction) removeBefore.run(day)
+      else withoutWaiting(db, () => transact(db, () => removeBefore.run(day)))
     },
   }
 }
 
 export type UsageTable = ReturnType<typeof createUsageTable>
 
-/** The next transaction that waits for the disk takes these with it. */
-function withoutSync(db: Database, body: () => void): void {
+/**
+ * Waits neither for the disk (the next transaction that does takes these with it) nor for another
+ * process that writes: whoever counts tries again, and requests do not stand still meanwhile.
+ */
+function withoutWaiting(db: Database, body: () => void): void {
   db.run('PRAGMA synchronous = NORMAL')
+  db.run('PRAGMA busy_timeout = 0')
   try {
     body()
   } finally {
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     db.run('PRAGMA synchronous = FULL')
   }
 }

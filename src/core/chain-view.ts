@@ -1,0 +1,51 @@
+/** Port to what the chain itself says of a payment; `src/chain` has the real one. */
+import type { TokenSymbol } from './payment-chain.ts'
+import type { PaymentProof, SignedPayment } from './payment.ts'
+
+/**
+ * `paid`: the exact transfer is there; `isFinal` once no reorganisation can take it back. `void`: it is
+ * proved at the final block that it can never come. `open`: it may still come.
+ */
+export type ChainVerdict =
+  | { kind: 'paid'; proof: PaymentProof; isFinal: boolean }
+  | { kind: 'void'; reason: 'expired' | 'canceled' | 'used_elsewhere' }
+  | { kind: 'open' }
+  | { kind: 'unavailable'; reason: string }
+
+/** Why a payment cannot be taken as it stands; each is certain, none is a guess from a silent node. */
+export type PaymentFault =
+  | 'signature_invalid'
+  | 'insufficient_balance'
+  | 'allowance_required'
+  | 'payer_blocked'
+  | 'nonce_used'
+
+export type Preflight =
+  | { kind: 'ready' }
+  | { kind: 'fault'; fault: PaymentFault }
+  | { kind: 'unavailable'; reason: string }
+
+export type FoundTransfer = PaymentProof & { asset: string; from: string; amount: bigint }
+
+export type ChainHead = {
+  /** Number and time (Unix milliseconds) of the block up to which all is final. */
+  finalNumber: number
+  finalMs: number
+  latestNumber: number
+}
+
+export type ChainView = {
+  /** Asks whether a signed payment would go through now, asking nothing of the facilitator. Never rejects. */
+  preflight(signed: SignedPayment, signature: string): Promise<Preflight>
+  /** Looks for a payment. `fromBlock` is one before which it cannot be. Never rejects. */
+  look(
+    signed: SignedPayment,
+    hint: { fromBlock: number; txHash?: string | undefined },
+  ): Promise<ChainVerdict>
+  /** The newest head that was seen; asks the node if that is older than `ageMsMax`. Undefined without an answer. */
+  head(ageMsMax: number): Promise<ChainHead | undefined>
+  /** All transfers of our tokens to an address in final blocks of a range (inclusive). Rejects without an answer. */
+  transfersTo(payTo: string, range: { from: number; to: number }): Promise<FoundTransfer[]>
+  /** Checks what must be true of the chain and of each token; a reason for each that fails. Never rejects. */
+  check(): Promise<{ chain?: string | undefined; tokens: Partial<Record<TokenSymbol, string>> }>
+}

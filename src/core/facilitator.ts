@@ -1,0 +1,29 @@
+/** Port to whoever relays signed payments to the chain; `src/facilitator` has the real ones. */
+import type { PaymentRequirements } from './offer.ts'
+
+/**
+ * What came of handing a payment over. Only `refused` says that nothing was sent to the chain; all
+ * else leaves that to be seen there. `reason` is the facilitator's own word, an open set.
+ */
+export type SettleResult =
+  /** It says that the transfer is mined. Believed only after a look at the chain. */
+  | { kind: 'success'; txHash: string }
+  /** Sent, not mined in time. */
+  | { kind: 'pending'; txHash: string }
+  /** It says that it did not settle; perhaps with the hash of what it sent. */
+  | { kind: 'failed'; reason: string; txHash?: string | undefined }
+  /** It did not take the request at all: not authorized (401, 403) or too many (429). */
+  | { kind: 'refused'; reason: string }
+  /** Timeout, connection lost, 5xx, redirect, garbage: nobody knows. */
+  | { kind: 'unknown'; reason: string; txHash?: string | undefined }
+
+export type SupportedKind = { x402Version: number; scheme: string; network: string }
+
+export type Facilitator = {
+  /** For the operator and the list of chains: a host name, or `local`. Never holds a secret. */
+  readonly name: string
+  /** Hands over the same bytes whenever it is called for the same payment. Never rejects. */
+  settle(payload: string, requirements: PaymentRequirements): Promise<SettleResult>
+  /** Asks what it can do. Undefined `kinds` if it gave no answer. Never rejects. */
+  supported(): Promise<{ kinds: readonly SupportedKind[] | undefined; reason?: string | undefined }>
+}

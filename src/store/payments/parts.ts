@@ -1,0 +1,17 @@
+import type { Database } from '#src/store/database.ts'
+import type { Deed } from '#src/store/ledger.ts'
+import type { AccountTable } from '#src/store/ledger/account-table.ts'
+import type { RowAction } from '#src/store/ledger/audited-rows.ts'
+import type { SubscriptionTable } from '#src/store/ledger/subscription-table.ts'
+
+/** What payments share with the rest of the ledger: its file, transactions and audit chain. */
+export type LedgerParts = {
+  db: Database
+  atomically: <T>(body: () => T) => T
+  /** Audits what became of a row. */
+  note: (by: Deed, action: RowAction, subject: string) => void
+  /** The same, where it decides who may do what. */
+  record: (by: Deed, action: RowAction, subject: string) => void
+  accounts: AccountTable
+  subscriptions: SubscriptionTable
+}

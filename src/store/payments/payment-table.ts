@@ -1,0 +1,111 @@
+/** Rows of the payment table. What was signed never changes; what became of it does. */
+import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/core/payment.ts'
+import type { Database } from '#src/store/database.ts'
+
+import { type PaymentRow, toPayment } from './payment-row.ts'
+
+export type Nonce = Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>
+export type PaymentPage = {
+  accountId?: string
+  limit: number
+  after?: { createdMs: number; id: string } | undefined
+}
+
+/** Finds, lists and writes payments. */
+export function createPaymentTable(db: Database) {
+  return { ...createReaders(db), ...createWriters(db) }
+}
+
+export type PaymentTable = ReturnType<typeof createPaymentTable>
+
+const NEWEST_FIRST = 'ORDER BY created_ms DESC, id DESC LIMIT ?'
+/** Later than any payment: where the first page begins. */
+const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
+
+function createReaders(db: Database) {
+  const byId = db.prepare<PaymentRow, [string]>('SELECT * FROM payment WHERE id = ?')
+  const byNonce = db.prepare<PaymentRow, [string, string, string, string]>(
+    'SELECT * FROM payment WHERE network = ? AND nonce_contract = ? AND payer = ? AND nonce = ?',
+  )
+  const byProof = db.prepare<PaymentRow, [string, string, number]>(
+    'SELECT * FROM payment WHERE network = ? AND proof_tx_hash = ? AND log_index = ?',
+  )
+  const ofOffer = db.prepare<PaymentRow, [string]>(
+    'SELECT * FROM payment WHERE offer_id = ? ORDER BY created_ms, id',
+  )
+  const pageOf = db.prepare<PaymentRow, [string, number, string, number]>(
+    `SELECT * FROM payment WHERE account_id = ? AND (created_ms, id) < (?, ?) ${NEWEST_FIRST}`,
+  )
+  const page = db.prepare<PaymentRow, [number, string, number]>(
+    `SELECT * FROM payment WHERE (created_ms, id) < (?, ?) ${NEWEST_FIRST}`,
+  )
+  const inStates = db.prepare<PaymentRow, [string]>(
+    `SELECT * FROM payment WHERE state IN (SELECT value FROM json_each(?))
+     ORDER BY created_ms, id`,
+  )
+  const find = (id: string): Payment | undefined => toPayment(byId.get(id))
+  return {
+    find,
+
+    /** Throws if there is no such payment. */
+    get(id: string): Payment {
+      const payment = find(id)
+      if (payment === undefined) throw new Error(`There is no payment ${id}.`)
+      return payment
+    },
+
+    findByNonce: ({ network, nonceContract, payer, nonce }: Nonce): Payment | undefined =>
+      toPayment(byNonce.get(network, nonceContract, payer, nonce)),
+
+    findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
+      toPayment(byProof.get(network, txHash, logIndex)),
+
+    listOfOffer: (offerId: string): Payment[] => toPayments(ofOffer.all(offerId)),
+
+    list({ accountId, limit, after = pageStart }: PaymentPage): Payment[] {
+      const { createdMs, id } = after
+      if (accountId === undefined) return toPayments(page.all(createdMs, id, limit))
+      return toPayments(pageOf.all(accountId, createdMs, id, limit))
+    },
+
+    listIn: (states: readonly PaymentState[]): Payment[] =>
+      toPayments(inStates.all(JSON.stringify(states))),
+  }
+}
+
+const toPayments = (rows: PaymentRow[]): Payment[] => rows.flatMap((row) => toPayment(row) ?? [])
+
+function createWriters(db: Database) {
+  const insert = db.prepare(
+    `INSERT INTO payment (id, offer_id, account_id, state, network, method, asset, payer, pay_to,
+       amount, valid_after, valid_before, nonce, nonce_contract, payload_hash, payload, attempts,
+       created_ms, updated_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const update = db.prepare(
+    `UPDATE payment SET state = ?, attempts = ?, lease_until_ms = ?, tx_hash = ?, proof_tx_hash = ?,
+       block_number = ?, log_index = ?, reason = ?, resolution = ?, updated_ms = ?
+     WHERE id = ?`,
+  )
+  return {
+    insert({ signed, ...payment }: Payment): void {
+      insert.run(
+        ...[payment.id, payment.offerId, payment.accountId, payment.state],
+        ...[signed.network, signed.method, signed.asset, signed.payer, signed.payTo],
+        ...[String(signed.amount), String(signed.validAfter), String(signed.validBefore)],
+        ...[signed.nonce, signed.nonceContract, signed.payloadHash, signed.payload],
+        ...[payment.attempts, payment.createdMs, payment.updatedMs],
+      )
+    },
+
+    /** Writes everything that may change of a payment. */
+    update({ proof, ...payment }: Payment): void {
+      update.run(
+        ...[payment.state, payment.attempts, payment.leaseUntilMs ?? null, payment.txHash ?? null],
+        ...[proof?.txHash ?? null, proof?.blockNumber ?? null, proof?.logIndex ?? null],
+        ...[payment.reason ?? null, payment.resolution ?? null, payment.updatedMs],
+        payment.id,
+      )
+    },
+  }
+}

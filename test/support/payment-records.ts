@@ -1,0 +1,64 @@
+import type { Offer } from '#src/core/offer.ts'
+import { findChain } from '#src/core/payment-chain.ts'
+import type { Payment, SignedPayment } from '#src/core/payment.ts'
+import type { Ledger } from '#src/store/payments.ts'
+
+import { NOW_MS } from './harness.ts'
+
+const by = { actor: 'system', nowMs: NOW_MS } as const
+const PAY_TO = `0x${'1'.repeat(40)}`
+const USDC = findChain('eip155:137')?.tokens[0]?.address ?? ''
+
+/** Makes an account with an offer of the Pro tier and a payment that was taken for it. */
+export function addPayment(ledger: Ledger, name: string): { payment: Payment; offer: Offer } {
+  const accountId = `acc_${name}`
+  ledger.createAccount({ id: accountId }, by)
+  const terms = ledger.listTiers().find(({ tierId }) => tierId === 'pro')
+  const chain = findChain('eip155:137')
+  if (!terms || !chain) throw new Error('There is no Pro tier, or no Polygon.')
+  const offer = ledger.payments.openOffer(
+    {
+      id: `quote_${name}`,
+      accountId,
+      terms,
+      periodDays: 30,
+      symbol: 'USDC',
+      method: 'eip3009',
+      requirements: {
+        scheme: 'exact',
+        network: chain.network,
+        asset: USDC,
+        payTo: PAY_TO,
+        maxTimeoutSeconds: 600,
+        extra: {},
+      },
+      fromBlock: 1,
+      expiresMs: NOW_MS + 600_000,
+    },
+    { atomic: 49_000_000n, reservedUntilMs: NOW_MS + 86_400_000 },
+    by,
+  )
+  if (!offer) throw new Error('No amount is free.')
+  const signed = sign(offer, name)
+  const { payment } = ledger.payments.claim({ id: `pay_${name}`, offer, signed }, by)
+  return { payment, offer }
+}
+
+/** As if it had been read from a wallet's payload. */
+function sign({ requirements }: Offer, name: string): SignedPayment {
+  const hex = Buffer.from(name).toString('hex')
+  return {
+    network: requirements.network,
+    method: 'eip3009',
+    asset: requirements.asset.toLowerCase(),
+    payer: `0x${hex.padStart(40, '0').slice(-40)}`,
+    payTo: requirements.payTo,
+    amount: BigInt(requirements.amount),
+    validAfter: 0n,
+    validBefore: BigInt(Math.floor(NOW_MS / 1000) + 600),
+    nonce: `0x${hex.padStart(64, '0').slice(-64)}`,
+    nonceContract: requirements.asset.toLowerCase(),
+    payloadHash: hex.padStart(64, '0').slice(-64),
+    payload: '{"signature":"0xc0ffee"}',
+  }
+}
