@@ -1,5 +1,5 @@
 /**
- * The one way to a Polygon node: two read-only questions, each with one deadline for everything it takes. The
+ * The one way to a Polygon node: read-only questions, each with one deadline for everything it takes. The
  * node's URL may hold a key, so nothing that viem says of it (URLs are in all its messages) leaves this file.
  *
  * Raw requests instead of viem's actions: `readContract` would follow a contract's wish to fetch
@@ -7,20 +7,52 @@
  */
 import type { HttpRequestError, RpcRequestError } from 'viem'
 
+import {
+  type Block,
+  type ChainLog,
+  readBlock,
+  readHex,
+  readInput,
+  readLogs,
+  readReceipt,
+  type Receipt,
+  toQuantity,
+} from './rpc-answers.ts'
+
 export type Hex = `0x${string}`
 
 export const POLYGON_CHAIN_ID = 137
 
 const RETRY_COUNT = 1
 const TIMEOUT_MS = 5000
-/** Ours are flags and code of contracts: the longest code that a chain takes is 24 KiB. */
+/** The longest code that a chain takes is 24 KiB; who asks for logs asks for fewer if they are too many. */
 const ANSWER_BYTES_MAX = 1024 * 1024
 
+/** A block by its number, or the newest, or the newest that is final. */
+export type BlockTag = number | 'latest' | 'finalized'
+
+/** Logs of any of the contracts; a topic that is null is any, one that is an array is any of these. */
+export type LogQuestion = {
+  addresses: readonly string[]
+  topics: readonly (Hex | readonly Hex[] | null)[]
+  /** Blocks, both inclusive. */
+  from: number
+  to: number
+}
+
+/** Each throws `RpcFault` for want of an answer. */
 export type Rpc = {
-  /** Code at an address, `0x` if there is none. Throws `RpcFault`. */
+  /** Code at an address, `0x` if there is none. */
   getCode(address: string): Promise<Hex>
-  /** What a contract answers; undefined if it reverts. Throws `RpcFault`. */
-  call(question: { to: string; data: Hex }): Promise<Hex | undefined>
+  /** What a contract answers, as of the newest block if none is named; undefined if it reverts. */
+  call(question: { to: string; data: Hex }, block?: BlockTag): Promise<Hex | undefined>
+  /** Undefined where the node has no such block. */
+  getBlock(tag: BlockTag): Promise<Block | undefined>
+  getLogs(question: LogQuestion): Promise<ChainLog[]>
+  /** Undefined for a transaction that is in no block that counts. */
+  getReceipt(txHash: string): Promise<Receipt | undefined>
+  /** What a transaction says to the contract that it calls; undefined where the node does not know it. */
+  getInput(txHash: string): Promise<{ to: string | undefined; input: Hex } | undefined>
 }
 
 export type RpcOptions = {
@@ -38,9 +70,13 @@ export class RpcFault extends Error {
 
 /** `fault` is a reason without the URL. */
 type Outcome =
-  { kind: 'answer'; hex: Hex } | { kind: 'reverted' } | { kind: 'fault'; fault: string }
-type Question = { method: 'eth_getCode' | 'eth_call' | 'eth_chainId'; params: unknown[] }
-type Ask = (question: Question) => Promise<Outcome>
+  { kind: 'answer'; result: unknown } | { kind: 'reverted' } | { kind: 'fault'; fault: string }
+type Question = {
+  method: `eth_${string}`
+  params: unknown[]
+}
+/** Takes a question and what makes sense of its answer: null if it cannot. */
+type Ask = <T>(question: Question, read: (result: unknown) => T | null) => Promise<T | undefined>
 
 /** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
 export function createRpc({ url, timeoutMs = TIMEOUT_MS, log }: RpcOptions): Rpc {
@@ -49,36 +85,55 @@ export function createRpc({ url, timeoutMs = TIMEOUT_MS, log }: RpcOptions): Rpc
 
   return {
     async getCode(address) {
-      return (await ask({ method: 'eth_getCode', params: [address, 'latest'] })) ?? '0x'
+      const params = [address, 'latest']
+      return (await ask({ method: 'eth_getCode', params }, readHex)) ?? '0x'
     },
-    call: (question) => ask({ method: 'eth_call', params: [question, 'latest'] }),
+    call: (question, block = 'latest') =>
+      ask({ method: 'eth_call', params: [question, toTag(block)] }, readHex),
+    getBlock: (tag) =>
+      ask({ method: 'eth_getBlockByNumber', params: [toTag(tag), false] }, readBlock),
+    async getLogs({ addresses, topics, from, to }) {
+      const range = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+      const params = [{ address: addresses, topics, ...range }]
+      return (await ask({ method: 'eth_getLogs', params }, readLogs)) ?? []
+    },
+    getReceipt: (txHash) =>
+      ask({ method: 'eth_getTransactionReceipt', params: [txHash] }, readReceipt),
+    getInput: (txHash) => ask({ method: 'eth_getTransactionByHash', params: [txHash] }, readInput),
   }
 }
 
+const toTag = (tag: BlockTag): string => (typeof tag === 'number' ? toQuantity(tag) : tag)
+
+type Request = (question: Question) => Promise<Outcome>
+
 /** Asks only a node that says it is on Polygon, and asks for its chain again after each failure. */
-function createGuard(request: Ask, noteFault: (fault: string | undefined) => RpcFault) {
+function createGuard(request: Request, noteFault: (fault: string | undefined) => RpcFault): Ask {
   let identity: Promise<string | undefined> | undefined
 
   async function findFault(): Promise<string | undefined> {
     const outcome = await request({ method: 'eth_chainId', params: [] })
     if (outcome.kind === 'fault') return outcome.fault
-    const chainId = outcome.kind === 'answer' ? Number(outcome.hex) : Number.NaN
+    const hex = outcome.kind === 'answer' ? readHex(outcome.result) : null
+    const chainId = hex === null ? Number.NaN : Number(hex)
     return chainId === POLYGON_CHAIN_ID
       ? undefined
       : `is on chain ${chainId}, not on ${POLYGON_CHAIN_ID}`
   }
 
-  return async (question: Question): Promise<Hex | undefined> => {
+  return async (question, read) => {
     identity ??= findFault()
     const fault = await identity
     const outcome: Outcome =
       fault === undefined ? await request(question) : { kind: 'fault', fault }
-    if (outcome.kind === 'fault') {
+    const answer = outcome.kind === 'answer' ? read(outcome.result) : undefined
+    if (outcome.kind === 'fault' || answer === null) {
       identity = undefined
-      throw noteFault(outcome.fault)
+      const odd = `answers ${question.method} with something odd`
+      throw noteFault(outcome.kind === 'fault' ? outcome.fault : odd)
     }
     noteFault(undefined)
-    return outcome.kind === 'answer' ? outcome.hex : undefined
+    return answer
   }
 }
 
@@ -96,7 +151,7 @@ function createFaultLog(url: string, log: (line: string) => void = () => {}) {
 
 type Viem = typeof import('viem')
 
-function createRequest(url: string, timeoutMs: number): Ask {
+function createRequest(url: string, timeoutMs: number): Request {
   let connection: Promise<{ viem: Viem; client: ReturnType<typeof connect> }> | undefined
 
   return async ({ method, params }) => {
@@ -106,9 +161,7 @@ function createRequest(url: string, timeoutMs: number): Ask {
     const signal = AbortSignal.timeout(timeoutMs)
     try {
       const result: unknown = await client.request({ method, params } as never, { signal })
-      return isHex(result)
-        ? { kind: 'answer', hex: result }
-        : { kind: 'fault', fault: `answers ${method} with something else than hex` }
+      return { kind: 'answer', result }
     } catch (error) {
       if (method === 'eth_call' && isRevert(viem, error)) return { kind: 'reverted' }
       const late = `gave no answer in ${timeoutMs} ms`
@@ -121,9 +174,6 @@ const connect = ({ createClient, http }: Viem, url: string) =>
   createClient({
     transport: http(url, { retryCount: RETRY_COUNT, maxResponseBodySize: ANSWER_BYTES_MAX }),
   })
-
-const isHex = (value: unknown): value is Hex =>
-  typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value)
 
 /** The code that nodes agree upon for a revert; some put only words for it under a general code. */
 const REVERT_CODE = 3

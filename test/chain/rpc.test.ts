@@ -124,9 +124,57 @@ describe('createRpc', () => {
   })
 })
 
+const word = `0x${'22'.repeat(32)}`
+const place = { blockNumber: '0xa', blockHash: word, transactionHash: word }
+const transfer = { address: contract, topics: [word], data: '0x', logIndex: '0x0', ...place }
+const receipt = { status: '0x1', logs: [transfer], ...place }
+
+describe('Rpc', () => {
+  const say = (result: unknown) =>
+    startNode((method) => ({ result: method === 'eth_chainId' ? '0x89' : result })).rpc
+  const question = { addresses: [contract], topics: [], from: 1, to: 2 }
+
+  test('default: reads logs in their order, without those that were taken back', async () => {
+    const logs = [{ ...transfer, logIndex: '0x2' }, { ...transfer, removed: true }, transfer]
+    const found = await say(logs).getLogs(question)
+    expect(found.map(({ logIndex }) => logIndex)).toEqual([0, 2])
+  })
+
+  test('default: what the node does not have is undefined', async () => {
+    const rpc = say(null)
+    expect(await rpc.getReceipt(word)).toBeUndefined()
+    expect(await rpc.getInput(word)).toBeUndefined()
+    expect(await rpc.getBlock('finalized')).toBeUndefined()
+  })
+
+  test('default: reads a receipt', async () => {
+    expect(await say(receipt).getReceipt(word)).toMatchObject({ isSuccess: true, blockNumber: 10 })
+    const failed = say({ ...receipt, status: '0x0' })
+    expect(await failed.getReceipt(word)).toMatchObject({ isSuccess: false })
+  })
+
+  test.each([
+    ['a receipt without a status', { ...receipt, status: undefined }],
+    ['a receipt in no block', { ...receipt, blockNumber: null }],
+    ['a receipt with odd logs', { ...receipt, logs: [{ ...transfer, topics: ['0x1'] }] }],
+    ['a receipt with an unsafe number', { ...receipt, blockNumber: '0xffffffffffffffff' }],
+    ['a receipt of nothing', 'receipt'],
+  ])('error: %s is no answer', async (_, answer) => {
+    expect(await faultOf(say(answer).getReceipt(word))).toEndWith('something odd.')
+  })
+
+  test.each([
+    ['null', null],
+    ['a log of no address', [{ ...transfer, address: word }]],
+    ['a log without a place', [{ ...transfer, logIndex: '0x' }]],
+  ])('error: %s are no logs', async (_, answer) => {
+    expect(await faultOf(say(answer).getLogs(question))).toEndWith('something odd.')
+  })
+})
+
 describe('src/chain', () => {
   test('behavior: viem is not loaded with the files that use it', async () => {
-    const files = ['rpc', 'wallets', 'sanctions-oracle'].map((name) =>
+    const files = ['rpc', 'wallets', 'sanctions-oracle', 'chain-view'].map((name) =>
       Bun.resolveSync(`#src/chain/${name}.ts`, import.meta.dir),
     )
     const built = await Bun.build({

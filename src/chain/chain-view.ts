@@ -1,0 +1,81 @@
+import type { ChainView, FoundTransfer } from '#src/core/chain-view.ts'
+import type { PaymentChain } from '#src/core/payment-chain.ts'
+import type { SignedPayment } from '#src/core/payment.ts'
+import type { Clock } from '#src/core/time.ts'
+
+import { type Confirmations, createHeadWatch } from './chain-head.ts'
+import { toTopic } from './contract-questions.ts'
+import { look } from './look.ts'
+import { preflight } from './preflight.ts'
+import { type Rpc, RpcFault } from './rpc.ts'
+import { checkChain } from './token-checks.ts'
+import { amountOf, findLogs, topics, toProof } from './transfer-logs.ts'
+
+export type ChainViewOptions = {
+  chain: PaymentChain
+  /** Where payments go. */
+  payTo?: string | undefined
+  confirmations: Confirmations
+  clock: Clock
+  log: (line: string) => void
+}
+
+/** The chain as billing sees it. Opens nothing before it is asked. */
+export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView {
+  const { chain, payTo, confirmations } = options
+  const heads = createHeadWatch(rpc, options)
+
+  return {
+    async preflight(signed, signature) {
+      const token = findToken(chain, signed)
+      if (!token) return { kind: 'unavailable', reason: 'The token cannot be paid with that way.' }
+      return orUnavailable(() => preflight(rpc, { signed, signature, chain, token }))
+    },
+    look: (signed, hint) =>
+      orUnavailable(async () => look(rpc, { signed, chain, hint, head: await heads.ask() })),
+    head: (ageMsMax) => heads.recent(ageMsMax),
+    async transfersTo(to, range) {
+      const { final } = await heads.ask()
+      if (range.to > final.number) throw new RpcFault(`Block ${range.to} is not final yet.`)
+      return findTransfers(rpc, { chain, to, range })
+    },
+    check: () => checkChain(rpc, { chain, payTo, confirmations }),
+  }
+}
+
+const findToken = ({ network, tokens }: PaymentChain, signed: SignedPayment) =>
+  network === signed.network
+    ? tokens.find(
+        ({ address, method }) => address.toLowerCase() === signed.asset && method === signed.method,
+      )
+    : undefined
+
+/** A node that gives no answer is told as that, never as a fault of the payer's. */
+async function orUnavailable<T>(
+  ask: () => Promise<T>,
+): Promise<T | { kind: 'unavailable'; reason: string }> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof RpcFault) return { kind: 'unavailable', reason: error.message }
+    throw error
+  }
+}
+
+async function findTransfers(
+  rpc: Rpc,
+  { chain, to, range }: { chain: PaymentChain; to: string; range: { from: number; to: number } },
+): Promise<FoundTransfer[]> {
+  const logs = await findLogs(rpc, {
+    addresses: chain.tokens.map(({ address }) => address.toLowerCase()),
+    topics: [topics.transfer, null, toTopic(to)],
+    ...range,
+  })
+  return logs.flatMap((log) => {
+    const [, from = ''] = log.topics
+    const amount = amountOf(log)
+    // Moving nothing costs nothing, and anybody can do it in any other's name.
+    if (amount === undefined || amount === 0n) return []
+    return [{ ...toProof(log), asset: log.address, from: `0x${from.slice(-40)}`, amount }]
+  })
+}

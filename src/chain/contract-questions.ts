@@ -1,0 +1,32 @@
+import { type BlockTag, type Hex, type Rpc, RpcFault } from './rpc.ts'
+
+/** A function of a contract that answers with one word, as Solidity writes it, and what it is asked. */
+export type ContractQuestion = {
+  to: string
+  /** Such as `balanceOf(address) returns (uint256)`. */
+  signature: string
+  args: readonly unknown[]
+  block?: BlockTag | undefined
+}
+
+export const wordPattern = /^0x[0-9a-f]{64}$/i
+
+/** The word that a contract answers with; undefined if it reverts or has no such function. */
+export async function askContract(rpc: Rpc, question: ContractQuestion): Promise<Hex | undefined> {
+  const { encodeFunctionData, parseAbi } = await import('viem')
+  const { to, signature, args, block } = question
+  const abi = parseAbi([`function ${signature}`] as readonly string[])
+  const answer = await rpc.call({ to, data: encodeFunctionData({ abi, args }) }, block)
+  return answer !== undefined && wordPattern.test(answer) ? answer : undefined
+}
+
+/** As `askContract`, of a function that always answers: throws `RpcFault` where it does not. */
+export async function askWord(rpc: Rpc, question: ContractQuestion): Promise<bigint> {
+  const answer = await askContract(rpc, question)
+  if (answer !== undefined) return BigInt(answer)
+  throw new RpcFault(`The contract ${question.to} gives no answer to ${question.signature}.`)
+}
+
+/** An address as one of the 32-byte topics of a log. */
+export const toTopic = (address: string): Hex =>
+  `0x${address.slice('0x'.length).toLowerCase().padStart(64, '0')}`

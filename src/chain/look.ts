@@ -1,0 +1,88 @@
+import type { ChainVerdict } from '#src/core/chain-view.ts'
+import type { PaymentChain } from '#src/core/payment-chain.ts'
+import type { SignedPayment } from '#src/core/payment.ts'
+
+import type { Head } from './chain-head.ts'
+import { findAuthorizedTransfer, lookEip3009 } from './look-eip3009.ts'
+import { findPermittedTransfer, lookPermit2 } from './look-permit2.ts'
+import { isNonceUsed } from './nonces.ts'
+import type { ChainLog } from './rpc-answers.ts'
+import { type Rpc, RpcFault } from './rpc.ts'
+import { toProof } from './transfer-logs.ts'
+
+/** More than a day of blocks: a payment is valid for no longer than a day. */
+const SEARCH_BLOCKS_MAX = 200_000
+
+type VoidReason = Extract<ChainVerdict, { kind: 'void' }>['reason']
+
+/** A look for one payment. */
+export type Search = {
+  signed: SignedPayment
+  chain: PaymentChain
+  /** Blocks in which its logs can be, both inclusive. */
+  range: { from: number; to: number }
+  head: Head
+  /** The verdict for a transfer that was found. */
+  paid: (transfer: ChainLog) => Promise<ChainVerdict>
+  /** The verdict for what makes a payment impossible: none yet while a reorganisation may undo it. */
+  settled: (blockNumber: number, reason: VoidReason) => ChainVerdict
+}
+
+export type Lookup = {
+  signed: SignedPayment
+  chain: PaymentChain
+  hint: { fromBlock: number; txHash?: string | undefined }
+  head: Head
+}
+
+/**
+ * Looks for a payment. Two kinds of evidence count: a transfer that is there, and a state of the chain at
+ * its final block. What a node does not show is never taken for proof. Throws `RpcFault`.
+ */
+export async function look(rpc: Rpc, { signed, chain, hint, head }: Lookup): Promise<ChainVerdict> {
+  const search: Search = {
+    signed,
+    chain,
+    range: {
+      from: hint.fromBlock,
+      to: Math.min(head.latestNumber, hint.fromBlock + SEARCH_BLOCKS_MAX),
+    },
+    head,
+    paid: (transfer) => confirm(rpc, transfer, head),
+    settled: (blockNumber, reason) =>
+      blockNumber <= head.final.number ? { kind: 'void', reason } : { kind: 'open' },
+  }
+  const hinted = hint.txHash && (await findInTransaction(rpc, search, hint.txHash))
+  if (hinted) return search.paid(hinted)
+  if (!(await isNonceUsed(rpc, signed, 'latest'))) return judgeUnused(rpc, search)
+  return signed.method === 'eip3009' ? lookEip3009(rpc, search) : lookPermit2(rpc, search)
+}
+
+async function findInTransaction(rpc: Rpc, search: Search, txHash: string) {
+  const receipt = await rpc.getReceipt(txHash)
+  if (receipt === undefined) return undefined
+  return search.signed.method === 'eip3009'
+    ? findAuthorizedTransfer(search.signed, receipt)
+    : findPermittedTransfer(rpc, search, receipt)
+}
+
+/** Nobody's clock counts but the chain's: a transaction that was sent in time may wait to be mined. */
+async function judgeUnused(
+  rpc: Rpc,
+  { signed, head: { final }, settled }: Search,
+): Promise<ChainVerdict> {
+  // The token wants a time before `validBefore`; Permit2 takes the deadline itself, too.
+  const isOver =
+    signed.method === 'eip3009' ? final.time >= signed.validBefore : final.time > signed.validBefore
+  const canCome = !isOver || (await isNonceUsed(rpc, signed, final.number))
+  return canCome ? { kind: 'open' } : settled(final.number, 'expired')
+}
+
+/** Final only if the block that holds the transfer is the one that the node has there now. */
+async function confirm(rpc: Rpc, transfer: ChainLog, { final }: Head): Promise<ChainVerdict> {
+  const proof = toProof(transfer)
+  if (transfer.blockNumber > final.number) return { kind: 'paid', proof, isFinal: false }
+  const block = await rpc.getBlock(transfer.blockNumber)
+  if (block?.hash === transfer.blockHash) return { kind: 'paid', proof, isFinal: true }
+  throw new RpcFault(`The RPC contradicts itself about block ${transfer.blockNumber}.`)
+}

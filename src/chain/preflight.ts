@@ -1,0 +1,50 @@
+import type { PaymentFault, Preflight } from '#src/core/chain-view.ts'
+import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
+import type { SignedPayment } from '#src/core/payment.ts'
+
+import { askWord } from './contract-questions.ts'
+import { isNonceUsed } from './nonces.ts'
+import { checkPaymentSignature } from './payment-signature.ts'
+import type { Rpc } from './rpc.ts'
+import { isBlocked } from './token-checks.ts'
+import { hashPayment } from './typed-data.ts'
+
+export type Signed = {
+  signed: SignedPayment
+  signature: string
+  chain: PaymentChain
+  token: PaymentToken
+}
+
+/** Asks all that can be asked at once; the first fault in the order below is told. Throws `RpcFault`. */
+export async function preflight(rpc: Rpc, payment: Signed): Promise<Preflight> {
+  const { signed, signature, chain, token } = payment
+  const hash = await hashPayment(signed, chain, token)
+  const found: Record<PaymentFault, Promise<boolean>> = {
+    signature_invalid: isWrong(rpc, { address: signed.payer, hash, signature }),
+    nonce_used: isNonceUsed(rpc, signed, 'latest'),
+    payer_blocked: isBlocked(rpc, token, signed.payer),
+    insufficient_balance: lacksBalance(rpc, signed),
+    allowance_required: lacksAllowance(rpc, payment),
+  }
+  const faults = Object.keys(found) as PaymentFault[]
+  const answers = await Promise.all(faults.map((fault) => found[fault]))
+  const fault = faults.find((_, index) => answers[index])
+  return fault ? { kind: 'fault', fault } : { kind: 'ready' }
+}
+
+const isWrong = async (rpc: Rpc, claim: Parameters<typeof checkPaymentSignature>[1]) =>
+  !(await checkPaymentSignature(rpc, claim))
+
+async function lacksBalance(rpc: Rpc, { asset, payer, amount }: SignedPayment): Promise<boolean> {
+  const signature = 'balanceOf(address) view returns (uint256)'
+  return (await askWord(rpc, { to: asset, signature, args: [payer] })) < amount
+}
+
+/** Only Permit2 needs to be allowed to move the token. */
+async function lacksAllowance(rpc: Rpc, { signed, chain }: Signed): Promise<boolean> {
+  if (signed.method !== 'permit2') return false
+  const signature = 'allowance(address,address) view returns (uint256)'
+  const args = [signed.payer, chain.permit2]
+  return (await askWord(rpc, { to: signed.asset, signature, args })) < signed.amount
+}

@@ -1,0 +1,81 @@
+import type { PaymentProof, SignedPayment } from '#src/core/payment.ts'
+
+import { toTopic } from './contract-questions.ts'
+import type { ChainLog, Receipt } from './rpc-answers.ts'
+import { type Hex, type LogQuestion, type Rpc, RpcFault } from './rpc.ts'
+
+/** Hashes of the signatures of events. */
+export const topics = {
+  /** `Transfer(address indexed from, address indexed to, uint256 value)` */
+  transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+  /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` */
+  used: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
+  /** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` */
+  canceled: '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81',
+  /** `UnorderedNonceInvalidation(address indexed owner, uint256 word, uint256 mask)` */
+  invalidated: '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d',
+} as const satisfies Record<string, Hex>
+
+/** Nodes refuse longer ranges. */
+const RANGE_BLOCKS_MAX = 2000
+/** No range is made shorter than this for a node that says no to it. */
+const RANGE_BLOCKS_MIN = 250
+
+/** Logs of a range of any length, asked for piece by piece. Throws `RpcFault` if any piece is missing. */
+export async function findLogs(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> {
+  const found: ChainLog[] = []
+  for (let { from } = question; from <= question.to; from += RANGE_BLOCKS_MAX) {
+    const to = Math.min(question.to, from + RANGE_BLOCKS_MAX - 1)
+    found.push(...(await findInPieces(rpc, { ...question, from, to })))
+  }
+  return found
+}
+
+/** As `findLogs`, but the first alone, and no piece after that which has it. */
+export async function findFirstLog(rpc: Rpc, question: LogQuestion): Promise<ChainLog | undefined> {
+  for (let { from } = question; from <= question.to; from += RANGE_BLOCKS_MAX) {
+    const to = Math.min(question.to, from + RANGE_BLOCKS_MAX - 1)
+    const [first] = await findInPieces(rpc, { ...question, from, to })
+    if (first) return first
+  }
+  return undefined
+}
+
+/** Halves a range that the node does not answer for: there may be more in it than fits into an answer. */
+async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> {
+  try {
+    return await rpc.getLogs(question)
+  } catch (error) {
+    const { from, to } = question
+    if (!(error instanceof RpcFault) || to - from + 1 <= RANGE_BLOCKS_MIN) throw error
+    const middle = from + Math.floor((to - from) / 2)
+    const first = await findInPieces(rpc, { ...question, to: middle })
+    return [...first, ...(await findInPieces(rpc, { ...question, from: middle + 1 }))]
+  }
+}
+
+/** Whether a log is the very transfer that was signed. */
+export const isTransferOf = (signed: SignedPayment, log: ChainLog): boolean =>
+  log.address === signed.asset &&
+  log.topics.length === 3 &&
+  log.topics[0] === topics.transfer &&
+  log.topics[1] === toTopic(signed.payer) &&
+  log.topics[2] === toTopic(signed.payTo) &&
+  amountOf(log) === signed.amount
+
+/** The amount of a transfer; undefined if the log is no transfer of an ERC-20 token. */
+export const amountOf = (log: ChainLog): bigint | undefined =>
+  log.data.length === '0x'.length + 64 ? BigInt(log.data) : undefined
+
+export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentProof => ({
+  txHash,
+  blockNumber,
+  logIndex,
+})
+
+/** The receipt behind a log. A node that has forgotten what it just said is not to be relied upon. */
+export async function receiptOf(rpc: Rpc, log: ChainLog): Promise<Receipt> {
+  const receipt = await rpc.getReceipt(log.txHash)
+  if (receipt?.isSuccess && receipt.blockHash === log.blockHash) return receipt
+  throw new RpcFault(`The RPC contradicts itself about the transaction ${log.txHash}.`)
+}

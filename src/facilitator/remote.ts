@@ -1,0 +1,133 @@
+/**
+ * A facilitator behind HTTP, by the protocol of x402 v2. The client is ours because the SDK's follows
+ * redirects, retries, and lets answers of any length in. Here a payment is handed over once a call; whether
+ * and when again is for the caller to say.
+ */
+import type { Facilitator, SettleResult, SupportedKind } from '#src/core/facilitator.ts'
+
+import { exchange, type Reply } from './exchange.ts'
+import {
+  type Expected,
+  isRecord,
+  payerOf,
+  readSettleAnswer,
+  type SettleAnswer,
+  SETTLEMENT_PENDING,
+  toFailure,
+  toSettleResult,
+} from './settle-answer.ts'
+
+const SETTLE_MS = 60_000
+const SUPPORTED_MS = 10_000
+const KINDS_MAX = 1000
+const NAME_LENGTH_MAX = 64
+/** Not authorized, or too many: it did not take the request. */
+const refusals: readonly number[] = [401, 403, 429]
+
+/** Makes the bearer token of one request, for facilitators that want one. May reject. */
+export type MakeToken = (request: { method: 'GET' | 'POST'; url: URL }) => Promise<string>
+
+export type RemoteOptions = {
+  /** For a settlement, from connecting to the last byte of the answer. */
+  timeoutMs?: number | undefined
+  token?: MakeToken | undefined
+}
+
+/** Connects to nothing before it is asked. `url` is one that `URL` can read. */
+export function createRemoteFacilitator(url: string, options: RemoteOptions = {}): Facilitator {
+  const { timeoutMs = SETTLE_MS, token } = options
+  const ask = createAsk(new URL(url), token)
+
+  return {
+    name: new URL(url).host,
+
+    async settle(payload, requirements) {
+      const question = JSON.stringify(requirements)
+      // The payload is JSON already, and goes out as the bytes that were stored.
+      const body = `{"x402Version":2,"paymentPayload":${payload},"paymentRequirements":${question}}`
+      const reply = await ask({ method: 'POST', path: 'settle', body, timeoutMs })
+      if (reply === undefined) return { kind: 'refused', reason: 'facilitator_token_failed' }
+      const payer = payerOf(parse(payload))
+      return readSettlement(reply, { network: requirements.network, payer })
+    },
+
+    async supported() {
+      const timeout = Math.min(timeoutMs, SUPPORTED_MS)
+      const reply = await ask({ method: 'GET', path: 'supported', timeoutMs: timeout })
+      return readSupported(reply ?? { fault: 'facilitator_token_failed' })
+    },
+  }
+}
+
+type Step = { method: 'GET' | 'POST'; path: string; body?: string; timeoutMs: number }
+
+/** The question of one step; its reply is undefined if there was no token to ask with. */
+function createAsk(base: URL, token: MakeToken | undefined) {
+  return async ({ method, path, body, timeoutMs }: Step): Promise<Reply | undefined> => {
+    const url = new URL(base)
+    url.pathname = `${base.pathname.replace(/\/+$/, '')}/${path}`
+    const headers: Record<string, string> = { accept: 'application/json' }
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    try {
+      if (token) headers.authorization = `Bearer ${await token({ method, url })}`
+    } catch {
+      // What went wrong may quote the key.
+      return undefined
+    }
+    return exchange({ url: url.href, method, headers, body, timeoutMs })
+  }
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+function readSettlement(reply: Reply, expected: Expected): SettleResult {
+  const { status = 0 } = reply
+  const answer = readSettleAnswer(reply.body)
+  const isTaken = answer !== undefined && (answer.success || answer.txHash !== undefined)
+  if (refusals.includes(status) && !isTaken) {
+    return { kind: 'refused', reason: `facilitator_http_${status}` }
+  }
+  if (answer === undefined) return { kind: 'unknown', reason: toReason(reply) }
+  return status >= 200 && status < 300
+    ? toSettleResult(answer, expected)
+    : readFailedSettlement(answer, status)
+}
+
+/** An answer that came with a status of failure: a success in it contradicts itself. */
+function readFailedSettlement(answer: SettleAnswer, status: number): SettleResult {
+  const { txHash, reason = `facilitator_http_${status}` } = answer
+  const isSure = status >= 400 && status < 500 && !answer.success
+  if (isSure || (reason === SETTLEMENT_PENDING && !answer.success)) return toFailure(answer)
+  return { kind: 'unknown', reason, txHash }
+}
+
+/** Why a reply is no answer. */
+function toReason({ status, fault = 'facilitator_answer_invalid' }: Reply): string {
+  return status !== undefined && status >= 400 ? `facilitator_http_${status}` : fault
+}
+
+function readSupported(reply: Reply): Awaited<ReturnType<Facilitator['supported']>> {
+  const kinds = isRecord(reply.body) ? reply.body.kinds : undefined
+  const isAnswer = reply.status === 200 && Array.isArray(kinds) && kinds.length <= KINDS_MAX
+  return isAnswer
+    ? { kinds: kinds.flatMap(readKind) }
+    : { kinds: undefined, reason: toReason(reply) }
+}
+
+/** What is malformed, or of a form that we do not know, is nothing that we could use. */
+function readKind(kind: unknown): SupportedKind[] {
+  if (!isRecord(kind)) return []
+  const { x402Version, scheme, network } = kind
+  return typeof x402Version === 'number' && isName(scheme) && isName(network)
+    ? [{ x402Version, scheme, network }]
+    : []
+}
+
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= NAME_LENGTH_MAX

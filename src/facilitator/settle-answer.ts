@@ -1,0 +1,75 @@
+/**
+ * What a facilitator's answer to `settle` says, read as if it meant us harm. Nothing of it goes on that is
+ * not a transaction hash or a word of letters, digits, dots and dashes: messages may hold URLs with keys.
+ */
+import type { SettleResult } from '#src/core/facilitator.ts'
+
+export type SettleAnswer = {
+  success: boolean
+  txHash: string | undefined
+  network: string | undefined
+  /** In lower case; undefined if it was not told, which it need not be. */
+  payer: string | undefined
+  reason: string | undefined
+}
+
+/** Whom and what the answer must be about. */
+export type Expected = { network: string; payer: string | undefined }
+
+/** The reason that the SDK gives for a transaction that it has sent and not yet seen. */
+export const SETTLEMENT_PENDING = 'settlement_pending'
+
+const hashFormat = /^0x[0-9a-fA-F]{64}$/
+/** Some facilitators put a message behind the word. */
+const reasonFormat = /^([A-Za-z0-9_.-]{1,80})(?::|$)/
+
+/** Undefined for what is no answer to `settle` at all. */
+export function readSettleAnswer(value: unknown): SettleAnswer | undefined {
+  if (!isRecord(value) || typeof value.success !== 'boolean') return undefined
+  const { success, transaction, network, payer, errorReason } = value
+  // What is optional may be absent or null, and is else a text; `transaction` is '' if nothing was sent.
+  const texts = [transaction, network, payer, errorReason].map((text) => text ?? '')
+  if (!texts.every((text) => typeof text === 'string')) return undefined
+  const [hash = '', place = '', from = '', reason = ''] = texts
+  return {
+    success,
+    txHash: hashFormat.test(hash) ? hash.toLowerCase() : undefined,
+    network: place || undefined,
+    payer: from.toLowerCase() || undefined,
+    reason: reasonFormat.exec(reason)?.[1],
+  }
+}
+
+/** What an answer is worth, when it came the way that a settled payment's answer comes. */
+export function toSettleResult(answer: SettleAnswer, expected: Expected): SettleResult {
+  return answer.success ? toSuccess(answer, expected) : toFailure(answer)
+}
+
+/** What an answer is worth that says that the payment was not settled. */
+export function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): SettleResult {
+  if (reason !== SETTLEMENT_PENDING) return { kind: 'failed', reason, txHash }
+  return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }
+}
+
+function toSuccess({ txHash, network, payer }: SettleAnswer, expected: Expected): SettleResult {
+  if (txHash === undefined) return { kind: 'unknown', reason: 'facilitator_hash_invalid' }
+  if (network !== expected.network) {
+    return { kind: 'unknown', reason: 'facilitator_network_mismatch', txHash }
+  }
+  if (payer !== undefined && payer !== expected.payer) {
+    return { kind: 'unknown', reason: 'facilitator_payer_mismatch', txHash }
+  }
+  return { kind: 'success', txHash }
+}
+
+/** Who pays by a payload of either transfer method, in lower case. */
+export function payerOf(payload: unknown): string | undefined {
+  const signed = isRecord(payload) ? payload.payload : undefined
+  if (!isRecord(signed)) return undefined
+  const authorization = signed.permit2Authorization ?? signed.authorization
+  const from = isRecord(authorization) ? authorization.from : undefined
+  return typeof from === 'string' ? from.toLowerCase() : undefined
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

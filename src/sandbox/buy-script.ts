@@ -1,0 +1,63 @@
+/** The program that a sandbox writes for whoever started it: a purchase as a customer would make it. */
+
+export type Purchase = {
+  /** Where the server is, without a path. */
+  origin: string
+  apiKey: string
+  privateKey: string
+}
+
+/** A route that the Pro tier has and the Free tier has not. */
+const PRO_ROUTE = '/v1/sol/markets?limit=1'
+
+/** Everything but the first lines is what a customer would write too. */
+export const renderBuyScript = ({ origin, apiKey, privateKey }: Purchase): string => `\
+// Buys a month of Pro with the stock x402 client, and reads what only Pro may read.
+// The wallet is a throw-away one of a chain on this machine: its money is play money.
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const server = ${JSON.stringify(origin)}
+const key = ${JSON.stringify(apiKey)}
+const wallet = privateKeyToAccount(${JSON.stringify(privateKey)})
+
+// Without this the client refuses to sign more than $1.
+const client = new x402Client()
+  .register('eip155:137', new ExactEvmScheme(wallet))
+  .setSpendControls({ maxAmountPerPayment: '$50' })
+const payingFetch = wrapFetchWithPayment(fetch, client)
+
+const headers = { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' }
+const post = (path, body, send = fetch) =>
+  send(server + path, { method: 'POST', headers, body: JSON.stringify(body) })
+const say = (...words) => process.stdout.write(words.join(' ') + '\\n')
+const readPro = () => fetch(server + ${JSON.stringify(PRO_ROUTE)}, { headers })
+const take = async (response) => {
+  const body = await response.json()
+  if (!response.ok) throw new Error(\`\${response.status} \${body.code}: \${body.detail}\`)
+  return body
+}
+
+const before = await readPro()
+say('before:', before.status, (await before.json()).code)
+
+// A quote is a price that is yours for ten minutes.
+const wish = { tierId: 'pro', network: 'eip155:137', token: 'USDC' }
+const quote = await take(await post('/v1/billing/x402/quote', wish))
+say('quote: ', quote.quoteId, quote.paymentRequirements.amount, 'atomic units of USDC')
+
+// The server answers 402; the client signs what it asks for and sends the request again, paid.
+const request = { quoteId: quote.quoteId }
+let answer = await take(await post('/v1/billing/x402/settle', request, payingFetch))
+for (let tries = 0; answer.status === 'pending' && tries < 60; tries++) {
+  await Bun.sleep(1000)
+  answer = await take(await fetch(new URL(answer.pollUrl, server), { headers }))
+}
+say('settle:', answer.status, answer.settlement?.transaction)
+
+const after = await readPro()
+const { tier, current } = await take(await fetch(server + '/v1/billing/subscription', { headers }))
+say('after: ', after.status, tier.name, 'until', current?.endsAt)
+process.exit(after.status === 200 ? 0 : 1)
+`

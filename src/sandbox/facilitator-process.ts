@@ -1,0 +1,15 @@
+/**
+ * A facilitator as a process: reads one line of options (JSON) from standard input, writes its address,
+ * and lives until standard input ends. So it never outlives who started it.
+ */
+import { createInterface } from 'node:readline'
+
+import type { ExactFacilitatorOptions } from './exact-facilitator.ts'
+import { startHttpFacilitator } from './http-facilitator.ts'
+
+const lines = createInterface({ input: process.stdin })
+lines.once('line', (line) => {
+  const { url } = startHttpFacilitator(JSON.parse(line) as ExactFacilitatorOptions)
+  process.stdout.write(`${url}\n`)
+})
+lines.once('close', () => process.exit(0))

@@ -1,0 +1,169 @@
+import { encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+import type { SignedPayment } from '#src/core/payment.ts'
+import type { LittlePolygon } from '#src/sandbox/little-polygon.ts'
+
+const usdc = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'
+const usdt = '0xc2132D05D31c914a87C6611C10748AEb04B58e8F'
+export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+export const permit2Proxy = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+export const multicall = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+export const AMOUNT = 48_990_137n
+
+export type Draft = { signed: SignedPayment; signature: Hex }
+
+export type Wish = Partial<
+  Pick<SignedPayment, 'payer' | 'payTo' | 'amount' | 'validAfter' | 'validBefore' | 'nonce'>
+>
+
+/** What a payer signs for the payee of a chain, unless something else is wished. The nonce is a fresh one. */
+async function draftOf(chain: LittlePolygon, wish: Wish) {
+  return {
+    network: chain.network,
+    payer: chain.payer.address.toLowerCase(),
+    payTo: chain.payee.address.toLowerCase(),
+    amount: AMOUNT,
+    validAfter: 0n,
+    validBefore: BigInt((await chain.time()) + 600),
+    nonce: generatePrivateKey() as string,
+    payloadHash: '',
+    payload: '',
+    ...wish,
+  } as const
+}
+
+/** A payment in USDC (EIP-3009). */
+export async function signUsdc(
+  chain: LittlePolygon,
+  wish: Wish = {},
+  key = chain.payer.key,
+): Promise<Draft> {
+  const asset = usdc.toLowerCase()
+  const fields = await draftOf(chain, wish)
+  const signed: SignedPayment = { ...fields, method: 'eip3009', asset, nonceContract: asset }
+  const signature = await privateKeyToAccount(key).signTypedData({
+    domain: { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: usdc },
+    types: {
+      TransferWithAuthorization: [
+        { name: 'from', type: 'address' },
+        { name: 'to', type: 'address' },
+        { name: 'value', type: 'uint256' },
+        { name: 'validAfter', type: 'uint256' },
+        { name: 'validBefore', type: 'uint256' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: signed.payer as Hex,
+      to: signed.payTo as Hex,
+      value: signed.amount,
+      validAfter: signed.validAfter,
+      validBefore: signed.validBefore,
+      nonce: signed.nonce as Hex,
+    },
+  })
+  return { signed, signature }
+}
+
+/** A payment in USDT (Permit2). */
+export async function signUsdt(chain: LittlePolygon, wish: Wish = {}): Promise<Draft> {
+  const fields = await draftOf(chain, wish)
+  const signed: SignedPayment = {
+    ...fields,
+    nonce: BigInt(fields.nonce).toString(),
+    method: 'permit2',
+    asset: usdt.toLowerCase(),
+    nonceContract: permit2.toLowerCase(),
+  }
+  const { permit, witness } = permitOf(signed)
+  const signature = await privateKeyToAccount(chain.payer.key).signTypedData({
+    domain: { name: 'Permit2', chainId: 137, verifyingContract: permit2 },
+    types: {
+      PermitWitnessTransferFrom: [
+        { name: 'permitted', type: 'TokenPermissions' },
+        { name: 'spender', type: 'address' },
+        { name: 'nonce', type: 'uint256' },
+        { name: 'deadline', type: 'uint256' },
+        { name: 'witness', type: 'Witness' },
+      ],
+      TokenPermissions: [
+        { name: 'token', type: 'address' },
+        { name: 'amount', type: 'uint256' },
+      ],
+      Witness: [
+        { name: 'to', type: 'address' },
+        { name: 'validAfter', type: 'uint256' },
+      ],
+    },
+    primaryType: 'PermitWitnessTransferFrom',
+    message: { ...permit, spender: permit2Proxy, witness },
+  })
+  return { signed, signature }
+}
+
+const permitOf = ({ asset, amount, nonce, validBefore, validAfter, payTo }: SignedPayment) => ({
+  permit: {
+    permitted: { token: asset as Hex, amount },
+    nonce: BigInt(nonce),
+    deadline: validBefore,
+  },
+  witness: { to: payTo as Hex, validAfter },
+})
+
+/** Somebody sends a payment to the chain; the hash. */
+export function settle(chain: LittlePolygon, { signed, signature }: Draft): Promise<Hex> {
+  const { payer, payTo, amount, validAfter, validBefore, nonce } = signed
+  if (signed.method === 'permit2') {
+    return send(chain, { to: permit2Proxy, data: settleCall({ signed, signature }) })
+  }
+  const authorization = {
+    from: payer as Hex,
+    to: payTo as Hex,
+    value: String(amount),
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
+    nonce: nonce as Hex,
+  }
+  return chain.frontRun({ authorization, signature })
+}
+
+/** Somebody sends payments through another contract, all in one transaction. */
+export function settleTogether(chain: LittlePolygon, drafts: readonly Draft[]): Promise<Hex> {
+  const calls = drafts.map((draft) => ({
+    target: permit2Proxy,
+    allowFailure: false,
+    callData: settleCall(draft),
+  }))
+  const data = encodeFunctionData({
+    abi: parseAbi([
+      'struct Call { address target; bool allowFailure; bytes callData; }',
+      'function aggregate3(Call[] calls)',
+    ]),
+    args: [calls as never],
+  })
+  return send(chain, { to: multicall, data })
+}
+
+const settleCall = ({ signed, signature }: Draft): Hex => {
+  const { permit, witness } = permitOf(signed)
+  return encodeFunctionData({
+    abi: parseAbi([
+      'struct Permitted { address token; uint256 amount; }',
+      'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',
+      'struct Witness { address to; uint256 validAfter; }',
+      'function settle(Permit permit, address owner, Witness witness, bytes signature)',
+    ]),
+    args: [permit, signed.payer as Hex, witness, signature],
+  })
+}
+
+async function send(chain: LittlePolygon, call: { to: Hex; data: Hex }): Promise<Hex> {
+  const transaction = { from: chain.facilitator.address, gas: '0x4c4b40', ...call }
+  const receipt = await chain.rpc('eth_sendTransactionSync', [transaction])
+  const { status, transactionHash } = receipt as { status: string; transactionHash: Hex }
+  if (status !== '0x1') throw new Error('The settlement was undone')
+  return transactionHash
+}

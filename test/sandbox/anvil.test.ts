@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
+
+import { hasAnvil, startAnvil } from '#src/sandbox/anvil.ts'
+
+const program = `
+  const { startAnvil } = await import(${JSON.stringify(new URL('../../src/sandbox/anvil.ts', import.meta.url).href)})
+  const { url } = await startAnvil()
+  process.stdout.write(url)
+  process.stdin.resume()
+`
+
+/** The processes that another one started itself. */
+const childrenOf = async (pid: number) =>
+  (await Bun.file(`/proc/${pid}/task/${pid}/children`).text()).trim().split(' ').map(Number)
+
+describe.skipIf(!hasAnvil)('startAnvil', () => {
+  async function startParent() {
+    const parent = Bun.spawn([process.execPath, '-e', program], { stdin: 'pipe', stdout: 'pipe' })
+    const { value } = await parent.stdout.getReader().read()
+    const url = new TextDecoder().decode(value)
+    const isUp = () =>
+      fetch(url).then(
+        () => true,
+        () => false,
+      )
+    expect(await isUp()).toBe(true)
+    return { parent, isUp }
+  }
+
+  async function expectNodeToEnd({ parent, isUp }: Awaited<ReturnType<typeof startParent>>) {
+    parent.kill('SIGKILL')
+    await parent.exited
+    // The limit of the test ends it.
+    while (await isUp()) await setImmediate()
+  }
+
+  test('behavior: the node ends with a process that is killed outright', async () => {
+    await expectNodeToEnd(await startParent())
+  })
+
+  test('behavior: the node ends with the process even if the shell between them is gone', async () => {
+    const started = await startParent()
+    for (const child of await childrenOf(started.parent.pid)) process.kill(child, 'SIGKILL')
+    await expectNodeToEnd(started)
+  })
+
+  test('behavior: is gone, with all that was about it, once it is stopped', async () => {
+    const node = await startAnvil()
+    expect(await node.rpc('eth_chainId')).toBe('0x89')
+    await node.stop()
+    await node.stop()
+    await expect(node.rpc('eth_chainId')).rejects.toThrow()
+  })
+})

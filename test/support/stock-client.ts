@@ -1,0 +1,34 @@
+import { x402Client } from '@x402/core/client'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { toClientEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { createPublicClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+
+import { addresses } from '#src/sandbox/addresses.ts'
+import { localPolygon } from '#src/sandbox/exact-facilitator.ts'
+
+/** The client of the makers of x402, unchanged, with a key of a local chain. */
+export function createStockClient(rpcUrl: string, key: `0x${string}`): x402Client {
+  const reader = createPublicClient({ chain: localPolygon(rpcUrl), transport: http(rpcUrl) })
+  const signer = toClientEvmSigner(privateKeyToAccount(key), {
+    readContract: (query) => reader.readContract(query),
+  })
+  const client = new x402Client().register('eip155:137', new ExactEvmScheme(signer))
+  // It refuses to spend more than a dollar, or in USDT, until it is told otherwise.
+  return client.setSpendControls({
+    maxAmountPerPayment: '$1000',
+    allowedAssets: [{ network: 'eip155:137', asset: addresses.usdt }],
+  })
+}
+
+/** Signs one payment, as after a 402. */
+export const signPayment = (
+  client: x402Client,
+  requirements: PaymentRequirements,
+): Promise<PaymentPayload> =>
+  client.createPaymentPayload({
+    x402Version: 2,
+    resource: { url: 'https://api.example.com/v1/billing/x402/settle' },
+    accepts: [requirements],
+  })
