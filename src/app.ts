@@ -4,6 +4,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
 import { type AccessGate, createGate } from '#src/access/gate.ts'
 import { createUsageMeter, type UsageMeter } from '#src/access/usage-meter.ts'
+import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import type { Screen, SignupState } from '#src/core/screening.ts'
@@ -19,6 +20,8 @@ import { openapi } from '#src/http/openapi.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
+import { billing } from '#src/modules/billing/index.ts'
+import { createBillingService } from '#src/modules/billing/service.ts'
 import { documentation } from '#src/modules/documentation/index.ts'
 import { type CheckReadiness, health } from '#src/modules/health/index.ts'
 import { keys } from '#src/modules/keys/index.ts'
@@ -45,6 +48,7 @@ export type AppDeps = {
   randomBytes: (length: number) => Uint8Array
   screen: Screen
   wallets: Wallets
+  billing: Billing
   signup: () => SignupState
   /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
   origin: () => string
@@ -121,6 +125,7 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
   const { version, history, clock, config } = deps
   const { guard } = ports
   const cursors = createCursorCodec(history.cursorKey)
+  const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { findMarket } = history
   // Each module is an Elysia plugin; the order is that of the documentation.
   const modules = [
@@ -133,10 +138,15 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
     keys({
       guard,
       service: createKeyService({ ...deps, keysPerAccountMax: config.keysPerAccountMax }),
-      idempotency: createIdempotency({ ...deps, store: deps.ledger }),
+      idempotency,
     }),
     usage({ guard, service: createUsageService({ ...ports, clock }) }),
     tiers({ guard, listTiers: ports.listTiers }),
+    billing({
+      guard,
+      service: createBillingService({ billing: deps.billing, cursors, clock }),
+      idempotency,
+    }),
     health({ checkReadiness: ports.checkReadiness, signup: deps.signup, version }),
     documentation(),
   ]

@@ -65,13 +65,15 @@ export function createGate({
   function admit(call: Call, caller: Caller | undefined): Visit {
     const place = placeOf(call, caller)
     if (!isApi(call.target) || isPreflight(call.request)) {
-      const visit = { caller, rate: stateOf(place), refusal: undefined, route: NO_ROUTE }
-      return { ...visit, isCounted: false }
+      const rate = stateOf(place)
+      const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE }
+      return { ...visit, isCounted: false, refusal: undefined }
     }
     const window = place.windows.take(place.key, place.limit, place.nowMs)
     const rate = window === undefined ? stateOf(place) : toState(place, window)
     const refusal = window === undefined ? toRefusal(rate) : undefined
-    return { caller, rate, isCounted: refusal === undefined, refusal, route: NO_ROUTE }
+    const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE }
+    return { ...visit, isCounted: refusal === undefined, refusal }
   }
 
   return {
@@ -80,11 +82,14 @@ export function createGate({
         const caller = authenticator.authenticate(request.headers.get('authorization'))
         return admit({ request, target, peers }, caller)
       } catch (cause) {
-        return toClosed(target, cause)
+        return toClosed({ target, cause, nowMs: timer() })
       }
     },
 
-    mark: ({ rate }, headers) => writeRateHeaders(headers, rate, clock()),
+    mark({ rate, enteredMs }, headers) {
+      const leftMs = Math.max(0, rate.leftMs - (timer() - enteredMs))
+      writeRateHeaders(headers, { ...rate, leftMs }, clock())
+    },
 
     leave({ caller, isCounted, route }, bytes = 0) {
       if (caller !== undefined && isCounted) meter.add(caller, route, bytes)
@@ -135,11 +140,14 @@ function toRefusal({ limit, leftMs }: RateState): AppError {
   )
 }
 
+type Closed = { target: string; cause: unknown; nowMs: number }
+
 /** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */
-const toClosed = (target: string, cause: unknown): Visit => ({
+const toClosed = ({ target, cause, nowMs }: Closed): Visit => ({
   caller: undefined,
   rate: { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS },
   isCounted: false,
+  enteredMs: nowMs,
   refusal: isApi(target)
     ? new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
         cause,

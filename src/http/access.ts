@@ -33,7 +33,7 @@ export const accessPlugin = (listTiers: () => readonly Tier[]) =>
       beforeHandle: synchronous(({ request, params }: Context) => {
         const visit = visitOf(request)
         assert(visit.isCounted, 'A route with access must be counted.')
-        visit.route = access
+        visit.route = access === 'key' ? 'account' : access
         if (access === 'open') return
         const caller = requireCaller(visit.caller)
         if (access !== 'key') assertEntitled({ access, caller, coin: params.coin }, listTiers)
@@ -48,17 +48,21 @@ export const callerOf = (request: Request): Caller => requireCaller(visitOf(requ
 type Context = { request: Request; params: { coin?: string } }
 
 function requireCaller(caller: Caller | undefined): Caller {
-  if (caller === undefined) {
-    throw new AppError(
-      'unauthenticated',
-      'This needs a valid API key: send `Authorization: Bearer bf_live_…`. POST /v1/keys/challenge begins a signup.',
-    )
-  }
-  if (caller.isBlocked) {
-    throw new AppError('sanctioned', 'The address of this account is on a sanctions list.')
-  }
+  if (caller === undefined) throw refuseUnauthenticated()
+  if (caller.isBlocked) throw refuseBlocked()
   return caller
 }
+
+/** The one answer to a key that is missing, malformed, unknown, expired or revoked. */
+export const refuseUnauthenticated = () =>
+  new AppError(
+    'unauthenticated',
+    'This needs a valid API key: send `Authorization: Bearer bf_live_…`. POST /v1/keys/challenge begins a signup.',
+  )
+
+/** The answer to every key of an account that is blocked. */
+export const refuseBlocked = () =>
+  new AppError('sanctioned', 'The address of this account is on a sanctions list.')
 
 type Question = { access: TierRoute; caller: Caller; coin: string | undefined }
 

@@ -1,12 +1,13 @@
 /**
  * Strict reading of JSON bodies, for routes with `parse: 'none'`: Elysia's own reading drops unknown
  * members, takes the last of a repeated one, and shows what it refused. Bodies are flat objects of
- * texts and integers.
+ * texts and integers, and of objects whose inside is for others to read.
  */
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
 
+import { BODY_BYTES_MAX, refuseLargeBody } from './body-size.ts'
 import { excerpt } from './excerpt.ts'
 import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
 import { isOptional, literalsOf } from './query.ts'
@@ -16,6 +17,7 @@ import { textRuleOf } from './text-rule.ts'
 export const bodyCodes: readonly ErrorCode[] = [
   'invalid_parameter',
   'invalid_request',
+  'payload_too_large',
   'unsupported_media_type',
 ]
 
@@ -26,12 +28,12 @@ export type OpenApiBody = {
   content: Record<string, { schema: OpenApiSchema; example: Record<string, unknown> }>
 }
 
-/** Says what is accepted, and tells it. */
-type Field = { expected: string; accepts: (value: unknown) => boolean }
+/** Says what is accepted, and tells it. `isSecret`: what was sent is not shown. */
+type Field = { expected: string; accepts: (value: unknown) => boolean; isSecret?: boolean }
 
 /**
- * Reads the body by an object schema of `Type.String`, `Type.Integer` and unions of string literals.
- * A default is filled in; members come in the order of the schema, so `JSON.stringify` prints equal
+ * Reads the body by an object schema of `Type.String`, `Type.Integer`, unions of string literals, and
+ * `Type.Object({}, { 'x-max-bytes': … })`, which is passed on as it is if its JSON is no longer. A default is filled in; members come in the order of the schema, so `JSON.stringify` prints equal
  * bodies alike. Where nothing is required, no body at all is an empty object. Throws
  * `unsupported_media_type`, `invalid_request`, or `invalid_parameter` naming the member.
  */
@@ -70,11 +72,21 @@ const isRequired = ({ properties }: TObject): boolean =>
   Object.values(properties).some((property) => !isOptional(property))
 
 async function readText(request: Request): Promise<string> {
+  const bytes = await readBytes(request)
+  if (bytes.byteLength > BODY_BYTES_MAX) throw refuseLargeBody()
   try {
     // `request.text()` would put marks in the place of what is not UTF-8.
-    return new TextDecoder('utf-8', { fatal: true }).decode(await request.arrayBuffer())
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
-    throw refuseBody('The body is cut off, or not UTF-8.', cause)
+    throw refuseBody('The body is not UTF-8.', cause)
+  }
+}
+
+async function readBytes(request: Request): Promise<ArrayBuffer> {
+  try {
+    return await request.arrayBuffer()
+  } catch (cause) {
+    throw refuseBody('The body is cut off.', cause)
   }
 }
 
@@ -98,7 +110,9 @@ function parseObject(text: string): Record<string, unknown> {
     throw refuseBody('The body must be a JSON object: `{ … }`.')
   }
   const members = { ...value }
-  if (countNames(text) > Object.keys(members).length) refuseNested(members)
+  if (countNames(text) > countMembers(members)) {
+    throw refuseBody('The body repeats a member. Send each once.')
+  }
   return members
 }
 
@@ -112,10 +126,16 @@ function countNames(json: string): number {
   return count
 }
 
-/** More names than members: one is repeated, or a value is an object, which its schema refuses. */
-function refuseNested(members: Record<string, unknown>): void {
-  if (Object.values(members).some((value) => typeof value === 'object')) return
-  throw refuseBody('The body repeats a member. Send each once.')
+/** How many members there are at all levels; without recursion, because levels can be many. */
+function countMembers(root: object): number {
+  let count = 0
+  const rest: object[] = [root]
+  for (let object = rest.pop(); object !== undefined; object = rest.pop()) {
+    const values: unknown[] = Object.values(object)
+    if (!Array.isArray(object)) count += values.length
+    for (const value of values) if (typeof value === 'object' && value !== null) rest.push(value)
+  }
+  return count
 }
 
 function readMembers(schema: TObject, members: Record<string, unknown>): Record<string, unknown> {
@@ -132,8 +152,9 @@ function readMembers(schema: TObject, members: Record<string, unknown>): Record<
 }
 
 function assertMember(name: string, property: TSchema, value: unknown): unknown {
-  const { expected, accepts } = toField(name, property)
+  const { expected, accepts, isSecret } = toField(name, property)
   if (accepts(value)) return value
+  if (isSecret === true) throw refuse(name, `\`${name}\` must be ${expected}.`)
   const shown = excerpt(JSON.stringify(value))
   throw refuse(name, `\`${name}\` is ${shown}, but must be ${expected}.`)
 }
@@ -155,6 +176,7 @@ function toField(name: string, property: TSchema): Field {
   const literals = literalsOf(property)
   if (literals) return literalField(literals)
   if (property.type === 'string') return stringField(property)
+  if (isOpaque(property)) return objectField(property['x-max-bytes'])
   throw new Error(`readBody cannot read the schema of \`${name}\`.`)
 }
 
@@ -171,6 +193,21 @@ function integerField({ minimum, maximum }: TSchema): Field {
 const literalField = (literals: readonly string[]): Field => ({
   expected: literals.map((literal) => JSON.stringify(literal)).join(' or '),
   accepts: (value) => typeof value === 'string' && literals.includes(value),
+})
+
+/** True for an object of any shape, within a bound. */
+const isOpaque = (property: TSchema): boolean =>
+  property.type === 'object' && typeof property['x-max-bytes'] === 'number'
+
+/** What is inside may be signed by somebody, so nothing of it is shown. */
+const objectField = (bytesMax: number): Field => ({
+  expected: `an object of at most ${bytesMax} bytes of JSON`,
+  accepts: (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Buffer.byteLength(JSON.stringify(value)) <= bytesMax,
+  isSecret: true,
 })
 
 function stringField(schema: TSchema): Field {

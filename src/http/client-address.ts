@@ -29,4 +29,8 @@ const hopsOf = ({ headers }: Request): string[] =>
   headers
     .get('x-forwarded-for')
     ?.split(',')
-    .map((hop) => hop.trim()) ?? []
+    .map((hop) => withoutPort(hop.trim())) ?? []
+
+/** Some proxies write `192.0.2.1:5555` and `[2001:db8::1]:5555`. */
+const withoutPort = (hop: string): string =>
+  /^\[([^\]]+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop

@@ -7,6 +7,8 @@ const exposed = [
   'Content-Encoding',
   'ETag',
   'Idempotent-Replayed',
+  'PAYMENT-REQUIRED',
+  'PAYMENT-RESPONSE',
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
@@ -22,6 +24,7 @@ const allowed = [
   'Content-Type',
   'Idempotency-Key',
   'If-None-Match',
+  'PAYMENT-SIGNATURE',
   'X-Request-Id',
 ].join(', ')
 

@@ -7,6 +7,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 
 import { type AccessRecord, createAccessLine } from './access-log.ts'
+import { BODY_BYTES_MAX, refuseLargeBody } from './body-size.ts'
 import { isPreflight, writeCorsHeaders, writePreflightHeaders } from './cors.ts'
 import { describeFault, type ErrorTrap, isMissingRoute, toFailure } from './errors.ts'
 import { excerpt } from './excerpt.ts'
@@ -18,6 +19,10 @@ import { decodePart, pathOf, targetOf } from './url.ts'
 
 /** `peers` tells the caller's address; without it all callers without a key are one. */
 export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
+
+/** A payment may take longer than a connection may be silent otherwise: the chain has the time. */
+const SETTLE_PATH = '/v1/billing/x402/settle'
+const SETTLE_SECONDS_MAX = 120
 
 export type FrontDoorOptions = {
   handle: (request: Request) => Response | Promise<Response>
@@ -63,10 +68,12 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const target = targetOf(request.url)
     const visit = gate.enter(request, target, peers)
     bindVisit(inner, visit)
+    if (target.startsWith(SETTLE_PATH)) peers?.timeout?.(request, SETTLE_SECONDS_MAX)
     const exchange = { request, inner, requestId, target, visit, startedMs, fault: undefined }
     try {
       if (visit.refusal) throw visit.refusal
       assertDecodable(target)
+      assertBodySize(request)
       const result = handle(inner)
       if (!(result instanceof Promise)) return settle(exchange, result)
       return result.then(
@@ -155,6 +162,12 @@ function answerMissing({ request, target, requestId }: Exchange, routes: RouteTa
   const response = problemResponse(toProblem(toFailure(error), requestId))
   if (allow !== '') response.headers.set('Allow', allow)
   return response
+}
+
+/** By what the caller says; a body without a length is measured as it is read. */
+function assertBodySize({ headers }: Request): void {
+  const length = headers.get('content-length')
+  if (length !== null && Number(length) > BODY_BYTES_MAX) throw refuseLargeBody()
 }
 
 /** Elysia would hand a handler an empty parameter for `%zz`. */

@@ -23,14 +23,19 @@ export type Visit = {
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
+  /** On the monotonic clock: what was left of the window then is less now. */
+  enteredMs: number
   /** Set when the request must not reach a route. */
   refusal: AppError | undefined
   /** What usage is counted under; the `access` plugin names it. */
   route: string
 }
 
-/** Tells the address that a request came from; Bun's server is one. */
-export type PeerSource = { requestIP(request: Request): { address: string } | null }
+/** Tells the address that a request came from, and how long it may stay silent; Bun's server is one. */
+export type PeerSource = {
+  requestIP(request: Request): { address: string } | null
+  timeout?(request: Request, seconds: number): void
+}
 
 export type Gate = {
   /** Finds the caller and takes from its window. `target` is path and query as sent. Must not throw. */

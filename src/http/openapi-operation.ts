@@ -6,6 +6,7 @@ import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
 import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
 import { type Failure, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
 import { isOptional } from './query.ts'
+import { PAYMENT_REQUIRED_HEADER } from './x402.ts'
 
 export type OpenApiParameter = {
   name: string
@@ -51,8 +52,105 @@ export const textHeader = (description: string): OpenApiHeader => ({
   schema: { type: 'string' },
 })
 
+type Example = Pick<Failure, 'detail' | 'extras'>
+
+const examplePaymentRequired = {
+  x402Version: 2,
+  error: 'Payment required',
+  resource: {
+    url: 'https://api.example.com/v1/billing/x402/settle',
+    description: 'Pro for 30 days',
+    mimeType: 'application/json',
+  },
+  accepts: [
+    {
+      scheme: 'exact',
+      network: 'eip155:137',
+      asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+      amount: '48999863',
+      payTo: '0x1111111111111111111111111111111111111111',
+      maxTimeoutSeconds: 600,
+      extra: { name: 'USD Coin', version: '2' },
+    },
+  ],
+}
+
+const billingExamples: Partial<Record<ErrorCode, Example>> = {
+  payment_invalid: {
+    detail: 'The payment is not one of x402 v2: `payload.authorization.nonce` is missing.',
+    extras: { param: 'paymentPayload' },
+  },
+  payment_required: {
+    detail:
+      'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload`.',
+    extras: { paymentRequired: examplePaymentRequired, retryAction: 'sign_anew' },
+  },
+  payment_rejected: {
+    detail: 'The payer has too little of the token. Nothing was sent to the chain.',
+    extras: {
+      reason: 'insufficient_balance',
+      retryAction: 'sign_anew',
+      paymentRequired: examplePaymentRequired,
+    },
+  },
+  unknown_tier: {
+    detail: 'There is no tier "gold". GET /v1/billing/tiers lists those there are.',
+    extras: { param: 'tierId' },
+  },
+  unknown_network: {
+    detail: 'There is no chain "eip155:1" here. GET /v1/billing/x402/chains lists those there are.',
+    extras: { param: 'network' },
+  },
+  unknown_token: {
+    detail: 'Polygon has no token "DAI" here. GET /v1/billing/x402/chains lists those there are.',
+    extras: { param: 'token' },
+  },
+  unknown_offer: {
+    detail: 'You have no such offer. POST /v1/billing/x402/quote makes one.',
+    extras: { param: 'quoteId' },
+  },
+  unknown_payment: {
+    detail: 'You have no such payment. GET /v1/billing/payments lists those you have.',
+    extras: { param: 'id' },
+  },
+  tier_not_for_sale: {
+    detail: 'The Enterprise tier is not sold here. Ask the operator of this server.',
+    extras: { param: 'tierId' },
+  },
+  offer_limit: {
+    detail:
+      'You have 20 offers, each of which keeps its amount for a day. Pay one of them, or wait.',
+    extras: { retryAction: 'wait_and_retry' },
+  },
+  offer_used: {
+    detail: 'Another payment for this offer is on its way. Do not pay again.',
+    extras: { retryAction: 'abandon' },
+  },
+  payment_conflict: {
+    detail: 'This payment belongs to another offer or account.',
+    extras: { retryAction: 'abandon' },
+  },
+  payment_in_review: {
+    detail: 'The operator looks at this payment. Do not pay again.',
+    extras: { retryAction: 'ask_operator' },
+  },
+  offer_expired: {
+    detail: 'The offer has expired, and nothing was paid. Ask for a new one and sign that.',
+    extras: { retryAction: 'sign_anew' },
+  },
+  allowance_required: {
+    detail: 'Approve Permit2 to move the token, then send the same payment again.',
+    extras: { retryAction: 'approve_then_retry' },
+  },
+  billing_unavailable: {
+    detail: 'Payments cannot be taken just now: the chain cannot be read. Nothing was paid.',
+    extras: { retryAction: 'wait_and_retry' },
+  },
+}
+
 /** What an example of a code says; a code that is not here gets its title. */
-const exampleFailures: Partial<Record<ErrorCode, Pick<Failure, 'detail' | 'extras'>>> = {
+const exampleFailures: Partial<Record<ErrorCode, Example>> = {
+  ...billingExamples,
   invalid_parameter: {
     detail: '`limit` is "5000", but must be an integer from 1 to 1000 in plain decimal digits.',
     extras: { param: 'limit' },
@@ -182,6 +280,9 @@ export function problemResponses(codes: readonly ErrorCode[]): Record<string, Op
         ...responses[status]?.headers,
         'Cache-Control': textHeader('`no-store`.'),
         ...(value.retryAfterSeconds === undefined ? {} : { 'Retry-After': retryAfter }),
+        ...(value.paymentRequired === undefined
+          ? {}
+          : { [PAYMENT_REQUIRED_HEADER]: textHeader('Base64 of `paymentRequired`.') }),
         ...(status === 401 ? { 'WWW-Authenticate': textHeader('`Bearer`.') } : {}),
       },
       content: {

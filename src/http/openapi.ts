@@ -18,7 +18,7 @@ const documentation = {
     { name: 'markets', description: 'What is recorded.' },
     { name: 'snapshots', description: 'Full-depth books of one market over time.' },
     { name: 'account', description: 'Keys, and what was used.' },
-    { name: 'billing', description: 'What is sold.' },
+    { name: 'billing', description: 'What is sold, and how it is paid.' },
     { name: 'health', description: 'For load balancers and operators.' },
     { name: 'documentation', description: 'This document and its companions.' },
   ],

@@ -1,6 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { type ErrorCode, errorCodes, type ErrorExtras } from '#src/core/errors.ts'
+import { type ErrorCode, errorCodes, type ErrorExtras, retryActions } from '#src/core/errors.ts'
+
+import { literals } from './literals.ts'
+import { PAYMENT_REQUIRED_HEADER, PaymentRequired, toPaymentHeader } from './x402.ts'
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 
@@ -30,6 +33,13 @@ export const Problem = Type.Object(
     requiredTier: Type.Optional(
       Type.String({ description: 'The lowest tier that includes what was asked for.' }),
     ),
+    reason: Type.Optional(
+      Type.String({ description: 'Why a payment is not possible; an open set of codes.' }),
+    ),
+    retryAction: Type.Optional(
+      literals(retryActions, { description: "What a payer's program should do next." }),
+    ),
+    paymentRequired: Type.Optional(Type.Unsafe<unknown>(PaymentRequired)),
   },
   { description: 'A failure, as RFC 9457 describes it.' },
 )
@@ -54,6 +64,9 @@ export function problemResponse(problem: Problem): Response {
   })
   if (problem.retryAfterSeconds !== undefined) {
     headers.set('Retry-After', String(problem.retryAfterSeconds))
+  }
+  if (problem.paymentRequired !== undefined) {
+    headers.set(PAYMENT_REQUIRED_HEADER, toPaymentHeader(problem.paymentRequired))
   }
   if (problem.status === 401) headers.set('WWW-Authenticate', 'Bearer')
   return new Response(body, { status: problem.status, headers })

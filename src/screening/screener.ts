@@ -30,11 +30,16 @@ export type ScreenerOptions = {
 
 export type Screener = { screen: Screen; signup(): SignupState }
 
+const UNCONFIGURED =
+  'Nobody can be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.'
+const UNANSWERED = 'No source of sanctions can be relied upon just now, so signups are refused.'
+
 type ChainGrounds = Pick<ScreeningGrounds, 'oracle' | 'issuers'>
 const unasked: ChainGrounds = { oracle: 'absent', issuers: 'absent' }
 
 export function createScreener(options: ScreenerOptions): Screener {
   const { ledger, oracle, clock, isListConfigured, log = () => {} } = options
+  let lastVerdict: Verdict['verdict'] | undefined
 
   function decide(address: string, chain: ChainGrounds): Verdict {
     const timeMs = clock()
@@ -56,22 +61,28 @@ export function createScreener(options: ScreenerOptions): Screener {
       }
       const chain = await askChain(oracle, address)
       try {
-        return decide(address, chain)
+        const verdict = decide(address, chain)
+        lastVerdict = verdict.verdict
+        return verdict
       } catch (error) {
+        lastVerdict = 'unknown'
         log(`A screening could not be written down: ${toText(error)}.`)
         return withoutLedger(address, { timeMs: clock(), chain })
       }
     },
 
-    signup: () =>
-      isListConfigured || oracle !== undefined
-        ? { isOpen: true }
-        : {
-            isOpen: false,
-            reason:
-              'Nobody can be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.',
-          },
+    signup() {
+      if (!isListConfigured && oracle === undefined) return { isOpen: false, reason: UNCONFIGURED }
+      return lastVerdict === 'unknown' || (oracle === undefined && !hasFreshList(options))
+        ? { isOpen: true, warning: UNANSWERED }
+        : { isOpen: true }
+    },
   }
+}
+
+function hasFreshList({ ledger, clock, staleAfterMs }: ScreenerOptions): boolean {
+  const list = ledger.sanctionsList()
+  return list !== undefined && !isStale(list, { nowMs: clock(), staleAfterMs })
 }
 
 /** Any hit is a hit, however old; only what may be relied upon can clear. */

@@ -10,6 +10,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import { readConfig } from '#src/config.ts'
 
 import { type Draft, draftsOf } from '../support/body-drafts.ts'
+import { fakeBilling } from '../support/fake-billing.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 import {
@@ -18,7 +19,7 @@ import {
   type Parameter,
   readDocument,
 } from '../support/openapi-document.ts'
-import { addSpareKey, exampleOf } from '../support/operation-requests.ts'
+import { exampleOf, idFor } from '../support/operation-requests.ts'
 import { createSigner } from '../support/signup-client.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
@@ -27,7 +28,7 @@ const SIGNUPS = 40
 
 const { history, both, edge, empty, open, single } = createMarketHistory()
 const config = readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1000' })
-const server = createHarness({ history, config })
+const server = createHarness({ history, config, billing: fakeBilling() })
 const { send } = server
 const { document, entries } = await readDocument(send)
 const signups = await Promise.all(
@@ -167,12 +168,12 @@ const inside =
   /\n\s+at |node_modules|\/work\/|\/src\/|\.ts:\d|sqlite|SELECT |INSERT |\bElysia\b|TypeError/
 
 /** Makes a call ready to be sent, twice. */
-function toRequest({ method }: Entry, { path, query, headers: more, name, body }: Call) {
+function toRequest(entry: Entry, { path, query, headers: more, name, body }: Call) {
   const sent = new Headers({ ...more, 'x-request-id': 'fuzz' })
   if (name !== undefined) sent.set('idempotency-key', name)
   if (body?.contentType !== undefined) sent.set('content-type', body.contentType)
-  const address = path.replace('{id}', () => addSpareKey(server, server.key))
-  const init = { method, headers: sent, ...(body ? { body: body.bytes } : {}) }
+  const address = path.replace('{id}', () => idFor(server, entry))
+  const init = { method: entry.method, headers: sent, ...(body ? { body: body.bytes } : {}) }
   return { path: query === '' ? address : `${address}?${query}`, init }
 }
 

@@ -193,6 +193,32 @@ describe('readBody', () => {
     expect((await errorOf(key)).message).not.toContain(key.slice(0, 12))
   })
 
+  test('behavior: an object of any shape is passed on as it is, within its bound', async () => {
+    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 40 }) })
+    const readOpaque = (body: string) => readBody(opaque, requestOf(body))
+    const sent = '{"inside":{"a":{"a":[{"a":1},{"a":2}]},"b":null}}'
+    expect(await readOpaque(sent)).toEqual(JSON.parse(sent))
+    const full = `{"inside":{"a":"${'x'.repeat(32)}"}}`
+    expect(await readOpaque(full)).toEqual(JSON.parse(full))
+    for (const inside of [`{"a":"${'x'.repeat(33)}"}`, '[]', 'null', '"secret"', '1']) {
+      const refusal = expect(readOpaque(`{"inside":${inside}}`)).rejects
+      await refusal.toMatchObject({
+        code: 'invalid_parameter',
+        message: '`inside` must be an object of at most 40 bytes of JSON.',
+      })
+    }
+  })
+
+  test.each([
+    '{"inside":{"a":1,"a":2}}',
+    '{"inside":{"b":[{"a":{"c":1},"a":2}]}}',
+    '{"inside":{},"inside":{"a":1}}',
+  ])('error: %s repeats a member, however deep', async (body) => {
+    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100 }) })
+    const message = 'The body repeats a member. Send each once.'
+    await expect(readBody(opaque, requestOf(body))).rejects.toMatchObject({ message })
+  })
+
   test('error: a schema that it cannot read is a bug, not an answer', async () => {
     const nested = Type.Object({ list: Type.Array(Type.String()) })
     await expect(readBody(nested, requestOf('{"list":[]}'))).rejects.toThrow(

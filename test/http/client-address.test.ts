@@ -30,6 +30,8 @@ describe('createClientAddress', () => {
     ['rubbish: the proxy answers for it', '10.0.0.1', '198.51.100.7, <script>', '10.0.0.1'],
     ['the proxy inside IPv6', '::ffff:10.0.0.1', '2001:db8::5', '2001:db8:0:0::/64'],
     ['the proxy on loopback', '::1', '198.51.100.7', '198.51.100.7'],
+    ['a proxy that writes ports', '10.0.0.1', '198.51.100.7:5555', '198.51.100.7'],
+    ['also of IPv6', '10.0.0.1', '[2001:db8::5]:5555', '2001:db8:0:0::/64'],
     ['a connection that is gone', null, '198.51.100.7', 'unknown'],
   ])('default: %s', (...[, peer, forwarded, expected]) => {
     expect(addressOf(peer, forwarded)).toBe(expected)

@@ -13,7 +13,14 @@ import { createRouteTable } from '#src/http/route-table.ts'
 const SECRET = 'secret path /etc/x'
 
 const rate = { limit: 1, remaining: 1, leftMs: 1 }
-const visit = { caller: undefined, rate, isCounted: true, refusal: undefined, route: '' }
+const visit = {
+  caller: undefined,
+  rate,
+  isCounted: true,
+  enteredMs: 0,
+  refusal: undefined,
+  route: '',
+}
 
 /** A small app with every way to fail, behind a front door. */
 function createDoor(options: { logsEachRequest?: boolean } = {}) {

@@ -149,7 +149,7 @@ describe('POST /v1/keys/{id}/rotate', () => {
     const { signer, made, rotated, rotate, revoke, advance } = await createRig()
     const next = await rotated(made.key, made.id, { overlapSeconds: 60 })
     const again = await readProblem(await rotate(next.key, made.id))
-    expect([again.status, again.code]).toEqual([404, 'unknown_key'])
+    expect([again.status, again.code]).toEqual([409, 'key_replaced'])
     expect(again.detail).toContain('was replaced already')
     advance(60_000)
     const other = await signer.signUp()
@@ -242,5 +242,46 @@ describe('a key sent in the place of something else', () => {
       const problem = await readProblem(response)
       expect(JSON.stringify(problem)).not.toContain(made.key.slice(0, 14))
     }
+  })
+})
+
+describe('what a key leaves behind', () => {
+  test('error: a key revoked while its request is under way makes no other', async () => {
+    const { app, ledger, signer, made, idsOf } = await createRig()
+    const other = await signer.signUp()
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+    const body = new ReadableStream({
+      async pull(controller) {
+        await gate
+        controller.enqueue(new TextEncoder().encode('{}'))
+        controller.close()
+      },
+    })
+    const answer = app.fetch(
+      new Request(`http://localhost/v1/keys/${other.id}/rotate`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${made.key}`, 'content-type': 'application/json' },
+        body,
+        duplex: 'half',
+      } as RequestInit),
+    )
+    ledger.revokeKey(made.id, { actor: 'operator', nowMs: NOW_MS })
+    open()
+    expect((await answer).status).toBe(401)
+    expect(await idsOf(other.key)).toEqual([other.id])
+  })
+
+  test('behavior: signing up anew after deleting a key goes on in its rate window', async () => {
+    const { signer, made, revoke, sendAs } = await createRig()
+    const remainingOf = async (token: string) =>
+      Number((await sendAs(token, '/v1/btc/markets')).headers.get('x-ratelimit-remaining'))
+    expect(await remainingOf(made.key)).toBe(9)
+    for (let index = 0; index < 5; index++) await remainingOf(made.key)
+    await revoke(made.key, made.id)
+    const next = await signer.signUp()
+    expect(await remainingOf(next.key)).toBe(2)
+    // A second key beside a valid one has a window of its own.
+    const beside = await signer.signUp()
+    expect(await remainingOf(beside.key)).toBe(9)
   })
 })

@@ -45,7 +45,6 @@ function putList(state: ListState): void {
       publishedOn: '2026-11-20',
       confirmedMs: NOW_MS - ageMs,
       sha256: 'ab'.repeat(32),
-      entryCount: 1,
       addresses: new Set([listed.toLowerCase()]),
     },
     { actor: 'system', nowMs: NOW_MS },
@@ -155,7 +154,7 @@ describe('screen', () => {
 describe('signup', () => {
   test('default: is open with a list or an oracle', () => {
     const isSanctioned = async () => ({ oracle: 'clear', issuers: 'clear' }) as const
-    expect(create().signup()).toEqual({ isOpen: true })
+    expect(create().signup()).toEqual({ isOpen: true, warning: expect.any(String) })
     const onChain = create({ isListConfigured: false, oracle: { isSanctioned } })
     expect(onChain.signup()).toEqual({ isOpen: true })
   })

@@ -7,6 +7,7 @@ import { mintKey } from '#src/core/api-key.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 import type { LedgerStore } from '#src/store/ledger.ts'
 
+import { fakeBilling } from './fake-billing.ts'
 import { addKey, createHarness, NOW_MS } from './harness.ts'
 import type { KnownMarket } from './market-history.ts'
 import type { Entry } from './openapi-document.ts'
@@ -70,7 +71,7 @@ function addCallers(ledger: LedgerStore): CallerFacts[] {
 /** A server with a caller of each kind. */
 export function createMatrix(options: { history: HistoryStore; ledger?: LedgerStore }) {
   const config = readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1000' })
-  const harness = createHarness({ ...options, config })
+  const harness = createHarness({ billing: fakeBilling(), ...options, config })
   return { ...harness, callers: addCallers(harness.ledger) }
 }
 export type Matrix = ReturnType<typeof createMatrix>

@@ -16,6 +16,7 @@ export function createCliContext(env: Record<string, string> = {}) {
     clock: () => NOW_MS,
     mint: () => `minted${++minted}`,
     randomBytes: (length) => new Uint8Array(length).fill(++drawn),
+    invocation: 'bun src/main.ts',
     version: '0.0.0-test',
     print: (line) => void printed.push(line),
     printError: (line) => void errors.push(line),

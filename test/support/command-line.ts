@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { runCli } from '#src/cli/program.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
+import type { Ledger } from '#src/store/payments.ts'
 
 import { createCliContext } from './cli-context.ts'
 import { NOW_MS } from './harness.ts'
@@ -21,7 +21,7 @@ export function createCommandLine(env: Record<string, string> = {}) {
     const exitCode = await runCli(args, cli.context)
     return { exitCode, printed: [...cli.printed], errors: [...cli.errors] }
   }
-  const withLedger = <T>(body: (ledger: LedgerStore) => T): T => {
+  const withLedger = <T>(body: (ledger: Ledger) => T): T => {
     const ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
     try {
       return body(ledger)

@@ -1,4 +1,5 @@
 import { type AppDeps, createApp } from '#src/app.ts'
+import { closedBilling } from '#src/billing/closed-billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import { digestOf, hintOf, mintKey } from '#src/core/api-key.ts'
@@ -44,6 +45,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
     randomBytes,
     screen: async (address) => clearOf(address, time.nowMs),
     wallets: createWallets(undefined),
+    billing: closedBilling('Billing is not configured.'),
     signup: () => ({ isOpen: true }),
     origin: () => 'http://127.0.0.1:3000',
     log: (line) => void lines.push(line),

@@ -19,6 +19,7 @@ export type Schema = {
   items?: Schema
   required?: string[]
   properties?: Record<string, Schema>
+  additionalProperties?: boolean | Schema
 }
 type Content = {
   schema: Schema
@@ -102,10 +103,11 @@ function* checkContent({ document, schema, value, at }: Check): Generator<string
 }
 
 function* checkMembers({ document, schema, value, at }: Check & { value: object }) {
-  const { properties = {}, required = [] } = schema
+  const { properties = {}, required = [], additionalProperties: others } = schema
   for (const name of required) if (!(name in value)) yield `${at}/${name} is missing`
   for (const [name, member] of Object.entries(value)) {
-    const property = properties[name]
+    if (others === true && properties[name] === undefined) continue
+    const property = properties[name] ?? (typeof others === 'object' ? others : undefined)
     if (property === undefined) yield `${at}/${name} is not documented`
     else yield* check({ document, schema: property, value: member, at: `${at}/${name}` })
   }

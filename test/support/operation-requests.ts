@@ -1,7 +1,9 @@
 /** Requests that succeed, for any operation of the OpenAPI document. */
 import { digestOf } from '#src/core/api-key.ts'
+import { toPaymentHeader } from '#src/http/x402.ts'
 import type { LedgerStore } from '#src/store/ledger.ts'
 
+import { ACTIVE_ID } from './fake-billing.ts'
 import { type createHarness, NOW_MS } from './harness.ts'
 import type { Entry } from './openapi-document.ts'
 import { asJson, createSigner } from './signup-client.ts'
@@ -28,9 +30,25 @@ export async function soundRequest(
   entry: Entry,
   { token = server.key, ...place }: Place & { token?: string | undefined },
 ): Promise<Asked> {
-  const id = entry.path.includes('{id}') ? addSpareKey(server, token) : ''
+  const id = idFor(server, entry, token)
   return { path: fillPath(entry.path, { ...place, id }), init: await soundInit(server, entry) }
 }
+
+/** What stands for `{id}` in the path of an operation; empty where there is none. */
+export function idFor(
+  server: Pick<Server, 'ledger' | 'key'>,
+  { path }: Pick<Entry, 'path'>,
+  token = server.key,
+): string {
+  if (!path.includes('{id}')) return ''
+  return path.includes('/payments/') ? ACTIVE_ID : addSpareKey(server, token)
+}
+
+/** A payment in the header, for the one operation whose body may be left out for it. */
+export const headersInsteadOf = (entry: Entry): Record<string, string> =>
+  entry.operationId === 'settlePayment'
+    ? { 'payment-signature': toPaymentHeader(exampleOf(entry).paymentPayload) }
+    : {}
 
 async function soundInit({ send }: Server, entry: Entry): Promise<RequestInit> {
   const { method, requestBody, operationId } = entry

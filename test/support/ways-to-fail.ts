@@ -7,6 +7,7 @@ import type { Verdict } from '#src/core/screening.ts'
 import { defaultTiers, type Tier } from '#src/core/tier.ts'
 import type { LedgerStore } from '#src/store/ledger.ts'
 
+import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
 import { fakeHistory } from './fake-history.ts'
 import { addKey, clearOf, createHarness, NOW_MS } from './harness.ts'
 import { conditionIdOf, createMarketHistory } from './market-history.ts'
@@ -26,7 +27,8 @@ type Options = Parameters<typeof createHarness>[0]
 export type Way = (entry: Entry) => Promise<Response>
 
 /** A server of its own for each provocation, so that none is in the way of another. */
-const serve = (options: Options = {}) => createHarness({ history, ...options })
+const serve = (options: Options = {}) =>
+  createHarness({ history, billing: fakeBilling(), ...options })
 type Server = ReturnType<typeof serve>
 
 const { history, both } = createMarketHistory()
@@ -101,6 +103,12 @@ async function rotateAtLimit(entry: Entry): Promise<Response> {
   return server.send(path, init)
 }
 
+async function rotateAgain(entry: Entry): Promise<Response> {
+  const server = serve()
+  const asked = await soundRequest(server, entry, placed)
+  return twice(server, server.key, [asked, asked])
+}
+
 async function signUpAtLimit(): Promise<Response> {
   const { send } = serve({ config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1' }) })
   const signer = createSigner(send)
@@ -123,7 +131,31 @@ async function spend(entry: Entry): Promise<Response> {
   return twice(server, token, [asked, asked])
 }
 
+/** Billing refuses with the code. */
+const sold =
+  (code: ErrorCode): Way =>
+  async (entry) => {
+    const server = serve({ billing: refusingBilling(code) })
+    const { path, init } = await soundRequest(server, entry, placed)
+    return server.send(path, init)
+  }
+
+const askForChallenge = (entry: Entry): Promise<Response> =>
+  serve().send(entry.path, asJson({ quoteId: 'quote_fake' }))
+
+/** Another tier under the same name; the answer of the first stays. */
+function reuseQuoteName(entry: Entry): Promise<Response> {
+  const server = serve()
+  const body = exampleOf(entry)
+  const named = (change: object): Asked => ({
+    path: entry.path,
+    init: asJson({ ...body, ...change }, { 'idempotency-key': 'one' }),
+  })
+  return twice(server, server.key, [named({}), named({ tierId: 'starter' })])
+}
+
 async function reuseName(entry: Entry): Promise<Response> {
+  if (isQuote(entry)) return reuseQuoteName(entry)
   const server = serve()
   const { path, init } = await soundRequest(server, entry, placed)
   const { message, signature } = JSON.parse(String(init.body)) as Partial<SignedBody>
@@ -166,6 +198,7 @@ async function askBroken(entry: Entry): Promise<Response> {
   const server = createHarness({
     history: fakeHistory({ findMarket: fail, listMarkets: fail }),
     wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },
+    billing: failingBilling(() => new Error('secret disk fault')),
   })
   const tiers = () => defaultTiers.map((tier) => Object.defineProperty({ ...tier }, 'name', broken))
   const verbs: Partial<LedgerStore> = {
@@ -193,6 +226,7 @@ async function askDraining(): Promise<Response> {
   return send('/readyz')
 }
 
+const isQuote = ({ operationId }: Entry): boolean => operationId === 'createQuote'
 const isSignup = ({ operationId }: Entry): boolean => operationId === 'createKey'
 
 export const waysToFail: Partial<Record<ErrorCode, Way>> = {
@@ -216,6 +250,11 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   challenge_used: useTwice,
   key_limit: (entry) => (isSignup(entry) ? signUpAtLimit() : rotateAtLimit(entry)),
   challenge_expired: signUpLate,
+  key_replaced: rotateAgain,
+  payload_too_large: changed(({ path, init }) => ({
+    path,
+    init: { ...init, body: JSON.stringify({ padding: 'x'.repeat(64 * 1024) }) },
+  })),
   unsupported_media_type: changed(({ path, init }) => ({
     path,
     init: { ...init, headers: { 'content-type': 'text/plain' } },
@@ -225,10 +264,29 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   sanctioned: (entry) =>
     isSignup(entry) ? signup({ screen: sayingOf('hit') })(entry) : askBlocked(entry),
   internal: askBroken,
+  payment_invalid: sold('payment_invalid'),
+  payment_required: askForChallenge,
+  payment_rejected: sold('payment_rejected'),
+  unknown_tier: sold('unknown_tier'),
+  unknown_network: sold('unknown_network'),
+  unknown_token: sold('unknown_token'),
+  unknown_offer: sold('unknown_offer'),
+  unknown_payment: inPath({ id: 'pay_none' }),
+  tier_not_for_sale: sold('tier_not_for_sale'),
+  offer_limit: sold('offer_limit'),
+  offer_used: sold('offer_used'),
+  payment_conflict: sold('payment_conflict'),
+  payment_in_review: sold('payment_in_review'),
+  offer_expired: sold('offer_expired'),
+  allowance_required: sold('allowance_required'),
+  billing_unavailable: sold('billing_unavailable'),
   signup_closed: (entry) =>
     isSignup(entry)
       ? signup(closed)(entry)
       : serve(closed).send(entry.path, asJson(exampleOf(entry))),
-  screening_unavailable: signup({ screen: sayingOf('unknown') }),
+  screening_unavailable: (entry) =>
+    isSignup(entry)
+      ? signup({ screen: sayingOf('unknown') })(entry)
+      : sold('screening_unavailable')(entry),
   unavailable: (entry) => (entry.path.startsWith('/v1/') ? askWithoutLedger(entry) : askDraining()),
 }

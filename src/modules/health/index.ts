@@ -49,5 +49,6 @@ function toReadiness(checks: Readiness['checks'], signup: SignupState): Readines
     })
   }
   const { isOpen: open } = signup
-  return { ready: true, checks, signup: signup.isOpen ? { open } : { open, reason: signup.reason } }
+  const reason = signup.isOpen ? signup.warning : signup.reason
+  return { ready: true, checks, signup: reason === undefined ? { open } : { open, reason } }
 }

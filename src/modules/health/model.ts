@@ -17,7 +17,9 @@ export const Readiness = Type.Object({
     open: Type.Boolean({
       description: 'New accounts are taken in. Never makes the server unready.',
     }),
-    reason: Type.Optional(Type.String({ description: 'Why not, if not.' })),
+    reason: Type.Optional(
+      Type.String({ description: 'Why not, if not; or why signups are refused just now.' }),
+    ),
   }),
 })
 export type Readiness = Static<typeof Readiness>

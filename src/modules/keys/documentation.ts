@@ -92,6 +92,7 @@ export const rotateDetail = {
     ...problemResponses([
       ...bodyCodes,
       'unknown_key',
+      'key_replaced',
       'key_limit',
       'idempotency_mismatch',
       ...accessCodes('key'),

@@ -2,7 +2,7 @@
 import { digestOf, hintOf, holdsKey, mintKey } from '#src/core/api-key.ts'
 import { AppError } from '#src/core/errors.ts'
 import { standingAt } from '#src/core/subscription.ts'
-import type { Account, Deed, LedgerStore } from '#src/store/ledger.ts'
+import { type Account, type Deed, findEndedFamily, type LedgerStore } from '#src/store/ledger.ts'
 
 import type { NewKey } from './model.ts'
 
@@ -16,7 +16,7 @@ export type KeyMakerDeps = {
 export type Wish = {
   account: Account
   label: string | undefined
-  /** Undefined for the first key of a family. */
+  /** Of the key that this one replaces. */
   familyId?: string
   /** Valid keys that do not count, because this one takes their place. */
   replacedCount?: number
@@ -41,7 +41,8 @@ export function createKeyMaker({
     const key = mintKey(randomBytes)
     const hint = hintOf(key)
     const draft = { id, accountId: account.id, digest: digestOf(key), hint, label }
-    const { createdMs } = ledger.createKey({ ...draft, familyId: familyId ?? id }, deed)
+    const family = familyId ?? findEndedFamily(ledger.listKeys(account.id), nowMs) ?? id
+    const { createdMs } = ledger.createKey({ ...draft, familyId: family }, deed)
     const { terms } = standingAt(ledger.listSubscriptions(account.id), ledger.listTiers(), nowMs)
     return {
       key,

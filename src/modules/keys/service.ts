@@ -1,6 +1,7 @@
 /** What an account does with its keys. Another account's keys are answered like unknown ones. */
 import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
+import { refuseBlocked, refuseUnauthenticated } from '#src/http/access.ts'
 import { excerpt } from '#src/http/excerpt.ts'
 import { assert } from '#src/lib/assert.ts'
 import { type ApiKey, type Deed, isValidKey } from '#src/store/ledger.ts'
@@ -28,7 +29,7 @@ export function createKeyService(deps: KeyDeps) {
       return { data: valid.map((key) => toBody(key, caller.keyId)), nextCursor: null }
     },
 
-    /** Replaces a key; must run in a transaction. Throws `unknown_key`, `key_limit`. */
+    /** Replaces a key; must run in a transaction. Throws `unknown_key`, `key_replaced`, `key_limit`. */
     rotate: (asked: Asked, body: RotateBody): RotatedKey => rotate(deps, makeKey, { asked, body }),
 
     /** Ends a key for good; nothing happens if that was done before. Throws `unknown_key`. */
@@ -48,6 +49,7 @@ function rotate(
 ): RotatedKey {
   const { ledger } = deps
   const deed = toDeed(deps, asked.caller)
+  assertStillValid(deps, asked.caller, deed.nowMs)
   const old = findOwn(deps, asked)
   if (!isValidKey(old, deed.nowMs)) throw refuseUnknown(asked.id)
   if (old.expiresMs !== undefined) throw refuseReplaced(old.expiresMs)
@@ -59,6 +61,13 @@ function rotate(
   const expiresMs = deed.nowMs + body.overlapSeconds * 1000
   ledger.expireKey(old.id, expiresMs, deed)
   return { ...made, replaces: { id: old.id, expiresAt: toIso(expiresMs) } }
+}
+
+/** The body may have come long after the key was checked, and after it was revoked. */
+function assertStillValid({ ledger }: KeyDeps, caller: Caller, nowMs: number): void {
+  const key = ledger.findKey(caller.keyId)
+  if (key === undefined || !isValidKey(key, nowMs)) throw refuseUnauthenticated()
+  if (ledger.findAccount(caller.accountId)?.blockedMs !== undefined) throw refuseBlocked()
 }
 
 const toDeed = ({ clock }: KeyDeps, { accountId }: Caller): Deed => ({
@@ -81,7 +90,7 @@ const refuseUnknown = (id: string) =>
 
 const refuseReplaced = (expiresMs: number) =>
   new AppError(
-    'unknown_key',
+    'key_replaced',
     `This key was replaced already and ends at ${toIso(expiresMs)}. Rotate the one that replaced it; GET /v1/keys lists both.`,
     { param: 'id' },
   )

@@ -1,0 +1,95 @@
+/** Selling tiers: what the routes of billing and the command line may ask for. */
+import type { Caller } from '#src/core/caller.ts'
+import type { ChainView } from '#src/core/chain-view.ts'
+import type { Facilitator } from '#src/core/facilitator.ts'
+import type { Offer, PaymentRequirements } from '#src/core/offer.ts'
+import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
+import type { Payment } from '#src/core/payment.ts'
+import type { Screen } from '#src/core/screening.ts'
+import type { Subscription } from '#src/core/subscription.ts'
+import type { Tier } from '#src/core/tier.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { Ledger } from '#src/store/payments.ts'
+
+export type BillingDeps = {
+  ledger: Ledger
+  listTiers: () => readonly Tier[]
+  /** Undefined where no RPC is configured. */
+  chain: ChainView | undefined
+  /** Undefined where none is configured. */
+  facilitator: Facilitator | undefined
+  /** Empty where none is configured. */
+  payTo: string
+  screen: Screen
+  clock: Clock
+  mint: () => string
+  /** Waits; cut short by nothing. Injected, so that tests need not. */
+  sleep: (ms: number) => Promise<void>
+  /** Where callers reach the server. */
+  origin: () => string
+  log: (line: string) => void
+}
+
+/** Whether a token can be paid with just now, and why not. */
+export type TokenStatus = { token: PaymentToken; reason: string | undefined }
+export type ChainStatus = { chain: PaymentChain; tokens: readonly TokenStatus[] }
+
+/** The x402 v2 challenge: what a 402 carries, and stock clients sign. */
+export type PaymentRequired = {
+  x402Version: 2
+  error?: string
+  resource: { url: string; description: string; mimeType: string }
+  accepts: readonly PaymentRequirements[]
+}
+
+export type Quote = { offer: Offer; paymentRequired: PaymentRequired }
+
+/** What became of a payment, and the offer that it is for. */
+export type Settlement = {
+  payment: Payment
+  offer: Offer
+  /** Set once the payment is provisioned. */
+  subscription: Subscription | undefined
+}
+
+export type Billing = {
+  /** Every chain of the registry with what works of it. */
+  chains(): readonly ChainStatus[]
+
+  /**
+   * Makes an offer. Throws `unknown_tier`, `tier_not_for_sale`, `unknown_network`, `unknown_token`,
+   * `billing_unavailable`, `offer_limit`.
+   */
+  quote(caller: Caller, wish: { tierId: string; network: string; token: string }): Promise<Quote>
+
+  /**
+   * The challenge of an offer that nobody has begun to pay. Throws `unknown_offer`, `offer_expired`,
+   * `offer_used`.
+   */
+  challenge(caller: Caller, offerId: string): Quote
+
+  /**
+   * Takes a signed payment through all its states as far as they go now: `provisioned`, or one in
+   * flight. The same payment again finds the same payment. Throws `payment_invalid`, `payment_rejected`,
+   * `unknown_offer`, `offer_expired`, `offer_used`, `payment_conflict`, `payment_in_review`,
+   * `allowance_required`, `sanctioned`, `screening_unavailable`, `billing_unavailable`.
+   */
+  settle(caller: Caller, payload: unknown): Promise<Settlement>
+
+  /** Looks again at a payment of the caller's, from the chain alone. Throws `unknown_payment`. */
+  payment(caller: Caller, id: string): Settlement
+  /** Payments of the caller's account, newest first; `after` is exclusive. */
+  payments(
+    caller: Caller,
+    page: { limit: number; after?: { createdMs: number; id: string } | undefined },
+  ): Settlement[]
+  /** Paid and granted periods of the caller's account by start. */
+  subscriptions(caller: Caller): readonly Subscription[]
+
+  /** Brings every payment whose outcome is open one look further; the number that are still open. Never rejects. */
+  reconcile(): Promise<number>
+  /** Looks for money that no payment explains. Never rejects. */
+  watch(): Promise<void>
+  /** Checks chain, tokens and facilitator, and publishes what fails as unavailable. Never rejects. */
+  refresh(): Promise<void>
+}

@@ -1,0 +1,29 @@
+/** Billing of a server that sells nothing: it says why, and asks nobody for money. */
+import { AppError } from '#src/core/errors.ts'
+import { paymentChains } from '#src/core/payment-chain.ts'
+
+import type { Billing } from './billing.ts'
+
+/** Lists everything as unavailable for a reason, which callers are shown; the data side is untouched. */
+export function closedBilling(reason: string): Billing {
+  const refuse = (): never => {
+    throw new AppError('billing_unavailable', reason, { retryAction: 'ask_operator' })
+  }
+  const statuses = paymentChains.map((chain) => ({
+    chain,
+    tokens: chain.tokens.map((token) => ({ token, reason })),
+  }))
+  return {
+    chains: () => statuses,
+    quote: async () => refuse(),
+    challenge: refuse,
+    settle: async () => refuse(),
+    payment: refuse,
+    // Not an empty list: there may be payments from before.
+    payments: refuse,
+    subscriptions: () => [],
+    reconcile: async () => 0,
+    watch: async () => undefined,
+    refresh: async () => undefined,
+  }
+}

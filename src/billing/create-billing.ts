@@ -1,0 +1,47 @@
+/** Puts the parts of billing together. */
+import type { Payment } from '#src/core/payment.ts'
+
+import { admit } from './admission.ts'
+import { advance } from './advance.ts'
+import { createAvailability } from './availability.ts'
+import type { Billing, BillingDeps } from './billing.ts'
+import type { Flow } from './flow.ts'
+import { createOffers } from './offers.ts'
+import { reconcile } from './reconciler.ts'
+import { refuseUnavailable } from './refusals.ts'
+import { createHistory, toAnswer } from './settlement.ts'
+import { createSingleFlight } from './single-flight.ts'
+import { waitForFinality } from './waiting.ts'
+import { watch } from './watcher.ts'
+
+/** Creates the engine. It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
+export function createBilling(deps: BillingDeps): Billing {
+  const availability = createAvailability(deps)
+  const flights = createSingleFlight<Payment>()
+  return {
+    chains: availability.chains,
+    refresh: availability.refresh,
+    ...createOffers(deps, availability),
+    ...createHistory(deps),
+    settle: createSettle(deps, flights),
+    reconcile: () => reconcile(deps, flights),
+    watch: () => watch(deps),
+  }
+}
+
+/** Callers with the same payload join the first one, up to the end of its waiting. */
+const createSettle =
+  (deps: BillingDeps, flights: ReturnType<typeof createSingleFlight<Payment>>): Billing['settle'] =>
+  async (caller, payload) => {
+    const it = await admit(deps, caller, payload)
+    const { chain, facilitator } = deps
+    const isDone = it.payment.state === 'provisioned'
+    if (!chain && !isDone) throw refuseUnavailable('No node of the chain is configured any more.')
+    if (!chain || isDone) return toAnswer(deps, it)
+    const flow: Flow = { deps, chain, facilitator, actor: `account:${caller.accountId}` }
+    const payment = await flights.run(it.payment.id, async () => {
+      const advanced = await advance(flow, it)
+      return waitForFinality(flow, { ...it, payment: advanced })
+    })
+    return toAnswer(deps, { ...it, payment })
+  }

@@ -1,0 +1,46 @@
+/** Looks for a payment on the chain, and takes what is found for what it is. */
+import type { Payment } from '#src/core/payment.ts'
+
+import { type Case, type Flow, move, provision } from './flow.ts'
+import { afterLook, type Next } from './outcome.ts'
+import { screenPayer } from './preparation.ts'
+
+/** Moves a payment as far as the chain proves; unchanged where it proves nothing. */
+export async function observe(flow: Flow, { payment, offer }: Case): Promise<Payment> {
+  if (payment.state === 'settled') return provision(flow, payment.id)
+  const verdict = await flow.chain.look(payment.signed, {
+    fromBlock: offer.fromBlock,
+    txHash: payment.txHash,
+  })
+  const next = afterLook(verdict)
+  return next ? await take(flow, payment, next) : payment
+}
+
+/** Takes what was learned; money that is final gives its period at once. */
+export async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> {
+  const isMoney = next.to === 'settled' || next.to === 'pending'
+  if (isMoney && payment.state === 'received') {
+    // Sent by the payer himself before we knew who he is.
+    const screened = await screenPayer(flow, payment)
+    return screened.state === 'screened' ? await take(flow, screened, next) : screened
+  }
+  const moved = isMoney ? moveMoney(flow, payment, next) : move(flow, payment, next)
+  return moved.state === 'settled' ? provision(flow, moved.id) : moved
+}
+
+/**
+ * Two payments of one offer, or one transfer for two payments, are refused by the ledger: the second
+ * is money too much, which the operator has to see.
+ */
+function moveMoney(flow: Flow, payment: Payment, next: Next): Payment {
+  try {
+    return move(flow, payment, next)
+  } catch (error) {
+    if (!isRefusedMove(error)) throw error
+    return move(flow, payment, { to: 'review', txHash: next.txHash, reason: 'paid_twice' })
+  }
+}
+
+/** True if the ledger's rules forbid a move; a file that cannot be written is another matter. */
+export const isRefusedMove = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'Error'

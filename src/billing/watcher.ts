@@ -1,0 +1,89 @@
+/** Finds money that arrived without a payment of ours, for the operator: it is never granted by itself. */
+import type { ChainView, FoundTransfer } from '#src/core/chain-view.ts'
+import { type PaymentChain, paymentChains } from '#src/core/payment-chain.ts'
+import { openStates, type Payment } from '#src/core/payment.ts'
+
+import type { BillingDeps } from './billing.ts'
+
+const HEAD_AGE_MS_MAX = 10_000
+/** Public nodes answer no larger ranges. */
+const BLOCKS_PER_CALL = 1000
+/** What one call may take on; the next goes on from there. */
+const CALLS_MAX = 20
+
+type Range = { from: number; to: number }
+type Watch = { deps: BillingDeps; view: ChainView; chain: PaymentChain }
+
+/** See `Billing.watch`. */
+export async function watch(deps: BillingDeps): Promise<void> {
+  const { chain: view, payTo, log } = deps
+  if (!view || payTo === '') return
+  for (const chain of paymentChains) {
+    try {
+      await watchChain({ deps, view, chain })
+    } catch (error) {
+      log(`billing: transfers on ${chain.network} could not be read: ${String(error)}`)
+    }
+  }
+}
+
+async function watchChain(watched: Watch): Promise<void> {
+  const { view, chain } = watched
+  const { payments } = watched.deps.ledger
+  const head = await view.head(HEAD_AGE_MS_MAX)
+  if (!head) return
+  const scanned = payments.scannedBlock(chain.network)
+  // What was there before this server sold anything is none of its business.
+  if (scanned === undefined) return payments.setScannedBlock(chain.network, head.finalNumber)
+  let from = scanned + 1
+  for (let call = 0; call < CALLS_MAX && from <= head.finalNumber; call++) {
+    const to = Math.min(from + BLOCKS_PER_CALL - 1, head.finalNumber)
+    const doneTo = await scan(watched, { from, to })
+    if (doneTo >= from) payments.setScannedBlock(chain.network, doneTo)
+    if (doneTo < to) return
+    from = to + 1
+  }
+}
+
+/**
+ * Notes what is unmatched in a range; returns the block up to which all is decided. A transfer that a
+ * payment still open may turn out to be is decided when that payment is.
+ */
+async function scan({ deps, view, chain }: Watch, range: Range): Promise<number> {
+  const { ledger, clock, payTo } = deps
+  const transfers = await view.transfersTo(payTo, range)
+  if (transfers.length === 0) return range.to
+  const undecided = transfers.filter(isUndecided(deps))
+  const doneTo = Math.min(range.to, ...undecided.map(({ blockNumber }) => blockNumber - 1))
+  const nowMs = clock()
+  for (const transfer of transfers) {
+    if (transfer.blockNumber > doneTo) continue
+    const id = `transfer_${transfer.txHash.slice(2)}_${transfer.logIndex}`
+    // The ledger takes none that is the proof of a payment.
+    const isNew = ledger.payments.addUnmatchedTransfer(
+      { ...transfer, id, network: chain.network, foundMs: nowMs },
+      { actor: 'system', nowMs },
+    )
+    if (isNew) deps.log(`billing: ${id} is money that no payment explains`)
+  }
+  return doneTo
+}
+
+/** Those that fit an open payment; a transfer that has paid one fits no other. */
+function isUndecided({ ledger }: BillingDeps): (transfer: FoundTransfer) => boolean {
+  const open = ledger.payments.listPaymentsIn([...openStates, 'rejected'])
+  let paid: Payment[] | undefined
+  return (transfer) => {
+    if (!open.some((payment) => fits(payment, transfer))) return false
+    paid ??= ledger.payments.listPaymentsIn(['settled', 'provisioned'])
+    return !paid.some((payment) => isProof(payment, transfer))
+  }
+}
+
+const fits = ({ signed }: Payment, transfer: FoundTransfer): boolean =>
+  signed.amount === transfer.amount &&
+  signed.payer === transfer.from.toLowerCase() &&
+  signed.asset === transfer.asset.toLowerCase()
+
+const isProof = ({ proof }: Payment, { txHash, logIndex }: FoundTransfer): boolean =>
+  proof?.txHash === txHash && proof.logIndex === logIndex

@@ -1,0 +1,100 @@
+/**
+ * x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, so that a stock client can
+ * pay without reading our bodies.
+ */
+import { Type } from '@sinclair/typebox'
+
+import { AppError } from '#src/core/errors.ts'
+
+/** What is to be signed: with a 402, and with an offer. */
+export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
+/** A signed payment, on a request. */
+export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
+/** What became of it, on a success. */
+export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
+
+/** A signed payment as JSON; those of contract wallets are the longest. */
+export const PAYMENT_BYTES_MAX = 16 * 1024
+
+export const PaymentRequirements = Type.Object(
+  {
+    scheme: Type.Literal('exact'),
+    network: Type.Unsafe<`eip155:${number}`>(
+      Type.String({ description: 'CAIP-2 identifier of the chain.', examples: ['eip155:137'] }),
+    ),
+    asset: Type.String({
+      description: 'Contract of the token.',
+      examples: ['0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'],
+    }),
+    amount: Type.String({
+      pattern: '^[0-9]+$',
+      description:
+        'In atomic units of the token; to be signed exactly, because it names the offer.',
+      examples: ['48999863'],
+    }),
+    payTo: Type.String({
+      description: 'Who is paid.',
+      examples: ['0x1111111111111111111111111111111111111111'],
+    }),
+    maxTimeoutSeconds: Type.Integer({ minimum: 1, examples: [600] }),
+    extra: Type.Unsafe<Record<string, string>>(
+      Type.Object(
+        {},
+        {
+          additionalProperties: Type.String(),
+          description: 'What the way of transfer needs, such as the name and version of a domain.',
+          examples: [{ name: 'USD Coin', version: '2' }],
+        },
+      ),
+    ),
+  },
+  { description: 'Payment requirements of x402 v2; a wallet consumes them as they are.' },
+)
+
+export const PaymentRequired = Type.Object(
+  {
+    x402Version: Type.Literal(2),
+    error: Type.Optional(Type.String({ description: 'Why there is no payment yet.' })),
+    resource: Type.Object({
+      url: Type.String({ examples: ['https://api.example.com/v1/billing/x402/settle'] }),
+      description: Type.String({ examples: ['Pro for 30 days'] }),
+      mimeType: Type.String({ examples: ['application/json'] }),
+    }),
+    accepts: Type.Array(PaymentRequirements),
+  },
+  { description: 'The challenge of x402 v2; the same as the header PAYMENT-REQUIRED.' },
+)
+
+/** Renders an object as a header of x402. */
+export const toPaymentHeader = (value: unknown): string =>
+  Buffer.from(JSON.stringify(value)).toString('base64')
+
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** Reads the header of a signed payment, if there is one. Throws `payment_invalid`; never shows what was sent. */
+export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
+  const text = request.headers.get(PAYMENT_SIGNATURE_HEADER)
+  if (text === null) return undefined
+  if (text.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
+  if (!base64Pattern.test(text)) throw refuse('is not base64')
+  const value = parse(Buffer.from(text, 'base64'))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refuse('holds no JSON object')
+  }
+  return { ...value }
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (cause) {
+    throw refuse('holds no JSON in UTF-8', cause)
+  }
+}
+
+const refuse = (why: string, cause?: unknown) =>
+  new AppError(
+    'payment_invalid',
+    `The header \`${PAYMENT_SIGNATURE_HEADER}\` ${why}. Send base64 of the payment payload as JSON.`,
+    { param: PAYMENT_SIGNATURE_HEADER, cause },
+  )

@@ -1,0 +1,310 @@
+import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox'
+
+import { retryActions } from '#src/core/errors.ts'
+import { tokenSymbols } from '#src/core/payment-chain.ts'
+import { paymentStates } from '#src/core/payment.ts'
+import { literals } from '#src/http/literals.ts'
+import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
+
+const nullable = <T extends TSchema>(schema: T, options: SchemaOptions) =>
+  Type.Union([schema, Type.Null()], options)
+const time = (description: string, example = '2026-04-14T08:00:00.000Z') =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+
+const EXAMPLE_HASH = `0x${'5e'.repeat(32)}`
+const payer = Type.String({
+  description: 'Address that paid, in lower case.',
+  examples: ['0x52908400098527886e0f7030069857d2e4169ee7'],
+})
+const network = Type.String({
+  description: 'CAIP-2 identifier of the chain.',
+  examples: ['eip155:137'],
+})
+const symbol = literals(tokenSymbols, { description: 'Symbol of the token.' })
+const tierId = Type.String({ description: 'Identifier of the tier.', examples: ['pro'] })
+const quoteId = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: '`quoteId` of POST /v1/billing/x402/quote.',
+  examples: ['quote_4c1f7d2b9a0e4f55'],
+})
+const paymentId = Type.String({
+  description: 'Name of the payment.',
+  examples: ['pay_9b2e6f0c1d3a4875'],
+})
+const transaction = Type.String({
+  description: 'Hash of the transaction.',
+  examples: [EXAMPLE_HASH],
+})
+const explorerUrl = Type.String({
+  description: 'A page for people about the transaction.',
+  examples: [`https://polygonscan.com/tx/${EXAMPLE_HASH}`],
+})
+const amount = Type.String({
+  pattern: '^[0-9]+$',
+  description: 'What was paid, in atomic units of the token.',
+  examples: ['48999863'],
+})
+const amountUsd = Type.String({
+  description: 'The same as a decimal, in units of the token.',
+  examples: ['48.999863'],
+})
+
+const tokenFacts = {
+  symbol,
+  name: Type.String({ description: 'What the token calls itself.', examples: ['USD Coin'] }),
+  address: Type.String({
+    description: 'Contract of the token, checksummed.',
+    examples: ['0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'],
+  }),
+  decimals: Type.Integer({ minimum: 0, maximum: 36, examples: [6] }),
+  transferMethod: literals(['eip3009', 'permit2'], {
+    description:
+      'How a signed payment moves the token: by itself (EIP-3009), or by Permit2, which must be approved once.',
+  }),
+  eip712Domain: nullable(
+    Type.Object({
+      name: Type.String({ examples: ['USD Coin'] }),
+      version: Type.String({ examples: ['2'] }),
+    }),
+    { description: 'Domain that a payer signs in; null where it is that of Permit2.' },
+  ),
+}
+const chainFacts = {
+  network,
+  name: Type.String({ description: 'Name for people.', examples: ['Polygon'] }),
+  chainId: Type.Integer({ minimum: 1, examples: [137] }),
+  explorer: Type.String({ examples: ['https://polygonscan.com'] }),
+  finality: Type.String({
+    description: 'Tag of the block from which on a payment counts.',
+    examples: ['finalized'],
+  }),
+}
+
+export const ChainBody = Type.Object({
+  ...chainFacts,
+  tokens: Type.Array(
+    Type.Object({
+      ...tokenFacts,
+      enabled: Type.Boolean({ description: 'True if it can be paid with just now.' }),
+      reason: nullable(Type.String(), { description: 'Why not; null if it can.' }),
+    }),
+  ),
+})
+export type ChainBody = Static<typeof ChainBody>
+export const ChainList = Type.Array(ChainBody, { description: 'Every chain that is known.' })
+
+export const QuoteWish = Type.Object({
+  tierId: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'Tier to buy, of GET /v1/billing/tiers.',
+    examples: ['pro'],
+  }),
+  network: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'Chain to pay on, of GET /v1/billing/x402/chains.',
+    examples: ['eip155:137'],
+  }),
+  token: Type.String({
+    minLength: 1,
+    maxLength: 16,
+    description: 'Symbol of the token to pay with.',
+    examples: ['USDC'],
+  }),
+})
+
+const period = {
+  tierId,
+  name: Type.String({ description: 'Name of the tier for people.', examples: ['Pro'] }),
+  periodDays: Type.Integer({ minimum: 1, description: 'Days that are bought.', examples: [30] }),
+}
+
+export const QuoteBody = Type.Object({
+  quoteId,
+  expiresAt: time('Exclusive; sign and settle before.', '2026-04-14T08:10:00.000Z'),
+  paymentRequirements: PaymentRequirements,
+  paymentRequired: PaymentRequired,
+  tier: Type.Object(period, { description: 'What is bought.' }),
+  chain: Type.Object(chainFacts),
+  token: Type.Object(tokenFacts),
+})
+export type QuoteBody = Static<typeof QuoteBody>
+
+export const SettleBody = Type.Object({
+  paymentPayload: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          'x-max-bytes': PAYMENT_BYTES_MAX,
+          description:
+            'The payment payload of x402 v2 that a wallet signed; instead of the header PAYMENT-SIGNATURE.',
+          examples: [
+            {
+              x402Version: 2,
+              accepted: {
+                scheme: 'exact',
+                network: 'eip155:137',
+                asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+                amount: '48999863',
+                payTo: '0x1111111111111111111111111111111111111111',
+                maxTimeoutSeconds: 600,
+                extra: { name: 'USD Coin', version: '2' },
+              },
+              payload: {
+                signature: `0x${'5a'.repeat(64)}1b`,
+                authorization: {
+                  from: '0x52908400098527886e0f7030069857d2e4169ee7',
+                  to: '0x1111111111111111111111111111111111111111',
+                  value: '48999863',
+                  validAfter: '0',
+                  validBefore: '1776154200',
+                  nonce: `0x${'3c'.repeat(32)}`,
+                },
+              },
+            },
+          ],
+        },
+      ),
+    ),
+  ),
+  quoteId: Type.Optional(
+    Type.String({
+      ...quoteId,
+      description:
+        'Offer to get the challenge of, where no payment is sent. A payment names its offer itself.',
+    }),
+  ),
+})
+
+export const PeriodBody = Type.Object({
+  id: Type.String({ description: 'Name of the period.', examples: ['sub_71c0f2a94be85d36'] }),
+  tierId,
+  startsAt: time('Inclusive.', '2026-04-14T08:00:00.000Z'),
+  endsAt: nullable(Type.String({ format: 'date-time' }), {
+    description: 'Exclusive; null for ever.',
+    examples: ['2026-05-14T08:00:00.000Z'],
+  }),
+  paymentId: nullable(Type.String(), {
+    description: 'What paid for it; null for what the operator granted.',
+    examples: ['pay_9b2e6f0c1d3a4875'],
+  }),
+})
+export type PeriodBody = Static<typeof PeriodBody>
+
+const Proof = Type.Object(
+  { paymentId, transaction, network, amount, amountUsd, payer, explorerUrl },
+  { description: 'Where the chain says that money arrived.' },
+)
+const paymentState = literals(paymentStates, {
+  description: 'Step that the payment has reached.',
+})
+const retryAction = literals(retryActions, { description: 'What to do next.' })
+const pollUrl = Type.String({
+  description: 'Address to ask again, relative to the server; the same as the header Location.',
+  examples: ['/v1/billing/x402/payments/pay_9b2e6f0c1d3a4875'],
+})
+const authorizationExpiresAt = time(
+  'After that the signed payment can move nothing any more.',
+  '2026-04-14T08:10:00.000Z',
+)
+
+export const ActiveBody = Type.Object({
+  status: Type.Literal('active', { description: 'Paid, and what was bought is yours.' }),
+  subscription: PeriodBody,
+  settlement: Proof,
+})
+export type ActiveBody = Static<typeof ActiveBody>
+
+export const PendingBody = Type.Object({
+  status: Type.Literal('pending', { description: 'On its way: do not pay again.' }),
+  paymentId,
+  paymentState,
+  retryAction,
+  pollUrl,
+  authorizationExpiresAt,
+})
+export type PendingBody = Static<typeof PendingBody>
+
+export const statuses = ['active', 'pending', 'failed', 'review'] as const
+const status = literals(statuses, {
+  description:
+    '`active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.',
+})
+const reason = Type.String({
+  description: 'Why it is where it is; an open set of codes.',
+  examples: ['insufficient_balance'],
+})
+
+export const PaymentPath = Type.Object({ id: paymentId })
+export const PaymentBody = Type.Object({
+  status,
+  paymentId,
+  paymentState,
+  reason: Type.Optional(reason),
+  retryAction: Type.Optional(retryAction),
+  pollUrl: Type.Optional(pollUrl),
+  authorizationExpiresAt: Type.Optional(authorizationExpiresAt),
+  subscription: Type.Optional(PeriodBody),
+  settlement: Type.Optional(Proof),
+})
+export type PaymentBody = Static<typeof PaymentBody>
+
+export const ReceiptQuery = Type.Object({
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 20,
+    description: 'Payments on a page.',
+    examples: [20],
+  }),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, description: '`nextCursor` of the page before, unchanged.' }),
+  ),
+})
+export type ReceiptQuery = Static<typeof ReceiptQuery>
+
+export const ReceiptBody = Type.Object({
+  paymentId,
+  quoteId,
+  status,
+  paymentState,
+  reason: nullable(reason, {
+    description: 'Why it is where it is; null if there is nothing to say.',
+  }),
+  tier: Type.Object(period, { description: 'What was bought, as it was then.' }),
+  subscription: nullable(PeriodBody, {
+    description: 'The period that it paid for; null until then.',
+  }),
+  amount,
+  amountUsd,
+  token: symbol,
+  network,
+  payer,
+  transaction: nullable(transaction, { description: 'Null while none is known.' }),
+  explorerUrl: nullable(explorerUrl, { description: 'Null while no transaction is known.' }),
+  createdAt: time('When the payment was taken.'),
+  updatedAt: time('When it last changed.'),
+})
+export type ReceiptBody = Static<typeof ReceiptBody>
+
+export const ReceiptList = Type.Object({
+  data: Type.Array(ReceiptBody, { description: 'Payments, newest first.' }),
+  nextCursor: nullable(Type.String({ examples: ['AQGc6l8QAP6hzTn-jm5LJgqXnfEgVrAxqtqM'] }), {
+    description: 'Cursor of the next page; null when there is no further payment.',
+  }),
+})
+export type ReceiptList = Static<typeof ReceiptList>
+
+export const SubscriptionBody = Type.Object({
+  tier: Type.Object({ id: tierId, name: period.name }, { description: 'What holds for you now.' }),
+  current: nullable(PeriodBody, {
+    description: 'The period that gives it; null on the Free tier.',
+  }),
+  upcoming: Type.Array(PeriodBody, { description: 'Periods that have yet to begin, by start.' }),
+  free: Type.Boolean({ description: 'True while no period runs: you are on the Free tier.' }),
+})
+export type SubscriptionBody = Static<typeof SubscriptionBody>

@@ -1,0 +1,191 @@
+/** Billing on a real ledger in memory, with a chain, a facilitator and a screen that say what they are told to. */
+import { createBilling } from '#src/billing/create-billing.ts'
+import type { Caller } from '#src/core/caller.ts'
+import type { ChainVerdict, FoundTransfer, Preflight } from '#src/core/chain-view.ts'
+import { AppError } from '#src/core/errors.ts'
+import type { SettleResult, SupportedKind } from '#src/core/facilitator.ts'
+import type { Offer } from '#src/core/offer.ts'
+import { paymentChains } from '#src/core/payment-chain.ts'
+import type { Payment } from '#src/core/payment.ts'
+import type { Verdict } from '#src/core/screening.ts'
+import { standingAt } from '#src/core/subscription.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
+
+export const NOW_MS = Date.UTC(2026, 10, 21, 12)
+export const PAY_TO = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+export const PAYER = '0x1111111111111111111111111111111111111111'
+export const SIGNATURE = `0x${'ab'.repeat(65)}`
+export const TX = `0x${'c'.repeat(64)}`
+
+export type Script = {
+  nowMs: number
+  verdict: ChainVerdict
+  preflight: Preflight
+  result: SettleResult
+  screening: Verdict['verdict']
+  kinds: SupportedKind[] | undefined
+  faults: { chain?: string; tokens: { USDC?: string; USDT?: string } }
+  hasHead: boolean
+  finalNumber: number
+  transfers: FoundTransfer[]
+  /** Is called while the facilitator is. */
+  onSettle: () => void | Promise<void>
+  onSleep: (ms: number) => void
+}
+
+export const paid = (isFinal: boolean, logIndex = 3): ChainVerdict => ({
+  kind: 'paid',
+  proof: { txHash: TX, blockNumber: 120, logIndex },
+  isFinal,
+})
+
+const initial = (): Script => ({
+  nowMs: NOW_MS,
+  verdict: paid(true),
+  preflight: { kind: 'ready' },
+  result: { kind: 'success', txHash: TX },
+  screening: 'clear',
+  kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:137' }],
+  faults: { tokens: {} },
+  hasHead: true,
+  finalNumber: 100,
+  transfers: [],
+  onSettle: () => undefined,
+  onSleep: () => undefined,
+})
+
+type Parts = { hasChain?: boolean; hasFacilitator?: boolean; payTo?: string }
+
+export async function openBilling(parts: Parts = {}) {
+  const { hasChain = true, hasFacilitator = true, payTo = PAY_TO } = parts
+  const script = initial()
+  const calls = { payloads: [] as string[], looks: 0, slept: [] as number[], log: [] as string[] }
+  const ledger = openLedger(':memory:', { nowMs: NOW_MS })
+  let minted = 0
+  const billing = createBilling({
+    ledger,
+    listTiers: ledger.listTiers,
+    chain: hasChain ? fakeChain(script, calls) : undefined,
+    facilitator: hasFacilitator ? fakeFacilitator(script, calls) : undefined,
+    payTo,
+    screen: async (address) => ({
+      verdict: script.screening,
+      address,
+      timeMs: script.nowMs,
+      grounds: {
+        list: { answer: 'absent', isStale: true },
+        oracle: 'absent',
+        issuers: 'absent',
+      },
+    }),
+    clock: () => script.nowMs,
+    mint: () => String(++minted).padStart(6, '0'),
+    sleep: async (ms) => {
+      calls.slept.push(ms)
+      script.onSleep(ms)
+    },
+    origin: () => 'https://feed.example',
+    log: (line) => calls.log.push(line),
+  })
+  await billing.refresh()
+  const caller = (accountId: string): Caller => {
+    if (!ledger.findAccount(accountId)) {
+      ledger.createAccount({ id: accountId }, { actor: 'operator', nowMs: NOW_MS })
+    }
+    const standing = standingAt([], ledger.listTiers(), script.nowMs)
+    return { keyId: 'key_1', familyId: 'key_1', accountId, isBlocked: false, standing }
+  }
+  const me = caller('acc_1')
+  const quote = async (token = 'USDC', tierId = 'pro') =>
+    (await billing.quote(me, { tierId, network: 'eip155:137', token })).offer
+  return { billing, ledger, script, calls, caller, me, quote }
+}
+
+export type World = Awaited<ReturnType<typeof openBilling>>
+
+const fakeChain = (script: Script, calls: { looks: number }) => ({
+  preflight: async () => script.preflight,
+  look: async () => {
+    calls.looks++
+    return script.verdict
+  },
+  head: async () =>
+    script.hasHead
+      ? { finalNumber: script.finalNumber, finalMs: script.nowMs, latestNumber: script.finalNumber }
+      : undefined,
+  transfersTo: async (_: string, { from, to }: { from: number; to: number }) =>
+    script.transfers.filter(({ blockNumber }) => blockNumber >= from && blockNumber <= to),
+  check: async () => script.faults,
+})
+
+const fakeFacilitator = (script: Script, calls: { payloads: string[] }) => ({
+  name: 'scripted',
+  settle: async (payload: string) => {
+    calls.payloads.push(payload)
+    await script.onSettle()
+    return script.result
+  },
+  supported: async () => ({ kinds: script.kinds, reason: script.kinds ? undefined : 'HTTP 502' }),
+})
+
+const [polygon] = paymentChains
+
+export const seconds = (ms: number) => String(Math.floor(ms / 1000))
+
+/** What a wallet makes of an offer of USDC. */
+export const payWithUsdc = (
+  { requirements, createdMs }: Offer,
+  change: object = {},
+  nonce = 1,
+) => ({
+  x402Version: 2,
+  resource: { url: 'https://feed.example/v1/billing/x402/settle' },
+  accepted: requirements,
+  payload: {
+    signature: SIGNATURE,
+    authorization: {
+      from: PAYER,
+      to: requirements.payTo,
+      value: requirements.amount,
+      validAfter: '0',
+      validBefore: seconds(createdMs + 600_000),
+      nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
+      ...change,
+    },
+  },
+})
+
+/** What a wallet makes of an offer of USDT. */
+export const payWithUsdt = ({ requirements, createdMs }: Offer, change: object = {}) => ({
+  x402Version: 2,
+  accepted: requirements,
+  payload: {
+    signature: SIGNATURE,
+    permit2Authorization: {
+      from: PAYER,
+      permitted: { token: requirements.asset, amount: requirements.amount },
+      spender: polygon?.permit2Proxy,
+      nonce: '77',
+      deadline: seconds(createdMs + 600_000),
+      witness: { to: requirements.payTo, validAfter: seconds(createdMs - 600_000) },
+      ...change,
+    },
+  },
+})
+
+/** What a call came to: the state, or the code of the refusal. */
+export async function outcomeOf(call: Promise<{ payment: Payment }>): Promise<string> {
+  try {
+    return (await call).payment.state
+  } catch (error) {
+    if (error instanceof AppError) return error.code
+    throw error
+  }
+}
+
+/** The only payment there is. */
+export function onlyPayment({ ledger }: World): Payment {
+  const [payment] = ledger.payments.listPayments({ limit: 2 })
+  if (!payment) throw new Error('There is no payment.')
+  return payment
+}

@@ -1,0 +1,340 @@
+import { describe, expect, test } from 'bun:test'
+
+import type { ChainVerdict } from '#src/core/chain-view.ts'
+import type { AppError } from '#src/core/errors.ts'
+import type { SettleResult } from '#src/core/facilitator.ts'
+
+import {
+  NOW_MS,
+  onlyPayment,
+  openBilling,
+  outcomeOf,
+  paid,
+  PAYER,
+  payWithUsdc,
+  payWithUsdt,
+  seconds,
+  SIGNATURE,
+  TX,
+} from './scripted-billing.ts'
+
+const results: Record<string, SettleResult> = {
+  success: { kind: 'success', txHash: TX },
+  pending: { kind: 'pending', txHash: TX },
+  failed: { kind: 'failed', reason: 'invalid_exact_evm_signature' },
+  'failed with a hash': {
+    kind: 'failed',
+    reason: 'invalid_exact_evm_transaction_failed',
+    txHash: TX,
+  },
+  refused: { kind: 'refused', reason: 'HTTP 429' },
+  unknown: { kind: 'unknown', reason: 'timeout' },
+}
+
+const verdicts: Record<string, ChainVerdict> = {
+  'paid and final': paid(true),
+  'paid, not final': paid(false),
+  expired: { kind: 'void', reason: 'expired' },
+  canceled: { kind: 'void', reason: 'canceled' },
+  'used elsewhere': { kind: 'void', reason: 'used_elsewhere' },
+  open: { kind: 'open' },
+  unavailable: { kind: 'unavailable', reason: 'ECONNREFUSED' },
+}
+
+/** Verdict → what the caller gets → state; where the chain is silent the word of the facilitator counts. */
+const byVerdict: Record<string, [answer: string, state: string]> = {
+  'paid and final': ['provisioned', 'provisioned'],
+  'paid, not final': ['pending', 'pending'],
+  expired: ['payment_rejected', 'void'],
+  canceled: ['payment_rejected', 'void'],
+  'used elsewhere': ['payment_in_review', 'review'],
+}
+const byResult: Record<string, string> = {
+  success: 'pending',
+  pending: 'pending',
+  failed: 'unknown',
+  'failed with a hash': 'unknown',
+  unknown: 'unknown',
+}
+
+describe('settle: what the facilitator and the chain say', () => {
+  for (const [said, result] of Object.entries(results)) {
+    for (const [seen, verdict] of Object.entries(verdicts)) {
+      // Refused before anything was sent: the chain need not be asked.
+      const inFlight = byResult[said] ?? ''
+      const chainWord = byVerdict[seen] ?? ([inFlight, inFlight] as const)
+      const [answer, state] =
+        said === 'refused' ? (['billing_unavailable', 'screened'] as const) : chainWord
+      test(`behavior: ${said}, ${seen}: ${answer}`, async () => {
+        const world = await openBilling()
+        const { billing, script, calls, me, ledger } = world
+        const payload = payWithUsdc(await world.quote())
+        Object.assign(script, { result, verdict })
+        expect(await outcomeOf(billing.settle(me, payload))).toBe(answer)
+        expect(onlyPayment(world).state).toBe(state as 'void')
+        // The same again finds the same; it is sent again only if it never was.
+        expect(await outcomeOf(billing.settle(me, payload))).toBe(answer)
+        expect(calls.payloads.length).toBe(said === 'refused' ? 2 : 1)
+        expect(new Set(calls.payloads).size).toBe(1)
+        expect(billing.subscriptions(me).length).toBe(state === 'provisioned' ? 1 : 0)
+        expect([...ledger.verifyAudit()]).toEqual([])
+      })
+    }
+  }
+
+  test('behavior: 50 calls with one payload make one call of the facilitator and one period', async () => {
+    const world = await openBilling()
+    const payload = payWithUsdc(await world.quote())
+    const { promise, resolve } = Promise.withResolvers<void>()
+    world.script.onSettle = () => promise
+    const calls = Array.from({ length: 50 }, () => world.billing.settle(world.me, payload))
+    while (world.calls.payloads.length === 0) await Promise.resolve()
+    // Those that come later find a payment that is being settled, and wait for it as well.
+    calls.push(world.billing.settle(world.me, payload))
+    resolve()
+    const settlements = await Promise.all(calls)
+    expect(new Set(settlements.map(({ payment }) => payment.state))).toEqual(
+      new Set(['provisioned']),
+    )
+    expect(new Set(settlements.map(({ subscription }) => subscription?.id)).size).toBe(1)
+    expect(world.calls.payloads.length).toBe(1)
+    expect(world.billing.subscriptions(world.me).length).toBe(1)
+  })
+
+  test('behavior: a payment that becomes final while it is waited for is provisioned in one call', async () => {
+    const { billing, script, me, quote, calls } = await openBilling()
+    const payload = payWithUsdc(await quote())
+    script.verdict = paid(false)
+    script.onSleep = () => {
+      if (calls.slept.length === 3) script.verdict = paid(true)
+    }
+    const { payment, subscription } = await billing.settle(me, payload)
+    expect(payment).toMatchObject({ state: 'provisioned', txHash: TX, attempts: 1 })
+    expect(subscription).toMatchObject({ tierId: 'pro', paymentId: payment.id })
+    expect(calls.slept).toEqual([50, 100, 200])
+  })
+
+  test('behavior: waits eight seconds at most', async () => {
+    const { billing, script, me, quote, calls } = await openBilling()
+    script.verdict = paid(false)
+    await billing.settle(me, payWithUsdc(await quote()))
+    expect(calls.slept.reduce((sum, ms) => sum + ms)).toBe(8000)
+  })
+
+  test('behavior: buys through Permit2', async () => {
+    const { billing, me, quote } = await openBilling()
+    const settlement = await billing.settle(me, payWithUsdt(await quote('USDT')))
+    expect(settlement.payment.state).toBe('provisioned')
+    expect(settlement.payment.signed).toMatchObject({ method: 'permit2', nonce: '77' })
+  })
+
+  test('behavior: neither the signature nor the payload is in the log or in a refusal', async () => {
+    const { billing, script, me, quote, calls } = await openBilling()
+    script.preflight = { kind: 'fault', fault: 'signature_invalid' }
+    const error = await billing.settle(me, payWithUsdc(await quote())).catch(String)
+    expect(`${calls.log.join()}${error}`).not.toContain(SIGNATURE.slice(2, 20))
+  })
+})
+
+describe('settle: before anything is sent', () => {
+  const times: [name: string, change: object, reason: string][] = [
+    ['ends now', { validBefore: seconds(NOW_MS) }, 'expires_too_soon'],
+    ['ends in 29 s', { validBefore: seconds(NOW_MS + 29_000) }, 'expires_too_soon'],
+    [
+      'ends in a day and a second',
+      { validBefore: seconds(NOW_MS + 86_401_000) },
+      'expires_too_late',
+    ],
+    ['ends with all numbers', { validBefore: String(2n ** 256n - 1n) }, 'expires_too_late'],
+    ['begins in a second', { validAfter: seconds(NOW_MS + 1000) }, 'not_yet_valid'],
+    ['goes to another', { to: PAYER }, 'recipient_mismatch'],
+  ]
+  for (const [name, change, reason] of times) {
+    test(`error: a payment that ${name} is refused and not kept`, async () => {
+      const { billing, me, quote, calls, ledger } = await openBilling()
+      const offer = await quote()
+      const call = billing.settle(me, payWithUsdc(offer, change))
+      await expect(call).rejects.toMatchObject({
+        code: 'payment_rejected',
+        extras: { reason, paymentRequired: { accepts: [offer.requirements] } },
+      })
+      expect(calls.payloads).toEqual([])
+      expect(ledger.payments.listPayments({ limit: 1 })).toEqual([])
+    })
+  }
+
+  for (const validBefore of [seconds(NOW_MS + 30_000), seconds(NOW_MS + 86_400_000)]) {
+    test(`behavior: an end at the edge is taken: ${validBefore}`, async () => {
+      const { billing, me, quote } = await openBilling()
+      expect(await outcomeOf(billing.settle(me, payWithUsdc(await quote(), { validBefore })))).toBe(
+        'provisioned',
+      )
+    })
+  }
+
+  test('error: a forged signature is refused and not kept, so that it uses up no nonce', async () => {
+    const { billing, script, me, quote, calls, ledger } = await openBilling()
+    const payload = payWithUsdc(await quote())
+    script.preflight = { kind: 'fault', fault: 'signature_invalid' }
+    await expect(billing.settle(me, payload)).rejects.toMatchObject({
+      code: 'payment_rejected',
+      extras: { reason: 'signature_invalid', retryAction: 'sign_anew' },
+    })
+    expect([calls.payloads, ledger.payments.listPayments({ limit: 1 })]).toEqual([[], []])
+    script.preflight = { kind: 'ready' }
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+  })
+
+  const faults = {
+    insufficient_balance: ['payment_rejected', 'wait_and_retry'],
+    payer_blocked: ['payment_rejected', 'abandon'],
+    allowance_required: ['allowance_required', 'approve_then_retry'],
+  } as const
+  for (const [fault, [code, retryAction]] of Object.entries(faults)) {
+    test(`error: ${fault} is told as ${code}, and nothing is sent`, async () => {
+      const world = await openBilling()
+      const { billing, script, me, calls } = world
+      const payload = payWithUsdt(await world.quote('USDT'))
+      Object.assign(script, { preflight: { kind: 'fault', fault }, verdict: { kind: 'open' } })
+      await expect(billing.settle(me, payload)).rejects.toMatchObject({
+        code,
+        extras: { reason: fault, retryAction },
+      })
+      expect(onlyPayment(world)).toMatchObject({ state: 'rejected', attempts: 0 })
+      expect(calls.payloads).toEqual([])
+    })
+  }
+
+  test('behavior: an allowance given later lets the same payment through', async () => {
+    const { billing, script, me, quote } = await openBilling()
+    const payload = payWithUsdt(await quote('USDT'))
+    script.preflight = { kind: 'fault', fault: 'allowance_required' }
+    script.verdict = { kind: 'open' }
+    const refusal = (await billing.settle(me, payload).catch((error) => error)) as AppError
+    expect(refusal.message).toContain(
+      '0x095ea7b3000000000000000000000000000000000022d473030f116ddee9f6b43ac78ba3',
+    )
+    script.preflight = { kind: 'ready' }
+    script.onSettle = () => {
+      script.verdict = paid(true)
+    }
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+  })
+
+  test('behavior: a used nonce that paid us is a payment, without a call of the facilitator', async () => {
+    const { billing, script, me, quote, calls } = await openBilling()
+    script.preflight = { kind: 'fault', fault: 'nonce_used' }
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(await quote())))).toBe('provisioned')
+    expect(calls.payloads).toEqual([])
+  })
+
+  test('behavior: a used nonce of which the chain proves nothing yet is in flight, never unpaid', async () => {
+    const { billing, script, me, quote } = await openBilling()
+    script.preflight = { kind: 'fault', fault: 'nonce_used' }
+    script.verdict = { kind: 'open' }
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(await quote())))).toBe('unknown')
+  })
+
+  test('error: a dead node is not told as a fault of the payer', async () => {
+    const world = await openBilling()
+    const { billing, script, me, calls } = world
+    const payload = payWithUsdc(await world.quote())
+    script.preflight = { kind: 'unavailable', reason: 'ECONNREFUSED' }
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('billing_unavailable')
+    expect(onlyPayment(world).state).toBe('screened')
+    expect(calls.payloads).toEqual([])
+    script.preflight = { kind: 'ready' }
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+  })
+
+  test('error: a payer on a sanctions list is never sent on, and stays for the operator', async () => {
+    const world = await openBilling()
+    const { billing, script, me, calls } = world
+    const payload = payWithUsdc(await world.quote())
+    script.screening = 'hit'
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('sanctioned')
+    script.screening = 'clear'
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('sanctioned')
+    await billing.reconcile()
+    expect(onlyPayment(world)).toMatchObject({ state: 'review', reason: 'sanctioned' })
+    expect(calls.payloads).toEqual([])
+  })
+
+  test('error: without a verdict nothing is sent, and the same payment goes on later', async () => {
+    const world = await openBilling()
+    const { billing, script, me, calls } = world
+    const payload = payWithUsdc(await world.quote())
+    script.screening = 'unknown'
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('screening_unavailable')
+    expect(onlyPayment(world).state).toBe('received')
+    expect(calls.payloads).toEqual([])
+    script.screening = 'clear'
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+  })
+})
+
+describe('settle: whose payment it is', () => {
+  test('error: the payload of another account, before and after it was handed in', async () => {
+    const { billing, me, quote, caller } = await openBilling()
+    const payload = payWithUsdc(await quote())
+    const thief = caller('acc_2')
+    expect(await outcomeOf(billing.settle(thief, payload))).toBe('payment_conflict')
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+    expect(await outcomeOf(billing.settle(thief, payload))).toBe('payment_conflict')
+    expect(billing.subscriptions(thief)).toEqual([])
+  })
+
+  test('error: a nonce with another payment', async () => {
+    const { billing, me, quote } = await openBilling()
+    const [first, second] = [await quote(), await quote()]
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(first)))).toBe('provisioned')
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(second)))).toBe('payment_conflict')
+  })
+
+  test('error: a second payment of one offer', async () => {
+    const { billing, me, quote } = await openBilling()
+    const offer = await quote()
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(offer, {}, 1)))).toBe('provisioned')
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(offer, {}, 2)))).toBe('offer_used')
+  })
+
+  test('error: an amount that is no offer’s', async () => {
+    const { billing, me, quote } = await openBilling()
+    const payload = payWithUsdc(await quote(), { value: '48999999' })
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('unknown_offer')
+  })
+
+  test('error: an offer that has expired; but what was handed in before goes on', async () => {
+    const { billing, me, quote, script } = await openBilling()
+    const [begun, late] = [await quote(), await quote()]
+    const validBefore = seconds(NOW_MS + 3_600_000)
+    script.screening = 'unknown'
+    const payload = payWithUsdc(begun, { validBefore })
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('screening_unavailable')
+    script.nowMs += 600_000
+    script.screening = 'clear'
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(late, { validBefore }, 2)))).toBe(
+      'offer_expired',
+    )
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+  })
+
+  test('error: where nothing is configured', async () => {
+    const { me, quote } = await openBilling()
+    const payload = payWithUsdc(await quote())
+    const { billing } = await openBilling({ hasFacilitator: false })
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('billing_unavailable')
+  })
+})
+
+describe('payment, payments', () => {
+  test('default: an account sees its own payments alone', async () => {
+    const { billing, me, quote, caller } = await openBilling()
+    const { payment } = await billing.settle(me, payWithUsdc(await quote()))
+    expect(billing.payment(me, payment.id).subscription?.tierId).toBe('pro')
+    expect(billing.payments(me, { limit: 5 }).map((it) => it.payment.id)).toEqual([payment.id])
+    const other = caller('acc_2')
+    expect(billing.payments(other, { limit: 5 })).toEqual([])
+    expect(() => billing.payment(other, payment.id)).toThrow('no such payment')
+  })
+})

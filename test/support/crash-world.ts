@@ -1,0 +1,241 @@
+/** A server in a process of its own that sells on a local chain, and everything that can go wrong around it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+import type { TokenSymbol } from '#src/core/payment-chain.ts'
+import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+import { ledgerFormat, openDatabase } from '#src/store/database.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
+
+import { type Draft, permit2Proxy, signUsdc, signUsdt } from '../chain/signed-payments.ts'
+import { type Gate, startGate } from './gate.ts'
+import { addKey } from './harness.ts'
+import { type KillableServer, startKillableServer } from './killable-server.ts'
+import { type Payload, type QuoteAnswer, toAuthorization, wallClock } from './paid-server.ts'
+import { findBrokenInvariants, type GivenAnswer, readPayment } from './payment-invariants.ts'
+import { type ScriptedFacilitator, startScriptedFacilitator } from './scripted-facilitator.ts'
+import { asJson } from './signup-client.ts'
+
+export const SETTLE = '/v1/billing/x402/settle'
+/** Long enough to be taken and sent; after that the chain is moved on. */
+const VALID_SECONDS = 90
+const WAIT_MS_MAX = 20_000
+const FUNDS = 10n ** 15n
+
+export type Customer = { key: string; wallet: { key: `0x${string}`; address: string } }
+/** A payment that was signed for an offer. */
+export type Signed = Customer & {
+  payload: Payload
+  payer: string
+  nonce: string
+  validBefore: number
+}
+export type Settled = { status: number; body: Record<string, unknown> }
+
+export type CrashWorld = {
+  chain: LittlePolygon
+  facilitator: ScriptedFacilitator
+  /** Between the server and the node, and between the server and the facilitator. */
+  rpcGate: Gate
+  facilitatorGate: Gate
+  server(): KillableServer
+  restart(): Promise<void>
+  /** From now on all that was mined is final whenever the server looks for it; or no more. */
+  setMoving(isMoving: boolean): void
+  /** Moves the clock of the chain past the end of a payment, finally: no doubt is left. */
+  endTime(signed: Signed): Promise<void>
+  /** An account with a key; it pays from the wallet of the chain, or from one of its own (USDC alone). */
+  addCustomer(options?: { hasOwnWallet?: boolean }): Promise<Customer>
+  buy(customer: Customer, wish: { tier: string; token: TokenSymbol }): Promise<Signed>
+  /** Hands a payment in and notes the answer; undefined if there is none, because the server is gone. */
+  settle(signed: Signed): Promise<Settled | undefined>
+  get(customer: Customer, path: string): Promise<Settled>
+  find(signed: Signed): ReturnType<typeof readPayment>
+  /** Runs SQL on the file of the ledger, from outside. */
+  meddle(sql: string): void
+  /** Of the ledger, or of a copy of it. */
+  brokenInvariants(ledgerPath?: string): Promise<string[]>
+  /** Copies the ledger as it is now, and runs SQL on the copy; its path. */
+  forge(sql: string): string
+  stop(): Promise<void>
+}
+
+/** Ends what takes too long, and says what it was. */
+export async function within<T>(what: string, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`Too late: ${what}`)), WAIT_MS_MAX)
+  try {
+    return await Promise.race([promise, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export async function startCrashWorld(): Promise<CrashWorld> {
+  const chain = await startLittlePolygon()
+  const { url: rpcUrl, facilitator: gas, payee, payer } = chain
+  await chain.mintUsdc(payer.address, FUNDS)
+  await chain.mintUsdt(payer.address, FUNDS)
+  await chain.approvePermit2(payer.key)
+  const facilitator = await startScriptedFacilitator({ rpcUrl, key: gas.key })
+  const [rpcGate, facilitatorGate] = [await startGate(rpcUrl), await startGate(facilitator.url)]
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-crash-'))
+  const ledgerPath = join(folder, 'ledger.db')
+  const env = {
+    BOOKFEED_DATA: folder,
+    BOOKFEED_PORT: '0',
+    BOOKFEED_LOG: 'off',
+    BOOKFEED_SAMPLE: 'off',
+    BOOKFEED_RPC_URL: rpcGate.url,
+    BOOKFEED_FACILITATOR: facilitatorGate.url,
+    BOOKFEED_PAY_TO: payee.address,
+  }
+  let isMoving = false
+  rpcGate.onQuestion(async (text) => {
+    if (isMoving && text.includes('"finalized"')) await chain.finalize()
+  })
+  let server = await startKillableServer(env)
+  const ground: Ground = { chain, ledgerPath, server: () => server }
+
+  return {
+    ...{ chain, facilitator, rpcGate, facilitatorGate },
+    ...createBuyers(ground),
+    ...createFile(ground, folder),
+    server: () => server,
+    async restart() {
+      await server.kill()
+      server = await within('a start of the server', startKillableServer(env))
+    },
+    setMoving: (next) => {
+      isMoving = next
+    },
+    async endTime({ validBefore }) {
+      if ((await chain.time()) <= validBefore) await chain.setTime(validBefore + 1)
+      await chain.finalize()
+    },
+    async stop() {
+      await server.kill()
+      await Promise.all([rpcGate.stop(), facilitatorGate.stop()])
+      await facilitator.stop()
+      await chain.stop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+type Ground = {
+  chain: LittlePolygon
+  ledgerPath: string
+  server: () => KillableServer
+}
+
+/** What customers do. */
+function createBuyers({ chain, ledgerPath, server }: Ground) {
+  const answers: GivenAnswer[] = []
+  const evidence = { rpcUrl: chain.url, payTo: chain.payee.address, answers }
+  return {
+    async addCustomer({ hasOwnWallet = false } = {}) {
+      const secret = generatePrivateKey()
+      const own = { key: secret, address: privateKeyToAccount(secret).address }
+      if (hasOwnWallet) await chain.mintUsdc(own.address, FUNDS)
+      const ledger = openLedger(ledgerPath, { nowMs: wallClock() })
+      try {
+        // Of the highest tier, for its allowance of calls: a grant is no paid period.
+        return { key: addKey(ledger, 'enterprise'), wallet: hasOwnWallet ? own : chain.payer }
+      } finally {
+        ledger.dispose()
+      }
+    },
+    async buy(customer, { tier, token }) {
+      const wish = { tierId: tier, token, network: chain.network }
+      const { status, body } = await ask(server(), customer, { path: QUOTE, body: wish })
+      if (status !== 200) throw new Error(`No offer: ${JSON.stringify(body)}`)
+      return sign(chain, customer, { quote: body as QuoteAnswer, token })
+    },
+    async settle(signed) {
+      const body = { paymentPayload: signed.payload }
+      const answer = await ask(server(), signed, { path: SETTLE, body }).catch(() => undefined)
+      const { payer, nonce } = signed
+      if (answer !== undefined) answers.push({ payer, nonce, status: answer.status })
+      return answer
+    },
+    get: (customer, path) => ask(server(), customer, { path }),
+    brokenInvariants: (path = ledgerPath) =>
+      findBrokenInvariants({ ...evidence, ledgerPath: path }),
+  } satisfies Partial<CrashWorld>
+}
+
+/** What is done to the file behind the back of the server. */
+function createFile({ ledgerPath }: Ground, folder: string) {
+  let count = 0
+  return {
+    find: ({ nonce }) => readPayment(ledgerPath, nonce),
+    meddle: (sql) => runOn(ledgerPath, sql),
+    forge(sql) {
+      count += 1
+      const copy = join(folder, `forged-${count}.db`)
+      runOn(ledgerPath, `VACUUM INTO '${copy}'`)
+      runOn(copy, sql)
+      return copy
+    },
+  } satisfies Partial<CrashWorld>
+}
+
+const QUOTE = '/v1/billing/x402/quote'
+
+function runOn(path: string, sql: string): void {
+  const db = openDatabase(path, { format: ledgerFormat })
+  try {
+    db.run(sql)
+  } finally {
+    db.close()
+  }
+}
+
+async function ask(
+  { origin }: KillableServer,
+  { key }: Customer,
+  { path, body }: { path: string; body?: unknown },
+): Promise<Settled> {
+  const headers = { authorization: `Bearer ${key}` }
+  const init = body === undefined ? { headers } : asJson(body, headers)
+  const response = await fetch(origin + path, { ...init, signal: AbortSignal.timeout(WAIT_MS_MAX) })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+/** By the clock of the chain, which is ahead of ours when its time was moved. */
+async function sign(
+  chain: LittlePolygon,
+  customer: Customer,
+  { quote, token }: { quote: QuoteAnswer; token: TokenSymbol },
+): Promise<Signed> {
+  const { paymentRequirements: accepted } = quote
+  await chain.mine()
+  const validBefore = (await chain.time()) + VALID_SECONDS
+  const payer = customer.wallet.address.toLowerCase()
+  const wish = { payer, amount: BigInt(accepted.amount), validBefore: BigInt(validBefore) }
+  const draft =
+    token === 'USDC'
+      ? await signUsdc(chain, wish, customer.wallet.key)
+      : await signUsdt(chain, wish)
+  const payload = token === 'USDC' ? toAuthorization(draft) : toPermit(draft)
+  const { nonce } = draft.signed
+  const payment = { x402Version: 2, accepted, payload }
+  return { ...customer, payload: payment, payer, nonce, validBefore }
+}
+
+/** What a signed payment in USDT is over the wire. */
+const toPermit = ({ signed, signature }: Draft) => ({
+  signature,
+  permit2Authorization: {
+    from: signed.payer,
+    permitted: { token: signed.asset, amount: String(signed.amount) },
+    spender: permit2Proxy,
+    nonce: signed.nonce,
+    deadline: String(signed.validBefore),
+    witness: { to: signed.payTo, validAfter: String(signed.validAfter) },
+  },
+})

@@ -1,0 +1,50 @@
+const program = new URL('../../src/main.ts', import.meta.url).pathname
+
+/** `bookfeed serve` as it is run, in a process of its own. */
+export type KillableServer = {
+  origin: string
+  pid: number
+  /** What it wrote on standard error so far. */
+  errors(): string
+  /** kill -9; resolves when the process is gone. May be called twice. */
+  kill(): Promise<void>
+}
+
+/** Starts it with these variables and nothing else of the environment; resolves when it has greeted. */
+export async function startKillableServer(env: Record<string, string>): Promise<KillableServer> {
+  const child = Bun.spawn([process.execPath, program, 'serve'], {
+    env,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let errors = ''
+  const readErrors = async () => {
+    const decoder = new TextDecoder()
+    for await (const bytes of child.stderr) errors += decoder.decode(bytes, { stream: true })
+  }
+  void readErrors()
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await child.exited
+  }
+  const greeting = await readGreeting(child.stdout)
+  const origin = /listens on (\S+)/.exec(greeting)?.[1]
+  if (origin !== undefined) return { origin, pid: child.pid, errors: () => errors, kill }
+  await kill()
+  throw new Error(`The server ended before it listened:\n${greeting}${errors}`)
+}
+
+/** Up to the line about payments, or the end. */
+async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = output.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    text += decoder.decode(value, { stream: true })
+    if (done || /^Payments: .*\n/m.test(text)) break
+  }
+  // Nobody reads the rest, which is short.
+  reader.releaseLock()
+  return text
+}
