@@ -10,6 +10,8 @@ export type ConfigVariable<T = unknown> = {
   default: string
   accepts: string
   description: string
+  /** Its value is never shown, not even to say what is wrong with it. */
+  isSecret?: boolean
   parse(text: string): T | undefined
 }
 
@@ -70,6 +72,7 @@ const variables = {
   },
   publicUrl: {
     name: 'BOOKFEED_PUBLIC_URL',
+    isSecret: true,
     default: '',
     accepts: 'an http or https URL without a path, of localhost or a host with a dot in its name',
     description:
@@ -85,6 +88,7 @@ const variables = {
   },
   rpcUrl: {
     name: 'BOOKFEED_RPC_URL',
+    isSecret: true,
     default: '',
     accepts: 'an http or https URL',
     description:
@@ -93,6 +97,7 @@ const variables = {
   },
   sanctionsList: {
     name: 'BOOKFEED_SANCTIONS_LIST',
+    isSecret: true,
     default: '',
     accepts: 'an http or https URL, or the path of a file',
     description: "OFAC's SDN list as published (SDN.XML or SDN_ADVANCED.XML).",
@@ -104,6 +109,55 @@ const variables = {
     accepts: 'an integer from 1 to 365',
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
     parse: (text: string) => parseInteger(text, 365) || undefined,
+  },
+  payTo: {
+    name: 'BOOKFEED_PAY_TO',
+    default: '',
+    accepts: '0x and 40 hex digits',
+    description: 'Address that payments go to. Empty: nothing is sold.',
+    parse: (text: string) => (/^(0x[0-9a-fA-F]{40})?$/.test(text) ? text : undefined),
+  },
+  facilitator: {
+    name: 'BOOKFEED_FACILITATOR',
+    isSecret: true,
+    default: '',
+    accepts: 'an http or https URL, or `local`',
+    description:
+      'Who relays payments: an x402 v2 facilitator, or this process with BOOKFEED_GAS_KEY. Empty: nothing is sold.',
+    parse: (text: string) =>
+      text === '' || text === 'local' || isHttpUrl(text) ? text : undefined,
+  },
+  facilitatorKeyId: {
+    name: 'BOOKFEED_FACILITATOR_KEY_ID',
+    default: '',
+    accepts: 'a text',
+    description:
+      'Name of the key that signs a token for each call of the facilitator, as CDP wants it.',
+    parse: (text: string): string => text,
+  },
+  facilitatorKeySecret: {
+    name: 'BOOKFEED_FACILITATOR_KEY_SECRET',
+    isSecret: true,
+    default: '',
+    accepts: 'a base64 Ed25519 key, or a PEM EC key',
+    description: 'That key. A secret; never shown.',
+    parse: (text: string): string => text,
+  },
+  gasKey: {
+    name: 'BOOKFEED_GAS_KEY',
+    isSecret: true,
+    default: '',
+    accepts: '0x and 64 hex digits, or the path of a file of them that its owner alone may read',
+    description: 'Private key that pays gas for the `local` facilitator. A secret; never shown.',
+    parse: (text: string): string => text,
+  },
+  confirmations: {
+    name: 'BOOKFEED_CONFIRMATIONS',
+    default: 'final',
+    accepts: '`final`, or an integer from 1 to 1000',
+    description:
+      'Blocks, that of the payment included, after which it counts; `final` waits for the finality of the chain.',
+    parse: (text: string) => (text === 'final' ? text : parseInteger(text, 1000) || undefined),
   },
   keysPerAccountMax: {
     name: 'BOOKFEED_KEYS_PER_ACCOUNT',
@@ -143,6 +197,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     rpcUrl: read(env, variables.rpcUrl),
     sanctionsList: read(env, variables.sanctionsList),
     sanctionsDaysMax: read(env, variables.sanctionsDaysMax),
+    payTo: read(env, variables.payTo),
+    facilitator: read(env, variables.facilitator),
+    facilitatorKeyId: read(env, variables.facilitatorKeyId),
+    facilitatorKeySecret: read(env, variables.facilitatorKeySecret),
+    gasKey: read(env, variables.gasKey),
+    confirmations: read(env, variables.confirmations),
     keysPerAccountMax: read(env, variables.keysPerAccountMax),
   })
 }
@@ -154,9 +214,8 @@ function read<T>(
   const text = env[variable.name] || variable.default
   const value = variable.parse(text)
   if (value === undefined) {
-    throw new ConfigError(
-      `${variable.name} is ${JSON.stringify(text)}, but must be ${variable.accepts}.`,
-    )
+    const shown = variable.isSecret ? 'not valid: it' : `${JSON.stringify(text)}, but`
+    throw new ConfigError(`${variable.name} is ${shown} must be ${variable.accepts}.`)
   }
   // Excludes nothing but the undefined that was just refused.
   return value as Exclude<T, undefined>
@@ -189,7 +248,7 @@ function parseOrigin(text: string): string | undefined {
   if (text === '') return text
   const url = URL.parse(text)
   // Sign-in messages know neither an IPv6 address nor a host of one label.
-  const isNamed = isHttpUrl(text) && /^(localhost|[^:]*\..*)$/.test(url?.hostname ?? '')
+  const isNamed = isHttpUrl(text) && /^(localhost|([^.:]+\.)+[^.:]+)$/.test(url?.hostname ?? '')
   return isNamed && url?.href === `${url?.origin}/` ? url.origin : undefined
 }
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env bun
 /** The process: the only place that reads the environment, the clock and randomness. */
+import { relative } from 'node:path'
+
 import { version } from '../package.json'
 import type { CliContext } from './cli/context.ts'
 import { runCli } from './cli/program.ts'
@@ -11,6 +13,16 @@ const SIGNAL_EXIT_CODE = 128
 let config: Config | undefined
 const stops = new Set<() => void>()
 
+/** As short as it works when pasted here: `bun src/main.ts` for most. */
+function describeInvocation(): string {
+  const [program = 'bun', script = ''] = process.argv
+  const runtime = Bun.which('bun') === program ? 'bun' : quote(program)
+  return `${runtime} ${quote(relative(process.cwd(), script))}`
+}
+
+const quote = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
 const context: CliContext = {
   env: process.env,
   config: () => {
@@ -20,6 +32,7 @@ const context: CliContext = {
   clock: () => Date.now(),
   mint: () => crypto.randomUUID().replaceAll('-', ''),
   randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  invocation: describeInvocation(),
   version,
   print: (line) => void process.stdout.write(`${line}\n`),
   printError: (line) => void process.stderr.write(`${line}\n`),

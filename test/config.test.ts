@@ -19,6 +19,12 @@ describe('readConfig', () => {
       rpcUrl: '',
       sanctionsList: '',
       sanctionsDaysMax: 7,
+      payTo: '',
+      facilitator: '',
+      facilitatorKeyId: '',
+      facilitatorKeySecret: '',
+      gasKey: '',
+      confirmations: 'final',
       keysPerAccountMax: 10,
     })
   })
@@ -39,6 +45,12 @@ describe('readConfig', () => {
       BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML',
       BOOKFEED_SANCTIONS_DAYS_MAX: '3',
       BOOKFEED_KEYS_PER_ACCOUNT: '2',
+      BOOKFEED_PAY_TO: `0x${'Ab'.repeat(20)}`,
+      BOOKFEED_FACILITATOR: 'https://facilitator.example/x402',
+      BOOKFEED_FACILITATOR_KEY_ID: 'id',
+      BOOKFEED_FACILITATOR_KEY_SECRET: 'secret',
+      BOOKFEED_GAS_KEY: '/srv/gas-key',
+      BOOKFEED_CONFIRMATIONS: '12',
     })
     expect(config).toEqual({
       dataPath: '/srv/books',
@@ -56,6 +68,12 @@ describe('readConfig', () => {
       rpcUrl: 'http://127.0.0.1:8545/key',
       sanctionsList: '/srv/SDN.XML',
       sanctionsDaysMax: 3,
+      payTo: `0x${'Ab'.repeat(20)}`,
+      facilitator: 'https://facilitator.example/x402',
+      facilitatorKeyId: 'id',
+      facilitatorKeySecret: 'secret',
+      gasKey: '/srv/gas-key',
+      confirmations: 12,
       keysPerAccountMax: 2,
     })
     expect(Object.isFrozen(config)).toBe(true)
@@ -86,11 +104,23 @@ describe('readConfig', () => {
     ['BOOKFEED_RPC_URL', 'node:8545'],
     ['BOOKFEED_SANCTIONS_DAYS_MAX', '0'],
     ['BOOKFEED_KEYS_PER_ACCOUNT', '1001'],
+    ['BOOKFEED_PAY_TO', '0x1'],
+    ['BOOKFEED_FACILITATOR', 'remote'],
+    ['BOOKFEED_CONFIRMATIONS', '0'],
   ])('error: %s=%s is refused by name, value and what is accepted', (name, value) => {
-    const accepts = configVariables.find((variable) => variable.name === name)?.accepts ?? '?'
+    const variable = configVariables.find((each) => each.name === name)
+    const shown = variable?.isSecret ? 'not valid: it' : `${JSON.stringify(value)}, but`
     expect(() => readConfig({ [name]: value })).toThrow(
-      new ConfigError(`${name} is ${JSON.stringify(value)}, but must be ${accepts}.`),
+      new ConfigError(`${name} is ${shown} must be ${variable?.accepts}.`),
     )
+  })
+
+  test('error: what may be a secret is not shown', () => {
+    for (const { name, isSecret } of configVariables) {
+      if (!isSecret) continue
+      const message = messageOf(() => void readConfig({ [name]: 'wss://node/v2/secret123' }))
+      expect(message).not.toContain('secret123')
+    }
   })
 
   test('error: a misspelt variable is refused with the list of those known', () => {
@@ -99,6 +129,16 @@ describe('readConfig', () => {
     )
   })
 })
+
+/** What a call says when it throws, if it does. */
+function messageOf(call: () => void): string {
+  try {
+    call()
+    return ''
+  } catch (error) {
+    return String(error)
+  }
+}
 
 const shown = (text: string) => (text === '' ? 'empty' : `\`${text}\``)
 

@@ -11,6 +11,8 @@ export type CliContext = {
   mint: () => string
   /** Returns fresh random bytes, fit for secrets. */
   randomBytes: (length: number) => Uint8Array
+  /** What to type in front of a command's name to run this program, as a shell reads it. */
+  invocation: string
   /** From package.json. */
   version: string
   /** Writes one line of the command's result to standard output. */

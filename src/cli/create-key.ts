@@ -7,6 +7,7 @@ import type { Account, ApiKey, LedgerStore } from '#src/store/ledger.ts'
 import { type CliContext, CliError } from './context.ts'
 import { byOperator, issueKey } from './issue-key.ts'
 import { withLedger } from './open-data-folder.ts'
+import { createScreening } from './screening.ts'
 import { formatTime } from './table.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -24,16 +25,28 @@ type Task = { context: CliContext; ledger: LedgerStore; flags: CreateFlags; nowM
 type Created = { key: string; apiKey: ApiKey; account: Account }
 
 /** Prints the key alone on standard output, so that a shell can take it, and the rest beside it. */
-export function createKey(context: CliContext, flags: CreateFlags): void {
+export async function createKey(context: CliContext, flags: CreateFlags): Promise<void> {
   if (flags.days !== undefined && flags.tier === FREE_TIER_ID) {
     throw new CliError('--days needs a --tier above free, which has no end.', { exitCode: 2 })
   }
-  withLedger(context, (ledger) => {
+  await withLedger(context, async (ledger) => {
     const task = { context, ledger, flags, nowMs: context.clock() }
+    await screen(task)
     const created = ledger.atomically(() => create(task))
     for (const line of describe(task, created)) context.printError(line)
     context.print(created.key)
   })
+}
+
+/** As at signup, but where nothing can be asked the operator decides, and is told so. */
+async function screen({ context, ledger, flags }: Task): Promise<void> {
+  if (flags.address === undefined) return
+  const { verdict } = await createScreening(context, ledger).screen(flags.address)
+  if (verdict === 'hit') {
+    throw new CliError(`${flags.address} is on a sanctions list. No key was made.`)
+  }
+  if (verdict === 'clear') return
+  context.printError('warning: the address could not be screened; docs/configuration.md says how')
 }
 
 function create(task: Task): Created {
@@ -80,7 +93,7 @@ function assertAllowed({ context, ledger, nowMs }: Task, account: Account): void
     throw new CliError(`Account ${id} is blocked, because its address is on a sanctions list.`)
   }
   if (address !== undefined && ledger.isSanctioned(address)) {
-    throw new CliError(`${address} is on the sanctions list. No key was made.`)
+    throw new CliError(`${address} is on a sanctions list. No key was made.`)
   }
   const max = context.config().keysPerAccountMax
   if (ledger.countValidKeys(id, nowMs) < max) return
@@ -97,13 +110,9 @@ function describe({ ledger, nowMs }: Task, { apiKey, account }: Created): string
   )
   const end = formatTime(subscription?.endMs)
   const address = account.address === undefined ? '' : `, ${account.address}`
-  const lines = [
+  return [
     `key      ${apiKey.id}, shown once: nobody can read it again`,
     `account  ${account.id}${address}`,
     `tier     ${terms.tierId}${end === undefined ? '' : ` until ${end}`}`,
   ]
-  if (account.address !== undefined && !ledger.sanctionsList()) {
-    lines.push('warning: the address was not screened, because no sanctions list is stored')
-  }
-  return lines
 }

@@ -5,30 +5,29 @@ import type { HistoryStore } from '#src/store/history.ts'
 
 const NEWEST_COUNT = 10
 
-export type Greeting = {
+/** What holds for every server. */
+export type ServerState = {
   url: URL
+  signup: SignupState
+  /** One line: what can be paid with, or why nothing. */
+  payments: string
+}
+
+export type Greeting = ServerState & {
   history: HistoryStore
   /** The key that this start made; the only time that it is shown. */
   localKey: string | undefined
-  /** The tier of the key that the operator is told to make. */
-  tierId: string
-  signup: SignupState
+  /** Makes another key, as a shell reads it. */
+  makeKey: string
 }
 
 /** The address, and commands that work as they are pasted. */
 export function greet(greeting: Greeting): string[] {
-  const { url, history } = greeting
-  // A server on every interface is reached under no address of that name.
-  const origin = url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
+  const { history } = greeting
+  const origin = originOf(greeting)
   const market = findExample(history)
   const markets = `${origin}/v1/${market?.coin ?? 'btc'}/markets`
-  const lines = [
-    `bookfeed listens on ${origin}`,
-    `Documentation: ${origin}/swagger`,
-    describeSignup(greeting.signup),
-    '',
-    ...describeKey(greeting),
-  ]
+  const lines = [...greetServer(greeting), '', ...describeKey(greeting)]
   const curl = `curl -H ${authorize(greeting)}`
   lines.push(`  ${curl} '${markets}'`)
   if (market) {
@@ -42,6 +41,21 @@ export function greet(greeting: Greeting): string[] {
   return lines
 }
 
+/** Where it listens, and what it is open for. */
+export function greetServer(state: ServerState): string[] {
+  const origin = originOf(state)
+  return [
+    `bookfeed listens on ${origin}`,
+    `Documentation: ${origin}/swagger`,
+    describeSignup(state.signup),
+    state.payments,
+  ]
+}
+
+/** A server on every interface is reached under no address of that name. */
+const originOf = ({ url }: ServerState): string =>
+  url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
+
 /** The newest market that is whole; one that has just begun would show next to nothing. */
 function findExample(history: HistoryStore): Market | undefined {
   const newest = coins.flatMap((coin) => history.listMarkets({ coin, limit: NEWEST_COUNT }))
@@ -51,13 +65,9 @@ function findExample(history: HistoryStore): Market | undefined {
 const describeSignup = (signup: SignupState): string =>
   signup.isOpen ? 'Signup is open.' : `Signup is closed: ${signup.reason}`
 
-function describeKey({ localKey, tierId }: Greeting): string[] {
+function describeKey({ localKey, makeKey }: Greeting): string[] {
   if (localKey !== undefined) return ['Try, with a key made just now and shown at this start only:']
-  return [
-    'Try, with your key in $KEY. To make another one:',
-    `  KEY=$(bookfeed keys create --tier ${tierId})`,
-    '',
-  ]
+  return ['Try, with your key in $KEY. To make another one:', `  KEY=$(${makeKey})`, '']
 }
 
 /** A shell puts the variable in only between double quotes. */

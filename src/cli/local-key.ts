@@ -8,8 +8,7 @@ import { isLoopback } from './signup-state.ts'
 const LABEL = 'local'
 
 /** The highest tier that there is. */
-export const topTierOf = (ledger: LedgerStore): string =>
-  ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
+const topTierOf = (ledger: LedgerStore): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
 
 /**
  * Makes a key of the highest tier in a ledger that never had one, so that a first start can be tried
@@ -25,4 +24,12 @@ export function makeLocalKey(context: CliContext, ledger: LedgerStore): string |
     const tierId = topTierOf(ledger)
     return issueKey(context, ledger, { accountId: account.id, tierId, label: LABEL, nowMs }).key
   })
+}
+
+/** What to type for another key of the highest tier, in this folder whatever the data's is called. */
+export function keyCommand({ invocation, env }: CliContext, ledger: LedgerStore): string {
+  const data = env.BOOKFEED_DATA
+    ? `BOOKFEED_DATA='${env.BOOKFEED_DATA.replaceAll("'", `'\\''`)}' `
+    : ''
+  return `${data}${invocation} keys create --tier ${topTierOf(ledger)}`
 }

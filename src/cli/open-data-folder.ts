@@ -2,9 +2,9 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { HistoryStore } from '#src/store/history.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 import { openHistory } from '#src/store/open.ts'
+import type { Ledger } from '#src/store/payments.ts'
 
 import { type CliContext, CliError } from './context.ts'
 
@@ -25,24 +25,29 @@ export function openDataFolder({ config }: CliContext): HistoryStore {
 }
 
 /** Opens the ledger in the data folder, making both if absent. A failure says what to change. */
-export function openLedgerFile({ config, clock }: CliContext): LedgerStore {
+export function openLedgerFile({ config, clock }: CliContext): Ledger {
   const { dataPath } = config()
   makeFolder(dataPath)
   return openLedger(ledgerPathOf(dataPath), { nowMs: clock(), lagMs: LAG_MS })
 }
 
-/** Opens the ledger for one command, making it if absent, and closes it again. */
-export function withLedger<T>(context: CliContext, body: (ledger: LedgerStore) => T): T {
+/** Opens the ledger for one command, making it if absent, and closes it when that has ended. */
+export function withLedger<T>(context: CliContext, body: (ledger: Ledger) => T): T {
   const ledger = openLedgerFile(context)
+  let isLater = false
   try {
-    return body(ledger)
+    const result = body(ledger)
+    if (!(result instanceof Promise)) return result
+    isLater = true
+    // A promise of what `body` promised, which is what T says.
+    return result.finally(() => ledger.dispose()) as T
   } finally {
-    ledger.dispose()
+    if (!isLater) ledger.dispose()
   }
 }
 
 /** The same for a command that makes no sense on an empty ledger. Throws `CliError` if there is none. */
-export function withExistingLedger<T>(context: CliContext, body: (ledger: LedgerStore) => T): T {
+export function withExistingLedger<T>(context: CliContext, body: (ledger: Ledger) => T): T {
   const { dataPath } = context.config()
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
   if (existsSync(ledgerPathOf(dataPath))) return withLedger(context, body)

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 
 import { ConfigError, configVariables } from '#src/config.ts'
+import { redactKeys } from '#src/core/api-key.ts'
 import { AppError } from '#src/core/errors.ts'
 import { StoreFault } from '#src/store/database.ts'
 
@@ -9,6 +10,10 @@ import { auditCommand } from './audit.ts'
 import { type CliContext, CliError } from './context.ts'
 import { importCommand } from './import.ts'
 import { keysCommand } from './keys.ts'
+import { payCommand } from './pay.ts'
+import { paymentsCommand } from './payments.ts'
+import { sanctionsCommand } from './sanctions.ts'
+import { sandboxCommand } from './sandbox.ts'
 import { serveCommand } from './serve.ts'
 import { simulateCommand } from './simulate.ts'
 import { tiersCommand } from './tiers.ts'
@@ -31,7 +36,9 @@ Examples:
   KEY=$(bookfeed keys create --tier pro)     make an API key
   bookfeed keys list                         show who has keys, and revoke them by id
   bookfeed tiers set pro --price 59          change what is offered
-  bookfeed audit verify                      check the record of what was done`
+  bookfeed payments list --state review      see what was paid and waits for a decision
+  bookfeed audit verify                      check the record of what was done
+  bookfeed sandbox                           sell tiers for play money on a chain of this machine`
 
 const commands = [
   serveCommand,
@@ -40,7 +47,11 @@ const commands = [
   verifyCommand,
   keysCommand,
   tiersCommand,
+  paymentsCommand,
   auditCommand,
+  sanctionsCommand,
+  payCommand,
+  sandboxCommand,
 ]
 
 /** Runs one command line, without the program's name, and returns the exit code. */
@@ -63,7 +74,8 @@ function createProgram(context: CliContext): Command {
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({
       writeOut: (text) => context.print(text.trimEnd()),
-      writeErr: (text) => context.printError(text.trimEnd()),
+      // Somebody may have pasted a key where it does not belong.
+      writeErr: (text) => context.printError(redactKeys(text.trimEnd())),
     })
   }
   return program

@@ -5,22 +5,27 @@ import type { Config } from '#src/config.ts'
 import { makeSample } from '#src/ingest/sample.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 import type { HistoryStore } from '#src/store/history.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { Ledger } from '#src/store/payments.ts'
 
+import { createBillingFor, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
-import { greet } from './greeting.ts'
-import { makeLocalKey, topTierOf } from './local-key.ts'
+import { greet, greetServer } from './greeting.ts'
+import { keyCommand, makeLocalKey } from './local-key.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { createScreening } from './screening.ts'
 import { signupStateOf } from './signup-state.ts'
 import { startUsageFlush } from './usage-flush.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
-const BODY_BYTES_MAX = 64 * 1024
+/** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
+const BODY_BYTES_MAX = 1024 * 1024
 const DRAIN_MS_MAX = 10_000
 
 type Server = ReturnType<typeof Bun.serve>
-type Stores = { history: HistoryStore; ledger: LedgerStore }
+type Stores = { history: HistoryStore; ledger: Ledger }
+
+/** Says, in place of the usual commands, what can be done with a server that listens. */
+export type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
 
 /** `bookfeed serve`: serves the history over HTTP until it is told to stop. */
 export const serveCommand = (context: CliContext): Command =>
@@ -28,12 +33,13 @@ export const serveCommand = (context: CliContext): Command =>
     .description('serve the history over HTTP until SIGTERM or SIGINT')
     .action(() => serve(context))
 
-async function serve(context: CliContext): Promise<void> {
+/** Serves until it is told to stop. With `greetBuyer`, no key of the operator's is made. */
+export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
   const history = openDataFolder(context)
   try {
     const ledger = openLedgerFile(context)
     try {
-      await serveStores(context, { history, ledger })
+      await serveStores(context, { history, ledger }, greetBuyer)
     } finally {
       ledger.dispose()
     }
@@ -42,7 +48,11 @@ async function serve(context: CliContext): Promise<void> {
   }
 }
 
-async function serveStores(context: CliContext, stores: Stores): Promise<void> {
+async function serveStores(
+  context: CliContext,
+  stores: Stores,
+  greetBuyer: GreetBuyer | undefined,
+): Promise<void> {
   const config = context.config()
   const { history, ledger } = stores
   await addSample(context, history)
@@ -51,12 +61,15 @@ async function serveStores(context: CliContext, stores: Stores): Promise<void> {
   const signup = () => signupStateOf(config, screening.signup())
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
+  const sale = createBillingFor(context, ledger, { screen: screening.screen, origin: () => origin })
+  const { billing } = sale
   const app = createApp({
     ...context,
     ...screening,
     ...stores,
     config,
     signup,
+    billing,
     origin: () => origin,
     timer: () => performance.now(),
     log: log.write,
@@ -64,12 +77,19 @@ async function serveStores(context: CliContext, stores: Stores): Promise<void> {
   const server = listen(app, config)
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
-  const jobs = [screening.start(), startUsageFlush(app, context.printError)]
+  const selling = sale.start()
+  const jobs = [screening.start(), startUsageFlush(app, context.printError), selling]
+  await selling?.checked
+  const state = { url: server.url, history, signup: signup(), payments: describeBilling(sale) }
   // Not before the server listens: a start that fails would take the key to its grave.
-  const localKey = makeLocalKey(context, ledger)
-  const tierId = topTierOf(ledger)
-  const greeting = greet({ url: server.url, history, localKey, tierId, signup: signup() })
-  for (const line of greeting) context.print(line)
+  const lines = greetBuyer
+    ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
+    : greet({
+        ...state,
+        localKey: makeLocalKey(context, ledger),
+        makeKey: keyCommand(context, ledger),
+      })
+  for (const line of lines) context.print(line)
   await stopRequested(context)
   await drain({ app, server, log })
   for (const job of jobs) await job?.dispose()

@@ -54,6 +54,11 @@ function plan(tiers: readonly Tier[], tierId: string, flags: TierFlags): Change 
   assertSound(after)
   const rival = tiers.find((tier) => tier.rank === after.rank && tier.tierId !== tierId)
   if (rival) throw wrongCall(`--rank ${after.rank} is that of ${rival.tierId}.`)
+  const others = tiers.filter((tier) => tier.tierId !== tierId)
+  const lowest = [...others, after].toSorted((a, b) => a.rank - b.rank)[0]
+  if (lowest?.tierId !== FREE_TIER_ID) {
+    throw wrongCall(`--rank: the ${FREE_TIER_ID} tier must stay the lowest.`)
+  }
   return { before, after }
 }
 

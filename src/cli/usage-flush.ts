@@ -2,15 +2,21 @@ import type { App } from '#src/app.ts'
 
 /** Well below the ten seconds of usage that a killed process may lose. */
 const FLUSH_MS = 2000
+/** In a row, before the operator is told. */
+const FAILURES_TOLD = 5
 
 /** Moves what was used into the ledger again and again, in parts that no request has to wait for. */
 export function startUsageFlush({ flushUsage }: App, log: (line: string) => void) {
+  let failures = 0
+
   function flush(): boolean {
     try {
-      return flushUsage()
+      const hasMore = flushUsage()
+      failures = 0
+      return hasMore
     } catch (error) {
-      // The counters stay in memory until the ledger takes them.
-      log(`Usage could not be written: ${error instanceof Error ? error.message : String(error)}.`)
+      // The counters stay in memory until the ledger takes them; another process may be writing just now.
+      if (++failures === FAILURES_TOLD) log(`bookfeed: usage cannot be written: ${toText(error)}.`)
       return false
     }
   }
@@ -26,3 +32,5 @@ export function startUsageFlush({ flushUsage }: App, log: (line: string) => void
     },
   }
 }
+
+const toText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -11,8 +11,9 @@ const greeting = (changes: Partial<Greeting> = {}): string[] =>
     url: new URL('http://127.0.0.1:1'),
     history: fakeHistory(),
     localKey: undefined,
-    tierId: 'enterprise',
+    makeKey: 'bun src/main.ts keys create --tier enterprise',
     signup: { isOpen: true },
+    payments: 'Payments: none.',
     ...changes,
   })
 
@@ -27,7 +28,7 @@ describe('greet', () => {
 
   test('behavior: without one, they take $KEY and say how to make another', () => {
     const lines = greeting()
-    expect(lines).toContain('  KEY=$(bookfeed keys create --tier enterprise)')
+    expect(lines).toContain('  KEY=$(bun src/main.ts keys create --tier enterprise)')
     const commands = lines.filter((line) => line.startsWith('  curl '))
     expect(commands[0]).toStartWith('  curl -H "Authorization: Bearer $KEY" \'http')
     expect(lines.join('\n')).not.toContain('bf_live_')
@@ -41,6 +42,10 @@ describe('greet', () => {
     expect(closed.filter((line) => line.startsWith('Signup'))).toEqual([
       'Signup is closed: because.',
     ])
+  })
+
+  test('behavior: one line on payments', () => {
+    expect(greeting().filter((line) => line.startsWith('Payments'))).toEqual(['Payments: none.'])
   })
 
   test('behavior: a server on every interface is named so that it can be reached', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { makeLocalKey, topTierOf } from '#src/cli/local-key.ts'
+import { keyCommand, makeLocalKey } from '#src/cli/local-key.ts'
 import { digestOf } from '#src/core/api-key.ts'
 import { standingAt } from '#src/core/subscription.ts'
 
@@ -12,7 +12,7 @@ describe('makeLocalKey', () => {
     using line = createCommandLine()
     await line.run('tiers', 'set', 'pro', '--rank', '9')
     line.withLedger((ledger) => {
-      expect(topTierOf(ledger)).toBe('pro')
+      expect(keyCommand(line.context, ledger)).toEndWith('bun src/main.ts keys create --tier pro')
       const key = makeLocalKey(line.context, ledger) ?? ''
       const apiKey = ledger.findKeyByDigest(digestOf(key))
       expect(apiKey).toMatchObject({ label: 'local' })

@@ -80,7 +80,8 @@ describe('bookfeed serve', () => {
     const second = start(env)
     const greeting = await readGreeting(second.stdout)
     expect(greeting).not.toContain('bf_live_')
-    expect(greeting).toContain('$(bookfeed keys create --tier enterprise)')
+    const command = /KEY=\$\((.+)\)$/m.exec(greeting)?.[1] ?? ''
+    expect(await runShell(`${command} 2>/dev/null`)).toMatch(/^bf_live_\w{33}\n$/)
     const markets = /^ {2}(curl .*)$/m.exec(greeting)?.[1] ?? ''
     const answer = await runShell(`KEY=${shown[0]}; ${markets} -s`)
     expect(JSON.parse(answer).data.length).toBeGreaterThan(0)

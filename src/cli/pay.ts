@@ -1,0 +1,198 @@
+import { Command, Option } from 'commander'
+
+import {
+  createPayer,
+  encodePermit2Approval,
+  isPrivateKey,
+  type Payer,
+  readPermit2Allowance,
+} from '#src/chain/payer.ts'
+import { createRpc } from '#src/chain/rpc.ts'
+import { formatMicros, type Micros } from '#src/core/decimal.ts'
+import {
+  findChain,
+  type PaymentChain,
+  type PaymentToken,
+  tokenSymbols,
+} from '#src/core/payment-chain.ts'
+
+import { type CliContext, CliError } from './context.ts'
+import { parsePrice } from './option-values.ts'
+import {
+  createPayServer,
+  describeFault,
+  type Fetch,
+  type PayServer,
+  type Quote,
+  readQuote,
+} from './pay-server.ts'
+import { settle, type Signed } from './pay-settle.ts'
+import { signUp } from './pay-signup.ts'
+import { readSecretFile } from './secret-file.ts'
+
+const NONCE_BYTES = 32
+const NETWORK = 'eip155:137'
+/** Of both tokens: an atomic unit is a millionth. */
+const DECIMALS = 6
+
+const help = `
+Asks the server for a quote, shows what would be signed, and stops there. With --yes it signs, has the
+payment settled, waits until it counts and prints the receipt. Your wallet needs the token, and no POL. The
+key file holds 0x and 64 hex digits and must be yours alone (chmod 600); the key never leaves this process.
+
+Without --api-key-file the wallet signs up by a message first, and the new API key is printed alone on
+standard output: keep it, the subscription belongs to its account.
+
+USDT is paid through Permit2, which has to be approved once; the command says how when it is missing.
+--rpc lets it look before anything is signed.
+
+Examples:
+  bookfeed pay --server https://books.example.com --key-file wallet.key --tier pro --token USDC
+  bookfeed pay … --api-key-file bookfeed.key --yes
+
+Exit code: 0 when the tier is paid or, without --yes, when the quote was shown; 1 when it is not paid, or
+not known to be: what to do then is said.`
+
+export type PayFlags = {
+  server: URL
+  keyFile: string
+  tier: string
+  token: string
+  apiKeyFile?: string | undefined
+  max: Micros
+  rpc?: string | undefined
+  yes?: true | undefined
+}
+
+/** What a purchase uses of the outside world; tests pass their own. */
+export type PayWorld = { fetch: Fetch; sleep: (ms: number) => Promise<void> }
+
+const realWorld: PayWorld = { fetch: (url, init) => fetch(url, init), sleep: Bun.sleep }
+
+/** `bookfeed pay`: buys a tier from any server of this kind with a key file. */
+export const payCommand = (context: CliContext): Command =>
+  new Command('pay')
+    .description('buy a tier of a server with a wallet in a key file')
+    .requiredOption('--server <url>', 'where the server is', parseServer)
+    .requiredOption('--key-file <path>', 'file with the private key of the wallet that pays')
+    .requiredOption('--tier <id>', 'tier to buy')
+    .addOption(
+      new Option('--token <symbol>', 'what to pay with').choices(tokenSymbols).default('USDC'),
+    )
+    .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
+    .option('--max <usd>', 'never sign more than this', parsePrice, parsePrice('100'))
+    .option('--rpc <url>', 'JSON-RPC of a Polygon node, to look at the allowance of Permit2')
+    .option('--yes', 'sign and pay')
+    .addHelpText('after', help)
+    .action((flags: PayFlags) => pay(context, flags, realWorld))
+
+export async function pay(context: CliContext, flags: PayFlags, world: PayWorld): Promise<void> {
+  const server = createPayServer(flags.server, world.fetch)
+  const payer = await openWallet(flags.keyFile)
+  context.printError(`wallet   ${payer.address}`)
+  const key = await findKey(context, { server, payer, flags })
+  const { quote, chain, token } = await askQuote(server, key, flags)
+  for (const line of describeQuote(quote, { chain, token, flags })) context.printError(line)
+  await checkAllowance({ payer, quote, chain, token, flags })
+  if (!flags.yes) {
+    context.printError('Nothing was signed. Add --yes to pay.')
+    return
+  }
+  const { requirements } = quote
+  const payload = await payer.signPayment({
+    chain,
+    token,
+    requirements,
+    nowMs: context.clock(),
+    nonce: context.randomBytes(NONCE_BYTES),
+  })
+  const resource = { url: new URL('/v1/billing/x402/settle', server.url).href }
+  const signed: Signed = { x402Version: 2, resource, accepted: requirements, payload }
+  await settle(context, { server, key, signed, sleep: world.sleep })
+}
+
+async function openWallet(path: string): Promise<Payer> {
+  const secret = readSecretFile(path, '--key-file')
+  if (!isPrivateKey(secret)) {
+    throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
+  }
+  return await createPayer(secret)
+}
+
+async function findKey(
+  context: CliContext,
+  { server, payer, flags }: { server: PayServer; payer: Payer; flags: PayFlags },
+): Promise<string> {
+  if (flags.apiKeyFile !== undefined) return readSecretFile(flags.apiKeyFile, '--api-key-file')
+  const key = await signUp(server, payer, context.mint())
+  context.printError('signed up with the wallet; the API key, shown once:')
+  context.print(key)
+  return key
+}
+
+async function askQuote(server: PayServer, key: string, { tier, token: symbol, max }: PayFlags) {
+  const body = { tierId: tier, network: NETWORK, token: symbol }
+  const answer = await server.ask('/v1/billing/x402/quote', { key, body })
+  if (answer.status !== 200) throw new CliError(describeFault(answer))
+  const quote = readQuote(answer)
+  const { network, asset, amount } = quote.requirements
+  const chain = findChain(network)
+  const token = chain?.tokens.find((each) => each.symbol === symbol)
+  if (network !== NETWORK || token?.address.toLowerCase() !== asset.toLowerCase()) {
+    throw new CliError(`The server quotes another token than ${symbol} on Polygon: ${asset}.`)
+  }
+  if (BigInt(amount) > BigInt(max)) {
+    const [price, limit] = [formatAmount(amount), formatMicros(max)]
+    throw new CliError(`The server asks for ${price} ${symbol}, more than --max ${limit}.`)
+  }
+  if (!chain) throw new CliError(`${network} is not known.`)
+  return { quote, chain, token }
+}
+
+const formatAmount = (atomic: string): string => {
+  const text = atomic.padStart(DECIMALS + 1, '0')
+  return `${text.slice(0, -DECIMALS)}.${text.slice(-DECIMALS)}`
+}
+
+type Terms = { chain: PaymentChain; token: PaymentToken; flags: PayFlags }
+
+function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms): string[] {
+  const { chain, token, flags } = terms
+  const amount = formatAmount(requirements.amount)
+  const what =
+    token.method === 'permit2'
+      ? `PermitWitnessTransferFrom of Permit2 ${chain.permit2}, spender ${chain.permit2Proxy}`
+      : `TransferWithAuthorization of ${token.address}`
+  return [
+    `buys     ${flags.tier} from ${flags.server.origin}, ${quoteId}, until ${expiresAt}`,
+    `pays     ${amount} ${token.symbol} on ${chain.name} (${token.address})`,
+    `to       ${requirements.payTo}`,
+    `signs    ${what}`,
+  ]
+}
+
+/** Only where a node was named; otherwise the server says what is missing, before anything moves. */
+async function checkAllowance({
+  payer,
+  quote,
+  chain,
+  token,
+  flags,
+}: Terms & { payer: Payer; quote: Quote }): Promise<void> {
+  if (token.method !== 'permit2' || flags.rpc === undefined) return
+  const rpc = createRpc({ url: flags.rpc })
+  const allowance = await readPermit2Allowance(rpc, { chain, token, owner: payer.address })
+  if (allowance >= BigInt(quote.requirements.amount)) return
+  throw new CliError(
+    `Permit2 may not take ${token.symbol} from ${payer.address} yet. Send one transaction from this wallet, which needs a little POL: to ${token.address}, data ${await encodePermit2Approval(chain)}. With cast: cast send ${token.address} 'approve(address,uint256)' ${chain.permit2} ${2n ** 256n - 1n}`,
+  )
+}
+
+function parseServer(text: string): URL {
+  const url = URL.parse(text)
+  const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? '')
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
+  throw new CliError('--server must be an https URL; http is for servers of this machine.', {
+    exitCode: 2,
+  })
+}

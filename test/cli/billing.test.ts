@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+
+import { createReconcileDelay, startBillingJobs } from '#src/cli/billing-jobs.ts'
+import { createBillingFor, describeBilling } from '#src/cli/billing.ts'
+import { paymentChains } from '#src/core/payment-chain.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
+
+import { createCliContext } from '../support/cli-context.ts'
+import { createFakeTimers } from '../support/fake-timers.ts'
+import { clearOf, NOW_MS } from '../support/harness.ts'
+import { until } from '../support/until.ts'
+
+const whole = {
+  BOOKFEED_PAY_TO: `0x${'1'.repeat(40)}`,
+  BOOKFEED_FACILITATOR: 'https://facilitator.example',
+  // Nobody listens there, and nobody is asked before `start`.
+  BOOKFEED_RPC_URL: 'http://127.0.0.1:9',
+}
+
+function createSale(env: Record<string, string>) {
+  const { context } = createCliContext(env)
+  const ledger = openLedger(':memory:', { nowMs: NOW_MS })
+  const screen = async (address: string) => clearOf(address, NOW_MS)
+  return createBillingFor(context, ledger, { screen, origin: () => 'http://127.0.0.1:3000' })
+}
+
+describe('createBillingFor', () => {
+  test('default: with everything that it needs it sells, once it was checked', () => {
+    const sale = createSale(whole)
+    expect(sale.closedReason).toBeUndefined()
+    expect(describeBilling(sale)).toStartWith('Payments: nothing on Polygon, not USDC (')
+  })
+
+  test.each([
+    [{}, 'BOOKFEED_PAY_TO, BOOKFEED_FACILITATOR and BOOKFEED_RPC_URL are not set.'],
+    [{ ...whole, BOOKFEED_PAY_TO: '' }, 'BOOKFEED_PAY_TO is not set.'],
+    [{ ...whole, BOOKFEED_RPC_URL: '' }, 'BOOKFEED_RPC_URL is not set.'],
+    [{ ...whole, BOOKFEED_FACILITATOR: 'local' }, 'BOOKFEED_GAS_KEY is not set.'],
+  ])('behavior: what is missing is named, and nothing begins: %p', (env, reason) => {
+    const sale = createSale(env)
+    expect(sale.closedReason).toBe(reason)
+    expect(describeBilling(sale)).toBe(`Nothing is sold: ${reason}`)
+    expect(sale.billing.chains()[0]?.tokens[0]?.reason).toBe(reason)
+    expect(sale.start()).toBeUndefined()
+  })
+
+  test('error: a gas key that is none, without showing it', () => {
+    const env = { ...whole, BOOKFEED_FACILITATOR: 'local', BOOKFEED_GAS_KEY: `0x${'0'.repeat(64)}` }
+    expect(() => createSale(env)).toThrow(/^BOOKFEED_GAS_KEY must hold a private key/)
+  })
+
+  test('behavior: neither viem nor x402 is loaded to put it together', async () => {
+    const code = `
+      await import('./src/cli/serve.ts')
+      const loaded = Object.keys(require.cache)
+      const ours = loaded.filter((path) => /node_modules\\/(viem|@x402)\\//.test(path))
+      process.stdout.write(ours.length + ' ' + loaded.length)`
+    const root = join(import.meta.dir, '../..')
+    const child = Bun.spawn([process.execPath, '-e', code], { cwd: root, stdout: 'pipe' })
+    const [chainCode, all] = (await new Response(child.stdout).text()).trim().split(' ').map(Number)
+    expect(chainCode).toBe(0)
+    expect(all).toBeGreaterThan(50)
+  })
+})
+
+describe('createReconcileDelay', () => {
+  test('default: doubles from three seconds to a minute while payments are open', () => {
+    const next = createReconcileDelay()
+    const seconds = [1, 1, 1, 1, 1, 1, 1].map((count) => next(count) / 1000)
+    expect(seconds).toEqual([3, 6, 12, 24, 48, 60, 60])
+  })
+
+  test('behavior: a minute while none is, and begins anew with a new one', () => {
+    const next = createReconcileDelay()
+    expect([0, 1, 1, 2, 1, 0, 1].map((count) => next(count) / 1000)).toEqual([
+      60, 3, 6, 3, 6, 60, 3,
+    ])
+  })
+})
+
+/** Billing that only counts what is asked of it. */
+function countingBilling() {
+  const calls = { refresh: 0, reconcile: 0, watch: 0 }
+  const state = { reason: 'being checked' as string | undefined, open: 0, isBroken: false }
+  const [chain] = paymentChains
+  const billing = {
+    chains: () =>
+      chain
+        ? [{ chain, tokens: chain.tokens.map((token) => ({ token, reason: state.reason })) }]
+        : [],
+    async refresh() {
+      calls.refresh++
+    },
+    async reconcile() {
+      calls.reconcile++
+      if (state.isBroken) throw new Error('disk full')
+      return state.open
+    },
+    async watch() {
+      calls.watch++
+    },
+  }
+  return { billing, calls, state }
+}
+
+describe('startBillingJobs', () => {
+  test('default: all begins at once, and is repeated each minute until all is well', async () => {
+    const timers = createFakeTimers(NOW_MS)
+    const { billing, calls, state } = countingBilling()
+    const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log: () => {} })
+    await jobs.checked
+    await until(() => timers.delays().length === 3)
+    expect(calls).toEqual({ refresh: 1, reconcile: 1, watch: 1 })
+    expect(timers.delays()).toEqual([60_000, 60_000, 60_000])
+    state.reason = undefined
+    timers.advance(60_000)
+    await until(() => timers.delays().length === 3)
+    expect(timers.delays()).toEqual([60_000, 60_000, 600_000])
+    await jobs.dispose()
+    expect(timers.delays()).toEqual([])
+  })
+
+  test('behavior: with open payments the next look is soon', async () => {
+    const timers = createFakeTimers(NOW_MS)
+    const { billing, state } = countingBilling()
+    state.open = 2
+    const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log: () => {} })
+    await until(() => timers.delays().length === 3)
+    expect(timers.delays()[0]).toBe(3000)
+    await jobs.dispose()
+  })
+
+  test('error: a look that fails is told, and is not the last one', async () => {
+    const timers = createFakeTimers(NOW_MS)
+    const { billing, state, calls } = countingBilling()
+    state.isBroken = true
+    const lines: string[] = []
+    const log = (line: string) => void lines.push(line)
+    const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log })
+    await until(() => timers.delays().length === 3)
+    expect(lines).toEqual(['Billing failed: disk full.'])
+    timers.advance(60_000)
+    await until(() => calls.reconcile === 2)
+    await jobs.dispose()
+  })
+})

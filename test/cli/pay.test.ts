@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createPayer } from '#src/chain/payer.ts'
+import { createWallets } from '#src/chain/wallets.ts'
+import { pay, type PayFlags } from '#src/cli/pay.ts'
+import { hasAnvil } from '#src/sandbox/anvil.ts'
+
+import { createCliContext } from '../support/cli-context.ts'
+import { NOW_MS } from '../support/harness.ts'
+
+const main = join(import.meta.dir, '../../src/main.ts')
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-pay-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Writes a secret so that only its owner can read it. */
+function writeSecret(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, `${text}\n`, { mode: 0o600 })
+  return path
+}
+
+const keyFile = writeSecret('wallet.key', `0x${'7'.repeat(64)}`)
+const apiKeyFile = writeSecret('api.key', 'bf_live_some')
+
+const USDC = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'
+const quote = {
+  quoteId: 'quote_1',
+  expiresAt: '2026-01-02T03:14:05.678Z',
+  paymentRequirements: {
+    scheme: 'exact',
+    network: 'eip155:137',
+    asset: USDC,
+    amount: '48999999',
+    payTo: `0x${'1'.repeat(40)}`,
+    maxTimeoutSeconds: 600,
+    extra: { name: 'USD Coin', version: '2' },
+  },
+}
+const poll = '/v1/billing/x402/payments/pay_1'
+const pending = {
+  status: 'pending',
+  paymentState: 'unknown',
+  retryAction: 'poll',
+  pollUrl: poll,
+}
+const active = {
+  status: 'active',
+  subscription: { tierId: 'pro', endsAt: '2026-02-01T03:04:05.678Z' },
+  settlement: { paymentId: 'pay_1', transaction: '0xabc', amountUsd: '48.999999', payer: '0x1' },
+}
+
+type Step = [status: number, body: unknown] | 'lost'
+const flags: PayFlags = {
+  server: new URL('http://127.0.0.1:1'),
+  keyFile,
+  apiKeyFile,
+  tier: 'pro',
+  token: 'USDC',
+  max: 100_000_000,
+  yes: true,
+}
+
+/** Pays a server that answers with these steps in turn. */
+async function payScripted(steps: readonly Step[], changes: Partial<PayFlags> = {}) {
+  const { context, printed, errors } = createCliContext()
+  const requests: { path: string; body: string; redirect: string | undefined }[] = []
+  const waits: number[] = []
+  const world = {
+    async fetch(url: string, { body, redirect }: RequestInit) {
+      const step = steps[requests.length] ?? 'lost'
+      requests.push({ path: new URL(url).pathname, body: String(body ?? ''), redirect })
+      if (step === 'lost') throw new Error('connection lost')
+      return Response.json(step[1], { status: step[0], headers: { 'retry-after': '2' } })
+    },
+    sleep: async (ms: number) => void waits.push(ms),
+  }
+  const failure = await pay(context, { ...flags, ...changes }, world).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+  return { printed, errors, requests, waits, failure }
+}
+
+describe('pay', () => {
+  test('default: quotes, signs, settles and prints the receipt', async () => {
+    const { errors, requests, failure } = await payScripted([
+      [200, quote],
+      [200, active],
+    ])
+    expect(failure).toBeUndefined()
+    expect(requests.map(({ path }) => path)).toEqual([
+      '/v1/billing/x402/quote',
+      '/v1/billing/x402/settle',
+    ])
+    const { paymentPayload } = JSON.parse(requests[1]?.body ?? '{}')
+    expect(paymentPayload.payload.authorization).toMatchObject({ value: '48999999' })
+    expect(errors.join('\n')).toContain('48.999999 USDC on Polygon')
+    expect(errors.join('\n')).toContain('transaction 0xabc')
+    expect(JSON.stringify([errors, requests])).not.toContain('7'.repeat(64))
+  })
+
+  test('behavior: without --yes nothing is signed or sent', async () => {
+    const { errors, requests } = await payScripted([[200, quote]], { yes: undefined })
+    expect(requests).toHaveLength(1)
+    expect(errors.at(-1)).toBe('Nothing was signed. Add --yes to pay.')
+  })
+
+  test('behavior: a payment in flight is asked for until it counts', async () => {
+    const { requests, waits, failure } = await payScripted([
+      [200, quote],
+      [202, pending],
+      [200, pending],
+      'lost',
+      [200, active],
+    ])
+    expect(failure).toBeUndefined()
+    expect(requests.slice(2).map(({ path }) => path)).toEqual([poll, poll, poll])
+    expect(waits).toEqual([2000, 2000, 3000])
+  })
+
+  test('behavior: a lost answer is followed by the same payment, byte by byte', async () => {
+    const busy: Step = [503, { code: 'billing_unavailable', retryAction: 'retry_same_payment' }]
+    const { requests, failure } = await payScripted([[200, quote], 'lost', busy, [200, active]])
+    expect(failure).toBeUndefined()
+    const bodies = new Set(requests.slice(1).map(({ body }) => body))
+    expect([requests.length, bodies.size]).toEqual([4, 1])
+  })
+
+  test('error: without any answer, it says not to pay again', async () => {
+    const { failure, requests } = await payScripted([[200, quote]])
+    expect(failure).toContain('Do not pay again')
+    expect(requests).toHaveLength(11)
+  })
+
+  test('error: a refusal is told with what to do next', async () => {
+    const body = { code: 'payment_rejected', detail: 'Too little.', retryAction: 'sign_anew' }
+    const { failure } = await payScripted([
+      [200, quote],
+      [402, body],
+    ])
+    expect(failure).toBe('The server says 402 payment_rejected: Too little. (next: sign_anew)')
+  })
+
+  test('error: the key is not taken to another place, wherever the server points', async () => {
+    const elsewhere = { ...pending, pollUrl: 'http://127.0.0.1:2/v1/billing/x402/payments/pay_1' }
+    const { failure, requests } = await payScripted([
+      [200, quote],
+      [202, elsewhere],
+    ])
+    expect(failure).toContain('Do not pay again')
+    expect(requests).toHaveLength(2)
+  })
+
+  test('error: a payment in review is no success', async () => {
+    const review = { status: 'review', retryAction: 'ask_operator', reason: 'used_elsewhere' }
+    const { failure } = await payScripted([
+      [200, quote],
+      [202, pending],
+      [200, review],
+    ])
+    expect(failure).toBe('The payment is review: used_elsewhere, next: ask_operator.')
+  })
+
+  const { paymentRequirements } = quote
+  test.each([
+    ['another token', { asset: `0x${'2'.repeat(40)}` }, /another token than USDC/],
+    ['another chain', { network: 'eip155:1' }, /another token than USDC/],
+    ['too much', { amount: '100000001' }, /more than --max 100/],
+    ['no amount', { amount: '-1' }, /cannot be read/],
+    ['no payee', { payTo: 'you' }, /cannot be read/],
+  ])('error: a server that asks for %s gets no signature', async (_name, change, message) => {
+    const asked = { ...quote, paymentRequirements: { ...paymentRequirements, ...change } }
+    const { failure, requests } = await payScripted([[200, asked]])
+    expect(failure).toMatch(message)
+    expect(requests).toHaveLength(1)
+  })
+
+  test('behavior: redirects are never followed: they would carry the key elsewhere', async () => {
+    const { requests } = await payScripted([[200, quote]])
+    expect(requests.every(({ redirect }) => redirect === 'error')).toBe(true)
+  })
+
+  test("error: a server that passes on another one's sign-in message gets no signature", async () => {
+    const { address } = await createPayer(`0x${'7'.repeat(64)}`)
+    const message = await createWallets(undefined).writeSignIn({
+      domain: 'bank.example',
+      address,
+      statement: 'Sign in.',
+      uri: 'https://bank.example',
+      chainId: 137,
+      nonce: 'nonce1234',
+      issuedMs: NOW_MS,
+      expiresMs: NOW_MS + 60_000,
+    })
+    const { failure, requests } = await payScripted([[200, { message }]], { apiKeyFile: undefined })
+    expect(failure).toContain('Nothing was signed')
+    expect(requests).toHaveLength(1)
+  })
+
+  test('error: a key file that others may read, that is no key, that is not there', async () => {
+    const open = writeSecret('open.key', `0x${'7'.repeat(64)}`)
+    chmodSync(open, 0o644)
+    const cases: [path: string, message: RegExp][] = [
+      [open, /chmod 600/],
+      [writeSecret('bad.key', 'abc'), /does not hold a private key/],
+      [writeSecret('zero.key', `0x${'0'.repeat(64)}`), /does not hold a private key/],
+      [folder, /is not a file/],
+      [join(folder, 'none'), /ENOENT/],
+    ]
+    for (const [path, message] of cases) {
+      expect((await payScripted([], { keyFile: path })).failure).toMatch(message)
+    }
+  })
+})
+
+describe.skipIf(!hasAnvil)('bookfeed pay', () => {
+  const data = join(folder, 'play')
+  let sandbox: ReturnType<typeof startSandbox>
+  let server = ''
+  let script = ''
+  let rpc = ''
+
+  function startSandbox() {
+    const env = { BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' }
+    return Bun.spawn([process.execPath, main, 'sandbox', '--data', data], {
+      env: { ...env, BOOKFEED_LOG: 'off' },
+      stdout: 'pipe',
+      stderr: 'ignore',
+    })
+  }
+
+  beforeAll(async () => {
+    sandbox = startSandbox()
+    const decoder = new TextDecoder()
+    let text = ''
+    for await (const bytes of sandbox.stdout) {
+      text += decoder.decode(bytes, { stream: true })
+      if (/bun run/.test(text)) break
+    }
+    server = /listens on (\S+)/.exec(text)?.[1] ?? ''
+    rpc = /says it is Polygon: (\S+)/.exec(text)?.[1] ?? ''
+    script = readFileSync(join(data, 'buy.ts'), 'utf8')
+  }, 30_000)
+  afterAll(async () => {
+    sandbox.kill()
+    await sandbox.exited
+  })
+
+  async function run(...args: string[]) {
+    const wallet = /privateKeyToAccount\("(0x[0-9a-f]+)"\)/.exec(script)?.[1] ?? ''
+    const path = writeSecret('play.key', wallet)
+    const command = [process.execPath, main, 'pay', '--server', server, '--key-file', path, ...args]
+    const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'pipe' })
+    const [output, errors] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ])
+    return { exitCode: await child.exited, output, errors }
+  }
+
+  test('default: signs up, pays with USDC, and the key that it prints has the tier', async () => {
+    const { exitCode, output, errors } = await run('--tier', 'pro', '--yes')
+    expect(errors).toMatch(/receipt {2}pay_\w+, transaction 0x[0-9a-f]{64}/)
+    expect(exitCode).toBe(0)
+    const headers = { authorization: `Bearer ${output.trim()}` }
+    const response = await fetch(`${server}/v1/billing/subscription`, { headers })
+    expect(await response.json()).toMatchObject({ tier: { id: 'pro' }, free: false })
+  }, 30_000)
+
+  test('error: USDT without an allowance says which transaction is missing', async () => {
+    const key = /const key = "(.*)"/.exec(script)?.[1] ?? ''
+    const keys = ['--api-key-file', writeSecret('play.api', key)]
+    const args = ['--tier', 'starter', '--token', 'USDT', '--yes', ...keys]
+    const told = await run(...args)
+    expect(told.exitCode).toBe(1)
+    expect(told.errors).toContain('412 allowance_required')
+    const seen = await run(...args, '--rpc', rpc)
+    expect(seen.exitCode).toBe(1)
+    expect(seen.errors).toContain("cast send 0xc2132D05D31c914a87C6611C10748AEb04B58e8F 'approve(")
+  }, 30_000)
+})
