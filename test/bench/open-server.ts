@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 
 import { createApp } from '#src/app.ts'
+import { closedBilling } from '#src/billing/closed-billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import type { Gate, Visit } from '#src/http/gate.ts'
@@ -24,6 +25,7 @@ const visit: Visit = {
   caller: { keyId: 'key', accountId: 'acc', familyId: 'key', isBlocked: false, standing },
   rate: { limit: 1, remaining: 1, leftMs: 1 },
   isCounted: true,
+  enteredMs: 0,
   refusal: undefined,
   route: '',
 }
@@ -40,6 +42,7 @@ const app = createApp({
   randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   screen: () => Promise.reject(new Error('Nobody signs up here.')),
   wallets: createWallets(undefined),
+  billing: closedBilling('a bench'),
   signup: () => ({ isOpen: false, reason: 'a bench' }),
   origin: () => '',
   config,

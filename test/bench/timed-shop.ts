@@ -1,0 +1,112 @@
+/** A server that sells, on a ledger file as in production, and stops the time of whom it asks. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createApp } from '#src/app.ts'
+import { createBilling } from '#src/billing/create-billing.ts'
+import { createChainView } from '#src/chain/chain-view.ts'
+import { createRpc, type Rpc } from '#src/chain/rpc.ts'
+import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
+import { createWallets } from '#src/chain/wallets.ts'
+import { readConfig } from '#src/config.ts'
+import type { Facilitator } from '#src/core/facilitator.ts'
+import { paymentChains } from '#src/core/payment-chain.ts'
+import type { LittlePolygon } from '#src/sandbox/little-polygon.ts'
+import { createScreener } from '#src/screening/screener.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
+
+import { fakeHistory } from '../support/fake-history.ts'
+import type { PaidServer } from '../support/paid-server.ts'
+import { createStopwatch, type Stopwatch } from './stopwatch.ts'
+
+const DAY_MS = 86_400_000
+const fixed = { clock: () => Date.now(), log: () => {} }
+const mint = () => crypto.randomUUID().replaceAll('-', '')
+
+/** `facilitator` and `node` at work: one stopwatch each, and one for both. */
+export type Watches = Record<'facilitator' | 'node' | 'others', Stopwatch>
+
+type Shop = PaidServer & { watches: Watches }
+
+export async function openShop(chain: LittlePolygon, facilitator: Facilitator): Promise<Shop> {
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-bench-'))
+  const ledger = openLedger(join(folder, 'ledger.db'), { nowMs: Date.now() })
+  const watches = {
+    facilitator: createStopwatch(),
+    node: createStopwatch(),
+    others: createStopwatch(),
+  }
+  const rpc = watchRpc(createRpc({ url: chain.url }), watches)
+  const [polygon] = paymentChains
+  const payTo = chain.payee.address
+  let origin = ''
+  const { screen, signup } = createScreener({
+    ...fixed,
+    ledger,
+    oracle: createSanctionsOracle(rpc),
+    staleAfterMs: DAY_MS,
+    isListConfigured: false,
+  })
+  const billing = createBilling({
+    ...fixed,
+    ledger,
+    screen,
+    mint,
+    payTo,
+    listTiers: () => ledger.listTiers(),
+    chain:
+      polygon && createChainView(rpc, { ...fixed, chain: polygon, payTo, confirmations: 'final' }),
+    facilitator: watchFacilitator(facilitator, watches),
+    sleep: (ms) => watches.others.during(() => Bun.sleep(ms)),
+    origin: () => origin,
+  })
+  const app = createApp({
+    ...fixed,
+    ledger,
+    billing,
+    screen,
+    signup,
+    mint,
+    history: fakeHistory(),
+    config: readConfig({ BOOKFEED_LOG: 'off' }),
+    timer: () => performance.now(),
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    wallets: createWallets(undefined),
+    origin: () => origin,
+    version: 'bench',
+  })
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
+  origin = server.url.origin
+  await billing.refresh()
+  const stop = async () => {
+    await server.stop(true)
+    ledger.dispose()
+    rmSync(folder, { recursive: true })
+  }
+  return { origin, chain, ledger, billing, watches, lines: [], time: { skewMs: 0 }, stop }
+}
+
+function watchRpc(rpc: Rpc, { node, others }: Watches): Rpc {
+  const watch =
+    <A extends unknown[], T>(ask: (...args: A) => Promise<T>) =>
+    (...args: A): Promise<T> =>
+      others.during(() => node.during(() => ask(...args)))
+  return {
+    getCode: watch(rpc.getCode),
+    call: watch(rpc.call),
+    getBlock: watch(rpc.getBlock),
+    getLogs: watch(rpc.getLogs),
+    getReceipt: watch(rpc.getReceipt),
+    getInput: watch(rpc.getInput),
+  }
+}
+
+const watchFacilitator = (
+  facilitator: Facilitator,
+  { facilitator: watch, others }: Watches,
+): Facilitator => ({
+  ...facilitator,
+  settle: (payload, requirements) =>
+    others.during(() => watch.during(() => facilitator.settle(payload, requirements))),
+})

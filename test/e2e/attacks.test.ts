@@ -1,0 +1,266 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+
+import { parsePayment } from '#src/billing/payload.ts'
+import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
+import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+
+import { settle as sendPayment } from '../chain/signed-payments.ts'
+import { hasAnvil } from '../support/anvil.ts'
+import {
+  addCustomer,
+  type Customer,
+  outcomeOf,
+  type PaidServer,
+  type Payload,
+  signAs,
+  startPaidServer,
+  stateOf,
+  wallClock,
+} from '../support/paid-server.ts'
+import {
+  type ScriptedFacilitator,
+  startScriptedFacilitator,
+} from '../support/scripted-facilitator.ts'
+
+const DAY_SECONDS = 86_400
+const MINUTE_MS = 60_000
+const conflict = [409, 'payment_conflict', 'conflict', 'abandon']
+const active = [200, 'active']
+const inSeconds = (seconds: number) => BigInt(Math.floor(wallClock() / 1000) + seconds)
+
+describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
+  let chain: LittlePolygon
+  let relay: ScriptedFacilitator
+  let server: PaidServer
+  beforeAll(async () => {
+    chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
+    relay = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
+    server = await startPaidServer({ chain, facilitator: createRemoteFacilitator(relay.url) })
+  })
+  afterAll(async () => {
+    await server.stop()
+    await relay.stop()
+    await chain.stop()
+  })
+  afterEach(() => {
+    server.time.skewMs = 0
+  })
+
+  const settle = async (customer: Customer, payload: unknown) =>
+    outcomeOf(await customer.settle(payload))
+  const periodsOf = ({ accountId }: Customer) => server.ledger.listSubscriptions(accountId).length
+
+  async function prepare(tierId = 'starter') {
+    const customer = await addCustomer(server)
+    const quote = await customer.quote(tierId)
+    const before = await stateOf(server, customer)
+    const amount = BigInt(quote.paymentRequirements.amount)
+    const paid = { payer: before.payer - amount, payee: before.payee + amount, periods: 1 }
+    const signing = { quote, key: customer.wallet.key }
+    return { customer, quote, before, paid, signing, state: () => stateOf(server, customer) }
+  }
+  /** What anybody who saw a payment can send to the chain himself. */
+  const sendAsAnybody = (payload: Payload) => {
+    const signature = payload.payload.signature as `0x${string}`
+    const signed = { ...parsePayment(payload).signed, payload: '', payloadHash: '' }
+    return sendPayment(chain, { signed, signature })
+  }
+
+  test('error: the payload of another account is his alone, before it is settled and after', async () => {
+    const [victim, thief] = [await prepare(), await prepare()]
+    const payload = await victim.customer.sign(victim.quote)
+    expect(await settle(thief.customer, payload)).toEqual(conflict)
+    expect(await settle(victim.customer, payload)).toEqual(active)
+    expect(await settle(thief.customer, payload)).toEqual(conflict)
+    expect([periodsOf(victim.customer), periodsOf(thief.customer)]).toEqual([1, 0])
+  })
+
+  test('error: a payload seen on the chain is not taken by another account, also under his own offer', async () => {
+    const [victim, thief] = [await prepare(), await prepare()]
+    const payload = await victim.customer.sign(victim.quote)
+    await sendAsAnybody(payload)
+    const stolen = { ...payload, accepted: thief.quote.paymentRequirements }
+    expect(await settle(thief.customer, payload)).toEqual(conflict)
+    expect(await settle(thief.customer, stolen)).toEqual(conflict)
+    expect(periodsOf(thief.customer)).toBe(0)
+    expect(await settle(victim.customer, payload)).toEqual(active)
+    expect(await victim.state()).toEqual(victim.paid)
+  })
+
+  test('error: nobody uses up the nonce of a payment that he only saw, with a signature that is none', async () => {
+    const [victim, thief] = [await prepare(), await prepare()]
+    const payload = await victim.customer.sign(victim.quote)
+    const { authorization } = payload.payload
+    const value = thief.quote.paymentRequirements.amount
+    const forged = {
+      ...payload,
+      payload: { ...payload.payload, authorization: { ...(authorization as object), value } },
+    }
+    const refusal = [402, 'payment_rejected', 'signature_invalid', 'sign_anew']
+    expect(await settle(thief.customer, forged)).toEqual(refusal)
+    expect(await settle(victim.customer, payload)).toEqual(active)
+    expect(await victim.state()).toEqual(victim.paid)
+  })
+
+  test('behavior: a signature that was damaged on its way does not spoil the payment', async () => {
+    const { customer, quote, paid, state } = await prepare()
+    const payload = await customer.sign(quote)
+    const signature = String(payload.payload.signature).slice(0, -2)
+    const damaged = { ...payload, payload: { ...payload.payload, signature } }
+    const refusal = [402, 'payment_rejected', 'signature_invalid', 'sign_anew']
+    expect(await settle(customer, damaged)).toEqual(refusal)
+    expect([await settle(customer, payload), await state()]).toEqual([active, paid])
+  })
+
+  test('error: what was signed for a cheap offer does not buy a dear one, whatever it says it accepts', async () => {
+    const { customer, quote, before, signing, state } = await prepare('pro')
+    const cheap = await customer.quote('starter')
+    const payload = await customer.sign(cheap)
+    const posing = { ...payload, accepted: quote.paymentRequirements }
+    expect(await settle(customer, posing)).toEqual(active)
+    // The signed amount named the offer: it is the cheap tier that he has.
+    expect([await customer.tier(), periodsOf(customer)]).toEqual(['starter', 1])
+    const amount = BigInt(cheap.paymentRequirements.amount)
+    expect((await state()).payer).toBe(before.payer - amount)
+    // The same nonce for the dear offer is another payment, and not a second one.
+    const { nonce } = payload.payload.authorization as { nonce: string }
+    const again = await signAs(server, signing, { nonce })
+    expect(await settle(customer, again)).toEqual(conflict)
+    expect(await customer.tier()).toBe('starter')
+  })
+
+  test('error: an offer is paid once: a second payment for it is not sent', async () => {
+    const { customer, quote, paid, state } = await prepare()
+    expect(await settle(customer, await customer.sign(quote))).toEqual(active)
+    const second = await settle(customer, await customer.sign(quote))
+    expect(second).toEqual([409, 'offer_used', 'offer_used', 'abandon'])
+    expect(await state()).toEqual(paid)
+  })
+
+  test.each(['USDC', 'USDT'] as const)(
+    'behavior: a payment in %s that somebody else sent first is given to whom it belongs, and not sent again',
+    async (token) => {
+      const customer = await addCustomer(server)
+      const quote = await customer.quote('starter', token)
+      const before = await stateOf(server, customer, token)
+      if (token === 'USDT') await chain.approvePermit2(customer.wallet.key)
+      const payload = await customer.sign(quote)
+      const txHash = await sendAsAnybody(payload)
+      const settles = relay.settles().length
+      const answer = await customer.settle(payload)
+      expect(outcomeOf(answer)).toEqual(active)
+      expect(answer.body.settlement).toMatchObject({ transaction: txHash })
+      const amount = BigInt(quote.paymentRequirements.amount)
+      const paid = { payer: before.payer - amount, payee: before.payee + amount, periods: 1 }
+      expect([await stateOf(server, customer, token), relay.settles().length]).toEqual([
+        paid,
+        settles,
+      ])
+    },
+  )
+
+  test('error: a canceled authorization is told as canceled, and the offer can be paid anew', async () => {
+    const { customer, quote, before, paid, state } = await prepare()
+    const payload = await customer.sign(quote)
+    const { nonce } = payload.payload.authorization as { nonce: `0x${string}` }
+    await chain.cancelAuthorization(customer.wallet.key, nonce)
+    const canceled = [402, 'payment_rejected', 'canceled', 'sign_anew']
+    expect([await settle(customer, payload), await state()]).toEqual([canceled, before])
+    expect(await settle(customer, await customer.sign(quote))).toEqual(active)
+    expect(await state()).toEqual(paid)
+  })
+
+  test('error: money that was moved away after signing is missed before anything is sent', async () => {
+    const { customer, quote } = await prepare()
+    const payload = await customer.sign(quote)
+    const { key, address } = customer.wallet
+    await chain.transfer('USDC', { key, to: `0x${'7'.repeat(40)}`, amount: 99_000_000n })
+    const outcome = await settle(customer, payload)
+    expect(outcome).toEqual([402, 'payment_rejected', 'insufficient_balance', 'wait_and_retry'])
+    expect([await chain.balanceOf('USDC', address), periodsOf(customer)]).toEqual([1_000_000n, 0])
+  })
+
+  test('behavior: fifty replays, many at once, are one transfer, one period and one answer', async () => {
+    const { customer, quote, paid, state } = await prepare('pro')
+    const payload = await customer.sign(quote)
+    const settles = relay.settles().length
+    // The limit of the free tier: the rest comes when it is Pro.
+    const first = await Promise.all(Array.from({ length: 5 }, () => customer.settle(payload)))
+    const rest = await Promise.all(Array.from({ length: 45 }, () => customer.settle(payload)))
+    const answers = [...first, ...rest]
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const bodies = new Set(answers.map(({ body }) => JSON.stringify(body)))
+    expect([bodies.size, relay.settles().length, await state()]).toEqual([1, settles + 1, paid])
+  })
+
+  test('behavior: who pays need not be whose account it is', async () => {
+    const { customer, quote } = await prepare()
+    const giver = await addCustomer(server)
+    const before = await stateOf(server, giver)
+    const payload = await giver.sign(quote)
+    const answer = await customer.settle(payload)
+    expect(outcomeOf(answer)).toEqual(active)
+    expect(answer.body.settlement).toMatchObject({ payer: giver.wallet.address.toLowerCase() })
+    const amount = BigInt(quote.paymentRequirements.amount)
+    const after = { payer: before.payer - amount, payee: before.payee + amount, periods: 0 }
+    expect([await stateOf(server, giver), await customer.tier()]).toEqual([after, 'starter'])
+  })
+
+  const tooSoon = [402, 'payment_rejected', 'expires_too_soon', 'sign_anew']
+  const tooLate = [402, 'payment_rejected', 'expires_too_late', 'sign_anew']
+  test.each([
+    ['29 seconds', 29, tooSoon],
+    ['33 seconds', 33, active],
+    ['a day less five seconds', DAY_SECONDS - 5, active],
+    ['a day and five seconds', DAY_SECONDS + 5, tooLate],
+    // More than a double can hold exactly.
+    ['the end of time', 2n ** 256n - 1n, tooLate],
+  ])('behavior: a payment that ends in %s', async (_, end, outcome) => {
+    const { customer, before, paid, signing, state } = await prepare()
+    const validBefore = typeof end === 'bigint' ? end : inSeconds(end)
+    const payload = await signAs(server, signing, { validBefore })
+    expect(await settle(customer, payload)).toEqual(outcome)
+    expect(await state()).toEqual(outcome === active ? paid : before)
+  })
+
+  test.each([
+    ['five minutes ahead', 5 * MINUTE_MS, active],
+    ['five minutes behind', -5 * MINUTE_MS, active],
+    ['so far ahead that the payment seems to be over', 10 * MINUTE_MS, tooSoon],
+    ['so far behind that it seems to last too long', -24 * 60 * MINUTE_MS, tooLate],
+  ])('behavior: a server whose clock is %s', async (_, skewMs, outcome) => {
+    server.time.skewMs = skewMs
+    const { customer, before, paid, quote, state } = await prepare()
+    expect(await settle(customer, await customer.sign(quote))).toEqual(outcome)
+    expect(await state()).toEqual(outcome === active ? paid : before)
+  })
+
+  test('behavior: a validAfter of the past is taken, one ahead of the clock has to wait', async () => {
+    const { customer, paid, signing, state } = await prepare()
+    const early = await signAs(server, signing, { validAfter: inSeconds(120) })
+    const wait = [402, 'payment_rejected', 'not_yet_valid', 'wait_and_retry']
+    expect(await settle(customer, early)).toEqual(wait)
+    const payload = await signAs(server, signing, { validAfter: inSeconds(-600) })
+    expect([await settle(customer, payload), await state()]).toEqual([active, paid])
+  })
+
+  test('error: an offer that has expired takes no first payment, but late money of one that was taken in time is honoured', async () => {
+    const { customer, quote, before, paid, state } = await prepare()
+    const payload = await customer.sign(quote)
+    server.time.skewMs = 10 * MINUTE_MS
+    expect(await settle(customer, payload)).toEqual([
+      410,
+      'offer_expired',
+      'offer_expired',
+      'sign_anew',
+    ])
+    expect(await state()).toEqual(before)
+    server.time.skewMs = 0
+    relay.next('cut-before')
+    expect(await settle(customer, payload)).toEqual([202, 'pending', 'poll'])
+    await sendAsAnybody(payload)
+    server.time.skewMs = 20 * MINUTE_MS
+    await server.billing.reconcile()
+    expect(await state()).toEqual(paid)
+  })
+})
