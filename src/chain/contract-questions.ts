@@ -1,4 +1,5 @@
-import { type BlockTag, type Hex, type Rpc, RpcFault } from './rpc.ts'
+import type { Hex } from './hex.ts'
+import { type BlockTag, type Rpc, RpcFault } from './rpc.ts'
 
 /** A function of a contract that answers with one word, as Solidity writes it, and what it is asked. */
 export type ContractQuestion = {

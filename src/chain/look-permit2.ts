@@ -1,10 +1,11 @@
 import type { ChainVerdict } from '#src/core/chain-view.ts'
 
 import { toTopic } from './contract-questions.ts'
-import type { Search } from './look.ts'
+import type { Hex } from './hex.ts'
 import { bitOf, wasUsedBefore, wordOf } from './nonces.ts'
 import type { ChainLog, Receipt } from './rpc-answers.ts'
-import { type Hex, type Rpc, RpcFault } from './rpc.ts'
+import { type Rpc, RpcFault } from './rpc.ts'
+import type { Search } from './search.ts'
 import { findLogs, isTransferOf, receiptOf, topics } from './transfer-logs.ts'
 
 /** Each costs three questions. */

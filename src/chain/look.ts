@@ -8,25 +8,11 @@ import { findPermittedTransfer, lookPermit2 } from './look-permit2.ts'
 import { isNonceUsed } from './nonces.ts'
 import type { ChainLog } from './rpc-answers.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
+import type { Search } from './search.ts'
 import { toProof } from './transfer-logs.ts'
 
 /** More than a day of blocks: a payment is valid for no longer than a day. */
 const SEARCH_BLOCKS_MAX = 200_000
-
-type VoidReason = Extract<ChainVerdict, { kind: 'void' }>['reason']
-
-/** A look for one payment. */
-export type Search = {
-  signed: SignedPayment
-  chain: PaymentChain
-  /** Blocks in which its logs can be, both inclusive. */
-  range: { from: number; to: number }
-  head: Head
-  /** The verdict for a transfer that was found. */
-  paid: (transfer: ChainLog) => Promise<ChainVerdict>
-  /** The verdict for what makes a payment impossible: none yet while a reorganisation may undo it. */
-  settled: (blockNumber: number, reason: VoidReason) => ChainVerdict
-}
 
 export type Lookup = {
   signed: SignedPayment

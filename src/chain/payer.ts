@@ -6,7 +6,8 @@
 import type { PaymentRequirements } from '#src/core/offer.ts'
 import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
 
-import type { Hex, Rpc } from './rpc.ts'
+import type { Hex } from './hex.ts'
+import type { Rpc } from './rpc.ts'
 import { hashPayment } from './typed-data.ts'
 
 /** The longest that a payment may stay open, whatever the server asks for. */

@@ -1,4 +1,5 @@
-import type { Hex, Rpc } from './rpc.ts'
+import type { Hex } from './hex.ts'
+import type { Rpc } from './rpc.ts'
 
 /** Bytes r, s and v: what a plain account makes. */
 const PLAIN_PATTERN = /^0x[0-9a-f]{128}(1b|1c)$/i

@@ -7,6 +7,7 @@
  */
 import type { HttpRequestError, RpcRequestError } from 'viem'
 
+import type { Hex } from './hex.ts'
 import {
   type Block,
   type ChainLog,
@@ -18,8 +19,6 @@ import {
   type Receipt,
   toQuantity,
 } from './rpc-answers.ts'
-
-export type Hex = `0x${string}`
 
 export const POLYGON_CHAIN_ID = 137
 

@@ -4,7 +4,8 @@
  */
 import type { OracleAnswer } from '#src/core/screening.ts'
 
-import type { Hex, Rpc } from './rpc.ts'
+import type { Hex } from './hex.ts'
+import type { Rpc } from './rpc.ts'
 
 /** What contracts on the chain say of an address. */
 export type ChainAnswers = { oracle: OracleAnswer; issuers: OracleAnswer }

@@ -1,8 +1,9 @@
 import type { PaymentProof, SignedPayment } from '#src/core/payment.ts'
 
 import { toTopic } from './contract-questions.ts'
+import type { Hex } from './hex.ts'
 import type { ChainLog, Receipt } from './rpc-answers.ts'
-import { type Hex, type LogQuestion, type Rpc, RpcFault } from './rpc.ts'
+import { type LogQuestion, type Rpc, RpcFault } from './rpc.ts'
 
 /** Hashes of the signatures of events. */
 export const topics = {

@@ -2,7 +2,7 @@
 import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
 import type { SignedPayment } from '#src/core/payment.ts'
 
-import type { Hex } from './rpc.ts'
+import type { Hex } from './hex.ts'
 
 const eip3009Types = {
   TransferWithAuthorization: [

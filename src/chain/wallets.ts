@@ -1,6 +1,7 @@
 import type { SignatureCheck, SignIn, Wallets } from '#src/core/wallet.ts'
 
-import type { Hex, Rpc } from './rpc.ts'
+import type { Hex } from './hex.ts'
+import type { Rpc } from './rpc.ts'
 
 /** Bytes r, s and v: what a plain account makes. */
 const PLAIN_LENGTH = 65
