@@ -4,14 +4,14 @@ import type { Billing } from '#src/billing/billing.ts'
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 
-/** Until all that is configured works, and afterwards. */
-const REFRESH_MS = { failing: MINUTE_MS, well: 10 * MINUTE_MS }
+/** What fails is published within a minute, and what works again too. */
+const REFRESH_MS = MINUTE_MS
 /** While payments are open it begins with the first and doubles up to the second. */
 const RECONCILE_MS = { min: 3 * SECOND_MS, max: MINUTE_MS }
 const WATCH_MS = MINUTE_MS
 
 type StartTimer = (callback: () => void, delayMs: number) => () => void
-type Jobs = Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'chains'>
+type Jobs = Pick<Billing, 'refresh' | 'reconcile' | 'watch'>
 
 /** Begins at once. `checked` resolves when all was checked for the first time. */
 export function startBillingJobs(
@@ -28,7 +28,7 @@ export function startBillingJobs(
     async () => {
       await billing.refresh()
       resolve()
-      return isAllWell(billing) ? REFRESH_MS.well : REFRESH_MS.failing
+      return REFRESH_MS
     },
     async () => nextReconcile(await billing.reconcile()),
     async () => {
@@ -44,9 +44,6 @@ export function startBillingJobs(
     },
   }
 }
-
-const isAllWell = ({ chains }: Jobs): boolean =>
-  chains().every(({ tokens }) => tokens.every(({ reason }) => reason === undefined))
 
 /** From the number of open payments to the time until the next look; a new payment is looked at soon. */
 export function createReconcileDelay(): (openCount: number) => number {

@@ -6,7 +6,7 @@ import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config.ts'
 import type { ChainView } from '#src/core/chain-view.ts'
 import type { Facilitator } from '#src/core/facilitator.ts'
-import { paymentChains } from '#src/core/payment-chain.ts'
+import { type PaymentChain, paymentChains } from '#src/core/payment-chain.ts'
 import type { Screen } from '#src/core/screening.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createCdpToken } from '#src/facilitator/cdp-token.ts'
@@ -36,9 +36,14 @@ export function createBillingFor(
   ports: { screen: Screen; origin: () => string },
 ): Sale {
   const config = context.config()
+  assertPayee(config)
   const missing = listMissing(config)
-  if (missing.length > 0) {
-    const closedReason = `${join(missing)} ${missing.length === 1 ? 'is' : 'are'} not set.`
+  const closedReason =
+    missing.length === 0
+      ? undefined
+      : `${join(missing)} ${missing.length === 1 ? 'is' : 'are'} not set.`
+  // Who has paid before keeps receipts, and what is open is still looked for, though nothing is sold now.
+  if (closedReason !== undefined && ledger.payments.listPayments({ limit: 1 }).length === 0) {
     return { billing: closedBilling(closedReason), closedReason, start: () => undefined }
   }
   const log = (line: string) => context.printError(`bookfeed: ${line}`)
@@ -50,20 +55,36 @@ export function createBillingFor(
     mint,
     log,
     listTiers: () => ledger.listTiers(),
-    chain: createChain(config, { clock, log }),
-    facilitator: createFacilitator(config, { clock, mint }),
+    chain: config.rpcUrl === '' ? undefined : createChain(config, { clock, log }),
+    facilitator:
+      closedReason === undefined ? createFacilitator(config, { clock, mint }) : undefined,
     payTo: config.payTo,
     sleep: (ms) => Bun.sleep(ms),
   })
   return {
     billing,
-    closedReason: undefined,
+    closedReason,
     start() {
       const { checked, dispose } = startBillingJobs(billing, { startTimer, log })
       return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
     },
   }
 }
+
+/** Money that is sent to nobody, or to a token's own contract, is lost. */
+function assertPayee({ payTo }: Config): void {
+  const lost = [`0x${'0'.repeat(40)}`, ...paymentChains.flatMap(contractsOf)]
+  if (!lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) return
+  throw new CliError(
+    'BOOKFEED_PAY_TO is a contract of the chain or the zero address: what is paid there is lost.',
+  )
+}
+
+const contractsOf = ({ permit2, permit2Proxy, tokens }: PaymentChain): string[] => [
+  permit2,
+  permit2Proxy,
+  ...tokens.map(({ address }) => address),
+]
 
 /** What a configuration lacks for selling, by name. */
 function listMissing({ payTo, facilitator, rpcUrl, gasKey }: Config): string[] {
@@ -86,12 +107,23 @@ function createChain(
   const [chain] = paymentChains
   return (
     chain &&
-    createChainView(createRpc({ url: rpcUrl, log }), { chain, payTo, confirmations, clock, log })
+    createChainView(createRpc({ url: rpcUrl, log }), {
+      chain,
+      payTo: payTo === '' ? undefined : payTo,
+      confirmations,
+      clock,
+      log,
+    })
   )
 }
 
 function createFacilitator(config: Config, tools: Tools): Facilitator {
   const { facilitator, rpcUrl, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
+  if ((id === '') !== (secret === '')) {
+    throw new CliError(
+      'BOOKFEED_FACILITATOR_KEY_ID and BOOKFEED_FACILITATOR_KEY_SECRET need each other: set both, or none.',
+    )
+  }
   if (facilitator === 'local') {
     return createLocalFacilitator({ rpcUrl, gasKey: readKey(config) })
   }

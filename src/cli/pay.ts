@@ -80,7 +80,11 @@ export const payCommand = (context: CliContext): Command =>
       new Option('--token <symbol>', 'what to pay with').choices(tokenSymbols).default('USDC'),
     )
     .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
-    .option('--max <usd>', 'never sign more than this', parsePrice, parsePrice('100'))
+    .addOption(
+      new Option('--max <usd>', 'never sign more than this')
+        .argParser(parsePrice)
+        .default(parsePrice('100'), '100'),
+    )
     .option('--rpc <url>', 'JSON-RPC of a Polygon node, to look at the allowance of Permit2')
     .option('--yes', 'sign and pay')
     .addHelpText('after', help)

@@ -95,7 +95,9 @@ function findPayments(
   limit: number,
 ): Payment[] {
   if (states === undefined) return payments.listPayments({ limit })
-  return payments.listPaymentsIn(states).reverse().slice(0, limit)
+  // What was decided is no longer something to do.
+  const open = payments.listPaymentsIn(states).filter(({ resolution }) => resolution === undefined)
+  return open.reverse().slice(0, limit)
 }
 
 function showPayment(context: CliContext, id: string, { json }: { json?: true }): void {
@@ -194,6 +196,7 @@ function toJson({ signed, ...payment }: Payment) {
     attempts: payment.attempts,
     transaction: payment.proof?.txHash ?? payment.txHash ?? null,
     blockNumber: payment.proof?.blockNumber ?? null,
+    resolution: payment.resolution ?? null,
     createdAt: formatTime(payment.createdMs),
     updatedAt: formatTime(payment.updatedMs),
   }

@@ -50,14 +50,15 @@ say('quote: ', quote.quoteId, quote.paymentRequirements.amount, 'atomic units of
 // The server answers 402; the client signs what it asks for and sends the request again, paid.
 const request = { quoteId: quote.quoteId }
 let answer = await take(await post('/v1/billing/x402/settle', request, payingFetch))
+// Six looks a minute: the Free tier has ten requests of billing.
 for (let tries = 0; answer.status === 'pending' && tries < 60; tries++) {
-  await Bun.sleep(1000)
+  await Bun.sleep(10_000)
   answer = await take(await fetch(new URL(answer.pollUrl, server), { headers }))
 }
 say('settle:', answer.status, answer.settlement?.transaction)
 
 const after = await readPro()
-const { tier, current } = await take(await fetch(server + '/v1/billing/subscription', { headers }))
-say('after: ', after.status, tier.name, 'until', current?.endsAt)
+const { tier, current, upcoming } = await take(await fetch(server + '/v1/billing/subscription', { headers }))
+say('after: ', after.status, tier.name, 'until', (upcoming.at(-1) ?? current)?.endsAt)
 process.exit(after.status === 200 ? 0 : 1)
 `

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 import { createReconcileDelay, startBillingJobs } from '#src/cli/billing-jobs.ts'
 import { createBillingFor, describeBilling } from '#src/cli/billing.ts'
-import { paymentChains } from '#src/core/payment-chain.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 
+import { claimUpTo } from '../store/payment-records.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { createFakeTimers } from '../support/fake-timers.ts'
 import { clearOf, NOW_MS } from '../support/harness.ts'
@@ -45,6 +45,31 @@ describe('createBillingFor', () => {
     expect(sale.start()).toBeUndefined()
   })
 
+  test('behavior: with payments from before it still looks for them, though nothing is sold', async () => {
+    const env = { ...whole, BOOKFEED_FACILITATOR: '' }
+    const { context } = createCliContext(env)
+    const ledger = openLedger(':memory:', { nowMs: NOW_MS })
+    claimUpTo(ledger, 1, { state: 'pending' })
+    const screen = async (address: string) => clearOf(address, NOW_MS)
+    const sale = createBillingFor(context, ledger, { screen, origin: () => '' })
+    expect(describeBilling(sale)).toBe('Nothing is sold: BOOKFEED_FACILITATOR is not set.')
+    const jobs = sale.start()
+    expect(jobs).toBeDefined()
+    await jobs?.dispose()
+  })
+
+  test.each([`0x${'0'.repeat(40)}`, '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'])(
+    'error: %s is nobody who can be paid',
+    (address) => {
+      expect(() => createSale({ ...whole, BOOKFEED_PAY_TO: address })).toThrow(/^BOOKFEED_PAY_TO/)
+    },
+  )
+
+  test('error: half of a facilitator key', () => {
+    const env = { ...whole, BOOKFEED_FACILITATOR_KEY_ID: 'id' }
+    expect(() => createSale(env)).toThrow(/KEY_ID and BOOKFEED_FACILITATOR_KEY_SECRET/)
+  })
+
   test('error: a gas key that is none, without showing it', () => {
     const env = { ...whole, BOOKFEED_FACILITATOR: 'local', BOOKFEED_GAS_KEY: `0x${'0'.repeat(64)}` }
     expect(() => createSale(env)).toThrow(/^BOOKFEED_GAS_KEY must hold a private key/)
@@ -82,13 +107,8 @@ describe('createReconcileDelay', () => {
 /** Billing that only counts what is asked of it. */
 function countingBilling() {
   const calls = { refresh: 0, reconcile: 0, watch: 0 }
-  const state = { reason: 'being checked' as string | undefined, open: 0, isBroken: false }
-  const [chain] = paymentChains
+  const state = { open: 0, isBroken: false }
   const billing = {
-    chains: () =>
-      chain
-        ? [{ chain, tokens: chain.tokens.map((token) => ({ token, reason: state.reason })) }]
-        : [],
     async refresh() {
       calls.refresh++
     },
@@ -105,18 +125,17 @@ function countingBilling() {
 }
 
 describe('startBillingJobs', () => {
-  test('default: all begins at once, and is repeated each minute until all is well', async () => {
+  test('default: all begins at once, and is repeated each minute', async () => {
     const timers = createFakeTimers(NOW_MS)
-    const { billing, calls, state } = countingBilling()
+    const { billing, calls } = countingBilling()
     const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log: () => {} })
     await jobs.checked
     await until(() => timers.delays().length === 3)
     expect(calls).toEqual({ refresh: 1, reconcile: 1, watch: 1 })
     expect(timers.delays()).toEqual([60_000, 60_000, 60_000])
-    state.reason = undefined
     timers.advance(60_000)
     await until(() => timers.delays().length === 3)
-    expect(timers.delays()).toEqual([60_000, 60_000, 600_000])
+    expect(calls).toEqual({ refresh: 2, reconcile: 2, watch: 2 })
     await jobs.dispose()
     expect(timers.delays()).toEqual([])
   })

@@ -326,7 +326,7 @@ describe.skipIf(!hasAnvil)(`POST ${SETTLE}`, () => {
       const answer = await customer.settle(payload)
       expect([outcomeOf(answer), await state()]).toEqual([inFlight, before])
       expect(answer.headers.has('payment-required')).toBe(false)
-      expect(answer.headers.get('retry-after')).toBe('3')
+      expect(answer.headers.get('retry-after')).toBe('10')
       // Another payment for the offer could be one too many.
       const other = await settle(await customer.sign(quote))
       expect(other).toEqual([409, 'offer_used', 'offer_used', 'abandon'])

@@ -106,7 +106,7 @@ describe(`POST ${SETTLE}`, () => {
       await expectOf('settlePayment', response)
       const { headers } = response
       expect([response.status, headers.get('payment-required')]).toEqual([202, null])
-      expect([headers.get('retry-after'), headers.get('payment-response')]).toEqual(['3', null])
+      expect([headers.get('retry-after'), headers.get('payment-response')]).toEqual(['10', null])
       const pollUrl = `/v1/billing/x402/payments/${PENDING_ID}`
       expect(headers.get('location')).toBe(pollUrl)
       const isBegun = state !== 'received' && state !== 'screened'
@@ -204,7 +204,7 @@ describe(`POST ${SETTLE}`, () => {
 
 describe('GET /v1/billing/x402/payments/{id}', () => {
   const states: [PaymentState, string, string | null][] = [
-    ...openStates.map((state): [PaymentState, string, string] => [state, 'pending', '3']),
+    ...openStates.map((state): [PaymentState, string, string] => [state, 'pending', '10']),
     ['provisioned', 'active', null],
     ['rejected', 'failed', null],
     ['void', 'failed', null],

@@ -19,6 +19,18 @@ export function conformReview(use: UsePayments): void {
 
 function conformTransfers(use: UsePayments): void {
   test(
+    'behavior: one that a payment explains after all needs nobody any more',
+    use((ledger) => {
+      const payment = claimUpTo(ledger, 7, { state: 'pending' })
+      const proof = aProof(7)
+      ledger.payments.addUnmatchedTransfer(aTransfer(7, proof), by())
+      expect(ledger.payments.listUnmatchedTransfers(false)).toHaveLength(1)
+      ledger.payments.move(payment.id, { from: ['pending'], to: 'settled', proof }, by())
+      expect(ledger.payments.listUnmatchedTransfers(false)).toEqual([])
+    }),
+  )
+
+  test(
     'default: keeps it to the last digit, once, and audits it',
     use((ledger) => {
       const transfers = [1, 2].map((number) => aTransfer(number))

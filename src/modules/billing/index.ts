@@ -40,7 +40,8 @@ type Parts = Omit<Deps, 'guard'>
 
 const noStore = { 'Cache-Control': 'no-store' }
 /** The reconciler looks as soon at what is on its way. */
-const POLL_SECONDS = 3
+/** Six a minute: within the allowance of the Free tier, which most buyers have. */
+const POLL_SECONDS = 10
 
 /** `/v1/billing`: from a tier to a period of it, paid by x402, and what was paid. */
 export const billing = ({ guard, ...parts }: Deps) =>

@@ -23,7 +23,10 @@ export function createTransferTable(db: Database) {
     'SELECT * FROM unmatched_transfer WHERE network = ? AND tx_hash = ? AND log_index = ?',
   )
   const list = db.prepare<TransferRow, [boolean]>(
-    `SELECT * FROM unmatched_transfer WHERE (resolution IS NOT NULL) = ?
+    // One that a payment explains after all needs nobody any more.
+    `SELECT * FROM unmatched_transfer AS t WHERE (resolution IS NOT NULL) = ?
+     AND NOT EXISTS (SELECT 1 FROM payment AS p WHERE p.network = t.network
+       AND p.proof_tx_hash = t.tx_hash AND p.log_index = t.log_index)
      ORDER BY block_number, log_index, id`,
   )
   const insert = db.prepare(
