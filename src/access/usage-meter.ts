@@ -3,10 +3,9 @@
  * counters to the ledger. A killed process loses what came after its last flush.
  */
 import type { Caller } from '#src/core/caller.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { LedgerStore, UsageEntry, UsageRow } from '#src/store/ledger.ts'
 
-const DAY_MS = 86_400_000
 const DAYS_KEPT = 90
 /** Bounds how long one flush holds the process. */
 const ENTRIES_PER_FLUSH = 500

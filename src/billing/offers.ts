@@ -3,7 +3,7 @@ import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Offer, OFFER_LIFE_MS, VALID_BEFORE_MS_MAX } from '#src/core/offer.ts'
 import { findChain, type PaymentChain, type PaymentToken } from '#src/core/payment-chain.ts'
-import type { Terms, Tier } from '#src/core/tier.ts'
+import { type Terms, termsOf } from '#src/core/tier.ts'
 
 import type { Availability } from './availability.ts'
 import type { Billing, BillingDeps, Quote } from './billing.ts'
@@ -79,7 +79,7 @@ function findSale({ listTiers }: BillingDeps, tierId: string): Sale {
   }
   const { isForSale, amountMicros = 0, periodDays } = tier
   if (isForSale && amountMicros > 0 && periodDays !== undefined) {
-    return { terms: toTerms(tier), amountMicros, periodDays }
+    return { terms: termsOf(tier), amountMicros, periodDays }
   }
   throw new AppError(
     'tier_not_for_sale',
@@ -87,16 +87,6 @@ function findSale({ listTiers }: BillingDeps, tierId: string): Sale {
     { param: 'tierId' },
   )
 }
-
-/** The terms without the price: an offer keeps them as they are now. */
-const toTerms = ({ tierId, name, rank, coins, routes, requestsPerMinute }: Tier): Terms => ({
-  tierId,
-  name,
-  rank,
-  coins,
-  routes,
-  requestsPerMinute,
-})
 
 function findToken({ network, token: symbol }: Wish): Where {
   const chain = findChain(network)

@@ -1,5 +1,6 @@
-/** What billing does by itself, for as long as the server runs. */
 import type { Billing } from '#src/billing/billing.ts'
+/** What billing does by itself, for as long as the server runs. */
+import { messageOf } from '#src/lib/message.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -69,7 +70,7 @@ function repeat(
   async function run(): Promise<void> {
     // The verbs promise not to reject; should one do so, that must not be the end of all looks at payments.
     const delayMs = await work().catch((error: unknown) => {
-      log(`Billing failed: ${error instanceof Error ? error.message : String(error)}.`)
+      log(`Billing failed: ${messageOf(error)}.`)
       return MINUTE_MS
     })
     if (isDisposed) return

@@ -1,7 +1,8 @@
-/** `bookfeed keys create`: an account, a grant and a key; all of it or nothing. */
 import { redactKeys } from '#src/core/api-key.ts'
 import { standingAt } from '#src/core/subscription.ts'
 import { FREE_TIER_ID } from '#src/core/tier.ts'
+/** `bookfeed keys create`: an account, a grant and a key; all of it or nothing. */
+import { DAY_MS } from '#src/core/time.ts'
 import type { Account, ApiKey, LedgerStore } from '#src/store/ledger.ts'
 
 import { type CliContext, CliError } from './context.ts'
@@ -9,8 +10,6 @@ import { byOperator, issueKey } from './issue-key.ts'
 import { withLedger } from './open-data-folder.ts'
 import { createScreening } from './screening.ts'
 import { formatTime } from './table.ts'
-
-const MS_PER_DAY = 86_400_000
 
 export type CreateFlags = {
   tier: string
@@ -54,7 +53,7 @@ function create(task: Task): Created {
   assertTier(task)
   const account = findAccount(task) ?? makeAccount(task)
   assertAllowed(task, account)
-  const endMs = flags.days === undefined ? undefined : nowMs + flags.days * MS_PER_DAY
+  const endMs = flags.days === undefined ? undefined : nowMs + flags.days * DAY_MS
   const { tier: tierId, label } = flags
   return {
     ...issueKey(context, ledger, { accountId: account.id, tierId, endMs, label, nowMs }),

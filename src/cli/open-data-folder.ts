@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { messageOf } from '#src/lib/message.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 import { openHistory } from '#src/store/open.ts'
@@ -61,10 +62,7 @@ function makeFolder(dataPath: string): void {
     mkdirSync(dataPath, { recursive: true })
     accessSync(dataPath, constants.W_OK)
   } catch (cause) {
-    const message = `Cannot write to the data folder ${dataPath} (${toReason(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
+    const message = `Cannot write to the data folder ${dataPath} (${messageOf(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
     throw new CliError(message, { cause })
   }
 }
-
-const toReason = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error)

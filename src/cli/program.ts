@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError, configVariables } from '#src/config.ts'
 import { redactKeys } from '#src/core/api-key.ts'
 import { AppError } from '#src/core/errors.ts'
+import { messageOf } from '#src/lib/message.ts'
 import { StoreFault } from '#src/store/database.ts'
 
 import { auditCommand } from './audit.ts'
@@ -103,7 +104,7 @@ function reportFailure(error: unknown, context: CliContext): number {
     error instanceof ConfigError ||
     error instanceof AppError ||
     error instanceof StoreFault
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)
   return error instanceof CliError ? error.exitCode : 1
 }

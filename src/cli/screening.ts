@@ -2,14 +2,13 @@ import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import type { Screen, SignupState } from '#src/core/screening.ts'
+import { DAY_MS } from '#src/core/time.ts'
 import type { Wallets } from '#src/core/wallet.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import type { LedgerStore } from '#src/store/ledger.ts'
 
 import type { CliContext } from './context.ts'
-
-const DAY_MS = 86_400_000
 
 /** What a server needs to take in wallets, as far as it is configured. */
 export type Screening = {

@@ -1,4 +1,5 @@
 import type { App } from '#src/app.ts'
+import { messageOf } from '#src/lib/message.ts'
 
 /** Well below the ten seconds of usage that a killed process may lose. */
 const FLUSH_MS = 2000
@@ -16,7 +17,8 @@ export function startUsageFlush({ flushUsage }: App, log: (line: string) => void
       return hasMore
     } catch (error) {
       // The counters stay in memory until the ledger takes them; another process may be writing just now.
-      if (++failures === FAILURES_TOLD) log(`bookfeed: usage cannot be written: ${toText(error)}.`)
+      if (++failures === FAILURES_TOLD)
+        log(`bookfeed: usage cannot be written: ${messageOf(error)}.`)
       return false
     }
   }
@@ -32,5 +34,3 @@ export function startUsageFlush({ flushUsage }: App, log: (line: string) => void
     },
   }
 }
-
-const toText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

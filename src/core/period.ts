@@ -5,8 +5,7 @@
  */
 import type { Subscription } from './subscription.ts'
 import type { Terms } from './tier.ts'
-
-const DAY_MS = 86_400_000
+import { DAY_MS } from './time.ts'
 
 /** A paid period in time; grants have none of this and are left alone. */
 export type Period = Pick<Subscription, 'id' | 'tierId' | 'startMs'> & {

@@ -29,6 +29,16 @@ export type Tier = Terms & {
   contact?: string | undefined
 }
 
+/** The terms alone: an entry of the catalogue, which has a price as well, would pass for them. */
+export const termsOf = ({
+  tierId,
+  name,
+  rank,
+  coins,
+  routes,
+  requestsPerMinute,
+}: Terms): Terms => ({ tierId, name, rank, coins, routes, requestsPerMinute })
+
 /** The tier of everybody without another: it must always be in the catalogue. */
 export const FREE_TIER_ID = 'free'
 

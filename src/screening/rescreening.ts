@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 
 import type { Screen, Verdict } from '#src/core/screening.ts'
 import type { Clock } from '#src/core/time.ts'
+import { messageOf } from '#src/lib/message.ts'
 import type { Account, LedgerStore } from '#src/store/ledger.ts'
 
 /** Few enough for a public RPC, each of which costs three questions. */
@@ -31,7 +32,7 @@ export async function rescreen(options: RescreeningOptions, signal: AbortSignal)
     await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   } catch (error) {
     tally.failed++
-    options.log(`Accounts could not be screened: ${toText(error)}.`)
+    options.log(`Accounts could not be screened: ${messageOf(error)}.`)
   }
   if (!signal.aborted) tell(tally, options.log)
   return tally.failed === 0
@@ -57,7 +58,7 @@ async function screenAccount(
     log(`Account ${id} is ${isBlocked ? 'blocked: its address is sanctioned' : 'unblocked'}.`)
   } catch (error) {
     tally.failed++
-    log(`Account ${id} could not be ${isBlocked ? 'blocked' : 'unblocked'}: ${toText(error)}.`)
+    log(`Account ${id} could not be ${isBlocked ? 'blocked' : 'unblocked'}: ${messageOf(error)}.`)
   }
 }
 
@@ -74,5 +75,3 @@ function tell({ clear, hit, unknown }: Tally, log: RescreeningOptions['log']): v
   if (count === 0) return
   log(`Screened ${count} accounts: ${clear} clear, ${hit} sanctioned, ${unknown} unknown.`)
 }
-
-const toText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

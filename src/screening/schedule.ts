@@ -1,4 +1,5 @@
 /** Keeps the sanctions list up to date and the accounts screened, for as long as the server runs. */
+import { messageOf } from '#src/lib/message.ts'
 import type { SanctionsList } from '#src/store/ledger.ts'
 
 import { ListFault } from './list-fault.ts'
@@ -133,5 +134,4 @@ function describe(list: SanctionsList, { clock, staleAfterMs }: ScreeningSchedul
   return `The sanctions list of ${publishedOn} with ${entryCount} addresses, confirmed at ${since}${stale}`
 }
 
-const toText = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replaceAll('\n', ' ')
+const toText = (error: unknown): string => messageOf(error).replaceAll('\n', ' ')

@@ -7,6 +7,7 @@ import type {
   Verdict,
 } from '#src/core/screening.ts'
 import type { Clock } from '#src/core/time.ts'
+import { messageOf } from '#src/lib/message.ts'
 import type { LedgerStore } from '#src/store/ledger.ts'
 
 import { isStale } from './staleness.ts'
@@ -66,7 +67,7 @@ export function createScreener(options: ScreenerOptions): Screener {
         return verdict
       } catch (error) {
         lastVerdict = 'unknown'
-        log(`A screening could not be written down: ${toText(error)}.`)
+        log(`A screening could not be written down: ${messageOf(error)}.`)
         return withoutLedger(address, { timeMs: clock(), chain })
       }
     },
@@ -121,5 +122,3 @@ function withoutLedger(
   const verdict = judge(grounds) === 'hit' ? 'hit' : 'unknown'
   return { verdict, address, timeMs, grounds }
 }
-
-const toText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

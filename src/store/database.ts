@@ -1,10 +1,11 @@
+import { Database as Sqlite } from 'bun:sqlite'
+
+import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 /**
  * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
  * date, and runs transactions.
  */
-import { Database as Sqlite } from 'bun:sqlite'
-
-import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
+import { messageOf } from '#src/lib/message.ts'
 
 export type Database = Sqlite
 
@@ -209,7 +210,7 @@ function toOpenMessage(error: unknown, path: string): string {
     case 'SQLITE_CORRUPT':
       return `${path} is damaged. Restore it from a backup.`
     default:
-      return `${path} cannot be used: ${error instanceof Error ? error.message : String(error)}.`
+      return `${path} cannot be used: ${messageOf(error)}.`
   }
 }
 

@@ -1,5 +1,6 @@
-/** Re-reads a whole history and finds whatever does not agree with itself. */
 import type { Market } from '#src/core/market.ts'
+/** Re-reads a whole history and finds whatever does not agree with itself. */
+import { messageOf } from '#src/lib/message.ts'
 
 import type { ChunkRef, ChunkTable } from './chunk-table.ts'
 import { areHashesSound } from './codec/hashes.ts'
@@ -121,6 +122,6 @@ function attempt(check: () => string[]): string[] {
   try {
     return check()
   } catch (error) {
-    return [`cannot be read: ${error instanceof Error ? error.message : String(error)}`]
+    return [`cannot be read: ${messageOf(error)}`]
   }
 }

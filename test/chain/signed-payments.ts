@@ -4,6 +4,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { SignedPayment } from '#src/core/payment.ts'
 import type { LittlePolygon } from '#src/sandbox/little-polygon.ts'
 
+import { permitTypes, transferTypes } from '../support/typed-data.ts'
+
 const usdc = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'
 const usdt = '0xc2132D05D31c914a87C6611C10748AEb04B58e8F'
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
@@ -45,16 +47,7 @@ export async function signUsdc(
   const signed: SignedPayment = { ...fields, method: 'eip3009', asset, nonceContract: asset }
   const signature = await privateKeyToAccount(key).signTypedData({
     domain: { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: usdc },
-    types: {
-      TransferWithAuthorization: [
-        { name: 'from', type: 'address' },
-        { name: 'to', type: 'address' },
-        { name: 'value', type: 'uint256' },
-        { name: 'validAfter', type: 'uint256' },
-        { name: 'validBefore', type: 'uint256' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
+    types: transferTypes,
     primaryType: 'TransferWithAuthorization',
     message: {
       from: signed.payer as Hex,
@@ -81,23 +74,7 @@ export async function signUsdt(chain: LittlePolygon, wish: Wish = {}): Promise<D
   const { permit, witness } = permitOf(signed)
   const signature = await privateKeyToAccount(chain.payer.key).signTypedData({
     domain: { name: 'Permit2', chainId: 137, verifyingContract: permit2 },
-    types: {
-      PermitWitnessTransferFrom: [
-        { name: 'permitted', type: 'TokenPermissions' },
-        { name: 'spender', type: 'address' },
-        { name: 'nonce', type: 'uint256' },
-        { name: 'deadline', type: 'uint256' },
-        { name: 'witness', type: 'Witness' },
-      ],
-      TokenPermissions: [
-        { name: 'token', type: 'address' },
-        { name: 'amount', type: 'uint256' },
-      ],
-      Witness: [
-        { name: 'to', type: 'address' },
-        { name: 'validAfter', type: 'uint256' },
-      ],
-    },
+    types: permitTypes,
     primaryType: 'PermitWitnessTransferFrom',
     message: { ...permit, spender: permit2Proxy, witness },
   })

@@ -11,6 +11,8 @@ import { addresses } from '#src/sandbox/addresses.ts'
 import { hasAnvil, startAnvil } from '#src/sandbox/anvil.ts'
 import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
 
+import { permitTypes, transferTypes } from '../support/typed-data.ts'
+
 let chain: LittlePolygon
 const stops: (() => unknown)[] = []
 beforeEach(async () => {
@@ -65,16 +67,7 @@ async function signUsdc(key: Hex = chain.payer.key) {
   }
   const signature = await account.signTypedData({
     domain: { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: addresses.usdc },
-    types: {
-      TransferWithAuthorization: [
-        { name: 'from', type: 'address' },
-        { name: 'to', type: 'address' },
-        { name: 'value', type: 'uint256' },
-        { name: 'validAfter', type: 'uint256' },
-        { name: 'validBefore', type: 'uint256' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
+    types: transferTypes,
     primaryType: 'TransferWithAuthorization',
     message,
   })
@@ -95,23 +88,7 @@ async function signUsdt() {
   const witness = { to: chain.payee.address, validAfter: 0n }
   const signature = await privateKeyToAccount(chain.payer.key).signTypedData({
     domain: { name: 'Permit2', chainId: 137, verifyingContract: addresses.permit2 },
-    types: {
-      PermitWitnessTransferFrom: [
-        { name: 'permitted', type: 'TokenPermissions' },
-        { name: 'spender', type: 'address' },
-        { name: 'nonce', type: 'uint256' },
-        { name: 'deadline', type: 'uint256' },
-        { name: 'witness', type: 'Witness' },
-      ],
-      TokenPermissions: [
-        { name: 'token', type: 'address' },
-        { name: 'amount', type: 'uint256' },
-      ],
-      Witness: [
-        { name: 'to', type: 'address' },
-        { name: 'validAfter', type: 'uint256' },
-      ],
-    },
+    types: permitTypes,
     primaryType: 'PermitWitnessTransferFrom',
     message: { permitted, spender: addresses.permit2Proxy, nonce: 7n, deadline, witness },
   })

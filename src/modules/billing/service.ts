@@ -4,10 +4,10 @@ import type { Caller } from '#src/core/caller.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
 
 import type { ChainBody, QuoteBody, ReceiptList, ReceiptQuery, SubscriptionBody } from './model.ts'
-import { chainOf, toIso, tokenOf, toPeriod, toReceipt } from './settlement-body.ts'
+import { chainOf, tokenOf, toPeriod, toReceipt } from './settlement-body.ts'
 
 type Deps = { billing: Billing; cursors: CursorCodec; clock: Clock }
 type Place = { createdMs: number; id: string }

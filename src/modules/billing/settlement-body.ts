@@ -1,9 +1,10 @@
-/** What became of a payment, as its payer sees it: never the payload, which holds a signature. */
 import type { Settlement } from '#src/billing/billing.ts'
 import type { RetryAction } from '#src/core/errors.ts'
 import { findChain, type PaymentToken } from '#src/core/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/core/payment.ts'
 import type { Subscription } from '#src/core/subscription.ts'
+/** What became of a payment, as its payer sees it: never the payload, which holds a signature. */
+import { toIso } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 
 import type {
@@ -114,8 +115,6 @@ export const toPeriod = ({ id, tierId, startMs, endMs, paymentId }: Subscription
   endsAt: endMs === undefined ? null : toIso(endMs),
   paymentId: paymentId ?? null,
 })
-
-export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 
 function toProof(settlement: Settlement): ActiveBody['settlement'] {
   const { payment } = settlement

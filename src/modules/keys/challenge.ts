@@ -6,7 +6,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
 import type { SignIn, Wallets } from '#src/core/wallet.ts'
 import { excerpt } from '#src/http/excerpt.ts'
 import type { LedgerStore } from '#src/store/ledger.ts'
@@ -78,7 +78,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       const nonce = Buffer.concat([sealed, seal]).toString('hex')
       const fields = fieldsOf(address.toLowerCase(), nonce)
       const message = await wallets.writeSignIn(fields)
-      return { message, nonce, expiresAt: new Date(fields.expiresMs).toISOString() }
+      return { message, nonce, expiresAt: toIso(fields.expiresMs) }
     },
 
     /** Throws `challenge_invalid` for what is not a message of ours, and `challenge_expired`. */

@@ -1,7 +1,8 @@
-/** Making a key, at signup and at rotation; to be called within the transaction that wants it. */
 import { digestOf, hintOf, holdsKey, mintKey } from '#src/core/api-key.ts'
 import { AppError } from '#src/core/errors.ts'
 import { standingAt } from '#src/core/subscription.ts'
+/** Making a key, at signup and at rotation; to be called within the transaction that wants it. */
+import { toIso } from '#src/core/time.ts'
 import { type Account, type Deed, findEndedFamily, type LedgerStore } from '#src/store/ledger.ts'
 
 import type { NewKey } from './model.ts'
@@ -50,7 +51,7 @@ export function createKeyMaker({
       label: label ?? null,
       hint,
       tier: terms.tierId,
-      createdAt: new Date(createdMs).toISOString(),
+      createdAt: toIso(createdMs),
       expiresAt: null,
       address: account.address ?? null,
     }

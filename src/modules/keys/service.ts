@@ -1,6 +1,7 @@
-/** What an account does with its keys. Another account's keys are answered like unknown ones. */
 import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
+/** What an account does with its keys. Another account's keys are answered like unknown ones. */
+import { toIso } from '#src/core/time.ts'
 import { refuseBlocked, refuseUnauthenticated } from '#src/http/access.ts'
 import { excerpt } from '#src/http/excerpt.ts'
 import { assert } from '#src/lib/assert.ts'
@@ -105,5 +106,3 @@ const toBody = (key: ApiKey, currentId: string): KeyBody => ({
   expiresAt: key.expiresMs === undefined ? null : toIso(key.expiresMs),
   lastUsedAt: key.lastUsedMs === undefined ? null : toIso(key.lastUsedMs),
 })
-
-const toIso = (timeMs: number): string => new Date(timeMs).toISOString()

@@ -1,6 +1,6 @@
 /** What a caller may use, and what it has used. */
 import type { Caller } from '#src/core/caller.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, DAY_MS, toIso } from '#src/core/time.ts'
 import type { RateState } from '#src/http/gate.ts'
 import type { UsageRow } from '#src/store/ledger.ts'
 
@@ -15,7 +15,6 @@ type Deps = { clock: Clock; windowsOf: WindowsOf; usageOf: UsageOf }
 
 /** Days that are shown, today included. */
 const DAYS_MAX = 90
-const DAY_MS = 86_400_000
 
 /** Makes the service. */
 export const createUsageService = ({ clock, windowsOf, usageOf }: Deps) => ({
@@ -41,7 +40,6 @@ export const createUsageService = ({ clock, windowsOf, usageOf }: Deps) => ({
 
 export type UsageService = ReturnType<typeof createUsageService>
 
-const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 const toDay = (timeMs: number): string => toIso(timeMs).slice(0, 10)
 
 /** Rounded up: who waits until then finds the window ended. */

@@ -1,8 +1,7 @@
 /** Rows of the idempotency table. */
+import { DAY_MS } from '#src/core/time.ts'
 import type { Database } from '#src/store/database.ts'
 import type { StoredAnswer } from '#src/store/ledger.ts'
-
-const DAY_MS = 86_400_000
 
 /** Finds and keeps answers, each for a day. */
 export function createAnswerTable(db: Database) {

@@ -1,4 +1,5 @@
 /** Re-reads the audit chain and every table that it speaks of, and finds what does not agree. */
+import { messageOf } from '#src/lib/message.ts'
 import { type Database, readConsistently } from '#src/store/database.ts'
 import type { AuditRow } from '#src/store/ledger.ts'
 
@@ -54,7 +55,7 @@ function collect(faults: Iterable<string>): string[] {
   try {
     for (const fault of faults) collected.push(fault)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     collected.push(`The rest cannot be read: ${reason}`)
   }
   return collected

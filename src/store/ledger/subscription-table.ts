@@ -1,6 +1,6 @@
 /** Rows of the subscription table. */
 import type { Subscription } from '#src/core/subscription.ts'
-import type { Terms } from '#src/core/tier.ts'
+import { type Terms, termsOf } from '#src/core/tier.ts'
 import type { Database } from '#src/store/database.ts'
 
 type SubscriptionRow = {
@@ -49,17 +49,8 @@ export function createSubscriptionTable(db: Database) {
 
 export type SubscriptionTable = ReturnType<typeof createSubscriptionTable>
 
-/** Field by field: an entry of the catalogue, which has a price as well, would pass for terms. */
-export function printTerms({
-  tierId,
-  name,
-  rank,
-  coins,
-  routes,
-  requestsPerMinute,
-}: Terms): string {
-  return JSON.stringify({ tierId, name, rank, coins, routes, requestsPerMinute })
-}
+/** As JSON, without what an entry of the catalogue has besides. */
+export const printTerms = (terms: Terms): string => JSON.stringify(termsOf(terms))
 
 const toSubscription = (row: SubscriptionRow): Subscription => ({
   id: row.id,
