@@ -1,9 +1,19 @@
 /** The SQL that drizzle-kit generated, embedded, so that a compiled binary carries it. In order; never edited. */
 import history from './history/migrations/0000_history.sql' with { type: 'text' }
+import coverage from './history/migrations/0001_coverage.sql' with { type: 'text' }
+import coverageDue from './history/migrations/0002_coverage_due.sql' with { type: 'text' }
+import coinTotals from './history/migrations/0003_coin_totals.sql' with { type: 'text' }
+import coinTotalTriggers from './history/migrations/0004_coin_total_triggers.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
 import auditNoReplace from './ledger/migrations/0003_audit_no_replace.sql' with { type: 'text' }
 
-export const historyMigrations: readonly string[] = [history]
+export const historyMigrations: readonly string[] = [
+  history,
+  coverage,
+  coverageDue,
+  coinTotals,
+  coinTotalTriggers,
+]
 export const ledgerMigrations: readonly string[] = [ledger, auditTriggers, payments, auditNoReplace]

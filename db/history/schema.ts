@@ -1,4 +1,5 @@
 /** Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths. */
+import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Facts about the file itself, such as the next snapshot id and the key that signs cursors. */
@@ -28,6 +29,12 @@ export const market = sqliteTable(
     windowStartMs: integer('window_start_ms'),
     windowEndMs: integer('window_end_ms'),
     winner: text('winner'),
+    /** Who named the winner; not null exactly when `winner` is not. */
+    winnerSource: text('winner_source'),
+    tickSize: integer('tick_size'),
+    /** Decimal digits as the source prints them, in USD. */
+    strike: text('strike'),
+    finalPrice: text('final_price'),
     upAssetId: text('up_asset_id'),
     downAssetId: text('down_asset_id'),
     revision: integer('revision').notNull().default(0),
@@ -37,11 +44,40 @@ export const market = sqliteTable(
     downCount: integer('down_count').notNull().default(0),
     firstMs: integer('first_ms'),
     lastMs: integer('last_ms'),
+    /** First and last snapshot of each outcome. */
+    upFirstMs: integer('up_first_ms'),
+    upLastMs: integer('up_last_ms'),
+    downFirstMs: integer('down_first_ms'),
+    downLastMs: integer('down_last_ms'),
+    /** Longest time between two consecutive snapshots of each outcome; null where there are not two. */
+    upSilenceMs: integer('up_silence_ms'),
+    downSilenceMs: integer('down_silence_ms'),
+    /** Snapshots whose books reproduce the venue's hash. */
+    upVerifiedCount: integer('up_verified_count').notNull().default(0),
+    downVerifiedCount: integer('down_verified_count').notNull().default(0),
+    /** Rises whenever the market's gaps change; 0 while it never had any. */
+    gapRevision: integer('gap_revision').notNull().default(0),
     isClosed: integer('is_closed').notNull().default(0),
     /** Start of the window; where unknown, the first snapshot; 0 where that is unknown too. */
     orderMs: integer('order_ms').notNull().default(0),
   },
-  (table) => [index('market_order').on(table.coin, table.orderMs, table.conditionId)],
+  (table) => [
+    index('market_order').on(table.coin, table.orderMs, table.conditionId),
+    index('market_timeframe_order').on(
+      table.coin,
+      table.timeframe,
+      table.orderMs,
+      table.conditionId,
+    ),
+    // The few that can be open among the very many that are over.
+    index('market_live_order')
+      .on(table.coin, table.orderMs, table.conditionId)
+      .where(sql`winner IS NULL AND is_closed = 0`),
+    index('market_unresolved_order')
+      .on(table.coin, table.orderMs, table.conditionId)
+      .where(sql`winner IS NULL`),
+    index('market_slug').on(table.slug),
+  ],
 )
 
 /**
@@ -101,4 +137,64 @@ export const tail = sqliteTable(
     sourceHash: blob('source_hash'),
   },
   (table) => [primaryKey({ columns: [table.marketId, table.timeMs, table.id] })],
+)
+
+/** Trades; what a source does not tell is null. */
+export const trade = sqliteTable(
+  'trade',
+  {
+    /** Rises in the order of acceptance. */
+    id: integer('id').primaryKey(),
+    marketId: integer('market_id').notNull(),
+    timeMs: integer('time_ms').notNull(),
+    price: integer('price').notNull(),
+    /** 0 up, 1 down. */
+    outcome: integer('outcome'),
+    size: integer('size'),
+    /** Side of the taker: 0 buy, 1 sell. */
+    side: integer('side'),
+  },
+  (table) => [index('trade_order').on(table.marketId, table.timeMs)],
+)
+
+/** Times without snapshots: `from_ms` inclusive, `to_ms` exclusive. */
+export const gap = sqliteTable(
+  'gap',
+  {
+    marketId: integer('market_id').notNull(),
+    /** 0 up, 1 down. */
+    outcome: integer('outcome').notNull(),
+    /** 1 when it follows from the snapshots, 0 when it was recorded. */
+    isDerived: integer('is_derived').notNull(),
+    fromMs: integer('from_ms').notNull(),
+    toMs: integer('to_ms').notNull(),
+    reason: text('reason').notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [
+        table.marketId,
+        table.outcome,
+        table.isDerived,
+        table.fromMs,
+        table.toMs,
+        table.reason,
+      ],
+    }),
+  ],
+)
+
+/** What is held of each coin, kept by triggers on `market`, so that nobody has to look at every market. */
+export const coinTotal = sqliteTable(
+  'coin_total',
+  {
+    coin: text('coin').notNull(),
+    timeframe: text('timeframe').notNull(),
+    source: text('source').notNull(),
+    markets: integer('markets').notNull(),
+    snapshots: integer('snapshots').notNull(),
+    firstMs: integer('first_ms'),
+    lastMs: integer('last_ms'),
+  },
+  (table) => [primaryKey({ columns: [table.coin, table.timeframe, table.source] })],
 )

@@ -3,6 +3,8 @@
  * most six decimals, and 2^53 - 1 millionths is nine billion shares.
  */
 
+import { threeDigits } from '#src/lib/digits.ts'
+
 /** An exact decimal as an integer count of millionths: 0.53 is 530_000. A safe integer. */
 export type Micros = number
 
@@ -23,10 +25,27 @@ export function parseMicros(text: string): Micros | undefined {
   return Number.isSafeInteger(micros) ? micros : undefined
 }
 
+/** The same as `threeDigits` without idle zeros behind: 530 is `53`. */
+const trimmedDigits = threeDigits.map((digits) => digits.replace(/0+$/, ''))
+
 /** Prints the shortest decimal: 530_000 is `0.53`, 2_000_000 is `2`. */
 export function formatMicros(micros: Micros): string {
-  const whole = Math.floor(micros / MICROS_PER_UNIT)
   const fraction = micros % MICROS_PER_UNIT
+  const whole = (micros - fraction) / MICROS_PER_UNIT
   if (fraction === 0) return String(whole)
-  return `${whole}.${String(fraction).padStart(6, '0').replace(/0+$/, '')}`
+  const rest = fraction % 1000
+  const thousandths = (fraction - rest) / 1000
+  return rest === 0
+    ? `${whole}.${trimmedDigits[thousandths]}`
+    : `${whole}.${threeDigits[thousandths]}${trimmedDigits[rest]}`
 }
+
+/** A number that `JSON.stringify` prints exactly as `text`, which must be one (JSON.rawJSON of ES2026). */
+export const exactNumber = (text: string): unknown => rawJson(text)
+
+/** The same of millionths; null where there are none. */
+export const exactMicros = (micros: Micros | undefined): unknown =>
+  micros === undefined ? null : rawJson(formatMicros(micros))
+
+// Not in the type library yet.
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }

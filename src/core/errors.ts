@@ -15,6 +15,8 @@ export const errorCodes = {
   not_found: { status: 404, title: 'Not found' },
   unknown_coin: { status: 404, title: 'Unknown coin' },
   unknown_market: { status: 404, title: 'Unknown market' },
+  no_snapshot: { status: 404, title: 'Nothing recorded by then' },
+  stale: { status: 404, title: 'Nothing recent enough' },
   unknown_tier: { status: 404, title: 'Unknown tier' },
   unknown_network: { status: 404, title: 'Unknown network' },
   unknown_token: { status: 404, title: 'Unknown token' },

@@ -1,4 +1,5 @@
 /** A market is one window of one coin: two outcomes, a conditionId, a timeframe. */
+import type { Micros } from './decimal.ts'
 
 export const coins = ['btc', 'eth', 'sol', 'xrp'] as const
 export type Coin = (typeof coins)[number]
@@ -8,6 +9,10 @@ export type Outcome = (typeof outcomes)[number]
 
 /** Where a market's books come from; simulated data is marked wherever it is shown. */
 export type Source = 'recorded' | 'simulated'
+
+/** Who says which outcome won: the venue, an imported data set, or our simulator; the first outranks the others. */
+export const winnerSources = ['venue', 'dataset', 'simulated'] as const
+export type WinnerSource = (typeof winnerSources)[number]
 
 /** Length of each timeframe that the venue lists, in milliseconds. */
 export const timeframeMs = {
@@ -33,7 +38,20 @@ export type MarketFacts = {
   /** Unix milliseconds, exclusive. */
   windowEndMs?: number | undefined
   winner?: Outcome | undefined
+  /** Who named the winner; present exactly when `winner` is. */
+  winnerSource?: WinnerSource | undefined
+  /** The outcomes' tokens: 1 to 78 decimal digits. */
+  assetIds?: OutcomeMap<string> | undefined
+  /** Smallest step of prices, in millionths. */
+  tickSize?: Micros | undefined
+  /** The coin's price, in USD, that the end is compared with: plain decimal digits, exact as the source prints it. */
+  strike?: string | undefined
+  /** The coin's price at the end of the window, likewise. */
+  finalPrice?: string | undefined
 }
+
+/** One value an outcome, where known. */
+export type OutcomeMap<T> = { readonly [outcome in Outcome]?: T | undefined }
 
 /** A market as stored: its facts and what is held of it. */
 export type Market = MarketFacts & {
@@ -43,8 +61,14 @@ export type Market = MarketFacts & {
   revision: number
   /** Number of the store's, which rises whenever its parts of the market are cut anew; never shown. */
   layout: number
-  assetIds: { up?: string | undefined; down?: string | undefined }
+  assetIds: OutcomeMap<string>
   snapshotCounts: { up: number; down: number }
+  /** Snapshots whose books reproduce the venue's own hash. */
+  verifiedCounts: { up: number; down: number }
+  /** Times of the first and last snapshot of each outcome. */
+  spans: OutcomeMap<{ firstMs: number; lastMs: number }>
+  /** Longest time between two consecutive snapshots of an outcome. */
+  longestSilenceMs: OutcomeMap<number>
   firstSnapshotMs?: number | undefined
   lastSnapshotMs?: number | undefined
   /** True once its history is final short of a backfill: its run has been sealed. */
@@ -56,3 +80,13 @@ export type Market = MarketFacts & {
 export const isCoin = (text: string): text is Coin => (coins as readonly string[]).includes(text)
 
 export const isTimeframe = (text: string): text is Timeframe => Object.hasOwn(timeframeMs, text)
+
+export const marketStatuses = ['upcoming', 'open', 'closed', 'resolved'] as const
+export type MarketStatus = (typeof marketStatuses)[number]
+
+/** Where a market stands: `upcoming` before its window, `open` in it, `closed` after it, `resolved` once a winner is known. */
+export function statusOf(market: Market, nowMs: number): MarketStatus {
+  if (market.winner !== undefined) return 'resolved'
+  if (market.isClosed || nowMs >= (market.windowEndMs ?? Number.POSITIVE_INFINITY)) return 'closed'
+  return nowMs < (market.windowStartMs ?? 0) ? 'upcoming' : 'open'
+}

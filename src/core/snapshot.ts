@@ -22,6 +22,8 @@ export type Snapshot = {
   readonly asks: Ladder
   /** The venue's hash of the book, 40 lower-case hex digits, where known. */
   readonly sourceHash?: string | undefined
+  /** True when the book reproduces `sourceHash`; only counted, not kept with the row. */
+  readonly isVerified?: boolean | undefined
 }
 
 /** A snapshot as the store holds it: `id` rises in the order of acceptance and is never used twice. */

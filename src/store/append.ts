@@ -1,4 +1,5 @@
 /** Takes in batches: sorts out duplicates, gives ids, and puts every row where it belongs. */
+import type { GapReason } from '#src/core/coverage.ts'
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Snapshot, type StoredSnapshot } from '#src/core/snapshot.ts'
 
@@ -8,6 +9,7 @@ import type { Batch } from './history.ts'
 import { assertAsset, assertSame, type MarketTable } from './market-table.ts'
 import { createMerge } from './merge.ts'
 import type { Runs } from './runs.ts'
+import type { Silences } from './silences.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 import type { TailTable } from './tail-table.ts'
 
@@ -17,9 +19,13 @@ type Tables = {
   tails: TailTable
   reader: SnapshotReader
   runs: Runs
+  silences: Silences
   /** Returns the first of `count` ids that nothing has. */
   takeIds: (count: number) => number
 }
+
+/** Why there is nothing between snapshots of a batch that does not say. */
+const SILENCE_REASON: GapReason = 'import'
 
 /** A snapshot of the batch that is kept, with its place in the batch. */
 type Accepted = { snapshot: Snapshot; index: number }
@@ -27,7 +33,7 @@ type Group = { market: Market; accepted: Accepted[] }
 
 /** Returns the function that applies a batch; it needs a transaction around it. */
 export function createAppend(tables: Tables) {
-  const { markets, runs, takeIds } = tables
+  const { markets, runs, silences, takeIds } = tables
   const findDuplicates = createDuplicates(tables)
   const mergeIntoChunks = createMerge(tables)
 
@@ -63,13 +69,13 @@ export function createAppend(tables: Tables) {
     return { ...market, assetIds }
   }
 
-  function apply({ market }: Group, rows: readonly StoredSnapshot[]): void {
+  function apply(market: Market, rows: readonly StoredSnapshot[], reason: GapReason): void {
     const { lastSnapshotMs: lastMs = Number.NEGATIVE_INFINITY } = market
     const firstFresh = rows.findIndex(({ timestampMs }) => timestampMs >= lastMs)
     const fresh = firstFresh < 0 ? [] : rows.slice(firstFresh)
     const behindChunks = mergeIntoChunks(market, rows.slice(0, rows.length - fresh.length))
     runs.change(market, { late: behindChunks, fresh, isClosed: market.isClosed })
-    markets.update(withRows(market, rows))
+    markets.update(silences.add(market, rows, reason))
   }
 
   return (batch: Batch): { accepted: number; duplicates: number } => {
@@ -84,23 +90,8 @@ export function createAppend(tables: Tables) {
         ...snapshot,
         id: ids.get(index) ?? 0,
       }))
-      apply(group, rows.sort(comparePositions))
+      apply(group.market, rows.sort(comparePositions), batch.silenceReason ?? SILENCE_REASON)
     }
     return { accepted, duplicates: batch.snapshots.length - accepted }
-  }
-}
-
-function withRows(market: Market, rows: readonly StoredSnapshot[]): Market {
-  const ups = rows.filter(({ outcome }) => outcome === 'up').length
-  const first = rows[0]?.timestampMs ?? 0
-  const last = rows.at(-1)?.timestampMs ?? 0
-  return {
-    ...market,
-    snapshotCounts: {
-      up: market.snapshotCounts.up + ups,
-      down: market.snapshotCounts.down + rows.length - ups,
-    },
-    firstSnapshotMs: Math.min(first, market.firstSnapshotMs ?? first),
-    lastSnapshotMs: Math.max(last, market.lastSnapshotMs ?? last),
   }
 }

@@ -5,7 +5,7 @@ import { createCache } from '#src/lib/cache.ts'
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk } from './codec/chunk.ts'
 import { encodeHashes } from './codec/hashes.ts'
-import { encodeTops } from './codec/tops.ts'
+import { decodeTops, encodeTops } from './codec/tops.ts'
 import type { Database } from './database.ts'
 
 /** What the index alone says of a chunk. */
@@ -22,6 +22,9 @@ export type ChunkRef = {
 const REF_COLUMNS = 'id, first_ms, first_id, last_ms, last_id, up_count, down_count'
 /** What a kept chunk weighs besides its bytes. */
 const ENTRY_BYTES = 1024
+
+/** What is kept of a chunk; its tops once they were asked for. */
+type Kept = { chunk: Chunk; tops: Float64Array | undefined }
 
 /** A chunk was cut anew after its id was read. */
 export class ChunkGone extends Error {}
@@ -51,20 +54,39 @@ function createChunkIndex(db: Database) {
   }
 }
 
-/** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
-export function createChunkTable(db: Database, cacheBytesMax: number) {
-  const rowsById = db.prepare<{ rows: Uint8Array }, [number]>('SELECT rows FROM chunk WHERE id = ?')
+/** Reads what lies beside the rows, as it is in the file now. */
+function createColumns(db: Database) {
   const topsById = db.prepare<{ tops: Uint8Array }, [number]>('SELECT tops FROM chunk WHERE id = ?')
   const hashesById = db.prepare<{ hashes: Uint8Array }, [number]>(
     'SELECT hashes FROM chunk WHERE id = ?',
   )
+  return {
+    /** Best bids and asks, encoded. */
+    readTops(id: number): Uint8Array {
+      const row = topsById.get(id)
+      if (row === null) throw new ChunkGone(`Chunk ${id} is gone.`)
+      return row.tops
+    },
+
+    loadHashes(id: number): Uint8Array {
+      const row = hashesById.get(id)
+      if (row === null) throw new ChunkGone(`Chunk ${id} is gone.`)
+      return row.hashes
+    },
+  }
+}
+
+/** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
+export function createChunkTable(db: Database, cacheBytesMax: number) {
+  const rowsById = db.prepare<{ rows: Uint8Array }, [number]>('SELECT rows FROM chunk WHERE id = ?')
   const removeById = db.prepare('DELETE FROM chunk WHERE id = ?')
   const insert = db.prepare(
     `INSERT INTO chunk (market_id, first_ms, first_id, last_ms, last_id, up_count, down_count, tops, rows, hashes)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const relayout = db.prepare('UPDATE market SET layout = layout + 1 WHERE id = ?')
-  const cache = createCache<number, Chunk>(cacheBytesMax)
+  const columns = createColumns(db)
+  const cache = createCache<number, Kept>(cacheBytesMax)
 
   function read(id: number): Chunk {
     const row = rowsById.get(id)
@@ -72,22 +94,37 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
     return new Chunk(row.rows)
   }
 
+  function keep(id: number, kept: Kept): void {
+    const size = kept.chunk.byteLength + (kept.tops?.byteLength ?? 0) + ENTRY_BYTES
+    cache.set(id, kept, { size })
+  }
+
   return {
     ...createChunkIndex(db),
+    ...columns,
 
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
 
+    /** Reads a chunk for one use: what is kept is used, and stays what it is. */
+    pass: (id: number): Chunk => cache.peek(id)?.chunk ?? read(id),
+
     load(id: number): Chunk {
       const cached = cache.get(id)
-      if (cached !== undefined) return cached
+      if (cached !== undefined) return cached.chunk
       const chunk = read(id)
-      cache.set(id, chunk, { size: chunk.byteLength + ENTRY_BYTES })
+      keep(id, { chunk, tops: undefined })
       return chunk
     },
 
-    loadTops: (id: number): Uint8Array => topsById.get(id)?.tops ?? new Uint8Array(0),
-    loadHashes: (id: number): Uint8Array => hashesById.get(id)?.hashes ?? new Uint8Array(0),
+    /** The decoded tops of a chunk that was loaded. */
+    loadTops(id: number, chunk: Chunk): Float64Array {
+      const cached = cache.get(id)?.tops
+      if (cached !== undefined) return cached
+      const tops = decodeTops(columns.readTops(id), chunk.outcomes())
+      keep(id, { chunk, tops })
+      return tops
+    },
 
     /** Writes the run of `writer`, which holds at least one row. */
     insert(marketId: number, writer: ChunkWriter): void {

@@ -1,117 +1,172 @@
 /** Rows of the market table. */
 import { AppError } from '#src/core/errors.ts'
-import type { Coin, Market, MarketFacts, Outcome, Source, Timeframe } from '#src/core/market.ts'
+import {
+  type Market,
+  type MarketFacts,
+  outcomes,
+  type WinnerSource,
+  winnerSources,
+} from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 
 import type { Database } from './database.ts'
-import type { MarketQuery } from './history.ts'
-
-type MarketRow = {
-  id: number
-  condition_id: string
-  coin: Coin
-  timeframe: Timeframe
-  source: Source
-  slug: string | null
-  question: string | null
-  window_start_ms: number | null
-  window_end_ms: number | null
-  winner: Outcome | null
-  up_asset_id: string | null
-  down_asset_id: string | null
-  revision: number
-  layout: number
-  up_count: number
-  down_count: number
-  first_ms: number | null
-  last_ms: number | null
-  is_closed: number
-  order_ms: number
-}
-
-const factColumns = [
-  'condition_id',
-  'coin',
-  'timeframe',
-  'source',
-  'slug',
-  'question',
-  'window_start_ms',
-  'window_end_ms',
-  'winner',
-] as const
-
-const LIST_START = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
+import { createMarketList } from './market-list.ts'
+import {
+  factColumns,
+  factValues,
+  type MarketRow,
+  type StoredMarket,
+  toMarket,
+} from './market-row.ts'
 
 /** Finds, lists and writes markets. */
 export function createMarketTable(db: Database) {
   const byCondition = db.prepare<MarketRow, [string]>('SELECT * FROM market WHERE condition_id = ?')
+  const bySlug = db.prepare<MarketRow, [string]>(
+    'SELECT * FROM market WHERE slug = ? ORDER BY order_ms DESC, condition_id DESC LIMIT 1',
+  )
   const byId = db.prepare<MarketRow, [number]>('SELECT * FROM market WHERE id = ?')
   const ids = db.prepare<{ id: number }, []>('SELECT id FROM market ORDER BY id')
-  const list = db.prepare<MarketRow, [string, number, string, number]>(
-    `SELECT * FROM market WHERE coin = ? AND (order_ms, condition_id) < (?, ?)
-     ORDER BY order_ms DESC, condition_id DESC LIMIT ?`,
-  )
   const upsert = db.prepare(
     `INSERT INTO market (${factColumns.join(', ')}, order_ms)
      VALUES (${factColumns.map(() => '?').join(', ')}, ifnull(?7, 0))
-     ON CONFLICT (condition_id) DO UPDATE SET
-       slug = ifnull(excluded.slug, slug), question = ifnull(excluded.question, question),
-       window_start_ms = ifnull(excluded.window_start_ms, window_start_ms),
-       window_end_ms = ifnull(excluded.window_end_ms, window_end_ms),
-       winner = ifnull(excluded.winner, winner), revision = revision + 1,
-       order_ms = coalesce(excluded.window_start_ms, window_start_ms, first_ms, 0)`,
+     ON CONFLICT (condition_id) DO UPDATE SET revision = revision + 1,
+       ${factColumns.map((column) => `${column} = excluded.${column}`).join(', ')},
+       order_ms = coalesce(excluded.window_start_ms, first_ms, 0)`,
   )
-  const update = db.prepare(
-    `UPDATE market SET up_asset_id = ?1, down_asset_id = ?2, revision = revision + 1, up_count = ?3,
-       down_count = ?4, first_ms = ?5, last_ms = ?6, is_closed = ?7,
-       order_ms = coalesce(window_start_ms, ?5, 0) WHERE id = ?8`,
-  )
-  const find = (conditionId: string): Market | undefined => toMarket(byCondition.get(conditionId))
+  const find = (conditionId: string): StoredMarket | undefined =>
+    toMarketIfAny(byCondition.get(conditionId))
 
   return {
     find,
-    findById: (id: number): Market | undefined => toMarket(byId.get(id)),
+    findBySlug: (slug: string): StoredMarket | undefined => toMarketIfAny(bySlug.get(slug)),
+    findById: (id: number): StoredMarket | undefined => toMarketIfAny(byId.get(id)),
     ids: (): number[] => ids.all().map(({ id }) => id),
+    list: createMarketList(db),
 
-    list({ coin, limit, after }: MarketQuery): Market[] {
-      const { orderMs, conditionId } = after ?? LIST_START
-      return list.all(coin, orderMs, conditionId, limit).flatMap((row) => toMarket(row) ?? [])
-    },
-
-    /** Throws `market_conflict` when the market is known as another coin, timeframe or source. */
-    put(facts: MarketFacts): Market {
-      const known = find(facts.conditionId)
-      assertSame(known, facts)
-      if (known !== undefined && addsNothing(known, facts)) return known
-      upsert.run(
-        ...[facts.conditionId, facts.coin, facts.timeframe, facts.source],
-        ...[facts.slug ?? null, facts.question ?? null],
-        ...[facts.windowStartMs ?? null, facts.windowEndMs ?? null, facts.winner ?? null],
-      )
-      const market = find(facts.conditionId)
+    /**
+     * Throws `market_conflict` when the market is known as another coin, timeframe or source, or with
+     * other assets.
+     */
+    put(told: MarketFacts): StoredMarket {
+      const known = find(told.conditionId)
+      assertSame(known, told)
+      const facts = mergeFacts(known, told)
+      if (known !== undefined && isSameFacts(known, facts)) return known
+      upsert.run(...factValues(facts))
+      const market = find(told.conditionId)
       if (market === undefined) throw new Error('A market is there once it is put.')
       return market
     },
 
-    /** Writes what is held of a market and raises its revision. */
-    update(market: Market): void {
-      const { assetIds, snapshotCounts } = market
-      update.run(
-        ...[assetIds.up ?? null, assetIds.down ?? null, snapshotCounts.up, snapshotCounts.down],
-        ...[market.firstSnapshotMs ?? null, market.lastSnapshotMs ?? null],
-        ...[Number(market.isClosed), market.id],
-      )
-    },
+    ...createHoldings(db),
   }
 }
 
 export type MarketTable = ReturnType<typeof createMarketTable>
 
-const laterFacts = ['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner'] as const
+/** Writes what is held of markets. */
+function createHoldings(db: Database) {
+  const update = db.prepare(
+    `UPDATE market SET revision = revision + 1, up_asset_id = ?, down_asset_id = ?, up_count = ?,
+       down_count = ?, first_ms = ?, last_ms = ?, up_first_ms = ?, up_last_ms = ?, down_first_ms = ?,
+       down_last_ms = ?, up_silence_ms = ?, down_silence_ms = ?, up_verified_count = ?,
+       down_verified_count = ? WHERE id = ?`,
+  )
+  const reorder = db.prepare('UPDATE market SET order_ms = ? WHERE id = ?')
+  const close = db.prepare('UPDATE market SET is_closed = 1, revision = revision + 1 WHERE id = ?')
+  const touch = db.prepare('UPDATE market SET revision = revision + 1 WHERE id = ?')
 
-const addsNothing = (known: Market, facts: MarketFacts): boolean =>
-  laterFacts.every((fact) => facts[fact] === undefined || facts[fact] === known[fact])
+  return {
+    /** Writes what is held of a market and raises its revision. */
+    update(market: Market): void {
+      const { assetIds, snapshotCounts, spans, longestSilenceMs, verifiedCounts } = market
+      update.run(
+        ...[assetIds.up ?? null, assetIds.down ?? null, snapshotCounts.up, snapshotCounts.down],
+        ...[market.firstSnapshotMs ?? null, market.lastSnapshotMs ?? null],
+        ...[spans.up?.firstMs ?? null, spans.up?.lastMs ?? null],
+        ...[spans.down?.firstMs ?? null, spans.down?.lastMs ?? null],
+        ...[longestSilenceMs.up ?? null, longestSilenceMs.down ?? null],
+        ...[verifiedCounts.up, verifiedCounts.down, market.id],
+      )
+      // Apart, because a column that is written moves its entries in every index, changed or not.
+      const orderMs = orderOf(market)
+      if (orderMs !== market.orderMs) reorder.run(orderMs, market.id)
+    },
+
+    /** Marks a market as final and raises its revision. */
+    close(id: number): void {
+      close.run(id)
+    },
+
+    /** Raises the revision of a market of which something else was written. */
+    touch(id: number): void {
+      touch.run(id)
+    },
+  }
+}
+
+/** What markets are listed by, from what else is known of one. */
+export const orderOf = ({ windowStartMs, firstSnapshotMs }: Partial<Market>): number =>
+  windowStartMs ?? firstSnapshotMs ?? 0
+
+const laterFacts = [
+  'slug',
+  'question',
+  'windowStartMs',
+  'windowEndMs',
+  'winner',
+  'winnerSource',
+  'tickSize',
+  'strike',
+  'finalPrice',
+] as const
+
+function mergeFacts(known: Market | undefined, told: MarketFacts): MarketFacts {
+  return {
+    ...told,
+    slug: told.slug ?? known?.slug,
+    question: told.question ?? known?.question,
+    windowStartMs: told.windowStartMs ?? known?.windowStartMs,
+    windowEndMs: told.windowEndMs ?? known?.windowEndMs,
+    tickSize: told.tickSize ?? known?.tickSize,
+    strike: told.strike ?? known?.strike,
+    finalPrice: told.finalPrice ?? known?.finalPrice,
+    ...mergeWinner(known, told),
+    assetIds: mergeAssets(known, told),
+  }
+}
+
+type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
+
+function mergeWinner(known: Winner | undefined, told: MarketFacts): Winner {
+  const { winner } = told
+  if (winner === undefined) return { winner: known?.winner, winnerSource: known?.winnerSource }
+  const winnerSource = told.winnerSource ?? (told.source === 'simulated' ? 'simulated' : 'dataset')
+  const isOutranked =
+    known?.winnerSource !== undefined && outranks(known.winnerSource, winnerSource)
+  return isOutranked
+    ? { winner: known.winner, winnerSource: known.winnerSource }
+    : { winner, winnerSource }
+}
+
+const outranks = (one: WinnerSource, other: WinnerSource): boolean =>
+  winnerSources.indexOf(one) < winnerSources.indexOf(other)
+
+function mergeAssets(known: Market | undefined, told: MarketFacts): Market['assetIds'] {
+  let assetIds = known?.assetIds ?? {}
+  for (const outcome of outcomes) {
+    const assetId = told.assetIds?.[outcome]
+    if (assetId === undefined) continue
+    assertAsset(assetIds, { outcome, assetId, conditionId: told.conditionId })
+    assetIds = { ...assetIds, [outcome]: assetId }
+  }
+  return assetIds
+}
+
+const isSameFacts = (known: Market, facts: MarketFacts): boolean =>
+  laterFacts.every((fact) => facts[fact] === known[fact]) &&
+  outcomes.every((outcome) => facts.assetIds?.[outcome] === known.assetIds[outcome])
 
 type Identity = Pick<MarketFacts, 'conditionId' | 'coin' | 'timeframe' | 'source'>
 
@@ -128,10 +183,10 @@ export function assertSame(known: Market | undefined, identity: Identity): void 
   }
 }
 
-/** Throws `market_conflict` unless the snapshot's asset is the one known for its outcome, or none is. */
+/** Throws `market_conflict` unless the asset is the one known for its outcome, or none is. */
 export function assertAsset(
   assetIds: Market['assetIds'],
-  { outcome, assetId, conditionId }: Snapshot,
+  { outcome, assetId, conditionId }: Pick<Snapshot, 'outcome' | 'assetId' | 'conditionId'>,
 ): void {
   const known = assetIds[outcome]
   const other = assetIds[outcome === 'up' ? 'down' : 'up']
@@ -143,26 +198,5 @@ export function assertAsset(
   }
 }
 
-function toMarket(row: MarketRow | null): Market | undefined {
-  if (row === null) return undefined
-  return {
-    id: row.id,
-    conditionId: row.condition_id,
-    coin: row.coin,
-    timeframe: row.timeframe,
-    source: row.source,
-    slug: row.slug ?? undefined,
-    question: row.question ?? undefined,
-    windowStartMs: row.window_start_ms ?? undefined,
-    windowEndMs: row.window_end_ms ?? undefined,
-    winner: row.winner ?? undefined,
-    assetIds: { up: row.up_asset_id ?? undefined, down: row.down_asset_id ?? undefined },
-    revision: row.revision,
-    layout: row.layout,
-    snapshotCounts: { up: row.up_count, down: row.down_count },
-    firstSnapshotMs: row.first_ms ?? undefined,
-    lastSnapshotMs: row.last_ms ?? undefined,
-    isClosed: row.is_closed === 1,
-    orderMs: row.order_ms,
-  }
-}
+const toMarketIfAny = (row: MarketRow | null): StoredMarket | undefined =>
+  row === null ? undefined : toMarket(row)

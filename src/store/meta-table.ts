@@ -13,6 +13,7 @@ export function createMetaTable(db: Database) {
   const get = db.prepare<{ value: unknown }, [string]>('SELECT value FROM meta WHERE key = ?')
   const put = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
   const putOnce = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM meta WHERE key = ?')
   const findBatch = db.prepare<Counts, [string]>(
     'SELECT accepted, duplicates FROM batch WHERE id = ?',
   )
@@ -50,6 +51,13 @@ export function createMetaTable(db: Database) {
       putOnce.run('cursor_key', made)
       const stored = get.get('cursor_key')?.value
       return stored instanceof Uint8Array ? stored : made
+    },
+
+    /** True after a migration until `settleCoverage`: src/store/backfill.ts. */
+    isCoverageDue: (): boolean => get.get('coverage_due') !== null,
+
+    settleCoverage: (): void => {
+      remove.run('coverage_due')
     },
 
     totals: (): Totals => ({

@@ -84,6 +84,12 @@ export function createRuns({ chunks, tails, reader }: Tables) {
       run.revision = market.revision + 1
     },
 
+    /** Keeps a run as it is while something else of its market is written, which raises the revision by one. */
+    keep({ id, revision }: Market): void {
+      const run = open.get(id)
+      if (run?.revision === revision) run.revision++
+    },
+
     /** Forgets a run whose market was changed otherwise; it is read again when needed. */
     forget(marketId: number): void {
       open.delete(marketId)

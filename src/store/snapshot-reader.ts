@@ -38,6 +38,9 @@ export function createSnapshotReader(chunks: ChunkTable) {
 
     readRow: (chunk: Chunk, row: number, sourceHash: string | undefined): StoredSnapshot =>
       scan(rows.text(chunk, row), sourceHash),
+
+    /** One row's text; valid until the next row is read. */
+    readText: (chunk: Chunk, row: number): Uint8Array => rows.text(chunk, row),
   }
 }
 

@@ -1,28 +1,47 @@
 /** The embedded engine: books in one SQLite file. */
-import type { Market } from '#src/core/market.ts'
+import { AppError } from '#src/core/errors.ts'
 
 import { createAppend } from './append.ts'
-import { ChunkGone, createChunkTable } from './chunk-table.ts'
-import { PageEncoder } from './codec/page-encoder.ts'
-import { closeDatabase, type Database, readConsistently, transact } from './database.ts'
-import type { AppendResult, Batch, Encoding, HistoryStore, Page, RowQuery } from './history.ts'
-import { findLastSnapshot } from './last-snapshot.ts'
+import { backfill } from './backfill.ts'
+import { createChunkTable } from './chunk-table.ts'
+import { createCoinTotals } from './coin-totals.ts'
+import { closeDatabase, type Database, transact } from './database.ts'
+import { createGapTable } from './gap-table.ts'
+import type { AppendResult, HistoryStore } from './history.ts'
+import { createBulkReaders } from './lines.ts'
+import { createMarketRead } from './market-read.ts'
+import type { StoredMarket } from './market-row.ts'
 import { createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
-import { select, type Selection } from './page.ts'
+import { createRowReaders } from './row-readers.ts'
 import { createRuns } from './runs.ts'
+import { createSilences } from './silences.ts'
 import { createSnapshotReader } from './snapshot-reader.ts'
 import { createTailTable } from './tail-table.ts'
-import { listTops } from './tops.ts'
+import { createTradeTable } from './trade-table.ts'
 import { createVerify } from './verify.ts'
-import { createViews, type MarketView } from './views.ts'
-
-/** For the pages that must be compressed at request: the level that costs least. */
-const GZIP_LEVEL = 1
+import { createViews } from './views.ts'
 
 type Tables = ReturnType<typeof createTables>
-type Writers = Pick<HistoryStore, 'append' | 'putMarket' | 'close'>
-type Readers = Pick<HistoryStore, 'findMarket' | 'listMarkets' | 'page' | 'at' | 'latest' | 'tops'>
+type Writers = Pick<HistoryStore, 'append' | 'putMarket' | 'putTrades' | 'putGaps' | 'close'>
+type Readers = Pick<
+  HistoryStore,
+  | 'coinTotals'
+  | 'findMarket'
+  | 'findMarketBySlug'
+  | 'trades'
+  | 'gaps'
+  | 'listMarkets'
+  | 'page'
+  | 'at'
+  | 'latest'
+  | 'findPosition'
+  | 'tops'
+  | 'lines'
+  | 'runs'
+>
+
+type BatchCounts = Pick<AppendResult, 'accepted' | 'duplicates'>
 
 /** `chunkCacheBytes` bounds the chunks kept in memory, `lagMs` how late others' commits may show. */
 export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
@@ -31,6 +50,7 @@ export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 export function createSqliteHistory(db: Database, options: EngineOptions): HistoryStore {
   const tables = createTables(db, options)
   const { meta } = tables
+  backfill(tables)
   return {
     ...createWriters(tables),
     ...createReaders(tables),
@@ -49,12 +69,15 @@ function createTables(db: Database, { chunkCacheBytes, lagMs }: EngineOptions) {
   const tails = createTailTable(db)
   const reader = createSnapshotReader(chunks)
   const runs = createRuns({ chunks, tails, reader })
-  const views = createViews(db, { markets, chunks, tails }, lagMs)
-  return { db, meta, markets, chunks, tails, reader, runs, views }
+  const gaps = createGapTable(db)
+  const trades = createTradeTable(db)
+  const silences = createSilences({ chunks, tails, gaps })
+  const views = createViews(db, { markets, chunks, tails, gaps }, lagMs)
+  return { db, meta, markets, chunks, tails, gaps, trades, silences, reader, runs, views }
 }
 
 function createWriters(tables: Tables): Writers {
-  const { db, meta, markets, runs, views } = tables
+  const { db, meta, markets, gaps, trades, runs, views } = tables
   const applyBatch = createAppend({ ...tables, takeIds: meta.takeIds })
 
   /** Writes all or nothing; what is kept in memory of a failed change is dropped with it. */
@@ -69,14 +92,45 @@ function createWriters(tables: Tables): Writers {
     }
   }
 
+  /** Shows that something besides the books was written. */
+  function touch(market: StoredMarket): void {
+    markets.touch(market.id)
+    runs.keep(market)
+  }
+
+  const writeOnce = (id: string, apply: () => BatchCounts): AppendResult =>
+    write(() => {
+      const applied = meta.findBatch(id)
+      if (applied !== undefined) return { kind: 'already_applied', ...applied }
+      const counts = apply()
+      meta.putBatch(id, counts)
+      return { kind: 'appended', ...counts }
+    })
+
+  function getMarket(conditionId: string): StoredMarket {
+    const market = markets.find(conditionId)
+    if (market !== undefined) return market
+    throw new AppError(
+      'unknown_market',
+      `Market ${conditionId} is not known. Put the market before what belongs to it.`,
+    )
+  }
+
   return {
-    append: (batch: Batch): AppendResult =>
+    append: (batch) => writeOnce(batch.id, () => applyBatch(batch)),
+
+    putTrades: (batch) =>
+      writeOnce(batch.id, () => {
+        const market = getMarket(batch.conditionId)
+        const accepted = trades.insert(market.id, batch.trades)
+        if (accepted > 0) touch(market)
+        return { accepted, duplicates: batch.trades.length - accepted }
+      }),
+
+    putGaps: (conditionId, found) =>
       write(() => {
-        const applied = meta.findBatch(batch.id)
-        if (applied !== undefined) return { kind: 'already_applied', ...applied }
-        const counts = applyBatch(batch)
-        meta.putBatch(batch.id, counts)
-        return { kind: 'appended', ...counts }
+        const market = getMarket(conditionId)
+        if (gaps.record(market.id, found) > 0) touch(market)
       }),
 
     putMarket: (facts) => write(() => runs.forget(markets.put(facts).id)),
@@ -86,71 +140,21 @@ function createWriters(tables: Tables): Writers {
         const market = markets.find(conditionId)
         if (market === undefined || market.isClosed) return
         runs.change(market, { late: [], fresh: [], isClosed: true })
-        markets.update({ ...market, isClosed: true })
+        markets.close(market.id)
       }),
   }
 }
 
-function createReaders(tables: Tables): Readers {
-  const { db, markets, chunks, views } = tables
-  const encoder = new PageEncoder()
-
-  /**
-   * Reads a market as it is now, not as it was when it was found. A view was read in one state of the
-   * file and chunks never change, so this needs no transaction; only when another process has cut a market
-   * anew in between is a chunk gone, and the second time nothing can be.
-   */
-  function read<T>({ conditionId }: Market, body: (view: MarketView) => T): T {
-    try {
-      return body(getView(conditionId))
-    } catch (error) {
-      if (!(error instanceof ChunkGone)) throw error
-      return readConsistently(db, () => body(getView(conditionId)))
-    }
-  }
-
-  function getView(conditionId: string): MarketView {
-    const view = views.find(conditionId)
-    if (view === undefined) throw new Error(`Market ${conditionId} is gone.`)
-    return view
-  }
-
+function createReaders({ db, markets, trades, views, ...tables }: Tables): Readers {
+  const read = createMarketRead(db, views)
   return {
     findMarket: (conditionId) => views.find(conditionId)?.market,
-    listMarkets: (query) => markets.list(query),
-
-    page(query: RowQuery): Page {
-      const [selection, { revision }] = read(query.market, (view) => [
-        select(view, chunks, query),
-        view.market,
-      ])
-      const { count, last, hasMore } = selection
-      return {
-        revision,
-        count,
-        last,
-        hasMore,
-        encode: (encoding, prefix, suffix) =>
-          encode(encoder, selection, { order: query.order, encoding, prefix, suffix }),
-      }
-    },
-
-    at: ({ market, outcome, timestampMs }) =>
-      read(market, (view) => findLastSnapshot(view, tables, { outcome, toMs: timestampMs + 1 })),
-    latest: ({ market, outcome }) =>
-      read(market, (view) => findLastSnapshot(view, tables, { outcome, toMs: undefined })),
-    tops: (query) => read(query.market, (view) => listTops(view, chunks, query)),
+    findMarketBySlug: markets.findBySlug,
+    listMarkets: markets.list,
+    trades: trades.list,
+    gaps: (market) => read(market, ({ gaps }) => gaps),
+    coinTotals: createCoinTotals(db),
+    ...createRowReaders(tables, read),
+    ...createBulkReaders(tables, read),
   }
-}
-
-type PageParts = { order: RowQuery['order']; encoding: Encoding; prefix: string; suffix: string }
-
-function encode(
-  encoder: PageEncoder,
-  { slices }: Selection,
-  { order, encoding, prefix, suffix }: PageParts,
-): Uint8Array<ArrayBuffer> {
-  if (order === 'asc') return encoder[encoding](slices, prefix, suffix)
-  const text = encoder.reversed(slices, prefix, suffix)
-  return encoding === 'gzip' ? Bun.gzipSync(text, { level: GZIP_LEVEL }) : text
 }

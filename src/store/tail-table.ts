@@ -5,7 +5,7 @@ import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk, encodeChunk } from './codec/chunk.ts'
 import { toHashBytes } from './codec/hashes.ts'
-import { topOf, type TopOfBook } from './codec/tops.ts'
+import { topOf } from './codec/tops.ts'
 import type { Database } from './database.ts'
 
 type TailRow = {
@@ -24,7 +24,7 @@ type TailRow = {
 }
 
 /** The run of one market: its rows as a chunk, and what the chunk's other columns would hold. */
-export type TailRun = { chunk: Chunk; hashes: (string | undefined)[]; tops: TopOfBook[] }
+export type TailRun = { chunk: Chunk; hashes: (string | undefined)[]; tops: Float64Array }
 
 /** Reads and writes unfinished runs. */
 export function createTailTable(db: Database) {
@@ -87,6 +87,8 @@ function toRun(rows: readonly TailRow[]): TailRun | undefined {
   return {
     chunk: new Chunk(encodeChunk(parts)),
     hashes: rows.map((row) => row.source_hash?.toHex()),
-    tops: rows.map((row) => [row.bid_price, row.bid_size, row.ask_price, row.ask_size]),
+    tops: Float64Array.from(
+      rows.flatMap((row) => [row.bid_price, row.bid_size, row.ask_price, row.ask_size]),
+    ),
   }
 }

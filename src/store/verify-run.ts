@@ -1,15 +1,16 @@
 /** Re-reads one run of rows, sealed or not, and finds whatever does not agree with itself. */
-import type { Market } from '#src/core/market.ts'
+import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
 import { RowReader } from './codec/row-reader.ts'
-import { topOf, type TopOfBook } from './codec/tops.ts'
+import { TOP_FIELDS, topOf, type TopOfBook } from './codec/tops.ts'
+import { SilenceTally } from './silence-tally.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 
 /** A run as it is stored. */
-export type StoredRun = { chunk: Chunk; tops: TopOfBook[] }
+export type StoredRun = { chunk: Chunk; tops: Float64Array }
 
 /** What has been read of a market so far. */
 export type Tally = {
@@ -17,7 +18,16 @@ export type Tally = {
   last: Position
   firstMs: number | undefined
   greatestId: number
+  silences: Record<Outcome, SilenceTally>
 }
+
+export const emptyTally = (quietMs: number): Tally => ({
+  counts: [0, 0],
+  last: { timestampMs: -1, id: 0 },
+  firstMs: undefined,
+  greatestId: 0,
+  silences: { up: new SilenceTally(quietMs), down: new SilenceTally(quietMs) },
+})
 
 const COMMA = Uint8Array.of(0x2c)
 const texts = { sequential: new RowReader(), single: new RowReader() }
@@ -43,7 +53,7 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
       'id column agrees': snapshot.id === chunk.id(row),
       'outcome column agrees': (snapshot.outcome === 'down') === (outcome === 1),
       'row stands behind the one before': comparePositions(snapshot, tally.last) > 0,
-      'best bid and ask columns agree': isSameTop(topOf(snapshot), run.tops[row]),
+      'best bid and ask columns agree': isSameTop(topOf(snapshot), run.tops, row),
       'row belongs to its market': belongsTo(snapshot, market),
     }
     for (const [claim, holds] of Object.entries(claims))
@@ -52,6 +62,7 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
     tally.firstMs ??= snapshot.timestampMs
     tally.greatestId = Math.max(tally.greatestId, snapshot.id)
     tally.counts[outcome]++
+    tally.silences[outcomes[outcome]].add(snapshot.timestampMs)
   })
   for (let index = 0; index < chunk.checkpointCount; index++) {
     const { row } = chunk.checkpoint(index)
@@ -62,8 +73,8 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
   return faults
 }
 
-const isSameTop = (top: TopOfBook, stored: TopOfBook | undefined): boolean =>
-  top.every((value, at) => value === stored?.[at])
+const isSameTop = (top: TopOfBook, stored: Float64Array, row: number): boolean =>
+  top.every((value, at) => value === stored[row * TOP_FIELDS + at])
 
 const belongsTo = (snapshot: StoredSnapshot, market: Market): boolean =>
   snapshot.conditionId === market.conditionId &&

@@ -1,16 +1,20 @@
-import type { Market } from '#src/core/market.ts'
 /** Re-reads a whole history and finds whatever does not agree with itself. */
+import { gapReasons, silenceMs } from '#src/core/coverage.ts'
+import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { ChunkRef, ChunkTable } from './chunk-table.ts'
+import { outcomeCodes } from './codec/chunk.ts'
 import { areHashesSound } from './codec/hashes.ts'
 import { decodeTops } from './codec/tops.ts'
 import { type Database, readConsistently } from './database.ts'
-import type { MarketTable } from './market-table.ts'
+import type { GapTable } from './gap-table.ts'
+import { type MarketTable, orderOf } from './market-table.ts'
 import type { MetaTable } from './meta-table.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 import type { TailTable } from './tail-table.ts'
-import { type Tally, verifyRun } from './verify-run.ts'
+import { fileChecks } from './verify-file.ts'
+import { emptyTally, type Tally, verifyRun } from './verify-run.ts'
 
 type Tables = {
   db: Database
@@ -18,30 +22,18 @@ type Tables = {
   markets: MarketTable
   chunks: ChunkTable
   tails: TailTable
+  gaps: GapTable
   reader: SnapshotReader
 }
+
 type Progress = (done: number, total: number) => void
 
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
-export function createVerify({ db, meta, markets, chunks, tails, reader }: Tables) {
-  function verifyFile(): string[] {
-    const answers = db.prepare<unknown, []>('PRAGMA quick_check').values().flat()
-    return answers.filter((answer) => answer !== 'ok').map((answer) => `SQLite: ${answer}`)
-  }
-
-  function findOrphans(): string[] {
-    return ['chunk', 'tail'].flatMap((table) => {
-      const sql = `SELECT DISTINCT market_id FROM ${table} WHERE market_id NOT IN (SELECT id FROM market)`
-      const ids = db.prepare<unknown, []>(sql).values().flat()
-      return ids.map((id) => `${table} table: rows of a market ${id} that is not there`)
-    })
-  }
-
+export function createVerify({ db, meta, markets, chunks, tails, gaps, reader }: Tables) {
   function verifyChunk(ref: ChunkRef, market: Market, tally: Tally): string[] {
     const chunk = chunks.read(ref.id)
     const [ups, downs] = tally.counts
-    const outcomes = Array.from({ length: chunk.count }, (_, row) => chunk.outcome(row))
-    const tops = decodeTops(chunks.loadTops(ref.id), outcomes)
+    const tops = decodeTops(chunks.readTops(ref.id), chunk.outcomes())
     const faults = verifyRun({ run: { chunk, tops }, market, tally, reader })
     const isIndexed =
       ref.firstMs === chunk.timeMs(0) &&
@@ -64,9 +56,19 @@ export function createVerify({ db, meta, markets, chunks, tails, reader }: Table
     return market.isClosed ? [...faults, 'its market is closed'] : faults
   }
 
+  function verifySilences(market: Market, tally: Tally): string[] {
+    const faults = outcomes.flatMap((outcome) => {
+      const owner = { marketId: market.id, outcome: outcomeCodes[outcome] }
+      const kept = gaps.derived(owner).map(({ fromMs, toMs }) => ({ fromMs, toMs }))
+      const isSame = Bun.deepEquals(kept, tally.silences[outcome].gaps)
+      return isSame ? [] : [`its gaps of ${outcome} differ from its rows`]
+    })
+    const isSound = gaps.list(market.id).every(({ reason }) => gapReasons.includes(reason))
+    return isSound ? faults : [...faults, 'a gap of it has no known reason']
+  }
+
   function* verifyMarket(market: Market): Generator<string> {
-    const last = { timestampMs: -1, id: 0 }
-    const tally: Tally = { counts: [0, 0], last, firstMs: undefined, greatestId: 0 }
+    const tally = emptyTally(silenceMs(market.timeframe))
     const name = `market ${market.conditionId}`
     for (const ref of chunks.listRefs(market.id)) {
       for (const fault of attempt(() => verifyChunk(ref, market, tally))) {
@@ -77,6 +79,7 @@ export function createVerify({ db, meta, markets, chunks, tails, reader }: Table
       yield `${name}, unfinished run: ${fault}`
     }
     for (const fault of verifyRow(market, tally, meta.nextId())) yield `${name}: ${fault}`
+    for (const fault of attempt(() => verifySilences(market, tally))) yield `${name}: ${fault}`
   }
 
   /** One state of the file, so that a market that is being written agrees with itself. */
@@ -87,8 +90,7 @@ export function createVerify({ db, meta, markets, chunks, tails, reader }: Table
     })
 
   return function* (onProgress: Progress = () => {}): Generator<string> {
-    yield* attempt(verifyFile)
-    yield* attempt(findOrphans)
+    for (const check of fileChecks) yield* attempt(() => check(db))
     let ids: number[] = []
     yield* attempt(() => {
       ids = markets.ids()
@@ -103,18 +105,35 @@ export function createVerify({ db, meta, markets, chunks, tails, reader }: Table
 
 /** Compares a market's row with what was read of the market. */
 function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
-  const { snapshotCounts, firstSnapshotMs, lastSnapshotMs = -1, windowStartMs } = market
+  const { snapshotCounts, firstSnapshotMs, lastSnapshotMs = -1 } = market
   const isCounted =
     tally.counts[0] === snapshotCounts.up &&
     tally.counts[1] === snapshotCounts.down &&
     tally.firstMs === firstSnapshotMs &&
     tally.last.timestampMs === lastSnapshotMs
-  const isListed = market.orderMs === (windowStartMs ?? firstSnapshotMs ?? 0)
+  const isListed = market.orderMs === orderOf(market)
+  const areFactsWhole =
+    (market.winner === undefined) === (market.winnerSource === undefined) &&
+    outcomes.every((outcome) => market.verifiedCounts[outcome] <= snapshotCounts[outcome])
   return [
+    areFactsWhole ? '' : 'its facts contradict each other',
     isCounted ? '' : 'its counts or times differ from its rows',
+    outcomes.every((outcome) => areTimesSame(market, tally, outcome))
+      ? ''
+      : 'its spans or silences differ from its rows',
     isListed ? '' : 'it is listed at another time than its own',
     tally.greatestId < nextId ? '' : 'an id of it would be given again',
   ].filter((fault) => fault !== '')
+}
+
+function areTimesSame(market: Market, { silences }: Tally, outcome: Outcome): boolean {
+  const span = market.spans[outcome]
+  const { firstMs, lastMs, longestMs } = silences[outcome]
+  return (
+    (span?.firstMs ?? -1) === firstMs &&
+    (span?.lastMs ?? -1) === lastMs &&
+    (market.longestSilenceMs[outcome] ?? -1) === longestMs
+  )
 }
 
 /** Faults of a part, or the one that its bytes cannot be read at all. */

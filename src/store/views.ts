@@ -3,24 +3,35 @@
  * those of other connections SQLite is asked for a number that changes with them, at each use or
  * as seldom as the caller allows, because the question costs as much as a fifth of a page.
  */
-import type { Market } from '#src/core/market.ts'
+import type { Gap } from '#src/core/coverage.ts'
 import { createCache } from '#src/lib/cache.ts'
 
 import type { ChunkRef, ChunkTable } from './chunk-table.ts'
 import { type Database, readConsistently } from './database.ts'
+import type { GapTable } from './gap-table.ts'
+import type { StoredMarket } from './market-row.ts'
 import type { MarketTable } from './market-table.ts'
 import type { TailRun, TailTable } from './tail-table.ts'
 
-/** A market with its chunks in order and its unfinished run, read in one state of the file. */
-export type MarketView = { market: Market; refs: readonly ChunkRef[]; tail: TailRun | undefined }
+/** A market with its chunks in order, its unfinished run and its gaps, read in one state of the file. */
+export type MarketView = {
+  market: StoredMarket
+  refs: readonly ChunkRef[]
+  tail: TailRun | undefined
+  /** The same list as long as nothing in it changed. */
+  gaps: readonly Gap[]
+}
 
-type Tables = { markets: MarketTable; chunks: ChunkTable; tails: TailTable }
+type Tables = { markets: MarketTable; chunks: ChunkTable; tails: TailTable; gaps: GapTable }
 
-/** Chunk refs of all views together; one takes about 150 bytes. */
+const NO_GAPS: readonly Gap[] = []
+
+/** Chunk refs and gaps of all views together; one takes about 150 bytes. */
 const REFS_MAX = 200_000
 
 /** Makes the views of a file, which may be `lagMs` behind other connections. */
-export function createViews(db: Database, { markets, chunks, tails }: Tables, lagMs: number) {
+export function createViews(db: Database, tables: Tables, lagMs: number) {
+  const { markets, chunks, tails } = tables
   const commits = db.prepare<unknown, []>('PRAGMA data_version')
   const cache = createCache<string, { generation: number; view: MarketView }>(REFS_MAX)
   let generation = 0
@@ -45,7 +56,14 @@ export function createViews(db: Database, { markets, chunks, tails }: Tables, la
       market,
       refs: isSameLayout ? before.refs : chunks.listRefs(market.id),
       tail: tails.read(market.id),
+      gaps: loadGaps(market, before),
     }
+  }
+
+  function loadGaps(market: StoredMarket, before: MarketView | undefined): readonly Gap[] {
+    if (market.gapRevision === 0) return NO_GAPS
+    const isSame = market.gapRevision === before?.market.gapRevision
+    return isSame ? before.gaps : tables.gaps.list(market.id)
   }
 
   return {
@@ -56,7 +74,11 @@ export function createViews(db: Database, { markets, chunks, tails }: Tables, la
       const view = readConsistently(db, () => load(conditionId, kept?.view))
       if (view === undefined) return undefined
       // What was committed since the number was read shows at the next use.
-      cache.set(conditionId, { generation: now, view }, { size: view.refs.length + 1 })
+      cache.set(
+        conditionId,
+        { generation: now, view },
+        { size: view.refs.length + view.gaps.length + 1 },
+      )
       return view
     },
 

@@ -1,27 +1,29 @@
 /** The conformance suite's part on markets: facts, lists, revisions, closing. */
 import { describe, expect, test } from 'bun:test'
 
-import type { MarketFacts } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import {
+  type Market,
+  marketStatuses,
+  outcomes,
+  statusOf,
+  type Timeframe,
+} from '#src/core/market.ts'
+import { createRandom, type Random } from '#src/lib/random.ts'
+import type { HistoryStore, MarketQuery } from '#src/store/history.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
+import { conformFacts, someFacts } from './conformance-facts.ts'
 import type { Use } from './conformance.ts'
 import { pageOf, textOf } from './pages.ts'
-
-const someFacts = (number: number, changes: Partial<MarketFacts> = {}): MarketFacts => ({
-  conditionId: conditionIdOf(number),
-  coin: 'btc',
-  timeframe: '5m',
-  source: 'simulated',
-  ...changes,
-})
 
 export function conformMarkets(use: Use): void {
   describe('putMarket', () => {
     conformPut(use)
   })
+  conformFacts(use)
   describe('listMarkets', () => {
     conformList(use)
+    conformFilters(use)
   })
   describe('revision', () => {
     conformRevisions(use)
@@ -148,6 +150,105 @@ function conformList(use: Use): void {
       }
     }),
   )
+}
+
+/** Times of windows and of the clock are drawn from so few that they often meet. */
+const MOMENTS = 6
+const timeframes: readonly Timeframe[] = ['5m', '1h']
+
+/** Forty markets of every kind, in the order in which they are listed. */
+function someMarkets(history: HistoryStore, random: Random): Market[] {
+  const maybe = (value: number): number | undefined => (random.integer(4) === 0 ? undefined : value)
+  const numbers = Array.from({ length: 40 }, (_, at) => at + 1)
+  for (const number of numbers) {
+    const startMs = random.integer(MOMENTS)
+    const window = {
+      windowStartMs: maybe(startMs),
+      windowEndMs: maybe(startMs + 1 + random.integer(2)),
+    }
+    const winner = random.pick([undefined, undefined, ...outcomes])
+    const timeframe = random.pick(timeframes)
+    history.putMarket(someFacts(number, { ...window, winner, timeframe }))
+    const conditionId = conditionIdOf(number)
+    if (random.integer(3) === 0) history.close(conditionId)
+    const timestampMs = random.integer(MOMENTS)
+    if (random.integer(3) === 0)
+      appendAll(history, [aSnapshot({ conditionId, timeframe, timestampMs })])
+  }
+  history.putMarket(someFacts(99, { coin: 'eth' }))
+  return numbers
+    .map((number) => getMarket(history, conditionIdOf(number)))
+    .sort((a, b) => b.orderMs - a.orderMs || (a.conditionId < b.conditionId ? 1 : -1))
+}
+
+function randomFilters(random: Random): MarketQuery {
+  const maybe = <T>(value: T): T | undefined => (random.integer(2) === 0 ? undefined : value)
+  return {
+    coin: 'btc',
+    limit: random.pick([1, 3, 40, 100]),
+    order: random.pick([undefined, 'asc', 'desc']),
+    timeframe: maybe(random.pick(timeframes)),
+    status: maybe(random.pick(marketStatuses)),
+    nowMs: random.integer(MOMENTS + 2),
+    fromMs: maybe(random.integer(MOMENTS)),
+    toMs: maybe(random.integer(MOMENTS)),
+    winner: random.integer(4) === 0 ? random.pick(outcomes) : undefined,
+  }
+}
+
+/** What a query must list, from the whole list and `statusOf`. */
+function listPlainly(markets: readonly Market[], query: MarketQuery): string[] {
+  const { fromMs = 0, toMs = Infinity, status, nowMs = 0 } = query
+  const matching = markets.filter(
+    (market) =>
+      (query.timeframe ?? market.timeframe) === market.timeframe &&
+      (status === undefined || statusOf(market, nowMs) === status) &&
+      (query.winner === undefined || market.winner === query.winner) &&
+      market.orderMs >= fromMs &&
+      market.orderMs < toMs,
+  )
+  return (query.order === 'asc' ? matching.toReversed() : matching).map((each) => each.conditionId)
+}
+
+function conformFilters(use: Use): void {
+  for (const seed of [1, 2, 3]) {
+    test(
+      `behavior: filters, bounds, order and pages together list what a plain filter does, seed ${seed}`,
+      use((history) => {
+        const random = createRandom(`filters-${seed}`)
+        const markets = someMarkets(history, random)
+        const seen = new Set<string | undefined>()
+        for (let probe = 0; probe < 150; probe++) {
+          const query = randomFilters(random)
+          const expected = listPlainly(markets, query)
+          if (expected.length > 0) seen.add(query.status)
+          expect({ query, listed: walkMarkets(history, query) }).toEqual({
+            query,
+            listed: expected,
+          })
+        }
+        expect(seen).toEqual(new Set([undefined, ...marketStatuses]))
+      }),
+    )
+  }
+
+  test(
+    'error: a status is asked for at a time, without which nothing is listed',
+    use((history) => {
+      const list = () => history.listMarkets({ coin: 'btc', limit: 1, status: 'open' })
+      expect(list).toThrow('nowMs')
+    }),
+  )
+}
+
+function walkMarkets(history: HistoryStore, query: MarketQuery): string[] {
+  const walked: string[] = []
+  for (let after: After; ;) {
+    const page = history.listMarkets({ ...query, after })
+    walked.push(...page.map(({ conditionId }) => conditionId))
+    after = page.at(-1)
+    if (page.length < query.limit) return walked
+  }
 }
 
 type After = { orderMs: number; conditionId: string } | undefined

@@ -39,9 +39,6 @@ export function conformPages(use: Use): void {
   describe('encode', () => {
     conformEncodings(use)
   })
-  describe('at and latest', () => {
-    conformAt(use)
-  })
   describe('tops', () => {
     test(
       'default: gives what the books of the same page say',
@@ -53,7 +50,7 @@ export function conformPages(use: Use): void {
           for (const outcome of [undefined, ...outcomes]) {
             const query = { order, outcome, limit: 1000 }
             const market = getMarket(history, conditionId)
-            const tops = [...history.tops({ market, ...query })]
+            const tops = history.tops({ market, ...query })
             const books: Book[] = JSON.parse(textOf(history, { conditionId, ...query }))
             expect(tops.map(toShown)).toEqual(books.map(topOfBook))
           }
@@ -291,43 +288,6 @@ function conformEncodings(use: Use): void {
           expect(JSON.parse(text).data.length).toBe(page.count)
         }
       }
-    }),
-  )
-}
-
-function conformAt(use: Use): void {
-  test(
-    'default: gives the last row at or before a moment, never one after, with its hash',
-    use((history) => {
-      const sourceHash = 'ab'.repeat(20)
-      const rows = someSnapshots(250).map((row, at) =>
-        at % 3 === 0 ? { ...row, sourceHash } : row,
-      )
-      appendAll(history, rows)
-      const market = getMarket(history)
-      for (const outcome of outcomes) {
-        const own = rows.filter((row) => row.outcome === outcome)
-        for (const row of [0, 1, 50, 99, 100, 101, 198, 199, 200, 201, 248, 249]) {
-          for (const step of [-1, 0, 1]) {
-            const timestampMs = START_MS + row * 1000 + step
-            const expected = own.findLast((candidate) => candidate.timestampMs <= timestampMs)
-            const { id: _, ...found } = history.at({ market, outcome, timestampMs }) ?? { id: 0 }
-            expect<unknown>(found).toEqual(expected ?? {})
-          }
-        }
-        expect(history.latest({ market, outcome })).toMatchObject({ ...own.at(-1) })
-      }
-    }),
-  )
-
-  test(
-    'behavior: of several rows of one moment the last accepted is in force',
-    use((history) => {
-      appendAll(history, [aSnapshot({}, 1), aSnapshot({}, 2), aSnapshot({}, 3)])
-      const query = { market: getMarket(history), outcome: 'up', timestampMs: START_MS } as const
-      expect(history.at(query)?.id).toBe(3)
-      expect(history.at({ ...query, timestampMs: START_MS - 1 })).toBeUndefined()
-      expect(history.latest({ ...query, outcome: 'down' })).toBeUndefined()
     }),
   )
 }

@@ -24,6 +24,8 @@ const MARKETS = 3
 const DAY_MS = 86_400_000
 const limits = [1, 2, 3, 16, 17, 50, 99, 100, 101, 199, 200, 201, 1000]
 const orders = ['asc', 'desc'] as const
+/** From finer than the rows to wider than all of them. */
+const stepWidths = [1, 700, 1000, 5000, 60_000, 3_600_000, 90 * DAY_MS]
 
 /** Everything that one run of random operations holds. */
 type Trial = {
@@ -185,6 +187,7 @@ function randomQuery({ random, model }: Trial, conditionId: string): ModelQuery 
     order: random.pick(orders),
     after: isAfter ? { timestampMs, id: Math.max(0, id + random.integer(3) - 1) } : undefined,
     limit: random.pick(limits),
+    stepMs: random.integer(2) === 0 ? undefined : random.pick(stepWidths),
   }
 }
 
@@ -209,20 +212,25 @@ function checkQuery({ history, model }: Trial, market: Market, query: ModelQuery
   const parts = ['{"data":[', '],"nextCursor":null}'] as const
   const plain = Buffer.from(page.encode('identity', ...parts)).toString('latin1')
   const unzipped = gunzipSync(page.encode('gzip', ...parts)).toString('latin1')
-  // A plain comparison first: a difference of two long texts takes minutes to print.
-  if (plain !== text)
-    expect({ query, text: firstDifference(plain, text) }).toEqual({ query, text: '' })
-  if (unzipped !== text)
-    expect({ query, gzip: firstDifference(unzipped, text) }).toEqual({ query, gzip: '' })
+  const singly = Array.from(page.texts(), (each) => Buffer.from(each).toString('latin1'))
+  const differences = {
+    text: firstDifference(plain, text),
+    gzip: firstDifference(unzipped, text),
+    texts: firstDifference(singly.join(','), rowsText(expected.rows)),
+  }
+  expect({ query, ...differences }).toEqual({ query, text: '', gzip: '', texts: '' })
+  if (query.stepMs !== undefined) return
   const tops = expected.rows.map((row) => ({
     ...{ timestampMs: row.timestampMs, id: row.id, outcome: row.outcome },
     ...{ bidPrice: row.bids.prices[0] ?? 0, bidSize: row.bids.sizes[0] ?? 0 },
     ...{ askPrice: row.asks.prices[0] ?? 0, askSize: row.asks.sizes[0] ?? 0 },
   }))
-  expect([...history.tops({ market, ...query })]).toEqual(tops)
+  expect(history.tops({ market, ...query })).toEqual(tops)
 }
 
+/** Where two texts part, because a difference of two long texts takes minutes to print; empty when they do not. */
 function firstDifference(got: string, expected: string): string {
+  if (got === expected) return ''
   const at = [...expected].findIndex((character, index) => got[index] !== character)
   return `at ${at}: got ${got.slice(at - 40, at + 40)}, not ${expected.slice(at - 40, at + 40)}`
 }
@@ -236,13 +244,16 @@ function checkAll(trial: Trial, conditionId: string): void {
     for (const outcome of [undefined, ...outcomes])
       checkQuery(trial, market, { outcome, order, limit: 1000 })
   }
+  for (const { timestampMs, id } of rows)
+    expect(trial.history.findPosition(market, id)).toEqual({ timestampMs, id })
   for (let probe = 0; probe < 10 && rows.length > 0; probe++) {
     const timestampMs = trial.random.pick(rows).timestampMs + trial.random.integer(3) - 1
     for (const outcome of outcomes) {
       const own = rows.filter((row) => row.outcome === outcome)
       const query = { market, outcome, timestampMs }
-      expect(trial.history.at(query)).toEqual(own.findLast((row) => row.timestampMs <= timestampMs))
-      expect(trial.history.latest({ market, outcome })).toEqual(own.at(-1))
+      const expected = own.findLast((row) => row.timestampMs <= timestampMs)
+      expect(trial.history.at(query)?.snapshot()).toEqual(expected)
+      expect(trial.history.latest({ market, outcome })?.snapshot()).toEqual(own.at(-1))
     }
   }
 }

@@ -4,9 +4,14 @@ import { describe } from 'bun:test'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { conformAppend } from './conformance-append.ts'
+import { conformGaps } from './conformance-gaps.ts'
+import { conformLines } from './conformance-lines.ts'
 import { conformMarkets } from './conformance-markets.ts'
 import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
+import { conformRows } from './conformance-rows.ts'
+import { conformSteps } from './conformance-steps.ts'
+import { conformTrades } from './conformance-trades.ts'
 
 /** Proves every verb from outside. `open` gives a new, empty history each time. */
 export function conform(name: string, open: () => HistoryStore, effort: Effort): void {
@@ -22,7 +27,12 @@ export function conform(name: string, open: () => HistoryStore, effort: Effort):
   describe(name, () => {
     conformAppend(use)
     conformMarkets(use)
+    conformTrades(use)
+    conformGaps(use, effort)
     conformPages(use)
+    conformRows(use)
+    conformSteps(use)
+    conformLines(use)
     conformRandomly(open, effort)
   })
 }

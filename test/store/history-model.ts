@@ -36,16 +36,26 @@ export class HistoryModel {
   page(conditionId: string, query: ModelQuery): { rows: StoredSnapshot[]; hasMore: boolean } {
     const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, after, order } = query
     const step = order === 'asc' ? 1 : -1
-    const matching = this.rows(conditionId).filter(
+    const inRange = this.rows(conditionId).filter(
       (row) =>
         row.timestampMs >= fromMs &&
         row.timestampMs < toMs &&
-        (query.outcome ?? row.outcome) === row.outcome &&
-        (after === undefined || compare(row, after) * step > 0),
+        (query.outcome ?? row.outcome) === row.outcome,
+    )
+    const matching = lastOfSteps(inRange, query.stepMs).filter(
+      (row) => after === undefined || compare(row, after) * step > 0,
     )
     if (order === 'desc') matching.reverse()
     return { rows: matching.slice(0, query.limit), hasMore: matching.length > query.limit }
   }
+}
+
+/** The last row of each outcome in each step; all rows when there are no steps. */
+function lastOfSteps(rows: readonly StoredSnapshot[], stepMs: number | undefined) {
+  if (stepMs === undefined) return [...rows]
+  const keyOf = (row: StoredSnapshot) => `${row.outcome} ${Math.ceil(row.timestampMs / stepMs)}`
+  const last = new Map(rows.map((row) => [keyOf(row), row]))
+  return rows.filter((row) => last.get(keyOf(row)) === row)
 }
 
 function isDuplicate(row: StoredSnapshot, snapshot: Snapshot): boolean {

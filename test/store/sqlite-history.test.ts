@@ -24,23 +24,41 @@ function openForgetful(options: HistoryOptions): HistoryStore {
     history = openHistory(path, options)
     return history
   }
+  /** What is read piece by piece must stay open while the others come and go. */
+  const readers: HistoryStore[] = []
+  const reading = (): HistoryStore => {
+    const reader = openHistory(path, options)
+    readers.push(reader)
+    return reader
+  }
   return {
     append: (batch) => again().append(batch),
     findBatch: (id) => again().findBatch(id),
     putMarket: (facts) => again().putMarket(facts),
     findMarket: (conditionId) => again().findMarket(conditionId),
     listMarkets: (query) => again().listMarkets(query),
+    findMarketBySlug: (slug) => again().findMarketBySlug(slug),
+    coinTotals: (nowMs) => again().coinTotals(nowMs),
+    putTrades: (batch) => again().putTrades(batch),
+    trades: (query) => again().trades(query),
+    putGaps: (conditionId, gaps) => again().putGaps(conditionId, gaps),
+    gaps: (market) => again().gaps(market),
     close: (conditionId) => again().close(conditionId),
     page: (query) => again().page(query),
     at: (query) => again().at(query),
     latest: (query) => again().latest(query),
+    findPosition: (market, id) => again().findPosition(market, id),
     tops: (query) => again().tops(query),
+    lines: (encoding) => reading().lines(encoding),
+    runs: (query) => reading().runs(query),
     verify: (onProgress) => again().verify(onProgress),
     totals: () => again().totals(),
     get cursorKey() {
       return again().cursorKey
     },
-    dispose: () => history.dispose(),
+    dispose() {
+      for (const reader of [history, ...readers]) reader.dispose()
+    },
   }
 }
 

@@ -178,6 +178,11 @@ export class Chunk {
     return (this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
   }
 
+  /** The codes of all rows. */
+  outcomes(): number[] {
+    return Array.from({ length: this.count }, (_, row) => this.outcome(row))
+  }
+
   /** True when no row is of this outcome. */
   lacks(outcome: number): boolean {
     return !this.hasBoth && this.outcome(0) !== outcome

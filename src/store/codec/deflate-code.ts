@@ -24,7 +24,9 @@ const PRINTABLE_LENGTHS =
 const LENGTH_LENGTHS = 'c9ccac6cc85cc84579869787877864'
 const DISTANCE_LENGTHS = '999999998498899999998822238899'
 
-const FIRST_PRINTABLE = 32
+const NEWLINE = 10
+const SPACE = 32
+const FIRST_PRINTABLE = SPACE
 const LAST_PRINTABLE = 126
 
 /** Shortest length of each length code, nearest distance of each distance code (RFC 1951 §3.2.5). */
@@ -63,6 +65,13 @@ export const literalBits = Uint8Array.from(symbolLengths.slice(0, 256))
 export const endOfBlockCode = symbolCodes[END_OF_BLOCK] ?? 0
 export const endOfBlockBits = symbolLengths[END_OF_BLOCK] ?? 0
 
+/**
+ * In a stream of lines the code of the space, which no row holds, stands for the newline. It is the first of
+ * the longest codes whichever of the two has it, so every other code stays as it is.
+ */
+export const newlineCode = symbolCodes[SPACE] ?? 0
+export const newlineBits = symbolLengths[SPACE] ?? 0
+
 /** By match length: code with its extra bits above it, and the bits of both. */
 export const lengthCodes = new Int32Array(MATCH_LENGTH_MAX + 1)
 export const lengthBits = new Uint8Array(MATCH_LENGTH_MAX + 1)
@@ -83,7 +92,12 @@ fillEncodingTables()
 fillDecodingTables()
 
 /** The header of a final block in this code, ready to be copied: `headerBits` bits of `headerBytes`. */
-export const { headerBytes, headerBits } = buildHeader()
+export const { headerBytes, headerBits } = buildHeader(symbolLengths)
+
+/** The same for lines: with a code for the newline, and none for the space. */
+export const { headerBytes: lineHeaderBytes, headerBits: lineHeaderBits } = buildHeader(
+  symbolLengths.with(NEWLINE, newlineBits).with(SPACE, 0),
+)
 
 function fillEncodingTables(): void {
   lengthBases.forEach((base, index) => {
@@ -135,8 +149,11 @@ function fill(table: Int32Array, { code, bits, entry }: Filling): void {
 /** One symbol of the code length code with the extra bits of a repetition. */
 type Run = { symbol: number; extra: number; extraBits: number }
 
-function buildHeader(): { headerBytes: Uint8Array; headerBits: number } {
-  const runs = runLengths([...symbolLengths, ...distanceLengths])
+function buildHeader(lengthsOfSymbols: readonly number[]): {
+  headerBytes: Uint8Array
+  headerBits: number
+} {
+  const runs = runLengths([...lengthsOfSymbols, ...distanceLengths])
   const frequencies = Array.from({ length: 19 }, () => 0)
   for (const { symbol } of runs) frequencies[symbol] = (frequencies[symbol] ?? 0) + 1
   const lengths = huffmanLengths(frequencies, 7)
@@ -145,7 +162,7 @@ function buildHeader(): { headerBytes: Uint8Array; headerBits: number } {
   const writer = new BitWriter(1024)
   writer.put(1, 1)
   writer.put(2, 2)
-  writer.put(symbolLengths.length - 257, 5)
+  writer.put(lengthsOfSymbols.length - 257, 5)
   writer.put(distanceLengths.length - 1, 5)
   writer.put(count - 4, 4)
   for (const symbol of lengthCodeOrder.slice(0, count)) writer.put(lengths[symbol] ?? 0, 3)

@@ -9,18 +9,16 @@ import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
 import type { Chunk } from './chunk.ts'
 import { headerBits, headerBytes, literalBits } from './deflate-code.ts'
-import { decodeFrame, moveFrame, TextBuffer } from './frame-decoder.ts'
+import { moveFrame } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 import { RowReader } from './row-reader.ts'
-
-/** Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one outcome only when `outcome` is given. */
-export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | undefined }
+import { type Slice, SliceDecoder, textLengthOf } from './slice-decoder.ts'
 
 const COMMA_BYTE = 0x2c
 const COMMA = Uint8Array.of(COMMA_BYTE)
 const COMMA_BITS = literalBits[COMMA_BYTE] ?? 0
 /** RFC 1952: magic, deflate, no flags, no time, no extra flags, unknown system. */
-const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
+export const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
 /** What every gzip page begins with: the member's header and the block's. */
 const pageStart = toWords(Uint8Array.of(...gzipHeader, ...headerBytes))
 const pageStartBits = gzipHeader.length * 8 + headerBits
@@ -31,9 +29,6 @@ const encoder = new TextEncoder()
 /** What the page in the making has so far. */
 type Progress = { crc: number; length: number; isSeen: [boolean, boolean] }
 
-/** The text in the making: where it goes on, and where its rows end. */
-type Decoding = { at: number; ends: number[]; isSeen: [boolean, boolean] }
-
 /**
  * Reuses its buffers from page to page: a result is a view of one, to be used or copied before the
  * next. A copy of each costs as much as all the rest, because large arrays press on the collector.
@@ -42,7 +37,7 @@ export class PageEncoder {
   readonly #bits = new BitWriter(OUTPUT_BYTES_START)
   readonly #frames = new FrameEncoder(this.#bits)
   readonly #reader = new RowReader()
-  readonly #text = new TextBuffer(OUTPUT_BYTES_START)
+  readonly #text = new SliceDecoder()
 
   /** One gzip member (RFC 1952) of `prefix`, the rows joined by commas, and `suffix`. */
   gzip(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
@@ -71,42 +66,14 @@ export class PageEncoder {
 
   /** The same text, not compressed. */
   identity(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
-    const { bytes, ends } = this.#decode(slices, prefix.length + suffix.length, prefix.length)
-    encoder.encodeInto(prefix, bytes)
-    const end = ends.at(-1) ?? prefix.length
-    encoder.encodeInto(suffix, bytes.subarray(end))
-    return bytes.subarray(0, end + suffix.length)
-  }
-
-  /** The same rows from the last to the first, not compressed: frames only join forwards. */
-  reversed(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
-    const { bytes, ends } = this.#decode(slices, 0, 0)
-    const page = new Uint8Array(prefix.length + (ends.at(-1) ?? 0) + suffix.length)
-    let at = encoder.encodeInto(prefix, page).written
-    for (let row = ends.length - 1; row >= 0; row--) {
-      // All but the first are decoded with the comma in front that here belongs behind.
-      const start = row === 0 ? 0 : (ends[row - 1] ?? 0) + 1
-      const text = bytes.subarray(start, ends[row])
-      page.set(text, at)
-      at += text.length
-      if (row > 0) page[at++] = COMMA_BYTE
-    }
-    encoder.encodeInto(suffix, page.subarray(at))
-    return page
-  }
-
-  /** Decodes all rows, joined by commas, from offset `start` on; `ends` are the offsets behind them. */
-  #decode(
-    slices: readonly Slice[],
-    spare: number,
-    start: number,
-  ): { bytes: Uint8Array<ArrayBuffer>; ends: number[] } {
-    let size = spare
-    for (const { chunk, from, to } of slices) size += chunk.textEnd(to - 1) - chunk.textStart(from)
-    this.#text.reserve(size)
-    const decoding: Decoding = { at: start, ends: [], isSeen: [false, false] }
-    for (const slice of slices) this.#decodeSlice(slice, decoding)
-    return { bytes: this.#text.bytes, ends: decoding.ends }
+    const text = this.#text
+    const length = slices.reduce((sum, slice) => sum + textLengthOf(slice), 0)
+    text.begin(prefix.length, prefix.length + length + suffix.length)
+    for (const slice of slices) text.addSlice(slice)
+    const end = text.ends.at(-1) ?? prefix.length
+    encoder.encodeInto(prefix, text.bytes)
+    encoder.encodeInto(suffix, text.bytes.subarray(end))
+    return text.bytes.subarray(0, end + suffix.length)
   }
 
   /** Every row of the slice, in runs as long as possible. */
@@ -174,27 +141,5 @@ export class PageEncoder {
     progress.crc = crc32(text, progress.crc)
     progress.length += text.length
     progress.isSeen[chunk.outcome(row)] = true
-  }
-
-  #decodeSlice({ chunk, from, to, outcome }: Slice, decoding: Decoding): void {
-    const { isSeen, ends } = decoding
-    const isOwn = outcome !== undefined && chunk.hasBoth
-    for (let row = from; row < to; row++) {
-      const rowOutcome = chunk.outcome(row)
-      if (isOwn && rowOutcome !== outcome) continue
-      if (isSeen[rowOutcome]) {
-        const gap = isOwn ? chunk.gap(row, chunk.previousRowOf(rowOutcome, row)) : 0
-        decoding.at = decodeFrame(chunk.frame(row, gap), this.#text, decoding.at)
-      } else {
-        const isFirst = ends.length === 0
-        const text = isFirst
-          ? this.#reader.text(chunk, row)
-          : this.#reader.textWithComma(chunk, row)
-        this.#text.bytes.set(text, decoding.at)
-        decoding.at += text.length
-        isSeen[rowOutcome] = true
-      }
-      ends.push(decoding.at)
-    }
   }
 }

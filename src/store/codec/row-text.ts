@@ -2,7 +2,8 @@
  * The JSON text of one snapshot, exactly as it is served, with the offsets of its levels, so that
  * the frame encoder can compare two books by their integers instead of their bytes.
  */
-import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { putMicros } from '#src/core/micros-bytes.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 
@@ -85,8 +86,6 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 const CLOSE_BRACE = 0x7d
 const COMMA = 0x2c
-const DOT = 0x2e
-const ZERO = 0x30
 
 type LadderPlace = { at: number; ladder: Ladder; text: LadderText }
 
@@ -118,33 +117,6 @@ function putLadder({ bytes }: RowText, { at: start, ladder, text }: LadderPlace)
 function putTemplate(bytes: Uint8Array, start: number, template: Uint8Array): number {
   for (let i = 0; i < template.length; i++) bytes[start + i] = template[i] ?? 0
   return start + template.length
-}
-
-/** Writes the shortest decimal, digit by digit: no float and no string in between. */
-function putMicros(bytes: Uint8Array, start: number, micros: Micros): number {
-  const whole = Math.floor(micros / MICROS_PER_UNIT)
-  let at = putInteger(bytes, start, whole)
-  let fraction = micros - whole * MICROS_PER_UNIT
-  if (fraction === 0) return at
-  bytes[at++] = DOT
-  for (let unit = 100_000; fraction > 0; unit /= 10) {
-    const digit = Math.floor(fraction / unit)
-    bytes[at++] = ZERO + digit
-    fraction -= digit * unit
-  }
-  return at
-}
-
-function putInteger(bytes: Uint8Array, start: number, value: number): number {
-  let end = start + 1
-  for (let bound = 10; value >= bound; bound *= 10) end++
-  let rest = value
-  for (let at = end - 1; at >= start; at--) {
-    const quotient = Math.floor(rest / 10)
-    bytes[at] = ZERO + (rest - quotient * 10)
-    rest = quotient
-  }
-  return end
 }
 
 function putText(bytes: Uint8Array, start: number, text: string): number {

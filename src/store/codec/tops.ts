@@ -36,17 +36,26 @@ export function encodeTops(snapshots: readonly Snapshot[]): Uint8Array {
   return bytes.slice(0, at)
 }
 
-/** Decodes the tops of rows whose outcomes are known from the chunk. Throws on bytes of another run. */
-export function decodeTops(bytes: Uint8Array, outcomes: readonly number[]): TopOfBook[] {
+/** Numbers that a row takes among decoded tops, in the order of `TopOfBook`. */
+export const TOP_FIELDS = 4
+
+/**
+ * Decodes the tops of rows whose outcomes are known from the chunk: `TOP_FIELDS` numbers a row. Throws on bytes
+ * of another run.
+ */
+export function decodeTops(bytes: Uint8Array, outcomes: readonly number[]): Float64Array {
   const reader = new VarintReader(bytes)
-  const last = [EMPTY, EMPTY]
-  const tops = outcomes.map((outcome) => {
-    const before = last[outcome] ?? EMPTY
-    const step = (i: number): number => (before[i] ?? 0) + reader.next()
-    const top: TopOfBook = [step(0), step(1), step(2), step(3)]
-    last[outcome] = top
-    return top
-  })
+  const tops = new Float64Array(outcomes.length * TOP_FIELDS)
+  /** Where the last row of each outcome begins; -1 before its first. */
+  const before = [-1, -1]
+  for (let row = 0; row < outcomes.length; row++) {
+    const outcome = outcomes[row] ?? 0
+    const from = before[outcome] ?? -1
+    const at = row * TOP_FIELDS
+    for (let i = 0; i < TOP_FIELDS; i++)
+      tops[at + i] = (from < 0 ? 0 : (tops[from + i] ?? 0)) + reader.next()
+    before[outcome] = at
+  }
   if (!reader.isAtEnd) throw new Error('More tops than rows.')
   return tops
 }

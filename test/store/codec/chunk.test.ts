@@ -9,8 +9,10 @@ import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 import { ChunkWriter } from '#src/store/codec/chunk-writer.ts'
 import { Chunk, CHUNK_ROWS } from '#src/store/codec/chunk.ts'
-import { PageEncoder, type Slice } from '#src/store/codec/page-encoder.ts'
+import { PageEncoder } from '#src/store/codec/page-encoder.ts'
 import { RowReader } from '#src/store/codec/row-reader.ts'
+import { RowTexts } from '#src/store/codec/row-texts.ts'
+import type { Slice } from '#src/store/codec/slice-decoder.ts'
 
 import { aSnapshot, createBookMaker, NO_LEVELS, START_MS } from '../books.ts'
 import { rowsText } from '../history-model.ts'
@@ -21,6 +23,7 @@ const SUFFIX = '],"nextCursor":null}'
 
 const writer = new ChunkWriter()
 const encoder = new PageEncoder()
+const texts = new RowTexts()
 const reader = new RowReader()
 
 function toChunk(rows: readonly StoredSnapshot[]): Chunk {
@@ -139,11 +142,16 @@ function checkPage(slices: readonly Slice[], rows: readonly StoredSnapshot[], na
   const zipped = encoder.gzip(slices, PREFIX, SUFFIX)
   const byNode = gunzipSync(zipped).toString()
   const byBun = Buffer.from(Bun.gunzipSync(zipped)).toString()
-  const reversed = Buffer.from(encoder.reversed(slices, PREFIX, SUFFIX)).toString()
-  const isSame = [plain, byNode, byBun].map((each) => each === text)
+  const reversed = textsOf(slices, 'desc')
+  const singly = textsOf(slices, 'asc')
+  const isSame = [plain, byNode, byBun, singly].map((each) => each === text)
   isSame.push(reversed === textOf(rows.toReversed()))
-  const seen = { name, plain: isSame[0], byNode: isSame[1], byBun: isSame[2], reversed: isSame[3] }
-  expect(seen).toEqual({ name, plain: true, byNode: true, byBun: true, reversed: true })
+  const names = ['plain', 'byNode', 'byBun', 'singly', 'reversed']
+  expect([name, names.filter((_, at) => !isSame[at])]).toEqual([name, []])
+}
+
+function textsOf(parts: readonly Slice[], order: 'asc' | 'desc'): string {
+  return Buffer.from(texts.joined({ parts, order }, PREFIX, SUFFIX)).toString()
 }
 
 const python = Bun.which('python3')

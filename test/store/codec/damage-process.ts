@@ -10,12 +10,14 @@ import { ChunkWriter } from '#src/store/codec/chunk-writer.ts'
 import { Chunk } from '#src/store/codec/chunk.ts'
 import { PageEncoder } from '#src/store/codec/page-encoder.ts'
 import { RowReader } from '#src/store/codec/row-reader.ts'
+import { RowTexts } from '#src/store/codec/row-texts.ts'
 
 import { simulatedSnapshots } from '../books.ts'
 
 const [kind = 'flip', rounds = '1'] = process.argv.slice(2)
 const random = createRandom(kind)
 const encoder = new PageEncoder()
+const texts = new RowTexts()
 const reader = new RowReader()
 const blob = aBlob()
 
@@ -64,9 +66,15 @@ function readEverything(bytes: Uint8Array): void {
       const chunk = new Chunk(bytes)
       return [{ chunk, from: 3, to: chunk.count, outcome }]
     }
+    const picks = () => {
+      const chunk = new Chunk(bytes)
+      return [{ chunk, rows: Array.from({ length: chunk.count / 2 }, (_, at) => at * 2) }]
+    }
     attempt(() => encoder.gzip(slices(), '[', ']'))
     attempt(() => encoder.identity(slices(), '[', ']'))
-    attempt(() => encoder.reversed(slices(), '[', ']'))
+    for (const order of ['asc', 'desc'] as const)
+      attempt(() => texts.joined({ parts: slices(), order }, '[', ']'))
+    attempt(() => texts.joined({ parts: picks(), order: 'asc' }, '[', ']'))
   }
 }
 

@@ -7,11 +7,12 @@ import { decodeTops, encodeTops, topOf } from '#src/store/codec/tops.ts'
 
 import { aSnapshot, createBookMaker, NO_LEVELS } from '../books.ts'
 
-const roundTrip = (rows: readonly Snapshot[]) =>
-  decodeTops(
+const roundTrip = (rows: readonly Snapshot[]): number[] => [
+  ...decodeTops(
     encodeTops(rows),
     rows.map(({ outcome }) => (outcome === 'up' ? 0 : 1)),
-  )
+  ),
+]
 
 const withSize = (size: number): Snapshot =>
   aSnapshot({ bids: { prices: [1], sizes: [size] }, asks: NO_LEVELS })
@@ -24,19 +25,24 @@ describe('encodeTops and decodeTops', () => {
       const rows = Array.from({ length: 1 + random.integer(100) }, () =>
         aSnapshot({ outcome: random.pick(outcomes), ...make() }),
       )
-      expect(roundTrip(rows)).toEqual(rows.map(topOf))
+      expect(roundTrip(rows)).toEqual(rows.flatMap(topOf))
     }
   })
 
   test('behavior: an empty side is zeros, and no rows are no bytes', () => {
-    expect(roundTrip([aSnapshot({ bids: NO_LEVELS, asks: NO_LEVELS })])).toEqual([[0, 0, 0, 0]])
+    expect(roundTrip([aSnapshot({ bids: NO_LEVELS, asks: NO_LEVELS })])).toEqual([0, 0, 0, 0])
     expect(encodeTops([]).length).toBe(0)
   })
 
   test('behavior: gives back every size that a snapshot may have, up to 2^53 - 1 millionths, growing and shrinking', () => {
     const sizes = [1, Number.MAX_SAFE_INTEGER, 1, 2 ** 52 + 1, 5, Number.MAX_SAFE_INTEGER - 1, 7]
     const rows = sizes.map(withSize)
-    expect(roundTrip(rows)).toEqual(rows.map(topOf))
+    expect(roundTrip(rows)).toEqual(rows.flatMap(topOf))
+  })
+
+  test('error: bytes of more rows are refused', () => {
+    const bytes = encodeTops([aSnapshot(), aSnapshot()])
+    expect(() => decodeTops(bytes, [0])).toThrow('More tops than rows.')
   })
 
   test('error: too few bytes are refused', () => {

@@ -1,0 +1,127 @@
+/**
+ * Bars: open, high, low and close of the mid over the states of one outcome in one step. A step without
+ * a state has no bar. States with an empty side are counted, but have no mid.
+ */
+import { type Outcome, outcomes } from './market.ts'
+import type { BestLevels } from './quote.ts'
+import type { Position } from './snapshot.ts'
+import type { ReadStates, State, StatePart } from './states.ts'
+import { placeOf } from './steps.ts'
+
+/** Twice a mid in millionths, bid plus ask, so that it is an integer. */
+export type DoubleMid = number
+
+export type Bar = {
+  outcome: Outcome
+  /** Unix milliseconds, inclusive: a multiple of the step. */
+  startMs: number
+  states: number
+  /** Undefined while no state had both sides. */
+  mids: { open: DoubleMid; high: DoubleMid; low: DoubleMid; close: DoubleMid } | undefined
+}
+
+export type BarQuery = {
+  read: ReadStates<State & BestLevels>
+  stepMs: number
+  /** The range; `after` is the `barPlaceOf` of a bar. */
+  range: StatePart
+  /** A page ends early, with a bar at least, behind as many states, so that it holds up nobody for long. */
+  statesMax: number
+}
+
+/** Undefined where a side is empty. */
+export const doubleMidOf = (levels: BestLevels): DoubleMid | undefined =>
+  levels.bidSize > 0 && levels.askSize > 0 ? levels.bidPrice + levels.askPrice : undefined
+
+/** Where a bar stands among others: by its start, then up before down. */
+export const barPlaceOf = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'>): Position =>
+  placeOf({ timeMs: startMs, outcome })
+
+const BLOCK = 2_048
+
+/** Reads the bars of a page, and whether there are more. */
+export function readBars({ read, stepMs, range, statesMax }: BarQuery): {
+  bars: Bar[]
+  hasMore: boolean
+} {
+  const { limit } = range
+  const bars: Bar[] = []
+  let step = emptyStep(0)
+  let states = 0
+  for (const state of readBlocks(read, { ...range, ...restOf(range, stepMs) })) {
+    const startMs = state.timestampMs - (state.timestampMs % stepMs)
+    if (startMs !== step.startMs) {
+      takeBars(bars, step, range)
+      if (bars.length > limit) break
+      // The step that begins here has a bar.
+      if (bars.length > 0 && states > statesMax) return { bars, hasMore: true }
+      step = emptyStep(startMs)
+    }
+    addState(step, state, range.order)
+    states++
+  }
+  if (bars.length <= limit) takeBars(bars, step, range)
+  return { bars: bars.slice(0, limit), hasMore: bars.length > limit }
+}
+
+/** Reads all states of a range, in blocks. */
+function* readBlocks<S extends State>(
+  read: ReadStates<S>,
+  range: StatePart,
+): Generator<S, undefined> {
+  let after: StatePart['after']
+  for (;;) {
+    const block = read({ ...range, after, limit: BLOCK })
+    yield* block
+    after = block.at(-1)
+    if (block.length < BLOCK) return undefined
+  }
+}
+
+type Step = { startMs: number } & Record<Outcome, Bar | undefined>
+
+const emptyStep = (startMs: number): Step => ({ startMs, up: undefined, down: undefined })
+
+/** The range from the step on in which the page before ended: its other outcome may be ahead. */
+function restOf(
+  { order, after, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: StatePart,
+  stepMs: number,
+): Pick<StatePart, 'fromMs' | 'toMs'> {
+  if (after === undefined) return { fromMs, toMs }
+  const startMs = after.timestampMs
+  return order === 'asc'
+    ? { fromMs: Math.max(fromMs, startMs), toMs }
+    : { fromMs, toMs: Math.min(toMs, after.id > 0 ? startMs + stepMs : startMs) }
+}
+
+/** Adds the bars of a finished step that lie behind the place where the page begins. */
+function takeBars(bars: Bar[], step: Step, { order, after }: StatePart): void {
+  const direction = order === 'asc' ? 1 : -1
+  for (const outcome of order === 'asc' ? outcomes : outcomes.toReversed()) {
+    const bar = step[outcome]
+    if (bar === undefined) continue
+    const place = barPlaceOf(bar)
+    const isAhead =
+      after === undefined ||
+      (place.timestampMs - after.timestampMs || place.id - after.id) * direction > 0
+    if (isAhead) bars.push(bar)
+  }
+}
+
+function addState(step: Step, state: State & BestLevels, order: StatePart['order']): void {
+  const { outcome } = state
+  const bar = step[outcome] ?? { outcome, startMs: step.startMs, states: 0, mids: undefined }
+  step[outcome] = bar
+  bar.states++
+  const mid = doubleMidOf(state)
+  if (mid === undefined) return
+  const { mids } = bar
+  if (mids === undefined) {
+    bar.mids = { open: mid, high: mid, low: mid, close: mid }
+    return
+  }
+  if (mid > mids.high) mids.high = mid
+  if (mid < mids.low) mids.low = mid
+  if (order === 'asc') mids.close = mid
+  else mids.open = mid
+}

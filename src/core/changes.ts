@@ -1,0 +1,89 @@
+/**
+ * Pages of the states at which something changed: a state that is the same as the one of its outcome
+ * before it, as far as a series can see, is no row of it. The first state of an outcome in the range is
+ * always one, so that a range can be used alone; which states are rows does not depend on the page.
+ */
+import type { Position } from './snapshot.ts'
+import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './states.ts'
+
+export type ChangesQuery<S extends State> = {
+  read: ReadStates<S>
+  isSame: (before: S, state: S) => boolean
+  /** The range, and the last place that was looked at. */
+  range: StatePart
+}
+
+export type ChangesPage<S extends State> = {
+  rows: S[]
+  /** The last place looked at, which may be behind the last row; undefined where there was none. */
+  last: Position | undefined
+  hasMore: boolean
+}
+
+/** Most states that are read at once. */
+const BLOCK_MAX = 2_048
+const BLOCK_MIN = 128
+
+/** Reads one page: up to `limit` changes behind `after`, in either order. */
+export function readChanges<S extends State>({
+  read,
+  isSame,
+  range,
+}: ChangesQuery<S>): ChangesPage<S> {
+  const { order, limit, after } = range
+  const flag = order === 'asc' ? createFlagger({ read, isSame, range }) : undefined
+  const page: ChangesPage<S> = { rows: [], last: after, hasMore: false }
+  for (;;) {
+    // Every other state is a change, or so; the last row shows whether more follow.
+    const size = Math.min(Math.max(2 * (limit + 1 - page.rows.length), BLOCK_MIN), BLOCK_MAX)
+    const block = read({ ...range, after: page.last, limit: size })
+    const isEnd = block.length < size
+    const changes = flag?.(block) ?? flagBackwards({ read, isSame, range }, { block, isEnd })
+    for (const [index, state] of block.entries()) {
+      if (changes[index] === 1) {
+        if (page.rows.length === limit) return { ...page, hasMore: true }
+        page.rows.push(state)
+      }
+      page.last = state
+    }
+    if (isEnd) return page
+  }
+}
+
+/** Returns the function that tells of one block after the other which of its states are changes. */
+function createFlagger<S extends State>({ read, isSame, range }: ChangesQuery<S>) {
+  const { fromMs, toMs, outcome, after } = range
+  // What stood at the place from which the page goes on: the place itself is part of it.
+  const upTo = after && { ...after, id: after.id + 1 }
+  const before: Latest<S> =
+    upTo === undefined
+      ? { up: undefined, down: undefined }
+      : readLatest(read, { fromMs, toMs, outcome, after: upTo })
+  return (block: readonly S[]): Uint8Array => flagForwards(block, before, isSame)
+}
+
+function flagForwards<S extends State>(
+  block: readonly S[],
+  before: Latest<S>,
+  isSame: ChangesQuery<S>['isSame'],
+): Uint8Array {
+  const changes = new Uint8Array(block.length)
+  for (const [index, state] of block.entries()) {
+    const last = before[state.outcome]
+    if (last === undefined || !isSame(last, state)) changes[index] = 1
+    before[state.outcome] = state
+  }
+  return changes
+}
+
+/** A block that was read backwards is told from what stood before its last state, the earliest. */
+function flagBackwards<S extends State>(
+  { read, isSame, range }: ChangesQuery<S>,
+  { block, isEnd }: { block: readonly S[]; isEnd: boolean },
+): Uint8Array {
+  const { fromMs, toMs, outcome } = range
+  const before: Latest<S> = isEnd
+    ? { up: undefined, down: undefined }
+    : readLatest(read, { fromMs, toMs, outcome, after: block.at(-1) })
+  return flagForwards(block.toReversed(), before, isSame).reverse()
+}

@@ -1,0 +1,125 @@
+/**
+ * Two books as one: an outcome's own book and the mirror of the other's. Who sells "down" at p buys
+ * "up" at 1 - p, so an ask of the other outcome at p is a bid here at 1 - p, and a bid there an ask here.
+ *
+ * The venue shows every resting order in both books: of states of one moment each is the exact mirror of
+ * the other. So the two are two looks at one ladder, not two ladders, and sizes are never added up: that
+ * would count every order twice. Where both show a price the newer state's size counts. A level that one
+ * of them lacks is kept, but not against a newer state: one that would cross it was taken or cancelled
+ * meanwhile, and states further apart than `SKEW_MS_MAX` are no longer looks at the same ladder.
+ * So the result is crossed only where one of the books is crossed by itself.
+ */
+import { type Micros, MICROS_PER_UNIT } from './decimal.ts'
+import type { Ladder, Position, Snapshot, StoredSnapshot } from './snapshot.ts'
+
+/** Which book a level was seen in; `both` when both show it with the same size. */
+export type LevelSource = 'own' | 'mirror' | 'both'
+
+/** As `Ladder`, best level first, in prices of the outcome asked for. */
+export type TaggedLadder = {
+  prices: readonly Micros[]
+  sizes: readonly Micros[]
+  sources: readonly LevelSource[]
+}
+
+export type ConsolidatedBook = {
+  bids: TaggedLadder
+  asks: TaggedLadder
+  /** Place of the outcome's own state; absent if it was left out. */
+  own?: Position
+  /** Place of the other outcome's state; likewise. */
+  mirror?: Position
+  /** Milliseconds between the two, from 0 to `SKEW_MS_MAX`; absent unless both count. */
+  skewMs?: number
+}
+
+/** States further apart do not describe one ladder: only the newer one counts. */
+export const SKEW_MS_MAX = 1_000
+
+/**
+ * Makes one ladder of what is in force of an outcome, `own`, and of the other one, at the same moment.
+ * Of states of the same time `own` counts as the newer. Undefined when there is neither.
+ */
+export function consolidate(
+  own: StoredSnapshot | undefined,
+  mirror: StoredSnapshot | undefined,
+): ConsolidatedBook | undefined {
+  const seen = own === undefined ? undefined : tag(own, 'own')
+  const mirrored = mirror === undefined ? undefined : tag(mirrorOf(mirror), 'mirror')
+  if (seen === undefined) return mirrored
+  if (mirrored === undefined || own === undefined || mirror === undefined) return seen
+  const skewMs = Math.abs(own.timestampMs - mirror.timestampMs)
+  const isOwnNewer = own.timestampMs >= mirror.timestampMs
+  const [newer, older] = isOwnNewer ? [seen, mirrored] : [mirrored, seen]
+  if (skewMs > SKEW_MS_MAX) return newer
+  const bestBid = newer.bids.prices[0] ?? Number.NEGATIVE_INFINITY
+  const bestAsk = newer.asks.prices[0] ?? Number.POSITIVE_INFINITY
+  return {
+    bids: merge(newer.bids, older.bids, { direction: -1, limit: bestAsk }),
+    asks: merge(newer.asks, older.asks, { direction: 1, limit: bestBid }),
+    own: positionOf(own),
+    mirror: positionOf(mirror),
+    skewMs,
+  }
+}
+
+/** The book of one outcome in prices of the other: sides and prices change, sizes and order do not. */
+export const mirrorOf = <S extends Snapshot>(snapshot: S): S => ({
+  ...snapshot,
+  bids: mirrorLadder(snapshot.asks),
+  asks: mirrorLadder(snapshot.bids),
+})
+
+const mirrorLadder = ({ prices, sizes }: Ladder): Ladder => ({
+  prices: prices.map((price) => MICROS_PER_UNIT - price),
+  sizes,
+})
+
+const positionOf = ({ timestampMs, id }: StoredSnapshot): Position => ({ timestampMs, id })
+
+const tag = (snapshot: StoredSnapshot, source: 'own' | 'mirror'): ConsolidatedBook => ({
+  bids: tagLadder(snapshot.bids, source),
+  asks: tagLadder(snapshot.asks, source),
+  [source]: positionOf(snapshot),
+})
+
+const tagLadder = ({ prices, sizes }: Ladder, source: LevelSource): TaggedLadder => ({
+  prices,
+  sizes,
+  sources: prices.map(() => source),
+})
+
+/** `direction` is 1 where prices ascend, as asks do; a level at `limit` or beyond it would cross. */
+type Side = { direction: 1 | -1; limit: Micros }
+
+const crosses = ({ direction, limit }: Side, price = limit): boolean =>
+  (price - limit) * direction <= 0
+
+function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadder {
+  const [prices, sizes, sources]: [Micros[], Micros[], LevelSource[]] = [[], [], []]
+  const keep = (ladder: TaggedLadder, index: number, source = ladder.sources[index]): void => {
+    prices.push(ladder.prices[index] ?? 0)
+    sizes.push(ladder.sizes[index] ?? 0)
+    sources.push(source ?? 'own')
+  }
+  // Past the last level every other one is better.
+  const worst = side.direction * Number.POSITIVE_INFINITY
+  let fresh = 0
+  let old = 0
+  while (fresh < newer.prices.length || old < older.prices.length) {
+    const distance =
+      ((newer.prices[fresh] ?? worst) - (older.prices[old] ?? worst)) * side.direction
+    if (distance > 0) {
+      if (!crosses(side, older.prices[old])) keep(older, old)
+      old++
+    } else if (distance < 0) {
+      keep(newer, fresh++)
+    } else {
+      const isAgreed = newer.sizes[fresh] === older.sizes[old]
+      keep(newer, fresh, isAgreed ? 'both' : newer.sources[fresh])
+      fresh++
+      old++
+    }
+  }
+  return { prices, sizes, sources }
+}

@@ -1,0 +1,299 @@
+/**
+ * What is recorded of a market and what is missing. A gap is a time in which the state of a book is
+ * not known to have been recorded; it is stored or follows from the market's facts, and it is served,
+ * never hidden.
+ */
+import type { Micros } from './decimal.ts'
+import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
+
+/**
+ * `recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the
+ * book contradicted the venue's own hash. `import`: the imported files hold nothing there. `not_open`:
+ * outside the time in which the market could be traded, as far as anything is held of it.
+ */
+export const gapReasons = [
+  'recorder_down',
+  'venue_silent',
+  'hash_mismatch',
+  'not_open',
+  'import',
+] as const
+export type GapReason = (typeof gapReasons)[number]
+
+/** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
+export type Span = { readonly fromMs: number; readonly toMs: number }
+
+/** A time without recorded states of one outcome. */
+export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
+
+/** What is recorded of one outcome in a span; `intervals` and `gaps` tile it in order of time. */
+export type OutcomeCoverage = {
+  outcome: Outcome
+  intervals: Span[]
+  gaps: Gap[]
+  coveredMs: number
+}
+
+/** A question about a market: its stored gaps, the span asked for, and what time it is. */
+export type CoverageQuestion = {
+  market: Market
+  /** Stored gaps of the market, of both outcomes, ascending by `fromMs`. */
+  gaps: readonly Gap[]
+  /** Undefined for both. */
+  outcome?: Outcome | undefined
+  /** Undefined bounds are those of the market's life, `lifeOf`. */
+  fromMs?: number | undefined
+  toMs?: number | undefined
+  nowMs: number
+}
+
+/** States of one outcome further apart than this are a silence, which is a gap: 5 s of 5 minutes. */
+export const silenceMs = (timeframe: Timeframe): number => timeframeMs[timeframe] / 60
+
+/** What a span holds of all outcomes asked for, without its pieces. */
+export type CoverageTally = {
+  /** Length of the span times the number of outcomes. */
+  totalMs: number
+  coveredMs: number
+  /** By reason, where there is any. */
+  gaps: ReadonlyMap<GapReason, { count: number; ms: number }>
+}
+
+/**
+ * The time that a market is answered for when no other is asked: its window, where known, and what is
+ * held beyond it. Of the window of a market that is neither closed nor resolved nothing after `nowMs`
+ * counts, so that the life of one to come is empty. Undefined when neither window nor snapshots are known.
+ */
+export function lifeOf(market: Market, nowMs: number): Span | undefined {
+  const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
+  const starts = [windowStartMs, windowEndMs, firstSnapshotMs].filter((time) => time !== undefined)
+  if (starts.length === 0) return undefined
+  const fromMs = Math.min(...starts)
+  const isOver = market.isClosed || market.winner !== undefined
+  const endMs = windowEndMs ?? fromMs
+  const heldEndMs = lastSnapshotMs === undefined ? fromMs : lastSnapshotMs + 1
+  return { fromMs, toMs: Math.max(fromMs, isOver ? endMs : Math.min(endMs, nowMs), heldEndMs) }
+}
+
+/** The span that a question is about; empty (`toMs` is `fromMs`) when its bounds leave nothing of the life. */
+export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span {
+  const life = lifeOf(market, nowMs)
+  const startMs = fromMs ?? life?.fromMs ?? toMs ?? nowMs
+  const endMs = toMs ?? life?.toMs ?? startMs
+  if (endMs > startMs) return { fromMs: startMs, toMs: endMs }
+  const momentMs = fromMs ?? (toMs === undefined ? startMs : Math.max(0, toMs - 1))
+  return { fromMs: momentMs, toMs: momentMs }
+}
+
+/**
+ * Tiles the span of a question by what is recorded and what is not, for up, then down. Recorded is an
+ * outcome from its first to its last snapshot, but for stored gaps. Inside the market's life, before the
+ * first and after the last one, is a gap (unless it is no longer than `silenceMs` allows a book to be
+ * quiet), and so is all outside the life.
+ */
+export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
+  const span = spanOf(question)
+  return askedOutcomes(question).map((outcome) => {
+    const coverage: OutcomeCoverage = { outcome, intervals: [], gaps: [], coveredMs: 0 }
+    eachPiece(timelineOf(question, outcome), span, ({ fromMs, toMs, reason }) => {
+      if (reason === undefined) {
+        coverage.intervals.push({ fromMs, toMs })
+        coverage.coveredMs += toMs - fromMs
+      } else coverage.gaps.push({ outcome, fromMs, toMs, reason })
+    })
+    return coverage
+  })
+}
+
+/** Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there. */
+export function tallyCoverage(question: CoverageQuestion): CoverageTally {
+  const { fromMs, toMs } = spanOf(question)
+  const span = { fromMs, toMs: Math.max(toMs, fromMs + 1) }
+  const asked = askedOutcomes(question)
+  const gaps = new Map<GapReason, { count: number; ms: number }>()
+  let coveredMs = 0
+  for (const outcome of asked) {
+    eachPiece(timelineOf(question, outcome), span, (piece) => {
+      const ms = piece.toMs - piece.fromMs
+      if (piece.reason === undefined) coveredMs += ms
+      else addGap(gaps, piece.reason, ms)
+    })
+  }
+  return { totalMs: (span.toMs - span.fromMs) * asked.length, coveredMs, gaps }
+}
+
+function addGap(
+  gaps: Map<GapReason, { count: number; ms: number }>,
+  reason: GapReason,
+  ms: number,
+): void {
+  const sum = gaps.get(reason)
+  if (sum === undefined) gaps.set(reason, { count: 1, ms })
+  else {
+    sum.count++
+    sum.ms += ms
+  }
+}
+
+/** A share in millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing. */
+export const shareOf = (part: number, whole: number): Micros =>
+  whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
+
+type Run = Span & { readonly reason: GapReason }
+type Piece = { fromMs: number; toMs: number; reason: GapReason | undefined }
+
+/**
+ * Both lists ascend and do not overlap in themselves; where they overlap each other, `stored` counts,
+ * because somebody saw why. Where neither is, the outcome is recorded.
+ */
+type Timeline = { stored: readonly Run[]; derived: readonly Run[] }
+
+const askedOutcomes = ({ outcome }: CoverageQuestion): readonly Outcome[] =>
+  outcome === undefined ? outcomes : [outcome]
+
+const timelineOf = (question: CoverageQuestion, outcome: Outcome): Timeline => ({
+  stored: unitedOf(question.gaps)[outcome],
+  derived: derivedRuns(question, outcome),
+})
+
+/** Calls `visit` with the pieces that tile a span, in order of time. */
+function eachPiece(
+  { stored, derived }: Timeline,
+  { fromMs, toMs }: Span,
+  visit: (piece: Piece) => void,
+): void {
+  let at = fromMs
+  let next = firstEndingAfter(stored, fromMs)
+  let follower = 0
+  while (at < toMs) {
+    const known = stored[next]
+    if (known !== undefined && known.fromMs <= at) {
+      const end = Math.min(known.toMs, toMs)
+      visit({ fromMs: at, toMs: end, reason: known.reason })
+      at = end
+      next++
+      continue
+    }
+    const limit = Math.min(known?.fromMs ?? toMs, toMs)
+    while ((derived[follower]?.toMs ?? Number.POSITIVE_INFINITY) <= at) follower++
+    const run = derived[follower]
+    const isGap = run !== undefined && run.fromMs <= at
+    const end = Math.min(limit, (isGap ? run.toMs : run?.fromMs) ?? limit)
+    visit({ fromMs: at, toMs: end, reason: isGap ? run.reason : undefined })
+    at = end
+  }
+}
+
+/** Index of the first run that ends after a moment, by bisection. */
+function firstEndingAfter(runs: readonly Run[], timeMs: number): number {
+  let low = 0
+  let high = runs.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((runs[middle]?.toMs ?? 0) > timeMs) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** What follows from a market's facts: where nothing can have been recorded of an outcome. */
+function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run[] {
+  const life = lifeOf(market, nowMs)
+  const hasWindow = market.windowStartMs !== undefined && market.windowEndMs !== undefined
+  const outside: GapReason = hasWindow ? 'not_open' : 'import'
+  const inside: GapReason = market.source === 'simulated' ? 'venue_silent' : 'import'
+  const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  if (life === undefined) return [{ fromMs: MIN, toMs: MAX, reason: outside }]
+  const held = market.spans[outcome]
+  const quietMs = held === undefined ? 0 : silenceMs(market.timeframe)
+  const { firstMs, lastMs } = held ?? { firstMs: life.toMs, lastMs: life.toMs }
+  const runs: Run[] = []
+  pushJoined(runs, { fromMs: MIN, toMs: life.fromMs, reason: outside })
+  if (firstMs - life.fromMs > quietMs) {
+    pushJoined(runs, { fromMs: life.fromMs, toMs: firstMs, reason: inside })
+  }
+  if (life.toMs - (lastMs + 1) > quietMs) {
+    pushJoined(runs, { fromMs: lastMs + 1, toMs: life.toMs, reason: inside })
+  }
+  pushJoined(runs, { fromMs: life.toMs, toMs: MAX, reason: outside })
+  return runs
+}
+
+/** Joins a run to the last one where that goes on with the same reason. */
+function pushJoined(runs: Run[], run: Run): void {
+  const last = runs.at(-1)
+  if (last?.toMs === run.fromMs && last.reason === run.reason) {
+    runs[runs.length - 1] = { ...last, toMs: run.toMs }
+  } else runs.push(run)
+}
+
+/** Where stored gaps overlap, the first of these is the reason given: the surer one. */
+const ranks: readonly GapReason[] = [
+  'recorder_down',
+  'hash_mismatch',
+  'venue_silent',
+  'import',
+  'not_open',
+]
+
+type United = Record<Outcome, readonly Run[]>
+
+/** The store hands out the same list as long as it is true, so it is put in order once. */
+const unitedLists = new WeakMap<readonly Gap[], United>()
+
+function unitedOf(gaps: readonly Gap[]): United {
+  const known = unitedLists.get(gaps)
+  if (known !== undefined) return known
+  const made: United = {
+    up: unite(gaps.filter(({ outcome }) => outcome === 'up')),
+    down: unite(gaps.filter(({ outcome }) => outcome === 'down')),
+  }
+  unitedLists.set(gaps, made)
+  return made
+}
+
+function unite(gaps: readonly Gap[]): Run[] {
+  let claimed: Run[] = []
+  for (const reason of ranks) {
+    const ascending = gaps
+      .filter((gap) => gap.reason === reason && gap.toMs > gap.fromMs)
+      .sort((a, b) => a.fromMs - b.fromMs)
+    const united: Run[] = []
+    for (const { fromMs, toMs } of ascending) {
+      const last = united.at(-1)
+      if (last === undefined || fromMs >= last.toMs) united.push({ fromMs, toMs, reason })
+      else united[united.length - 1] = { ...last, toMs: Math.max(last.toMs, toMs) }
+    }
+    claimed = claimed.length === 0 ? united : claimRest(claimed, united)
+  }
+  return claimed
+}
+
+/** Adds to runs what is left of others beside them. */
+function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
+  const rest: Run[] = []
+  for (const other of others) {
+    eachPiece({ stored: claimed, derived: [] }, other, ({ fromMs, toMs, reason }) => {
+      if (reason === undefined) rest.push({ fromMs, toMs, reason: other.reason })
+    })
+  }
+  return [...claimed, ...rest].sort((a, b) => a.fromMs - b.fromMs)
+}
+
+/** Adds up tallies of several markets. */
+export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
+  const [only] = tallies
+  if (only !== undefined && tallies.length === 1) return only
+  const gaps = new Map<GapReason, { count: number; ms: number }>()
+  let totalMs = 0
+  let coveredMs = 0
+  for (const tally of tallies) {
+    totalMs += tally.totalMs
+    coveredMs += tally.coveredMs
+    for (const [reason, { count, ms }] of tally.gaps) {
+      const sum = gaps.get(reason) ?? { count: 0, ms: 0 }
+      gaps.set(reason, { count: sum.count + count, ms: sum.ms + ms })
+    }
+  }
+  return { totalMs, coveredMs, gaps }
+}

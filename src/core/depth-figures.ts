@@ -1,0 +1,59 @@
+/**
+ * How much rests on a side of a book, exactly. A panel asks this of thousands of books, so sums are made
+ * of numbers: sizes are split into whole shares and millionths, and no partial sum leaves the safe integers.
+ */
+import { formatMicros, MICROS_PER_UNIT } from './decimal.ts'
+import { formatExact } from './fill.ts'
+import type { Ladder } from './snapshot.ts'
+
+/** Decimals as text, ready to be printed. */
+export type DepthFigures = {
+  levels: number
+  /** Shares on all levels. */
+  size: string
+  /** Price times size of all levels, rounded to six decimals, half up. */
+  usdc: string
+}
+
+/** Below it 10^6 times the whole shares, and what they cost in millionths, are safe integers. */
+const WHOLE_SHARES_MAX = 9_000_000_000
+
+/** Adds a side up. Prices are below 1, and there are at most 2,000 levels (`LEVELS_MAX`). */
+export function depthFigures({ prices, sizes }: Ladder): DepthFigures {
+  let shares = 0
+  let rest = 0
+  let cost = 0
+  let costRest = 0
+  for (let index = 0; index < prices.length; index++) {
+    const size = sizes[index] ?? 0
+    const price = prices[index] ?? 0
+    const part = size % MICROS_PER_UNIT
+    const whole = (size - part) / MICROS_PER_UNIT
+    shares += whole
+    rest += part
+    cost += whole * price
+    costRest += part * price
+  }
+  if (shares >= WHOLE_SHARES_MAX) return hugeFigures({ prices, sizes })
+  const carried = costRest % MICROS_PER_UNIT
+  const rounded = (costRest - carried) / MICROS_PER_UNIT + (2 * carried >= MICROS_PER_UNIT ? 1 : 0)
+  return {
+    levels: prices.length,
+    size: formatMicros(shares * MICROS_PER_UNIT + rest),
+    usdc: formatMicros(cost + rounded),
+  }
+}
+
+function hugeFigures({ prices, sizes }: Ladder): DepthFigures {
+  let size = 0n
+  let cost = 0n
+  for (const [index, price] of prices.entries()) {
+    size += BigInt(sizes[index] ?? 0)
+    cost += BigInt(sizes[index] ?? 0) * BigInt(price)
+  }
+  return {
+    levels: prices.length,
+    size: formatExact({ value: size, decimals: 6 }, 6),
+    usdc: formatExact({ value: cost, decimals: 12 }, 6),
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * What an order would have filled against a ladder. All of it is integers: prices and sizes are
+ * millionths, so a level's cost is millionths of millionths, and nothing is rounded before it is printed.
+ */
+import type { LevelSource, TaggedLadder } from './consolidated.ts'
+import { type Micros, MICROS_PER_UNIT } from './decimal.ts'
+
+/** A buy takes asks, a sell takes bids. */
+export type Side = 'buy' | 'sell'
+
+/** Shares, or USDC before fees: what is spent on a buy, what is wished for in a sell. */
+export type FillAmount = { unit: 'shares' | 'usdc'; amount: Micros }
+
+/**
+ * `value`: `bps` parts of ten thousand of the traded value; `rate` is of the venue's schedule, by which a
+ * level costs shares × rate × price × (1 - price). In millionths both.
+ */
+export type FeeTerms = { kind: 'bps' | 'rate'; value: Micros }
+
+export type Order = {
+  side: Side
+  asked: FillAmount
+  fee: FeeTerms
+  /** Levels at worse prices are left alone. */
+  limitPrice?: Micros | undefined
+}
+
+export type FilledLevel = {
+  price: Micros
+  /** Shares taken; never 0. */
+  shares: Micros
+  source: LevelSource
+}
+
+/** An exact amount: `value` units of 10^-`decimals`. */
+export type Exact = { value: bigint; decimals: number }
+
+export type Fill = {
+  levels: FilledLevel[]
+  /** Shares. */
+  filled: Exact
+  /** USDC before fees. */
+  notional: Exact
+  fee: Exact
+  /** Paid in all by a buy, received in all by a sell. */
+  total: Exact
+  /** Notional over shares, to nine decimals; undefined when nothing was filled, as the next two. */
+  averagePrice: Exact | undefined
+  worstPrice: Micros | undefined
+  /** By how much the average is worse than the best price, to nine decimals; never negative. */
+  slippage: Exact | undefined
+  /** Of the ladder, whether it was used or not; undefined when it is empty. */
+  bestPrice: Micros | undefined
+  /**
+   * What is left of what was asked, in its unit, when nothing could be taken any more. What is too little
+   * for a millionth of a share is not left over.
+   */
+  unfilled: Exact
+}
+
+const MICROS = 6
+const PICOS = 12
+const AVERAGE_DECIMALS = 9
+const BPS_DECIMALS = 10
+const RATE_DECIMALS = 24
+const ONE = BigInt(MICROS_PER_UNIT)
+
+/** Walks a ladder, best level first. Shares that USDC buys are rounded down to the millionth of a share. */
+export function fill(ladder: TaggedLadder, order: Order): Fill {
+  const { levels, left } = take(ladder, order)
+  const filled = sumOf(levels, ({ shares }) => BigInt(shares))
+  const notional = sumOf(levels, costOf)
+  const fee = feeOf(levels, order.fee)
+  const [bestPrice] = ladder.prices
+  const atBest = filled * BigInt(bestPrice ?? 0)
+  const loss = order.side === 'buy' ? notional - atBest : atBest - notional
+  return {
+    levels,
+    filled: { value: filled, decimals: MICROS },
+    notional: { value: notional, decimals: PICOS },
+    fee,
+    total: totalOf(notional, fee, order.side),
+    averagePrice: perShare(notional, filled),
+    worstPrice: levels.at(-1)?.price,
+    slippage: perShare(loss, filled),
+    bestPrice,
+    unfilled: left,
+  }
+}
+
+/** What a level costs before fees, in millionths of millionths. */
+export const costOf = ({ price, shares }: FilledLevel): bigint => BigInt(price) * BigInt(shares)
+
+/** Prints an exact amount rounded to `decimals` or fewer, half away from zero. */
+export function formatExact({ value, decimals }: Exact, printed: number): string {
+  const rounded = round(value, 10n ** BigInt(Math.max(decimals - printed, 0)))
+  const digits = String(rounded < 0n ? -rounded : rounded)
+  const places = Math.min(decimals, printed)
+  const padded = digits.padStart(places + 1, '0')
+  const fraction = padded.slice(padded.length - places).replace(/0+$/, '')
+  const whole = padded.slice(0, padded.length - places)
+  return `${rounded < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+type Taken = { levels: FilledLevel[]; left: Exact }
+
+function take(ladder: TaggedLadder, order: Order): Taken {
+  const isShares = order.asked.unit === 'shares'
+  const reach = reachOf(ladder, order)
+  const levels: FilledLevel[] = []
+  let left = BigInt(order.asked.amount) * (isShares ? 1n : ONE)
+  for (let index = 0; index < reach && left > 0n; index++) {
+    const price = ladder.prices[index] ?? 0
+    const offered = BigInt(ladder.sizes[index] ?? 0)
+    const cost = isShares ? 1n : BigInt(price)
+    const wanted = left / cost
+    const shares = wanted < offered ? wanted : offered
+    if (shares > 0n) {
+      levels.push({ price, shares: Number(shares), source: ladder.sources[index] ?? 'own' })
+    }
+    // Where a level has more than is wanted, the rest is too little for a millionth of a share.
+    left = wanted < offered ? 0n : left - shares * cost
+  }
+  return { levels, left: { value: left, decimals: isShares ? MICROS : PICOS } }
+}
+
+/** Number of levels that are not beyond the limit. */
+function reachOf({ prices }: TaggedLadder, { side, limitPrice }: Order): number {
+  if (limitPrice === undefined) return prices.length
+  const isBeyond = (price: Micros) => (side === 'buy' ? price > limitPrice : price < limitPrice)
+  const first = prices.findIndex(isBeyond)
+  return first < 0 ? prices.length : first
+}
+
+function feeOf(levels: readonly FilledLevel[], { kind, value }: FeeTerms): Exact {
+  const factor = BigInt(value)
+  if (kind === 'bps') {
+    return { value: sumOf(levels, costOf) * factor, decimals: PICOS + BPS_DECIMALS }
+  }
+  const base = sumOf(levels, (level) => costOf(level) * (ONE - BigInt(level.price)))
+  return { value: base * factor, decimals: RATE_DECIMALS }
+}
+
+function totalOf(notional: bigint, fee: Exact, side: Side): Exact {
+  const scaled = notional * 10n ** BigInt(fee.decimals - PICOS)
+  return { value: side === 'buy' ? scaled + fee.value : scaled - fee.value, decimals: fee.decimals }
+}
+
+function perShare(amount: bigint, shares: bigint): Exact | undefined {
+  if (shares === 0n) return undefined
+  // Millionths of millionths over millionths are millionths.
+  const scale = 10n ** BigInt(AVERAGE_DECIMALS - MICROS)
+  return { value: round(amount * scale, shares), decimals: AVERAGE_DECIMALS }
+}
+
+const sumOf = (levels: readonly FilledLevel[], amountOf: (level: FilledLevel) => bigint): bigint =>
+  levels.reduce((sum, level) => sum + amountOf(level), 0n)
+
+/** Divides, half away from zero; `divisor` is positive. */
+function round(value: bigint, divisor: bigint): bigint {
+  const size = value < 0n ? -value : value
+  const rounded = (2n * size + divisor) / (2n * divisor)
+  return value < 0n ? -rounded : rounded
+}

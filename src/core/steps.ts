@@ -1,0 +1,176 @@
+/**
+ * Series by steps: at each multiple of an interval the state of each outcome in force, at or before it
+ * and never after. Where nothing is known to be in force there is no row: before an outcome's first
+ * state, inside a gap, and behind its last one.
+ */
+import { type Gap, silenceMs } from './coverage.ts'
+import { type Market, type Outcome, outcomes } from './market.ts'
+import type { Position } from './snapshot.ts'
+import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './states.ts'
+
+/** A step of one outcome. */
+export type Mark = { timeMs: number; outcome: Outcome }
+
+/** Both bounds are inclusive. */
+type KnownSpan = { fromMs: number; toMs: number }
+
+export type StepQuery = {
+  market: Market
+  gaps: readonly Gap[]
+  stepMs: number
+  range: StatePart
+}
+
+/** Where a mark stands among others: by time, then up before down. */
+export const placeOf = ({ timeMs, outcome }: Mark): Position => ({
+  timestampMs: timeMs,
+  id: outcomes.indexOf(outcome) + 1,
+})
+
+/** Lists the marks of a page, and one more where there is one; `after` is a `placeOf`. */
+export function listMarks(query: StepQuery): Mark[] {
+  const { order, limit, outcome } = query.range
+  const asked = outcome === undefined ? outcomes : [outcome]
+  const endMs = decidedMs(query.market, asked)
+  const direction = order === 'asc' ? 1 : -1
+  const series = (order === 'asc' ? asked : asked.toReversed()).map((each) =>
+    createSeries(query, each, endMs),
+  )
+  const marks: Mark[] = []
+  while (marks.length <= limit) {
+    let first: Series | undefined
+    for (const each of series) {
+      if (each.timeMs === undefined) continue
+      if (first?.timeMs === undefined || (each.timeMs - first.timeMs) * direction < 0) first = each
+    }
+    if (first?.timeMs === undefined) break
+    marks.push({ timeMs: first.timeMs, outcome: first.outcome })
+    first.advance()
+  }
+  return marks
+}
+
+type Series = { outcome: Outcome; timeMs: number | undefined; advance: () => void }
+
+/** The steps of one outcome, one after the other. */
+function createSeries(query: StepQuery, outcome: Outcome, endMs: number): Series {
+  const steps = stepsOf(query, { outcome, spans: knownSpans(query, outcome, endMs) })
+  const series: Series = {
+    outcome,
+    timeMs: undefined,
+    advance() {
+      const { value, done } = steps.next()
+      series.timeMs = done === true ? undefined : value
+    },
+  }
+  series.advance()
+  return series
+}
+
+function* stepsOf(
+  { stepMs, range }: StepQuery,
+  { outcome, spans }: { outcome: Outcome; spans: readonly KnownSpan[] },
+): Generator<number, undefined> {
+  const isUp = range.order === 'asc'
+  const bounds = boundsOf(range, outcome)
+  for (const span of isUp ? spans : spans.toReversed()) {
+    const first = Math.ceil(Math.max(span.fromMs, bounds.fromMs) / stepMs) * stepMs
+    const last = Math.floor(Math.min(span.toMs, bounds.toMs) / stepMs) * stepMs
+    if (isUp) for (let time = first; time <= last; time += stepMs) yield time
+    else for (let time = last; time >= first; time -= stepMs) yield time
+  }
+  return undefined
+}
+
+/** What is left of the range for one outcome; both bounds are inclusive. */
+function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcome): KnownSpan {
+  const endMs = toMs === undefined ? Number.POSITIVE_INFINITY : toMs - 1
+  if (after === undefined) return { fromMs, toMs: endMs }
+  const { id } = placeOf({ timeMs: after.timestampMs, outcome })
+  // Its own mark of that moment may still be ahead.
+  if (order === 'asc') {
+    const restMs = id > after.id ? after.timestampMs : after.timestampMs + 1
+    return { fromMs: Math.max(fromMs, restMs), toMs: endMs }
+  }
+  const restMs = id < after.id ? after.timestampMs : after.timestampMs - 1
+  return { fromMs, toMs: Math.min(endMs, restMs) }
+}
+
+/**
+ * The last moment that can be answered for. While a market is open that is before the last state of each
+ * outcome that is not silent, so that no later state can change an answer; a follower sees each step once.
+ */
+export function decidedMs(market: Market, asked: readonly Outcome[]): number {
+  if (market.isClosed) return Number.POSITIVE_INFINITY
+  const lasts = asked
+    .filter((outcome) => !isSilent(market, outcome))
+    .map((outcome) => market.spans[outcome]?.lastMs ?? Number.POSITIVE_INFINITY)
+  return Math.min(...lasts) - 1
+}
+
+/** True when the other outcome went on for so long that this one's end is a gap. */
+const isSilent = ({ spans, lastSnapshotMs = 0, timeframe }: Market, outcome: Outcome): boolean =>
+  lastSnapshotMs - (spans[outcome]?.lastMs ?? lastSnapshotMs) > silenceMs(timeframe)
+
+/** Where the state of an outcome is known, ascending. A gap begins at the last state known before it. */
+function knownSpans(
+  { market, gaps, stepMs }: StepQuery,
+  outcome: Outcome,
+  endMs: number,
+): KnownSpan[] {
+  const held = market.spans[outcome]
+  if (held === undefined) return []
+  const lastMs = isSilent(market, outcome)
+    ? held.lastMs
+    : Math.ceil((market.lastSnapshotMs ?? held.lastMs) / stepMs) * stepMs
+  const toMs = Math.min(lastMs, endMs)
+  const spans: KnownSpan[] = []
+  let at = held.firstMs
+  for (const gap of gaps) {
+    if (gap.outcome !== outcome || gap.toMs <= at) continue
+    if (gap.fromMs >= at) spans.push({ fromMs: at, toMs: Math.min(gap.fromMs, toMs) })
+    at = gap.toMs
+  }
+  spans.push({ fromMs: at, toMs })
+  return spans.filter((span) => span.fromMs <= span.toMs)
+}
+
+/** States read at once between marks. */
+const BLOCK = 1_024
+
+/** Finds the state in force at each of the marks, which ascend; `outcome` where all are of one. */
+export function readInForce<S extends State>(
+  read: ReadStates<S>,
+  marks: readonly Mark[],
+  outcome: Outcome | undefined,
+): (S | undefined)[] {
+  const toMs = (marks.at(-1)?.timeMs ?? 0) + 1
+  let latest: Latest<S> = { up: undefined, down: undefined }
+  let block: readonly S[] = []
+  let at = 0
+  /** The block answers for marks up to here. */
+  let reachMs = Number.NEGATIVE_INFINITY
+  let soughtMs = Number.NEGATIVE_INFINITY
+  let isSparse = false
+  let isUsed = true
+  return marks.map(({ timeMs, outcome: own }) => {
+    if (timeMs > reachMs) {
+      latest = readLatest(read, { outcome, toMs: timeMs + 1 })
+      // Where there are more states between two marks than a block has, each mark is looked up.
+      isSparse ||= !isUsed
+      block = isSparse
+        ? []
+        : read({ order: 'asc', outcome, fromMs: timeMs + 1, toMs, limit: BLOCK })
+      at = 0
+      isUsed = false
+      soughtMs = timeMs
+      const endMs = block.length < BLOCK ? toMs : (block.at(-1)?.timestampMs ?? 0) - 1
+      reachMs = isSparse ? timeMs : Math.max(timeMs, endMs)
+    } else isUsed ||= timeMs > soughtMs
+    for (let state = block[at]; state !== undefined && state.timestampMs <= timeMs;) {
+      latest[state.outcome] = state
+      state = block[++at]
+    }
+    return latest[own]
+  })
+}

@@ -1,0 +1,16 @@
+import type { Micros } from './decimal.ts'
+import type { Outcome } from './market.ts'
+
+/** A trade, or all that is known of one: the venue's "last trade price" names no size and no side. */
+export type Trade = {
+  /** The venue's time, Unix milliseconds. */
+  readonly timestampMs: number
+  /** Of the outcome traded, between 0 and 1. */
+  readonly price: Micros
+  /** The outcome traded; undefined where the source does not tell, and never guessed. */
+  readonly outcome?: Outcome | undefined
+  /** Shares. */
+  readonly size?: Micros | undefined
+  /** Side of the taker. */
+  readonly side?: 'buy' | 'sell' | undefined
+}

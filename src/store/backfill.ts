@@ -1,0 +1,26 @@
+/** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
+import { type Database, transact } from './database.ts'
+import type { MarketTable } from './market-table.ts'
+import type { MetaTable } from './meta-table.ts'
+import type { Silences } from './silences.ts'
+
+type Tables = { db: Database; meta: MetaTable; markets: MarketTable; silences: Silences }
+
+/**
+ * Derives spans, silences and gaps of the markets of a file that was made before these were kept, once.
+ * Why nothing was recorded is not known of them; a simulated venue was silent.
+ */
+export function backfill({ db, meta, markets, silences }: Tables): void {
+  if (!meta.isCoverageDue()) return
+  transact(db, () => {
+    // Another process may have been faster.
+    if (!meta.isCoverageDue()) return
+    for (const id of markets.ids()) {
+      const market = markets.findById(id)
+      if (market === undefined || market.firstSnapshotMs === undefined) continue
+      const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
+      markets.update(silences.derive(market, reason))
+    }
+    meta.settleCoverage()
+  })
+}

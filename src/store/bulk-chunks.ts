@@ -1,0 +1,48 @@
+/** Walks through all rows of a query, which may be very many: nothing that is read for it is kept. */
+import type { Position } from '#src/core/snapshot.ts'
+
+import type { ChunkTable } from './chunk-table.ts'
+import type { Chunk } from './codec/chunk.ts'
+import type { StreamQuery } from './history.ts'
+import { type Bounds, runsOf, toBounds } from './page-bounds.ts'
+import type { PageSlice } from './page.ts'
+import type { MarketView } from './views.ts'
+
+/**
+ * Where a walk stands. Each slice is looked for anew behind the last row that was used, in the market as it
+ * is then: rows that are written meanwhile show if they belong behind it, and none is skipped or repeated,
+ * because a row's place never changes.
+ */
+export class BulkWalk {
+  readonly #bounds: Bounds
+  readonly #chunks: Pick<ChunkTable, 'load'>
+
+  constructor(chunks: ChunkTable, query: StreamQuery) {
+    this.#bounds = toBounds({ ...query, order: 'asc', limit: 0 })
+    // The chunk that was read last: the next slice is often of the same one.
+    let held: { id: number; chunk: Chunk } | undefined
+    this.#chunks = {
+      load(id) {
+        if (held?.id !== id) held = { id, chunk: chunks.pass(id) }
+        return held.chunk
+      },
+    }
+  }
+
+  /** Goes on behind a row. */
+  goBehind({ timestampMs, id }: Position): void {
+    this.#bounds.start = { timestampMs, id: id + 1 }
+  }
+
+  /** The next rows that lie in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
+  find(view: MarketView): PageSlice | undefined {
+    const { start, end, outcome } = this.#bounds
+    for (const { chunk, ref } of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {
+      const from = chunk.seek(start.timestampMs, start.id)
+      const to = chunk.seek(end.timestampMs, end.id)
+      const first = outcome === undefined ? from : chunk.nextRowOf(outcome, from)
+      if (first < to) return { chunk, ref, from, to, outcome }
+    }
+    return undefined
+  }
+}

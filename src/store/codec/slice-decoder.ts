@@ -1,0 +1,97 @@
+/** Decodes rows of chunks into one text, in the order that they stand in. */
+import type { Chunk } from './chunk.ts'
+import { decodeFrame, TextBuffer } from './frame-decoder.ts'
+import { RowReader } from './row-reader.ts'
+
+/** Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one outcome only when `outcome` is given. */
+export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | undefined }
+
+/** Single rows of a chunk, ascending. */
+export type Picks = { chunk: Chunk; rows: readonly number[] }
+
+/**
+ * Reuses its buffer from text to text. The rows stand in it joined by commas, the first without one in front;
+ * `ends` are the offsets behind them.
+ */
+export class SliceDecoder {
+  readonly #text = new TextBuffer(262_144)
+  readonly #reader = new RowReader()
+  readonly #ends: number[] = []
+  readonly #isSeen: [boolean, boolean] = [false, false]
+  #at = 0
+
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#text.bytes
+  }
+
+  get ends(): readonly number[] {
+    return this.#ends
+  }
+
+  /** Empties the text and leaves `start` bytes free in front; in all there is room for `size` bytes. */
+  begin(start: number, size: number): void {
+    this.#text.reserve(size)
+    this.#ends.length = 0
+    this.#isSeen.fill(false)
+    this.#at = start
+  }
+
+  /** A frame needs the row before it of its outcome, so only the first of each is dear. */
+  addSlice({ chunk, from, to, outcome }: Slice): void {
+    const isOwn = outcome !== undefined && chunk.hasBoth
+    for (let row = from; row < to; row++) {
+      const rowOutcome = chunk.outcome(row)
+      if (isOwn && rowOutcome !== outcome) continue
+      if (!this.#isSeen[rowOutcome]) {
+        this.#addAlone(chunk, row)
+        continue
+      }
+      const gap = isOwn ? chunk.gap(row, chunk.previousRowOf(rowOutcome, row)) : 0
+      this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
+      this.#ends.push(this.#at)
+    }
+  }
+
+  /** A pick whose predecessor was picked too goes on from there. */
+  addPicks({ chunk, rows }: Picks): void {
+    /** The last pick of each outcome, and the end of its text. */
+    const before = [
+      { row: -1, end: 0 },
+      { row: -1, end: 0 },
+    ]
+    for (const row of rows) {
+      const outcome = chunk.outcome(row)
+      const previous = chunk.previousRowOf(outcome, row)
+      const picked = before[outcome]
+      if (picked === undefined || previous < 0 || picked.row !== previous) {
+        this.#addAlone(chunk, row)
+      } else {
+        const gap = chunk.gap(row, previous) - (this.#at - picked.end)
+        this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
+        this.#ends.push(this.#at)
+      }
+      before[outcome] = { row, end: this.#at }
+    }
+  }
+
+  #addAlone(chunk: Chunk, row: number): void {
+    const isFirst = this.#ends.length === 0
+    const text = isFirst ? this.#reader.text(chunk, row) : this.#reader.textWithComma(chunk, row)
+    this.#text.bytes.set(text, this.#at)
+    this.#at += text.length
+    this.#isSeen[chunk.outcome(row)] = true
+    this.#ends.push(this.#at)
+  }
+}
+
+/** Bytes of the rows' texts, each with its comma. */
+export function textLengthOf(part: Slice | Picks): number {
+  const { chunk } = part
+  const lengthOf = (row: number): number => chunk.textEnd(row) - chunk.textStart(row)
+  if ('rows' in part) return part.rows.reduce((sum, row) => sum + lengthOf(row), 0)
+  const { from, to, outcome } = part
+  if (outcome === undefined || !chunk.hasBoth) return chunk.textEnd(to - 1) - chunk.textStart(from)
+  let length = 0
+  for (let row = from; row < to; row++) if (chunk.outcome(row) === outcome) length += lengthOf(row)
+  return length
+}

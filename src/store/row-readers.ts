@@ -1,0 +1,84 @@
+/** The verbs that read rows of one market. */
+import type { Market, Outcome } from '#src/core/market.ts'
+
+import type { ChunkTable } from './chunk-table.ts'
+import { PageEncoder } from './codec/page-encoder.ts'
+import { RowTexts } from './codec/row-texts.ts'
+import type { Picks, Slice } from './codec/slice-decoder.ts'
+import type { Encoding, HistoryStore, Page, RowQuery, StoredRow } from './history.ts'
+import type { ReadMarket } from './market-read.ts'
+import { select, type Selection } from './page.ts'
+import type { SnapshotReader } from './snapshot-reader.ts'
+import { selectSteps, type StepSelection } from './step-rows.ts'
+import { findHash, findLastRow, findPosition } from './stored-row.ts'
+import { listTops } from './tops.ts'
+
+type Tables = { chunks: ChunkTable; reader: SnapshotReader }
+type Verbs = Pick<HistoryStore, 'page' | 'at' | 'latest' | 'findPosition' | 'tops'>
+
+/** For the pages that must be compressed at request: the level that costs least. */
+const GZIP_LEVEL = 1
+
+export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): Verbs {
+  const encoder = new PageEncoder()
+  const rowTexts = new RowTexts()
+
+  function findLast(
+    market: Market,
+    moment: { outcome: Outcome; toMs: number },
+  ): StoredRow | undefined {
+    const found = read(market, (view) => findLastRow(view, chunks, moment))
+    if (found === undefined) return undefined
+    const { chunk, row } = found
+    const position = { timestampMs: chunk.timeMs(row), id: chunk.id(row) }
+    return {
+      ...position,
+      text: () => reader.readText(chunk, row),
+      snapshot() {
+        const sourceHash = read(market, (view) => findHash(view, chunks, position))
+        return reader.readRow(chunk, row, sourceHash)
+      },
+    }
+  }
+
+  return {
+    page(query: RowQuery): Page {
+      const { order, stepMs } = query
+      const choose = stepMs === undefined ? select : selectSteps
+      const [selection, { revision }] = read(query.market, (view) => [
+        choose(view, chunks, query),
+        view.market,
+      ])
+      const { count, last, hasMore } = selection
+      return {
+        ...{ revision, count, last, hasMore },
+        encode: (encoding, prefix, suffix) =>
+          encode({ encoder, rowTexts, order }, selection, { encoding, prefix, suffix }),
+        texts: () => rowTexts.texts({ parts: partsOf(selection), order }),
+      }
+    },
+
+    at: ({ market, outcome, timestampMs }) => findLast(market, { outcome, toMs: timestampMs + 1 }),
+    latest: ({ market, outcome }) => findLast(market, { outcome, toMs: Number.MAX_SAFE_INTEGER }),
+    findPosition: (market, id) => read(market, (view) => findPosition(view, chunks, id)),
+    tops: (query) => read(query.market, (view) => listTops(view, chunks, query)),
+  }
+}
+
+type Encoders = { encoder: PageEncoder; rowTexts: RowTexts; order: RowQuery['order'] }
+type PageParts = { encoding: Encoding; prefix: string; suffix: string }
+
+/** Frames only join forwards, row after row: what skips or goes backwards is decoded. */
+function encode(
+  { encoder, rowTexts, order }: Encoders,
+  selection: Selection | StepSelection,
+  { encoding, prefix, suffix }: PageParts,
+): Uint8Array<ArrayBuffer> {
+  if (order === 'asc' && 'slices' in selection)
+    return encoder[encoding](selection.slices, prefix, suffix)
+  const text = rowTexts.joined({ parts: partsOf(selection), order }, prefix, suffix)
+  return encoding === 'gzip' ? Bun.gzipSync(text, { level: GZIP_LEVEL }) : text
+}
+
+const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)[] =>
+  'slices' in selection ? selection.slices : selection.picks

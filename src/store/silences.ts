@@ -1,0 +1,181 @@
+/**
+ * What follows from the times of a market's snapshots alone: when each outcome was first and last
+ * seen, its longest silence, and its derived gaps. Rows behind the last one of their outcome cost a comparison
+ * each; rows among others are looked at together with their neighbours, in the columns of the chunks.
+ */
+import { type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
+import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
+import type { StoredSnapshot } from '#src/core/snapshot.ts'
+
+import type { ChunkTable } from './chunk-table.ts'
+import { outcomeCodes } from './codec/chunk.ts'
+import type { GapOwner, GapTable, Silence } from './gap-table.ts'
+import { createMarketTimes } from './market-times.ts'
+import { SilenceTally } from './silence-tally.ts'
+import type { TailTable } from './tail-table.ts'
+
+type Tables = { chunks: ChunkTable; tails: TailTable; gaps: GapTable }
+
+/** New rows of one outcome, all of them stored already. */
+type Addition = {
+  /** Of the rows behind those held before. */
+  tally: SilenceTally
+  count: number
+  verifiedCount: number
+  /** Before the addition; undefined when nothing was held. */
+  held: { firstMs: number; lastMs: number } | undefined
+  /** Times of the rows among those held before; both inclusive. */
+  late: Span | undefined
+}
+
+/** What a late addition is looked at with. */
+type Context = { owner: GapOwner; quietMs: number; reason: GapReason; firstNewId: number }
+
+/** Keeps spans, silences and derived gaps true. Both verbs need a transaction around them. */
+export function createSilences({ gaps, ...tables }: Tables) {
+  const times = createMarketTimes(tables)
+
+  /** Derives the gaps around late rows anew; returns the longest silence there, with and without them. */
+  function mergeGaps(late: Span, { owner, quietMs, reason, firstNewId }: Context) {
+    const now = new SilenceTally(quietMs)
+    const before = new SilenceTally(quietMs)
+    for (const run of times.around(owner, late)) {
+      for (let row = 0; row < run.count; row++) {
+        if (run.outcome(row) !== owner.outcome) continue
+        now.add(run.timeMs(row))
+        if (run.id(row) < firstNewId) before.add(run.timeMs(row))
+      }
+    }
+    const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
+    const made = inherit(now.gaps, { known, reason })
+    const gone = without(known, made)
+    gaps.replaceDerived(owner, gone, without(made, known))
+    return { nowMs: now.longestMs, beforeMs: before.longestMs }
+  }
+
+  /** Stores the derived gaps of an addition and returns the outcome's longest silence. */
+  function apply(market: Market, addition: Addition, context: Context): number | undefined {
+    const { owner, reason } = context
+    const { tally, late } = addition
+    const { longestMs } = tally
+    const fresh = tally.gaps.map((gap) => ({ ...gap, reason }))
+    gaps.replaceDerived(owner, [], fresh)
+    if (late === undefined) return positiveOf(tally)
+    const { nowMs, beforeMs } = mergeGaps(late, context)
+    // The longest one lies elsewhere, or there is a longer one here.
+    if (beforeMs < longestMs || nowMs >= longestMs) return Math.max(longestMs, nowMs)
+    const outcome = outcomes[owner.outcome] ?? 'up'
+    return gaps.longestDerived(owner) ?? times.scan(market)[outcome].longestMs
+  }
+
+  return {
+    /** Returns what is held of a market once `rows`, in order of time and not empty, were added to it. */
+    add(market: Market, rows: readonly StoredSnapshot[], reason: GapReason): Market {
+      const quietMs = silenceMs(market.timeframe)
+      const { up, down } = sortOut(market, rows, quietMs)
+      const firstNewId = rows.reduce((least, { id }) => Math.min(least, id), Infinity)
+      const longest = (outcome: Outcome, addition: Addition): number | undefined => {
+        const owner = { marketId: market.id, outcome: outcomeCodes[outcome] }
+        if (addition.count === 0) return market.longestSilenceMs[outcome]
+        return apply(market, addition, { owner, quietMs, reason, firstNewId })
+      }
+      const longestSilenceMs = { up: longest('up', up), down: longest('down', down) }
+      return { ...withTimes(market, rows), ...countsOf(market, { up, down }), longestSilenceMs }
+    },
+
+    /** Derives everything anew, of a market of which nothing was derived yet. */
+    derive(market: Market, reason: GapReason): Market {
+      const { up, down } = times.scan(market)
+      for (const [outcome, { gaps: silences }] of [up, down].entries()) {
+        const made = silences.map((gap) => ({ ...gap, reason }))
+        gaps.replaceDerived({ marketId: market.id, outcome }, [], made)
+      }
+      return {
+        ...market,
+        spans: { up: up.span, down: down.span },
+        longestSilenceMs: { up: positiveOf(up), down: positiveOf(down) },
+      }
+    },
+  }
+}
+
+export type Silences = ReturnType<typeof createSilences>
+
+/** Which rows go on behind those of their outcome, and which lie among them. */
+function sortOut(
+  market: Market,
+  rows: readonly StoredSnapshot[],
+  quietMs: number,
+): Record<Outcome, Addition> {
+  const additions = {
+    up: emptyAddition(market, 'up', quietMs),
+    down: emptyAddition(market, 'down', quietMs),
+  }
+  for (const { outcome, timestampMs, isVerified } of rows) {
+    const addition = additions[outcome]
+    addition.count++
+    if (isVerified === true) addition.verifiedCount++
+    if (addition.held === undefined || timestampMs >= addition.held.lastMs)
+      addition.tally.add(timestampMs)
+    else addition.late = { fromMs: addition.late?.fromMs ?? timestampMs, toMs: timestampMs }
+  }
+  return additions
+}
+
+function emptyAddition(market: Market, outcome: Outcome, quietMs: number): Addition {
+  const held = market.spans[outcome]
+  const tally = new SilenceTally(quietMs)
+  if (held !== undefined) tally.resume(held.lastMs, market.longestSilenceMs[outcome])
+  return { tally, count: 0, verifiedCount: 0, held, late: undefined }
+}
+
+const countsOf = (
+  { snapshotCounts, verifiedCounts }: Market,
+  { up, down }: Record<Outcome, Addition>,
+): Pick<Market, 'snapshotCounts' | 'verifiedCounts' | 'spans'> => ({
+  snapshotCounts: { up: snapshotCounts.up + up.count, down: snapshotCounts.down + down.count },
+  verifiedCounts: {
+    up: verifiedCounts.up + up.verifiedCount,
+    down: verifiedCounts.down + down.verifiedCount,
+  },
+  spans: { up: spanOf(up), down: spanOf(down) },
+})
+
+function withTimes(market: Market, rows: readonly StoredSnapshot[]): Market {
+  const firstMs = rows[0]?.timestampMs ?? 0
+  const lastMs = rows.at(-1)?.timestampMs ?? 0
+  return {
+    ...market,
+    firstSnapshotMs: Math.min(firstMs, market.firstSnapshotMs ?? firstMs),
+    lastSnapshotMs: Math.max(lastMs, market.lastSnapshotMs ?? lastMs),
+  }
+}
+
+function spanOf({ tally, held, late }: Addition): { firstMs: number; lastMs: number } | undefined {
+  if (tally.span === undefined) return undefined
+  const { firstMs, lastMs } = tally.span
+  return { firstMs: Math.min(held?.firstMs ?? firstMs, late?.fromMs ?? firstMs), lastMs }
+}
+
+const positiveOf = ({ longestMs }: SilenceTally): number | undefined =>
+  longestMs < 0 ? undefined : longestMs
+
+/** Gives each gap the reason of the known one that it is a part of. Both lists ascend and do not overlap. */
+function inherit(
+  gaps: readonly Span[],
+  { known, reason }: { known: readonly Silence[]; reason: GapReason },
+): Silence[] {
+  let at = 0
+  return gaps.map((gap) => {
+    while ((known[at]?.toMs ?? Infinity) < gap.toMs) at++
+    const whole = known[at]
+    const isPart = whole !== undefined && whole.fromMs <= gap.fromMs
+    return { ...gap, reason: isPart ? whole.reason : reason }
+  })
+}
+
+/** Those of `gaps` that are not among `others`; no two of either begin together. */
+function without(gaps: readonly Silence[], others: readonly Silence[]): Silence[] {
+  const ends = new Map(others.map(({ fromMs, toMs }) => [fromMs, toMs]))
+  return gaps.filter(({ fromMs, toMs }) => ends.get(fromMs) !== toMs)
+}

@@ -1,0 +1,149 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { historyMigrations } from '#db/migrations.ts'
+import type { GapReason } from '#src/core/coverage.ts'
+import { type Database, historyFormat, openDatabase } from '#src/store/database.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+import { openHistory } from '#src/store/open.ts'
+
+import { appendAll, aSnapshot, batchOf, conditionIdOf, getMarket, START_MS } from './books.ts'
+import { textOf } from './pages.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-upgrade-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let files = 0
+const newPath = (): string => join(folder, `${++files}.db`)
+
+/** A file of the first format, open. */
+const openFirst = (path: string): Database =>
+  openDatabase(path, { format: { ...historyFormat, migrations: historyMigrations.slice(0, 1) } })
+
+const columnsOf = (db: Database, table: string): string =>
+  db
+    .prepare<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)')
+    .all(table)
+    .map(({ name }) => name)
+    .join(', ')
+
+/** Writes what a history holds into a file of the first format, as a bookfeed of then would have. */
+function downgrade(path: string): string {
+  const older = newPath()
+  const db = openFirst(older)
+  db.prepare('ATTACH ? AS newer').run(path)
+  for (const table of ['market', 'chunk', 'tail', 'batch', 'meta']) {
+    const columns = columnsOf(db, table)
+    db.run(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
+  }
+  db.close()
+  return older
+}
+
+/** Four markets: two of many chunks with late rows and pauses, one of one row, one without any; two with a winner. */
+function fill(history: HistoryStore): void {
+  for (let number = 0; number < 15; number++) history.append(batchOf(number * (number % 3 ? 1 : 2)))
+  const identity = { coin: 'btc', timeframe: '5m' } as const
+  history.putMarket({
+    conditionId: conditionIdOf(1),
+    source: 'simulated',
+    winner: 'up',
+    ...identity,
+  })
+  const recorded = { source: 'recorded', winner: 'down', ...identity } as const
+  history.putMarket({ conditionId: conditionIdOf(3), ...recorded })
+  const snapshots = [aSnapshot({ conditionId: conditionIdOf(4) })]
+  history.append({ id: 'recorded', source: 'recorded', snapshots })
+  history.close(conditionIdOf(2))
+}
+
+const numbers = [1, 2, 3, 4]
+
+/** Everything that readers see of the markets, but for the counters of changes. */
+const everything = (history: HistoryStore) =>
+  numbers.map((number) => {
+    const conditionId = conditionIdOf(number)
+    const { revision: _, layout: __, ...market } = getMarket(history, conditionId)
+    const text = textOf(history, { conditionId, order: 'asc', limit: 10_000 })
+    const gaps = history.gaps(getMarket(history, conditionId))
+    return { ...market, gapRevision: undefined, text: Bun.hash(text), gaps }
+  })
+
+/** As a bookfeed of then would have it: nobody said why there was silence. */
+const asDerived = (seen: ReturnType<typeof everything>) =>
+  seen.map(({ gaps, source, ...rest }) => {
+    const reason: GapReason = source === 'simulated' ? 'venue_silent' : 'import'
+    return { ...rest, source, gaps: gaps.map((gap) => ({ ...gap, reason })) }
+  })
+
+describe('a file of the first format', () => {
+  test('behavior: keeps its data and gets what has been kept since, exactly, at the first opening', () => {
+    const path = newPath()
+    const newer = openHistory(path)
+    fill(newer)
+    const expected = asDerived(everything(newer))
+    newer.dispose()
+    const older = openHistory(downgrade(path))
+    expect(everything(older)).toEqual(expected)
+    expect(expected.flatMap(({ gaps }) => gaps).length).toBeGreaterThan(3)
+    expect(expected.map(({ winnerSource }) => winnerSource)).toEqual([
+      'simulated',
+      undefined,
+      'dataset',
+      undefined,
+    ])
+    expect([...older.verify()]).toEqual([])
+    older.dispose()
+  })
+
+  test('behavior: takes further batches, also when it is opened by two at once', () => {
+    const path = newPath()
+    const newer = openHistory(path)
+    fill(newer)
+    newer.dispose()
+    const older = downgrade(path)
+    const [one, two] = [openHistory(older), openHistory(older)]
+    const { revision } = getMarket(one)
+    one.append(batchOf(40))
+    two.append(batchOf(3))
+    appendAll(two, [aSnapshot({ timestampMs: START_MS - 60_000 })])
+    expect(getMarket(one).revision).toBe(revision + 3)
+    for (const history of [one, two]) {
+      expect([...history.verify()]).toEqual([])
+      history.dispose()
+    }
+    const again = openHistory(older)
+    expect(again.findBatch('numbered-40')).toBeDefined()
+    expect([...again.verify()]).toEqual([])
+    again.dispose()
+  })
+
+  test('behavior: a chunk that cannot be read is left for verify to report, and all else is served', () => {
+    const path = newPath()
+    const newer = openHistory(path)
+    fill(newer)
+    newer.dispose()
+    const older = downgrade(path)
+    const db = openFirst(older)
+    db.run("UPDATE chunk SET rows = x'' WHERE id = (SELECT max(id) FROM chunk)")
+    db.close()
+    const history = openHistory(older)
+    expect([...history.verify()].join()).toContain('cannot be read')
+    expect(getMarket(history, conditionIdOf(4)).spans.up).toEqual({
+      firstMs: START_MS,
+      lastMs: START_MS,
+    })
+    history.dispose()
+  })
+
+  test('behavior: an empty one has nothing to be done', () => {
+    const path = newPath()
+    openFirst(path).close()
+    const history = openHistory(path)
+    expect(history.totals()).toMatchObject({ markets: 0, snapshots: 0 })
+    fill(history)
+    expect([...history.verify()]).toEqual([])
+    history.dispose()
+  })
+})
