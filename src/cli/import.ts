@@ -2,36 +2,57 @@ import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'
 
-import { type ImportFault, importFiles, type ImportReport } from '#src/ingest/importer.ts'
+import type { ImportFault, ImportReport } from '#src/ingest/import-report.ts'
+import { importFiles } from '#src/ingest/importer.ts'
 import { STDIN } from '#src/ingest/line-source.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { type CliContext, CliError } from './context.ts'
-import { createImportProgress, formatCount } from './import-progress.ts'
+import { createImportProgress } from './import-progress.ts'
+import { count, summarize } from './import-summary.ts'
 import { openDataFolder } from './open-data-folder.ts'
 
-/** Bad lines printed one by one; the others are only counted. */
+/** Bad lines and entries printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 20
 
 const help = `
-Each line of a FILE is one snapshot as JSON. Gzipped files are recognised by their content, - is
-standard input.
+A FILE holds one of these, in any order of files. What it holds is seen from its content, gzipped or
+not; - is standard input.
 
+  Snapshots, one JSON object a line:
   {"id":"52af…","assetId":"1044…","conditionId":"0x1342…","symbol":"btc","outcome":"down",
    "timeframe":"5m","timestamp":"2026-04-14T08:00:10.672Z",
    "bids":[{"price":"0.49","size":"309.24"},{"price":"0.5","size":"2747.1"}],
    "asks":[{"price":"0.52","size":"173.98"},{"price":"0.51","size":"299.43"}]}
 
+  Last trade prices, one a line:
+  {"conditionId":"0x1342…","slug":"btc-updown-5m-1776153600",
+   "timestamp":"2026-04-14T08:00:10.672Z","lastTradePrice":"0.510"}
+
+  Markets or events of the venue's catalogue (Gamma), as a JSON array, as one object or one a line.
+
+  Tokens, as a JSON array or one a line; a winner may be null:
+  {"slug":"btc-updown-5m-1776153600","conditionId":"0x1342…","assetId":"1044…","outcome":"down",
+   "winner":"down"}
+
+  Outcomes of BTC 5-minute windows, as CSV with a first line that names the columns timestamp (the
+  window's start in Unix seconds), outcome, btc_open and btc_close. They add to markets that are held
+  under the name of their window, so these files are read last.
+
 Prices and sizes are strings or numbers of at most six decimals; a side is sorted either way. A
-timestamp may also be Unix milliseconds. An id of 40 hex digits is kept as the venue's book hash.
-Other keys are ignored.
+timestamp may also be Unix milliseconds. Other keys are ignored. A snapshot's id of 40 hex digits is
+kept as the venue's hash of the book, and the book is checked against it: where it contradicts it
+between books that do not, a gap is recorded.
 
 An import may be stopped at any time, or run twice: what is in the history already is recognised and
-left alone. A bad line is named with its file and number and left out, the others are kept.
+left alone. A bad line or entry is named with its file and number and left out, the others are kept.
+Markets of coins or kinds that are not kept are counted with the reason. A JSON array may have 64 MiB.
 
 Examples:
   bookfeed import books.jsonl                    add the snapshots of a file
   bookfeed import day-1.jsonl.gz day-2.jsonl.gz  several files, in this order
+  bookfeed import books.jsonl.gz markets.json outcomes.csv.gz
+                                                 books, and what is known of their markets
   zstd -dc books.zst | bookfeed import -         any other compression
   bookfeed import --strict books.jsonl           stop at the first bad line
 
@@ -40,12 +61,15 @@ read, when --strict met a bad line or when the import was stopped.`
 
 type Options = { strict?: true; simulated?: true }
 
-/** `bookfeed import`: adds recorded snapshots from files. */
+/** `bookfeed import`: adds recorded snapshots, trades and facts of markets from files. */
 export const importCommand = (context: CliContext): Command =>
   new Command('import')
-    .description('add recorded snapshots from files, one JSON object a line')
+    .description('add recorded snapshots, trades and facts of markets from files')
     .argument('<file...>', 'files to read, plain or gzipped; - is standard input')
-    .option('--strict', 'stop at the first bad line and keep nothing of the batch it is in')
+    .option(
+      '--strict',
+      'stop at the first bad line or entry and keep nothing of the batch it is in',
+    )
     .option('--simulated', 'mark the markets as simulated, which shows wherever they are shown')
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
@@ -123,32 +147,17 @@ function toReason(error: unknown): string {
 
 function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) => void {
   let shown = 0
-  return ({ file, line, reason }) => {
-    if (line !== undefined && ++shown > FAULTS_SHOWN_MAX) {
+  return ({ file, line, entry, reason }) => {
+    const isPart = line !== undefined || entry !== undefined
+    if (isPart && ++shown > FAULTS_SHOWN_MAX) {
       if (shown === FAULTS_SHOWN_MAX + 1) note('further bad lines are counted, not shown')
       return
     }
     const name = file === STDIN ? 'standard input' : file
-    note(line === undefined ? `${name}: ${reason}` : `${name}:${line}: ${reason}`)
+    const place = entry === undefined ? '' : ` entry ${entry}:`
+    note(line === undefined ? `${name}:${place} ${reason}` : `${name}:${line}: ${reason}`)
   }
 }
-
-function summarize(report: ImportReport): string[] {
-  const { accepted, duplicates, invalid, lines, linesSkipped, linesPerSecond, seconds } = report
-  const rate = `in ${seconds.toFixed(1)} s (${formatCount(linesPerSecond)} lines/s)`
-  const summary = [`imported ${count(accepted, 'snapshot')} from ${count(lines, 'line')} ${rate}`]
-  if (linesSkipped > 0) summary.push(`imported before: ${count(linesSkipped, 'line')}`)
-  if (duplicates > 0) summary.push(`held already: ${count(duplicates, 'snapshot')}`)
-  if (invalid > 0) summary.push(`warning: left out ${count(invalid, 'bad line')}`)
-  if (report.ending === 'complete' && accepted === 0) {
-    const isKnown = linesSkipped + duplicates > 0
-    summary.push(isKnown ? 'already imported: nothing changed' : 'no snapshot: nothing changed')
-  }
-  return summary
-}
-
-const count = (number: number, noun: string): string =>
-  `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
 
 function assertComplete({ ending, filesFailed }: ImportReport): void {
   if (ending === 'stopped') {

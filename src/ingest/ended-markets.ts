@@ -20,10 +20,13 @@ export function closeEndedMarkets(history: HistoryStore, nowMs: number): number 
   return closed
 }
 
-/** Without a known window, a market lasts at most its timeframe beyond the last snapshot held. */
+/**
+ * A market without snapshots has nothing to seal, and they may yet come. One without a known window lasts at
+ * most its timeframe beyond the last snapshot held.
+ */
 function isOver({ windowEndMs, lastSnapshotMs, timeframe }: Market, nowMs: number): boolean {
-  if (windowEndMs !== undefined) return windowEndMs < nowMs
-  return lastSnapshotMs !== undefined && lastSnapshotMs + timeframeMs[timeframe] < nowMs
+  if (lastSnapshotMs === undefined) return false
+  return (windowEndMs ?? lastSnapshotMs + timeframeMs[timeframe]) < nowMs
 }
 
 function* listAll(history: HistoryStore, coin: Coin): Generator<Market> {

@@ -1,85 +1,59 @@
-import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 
-import { AppError } from '#src/core/errors.ts'
-import type { Source } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
-import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import { LINE_BYTES_MAX } from '#src/core/snapshot-json.ts'
 
-import { type BatchScanner, createBatchScanner, type ScannedBatch } from './batch-scanner.ts'
+import { createBatchScanner } from './batch-scanner.ts'
+import { createBookCheck } from './book-check.ts'
 import { closeEndedMarkets } from './ended-markets.ts'
+import { importDocument } from './import-document.ts'
+import { createLineImport } from './import-lines.ts'
+import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
+import { emptyReport, type ImportReport } from './import-report.ts'
+import { type ImportOptions, type ImportRun, refuse } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
-import { type LineSourceItem, readLineBatches, SourceFault } from './line-source.ts'
+import { batchLines, openText, SourceFault, type TextFile } from './line-source.ts'
 
 /**
- * Brings recorded snapshots from files into the history. A batch is named by the hash of its bytes,
- * so that an import can be broken off anywhere, even by a power cut, and simply run again: what is
- * in the history already is recognised without being looked at line by line.
+ * Brings recorded files into the history: snapshots, last trade prices and what is known of markets. What a file
+ * holds is seen from its content. Everything is recognised when it comes again, so that an import can be
+ * broken off anywhere, even by a power cut, and simply run again.
  */
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
 const BATCH_LINES_MAX = 2000
 const BATCH_BYTES_MAX = 8_388_608
 
-export type ImportOptions = {
-  history: HistoryStore
-  /** Paths of plain or gzipped files; `-` is standard input. */
-  files: readonly string[]
-  source: Source
-  clock: Clock
-  /** Stops at the first bad line, of whose batch nothing is then kept. */
-  isStrict: boolean
-  /** Stops after the running batch. */
-  signal: AbortSignal
-  onFault: (fault: ImportFault) => void
-  /** Called after each batch. */
-  onProgress: (progress: ImportProgress) => void
+type TakeBatch = (file: string, batch: LineBatch) => void
+type Importer = ImportRun & {
+  takeLines: TakeBatch
+  /** Opens the files that are read after all others. */
+  later: (() => Promise<TextFile>)[]
 }
 
-/** A line that was not kept, or without `line` a file that could not be read to its end. */
-export type ImportFault = { file: string; line?: number; reason: string }
-
-export type ImportProgress = {
-  file: string
-  /** Bytes of this file as they are on disk. */
-  bytesRead: number
-  /** Undefined for a pipe. */
-  bytesTotal: number | undefined
-  /** Lines of all files so far. */
-  lines: number
-}
-
-export type ImportReport = {
-  /** `stopped` by the signal, `refused` a bad line because of `isStrict`. */
-  ending: 'complete' | 'stopped' | 'refused'
-  /** Files read to their end. */
-  files: number
-  filesFailed: number
-  /** Lines read, blank ones and those of skipped batches included. */
-  lines: number
-  accepted: number
-  duplicates: number
-  invalid: number
-  batches: number
-  /** Batches found in the history already, and their lines. */
-  batchesSkipped: number
-  linesSkipped: number
-  seconds: number
-  linesPerSecond: number
-}
-
-type Run = ImportOptions & { scanner: BatchScanner; report: ImportReport }
-
-/** Imports files in their order. Rejects only for faults of the history, such as a full disk. */
+/**
+ * Imports files in their order, but tables of outcomes last, because they only add to markets that are held. Rejects
+ * only for faults of the history, such as a full disk.
+ */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
-  const { history, files, clock } = options
+  const { history, files, clock, signal } = options
   const report = emptyReport()
-  const run: Run = { ...options, scanner: createBatchScanner(), report }
+  const scanner = createBatchScanner()
+  const run: ImportRun = { ...options, scanner, check: createBookCheck(), report }
+  const importer: Importer = { ...run, takeLines: createLineImport(run), later: [] }
   const startedMs = clock()
-  for (const file of files) {
-    await importFile(run, file)
+  for (const path of files) {
+    await guard(importer, path, async () => {
+      const file = await openText(path, signal)
+      const kind = kindOf(file.head)
+      if (kind === 'outcomes') await putOff(importer, file)
+      else await importFile(importer, file, kind)
+    })
     if (report.ending !== 'complete') break
+  }
+  for (const open of importer.later) {
+    if (report.ending !== 'complete') break
+    const file = await open()
+    await guard(importer, file.path, () => importFile(importer, file, 'outcomes'))
   }
   if (report.ending === 'complete') closeEndedMarkets(history, clock())
   report.seconds = (clock() - startedMs) / 1000
@@ -87,39 +61,67 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   return report
 }
 
-const emptyReport = (): ImportReport => ({
-  ending: 'complete',
-  files: 0,
-  filesFailed: 0,
-  lines: 0,
-  accepted: 0,
-  duplicates: 0,
-  invalid: 0,
-  batches: 0,
-  batchesSkipped: 0,
-  linesSkipped: 0,
-  seconds: 0,
-  linesPerSecond: 0,
-})
-
-async function importFile(run: Run, file: string): Promise<void> {
-  const { report, signal } = run
-  const limits = { linesMax: BATCH_LINES_MAX, bytesMax: BATCH_BYTES_MAX }
+/** Does something with a file and reports what is wrong with it. */
+async function guard(run: ImportRun, file: string, work: () => Promise<void>): Promise<void> {
   try {
-    for await (const item of readAhead(readLineBatches(file, { ...limits, signal }))) {
-      signal.throwIfAborted()
-      takeItem(run, file, item)
-      if (report.ending !== 'complete') return
-      // Reading ahead can leave nothing to wait for; signals and timers need their turn.
-      await setImmediate()
-    }
-    report.files++
+    await work()
   } catch (error) {
-    if (signal.aborted) report.ending = 'stopped'
+    if (run.signal.aborted) run.report.ending = 'stopped'
     else if (error instanceof SourceFault) {
-      report.filesFailed++
+      run.report.filesFailed++
       run.onFault({ file, reason: error.message })
     } else throw error
+  }
+}
+
+type FileKind = 'lines' | 'document' | 'outcomes'
+
+/** An array, or an object whose first line does not end it, is a document; all else is read by lines. */
+function kindOf(head: Uint8Array): FileKind {
+  const text = new TextDecoder().decode(head).trimStart()
+  const [line = ''] = text.split('\n', 1)
+  if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
+  return isOutcomeHeader(line) ? 'outcomes' : 'lines'
+}
+
+/** A pipe cannot be opened twice, so it waits open; other files would take up memory. */
+async function putOff({ later, signal }: Importer, file: TextFile): Promise<void> {
+  if (file.progress.bytesTotal === undefined) {
+    later.push(() => Promise.resolve(file))
+    return
+  }
+  await file.close()
+  later.push(() => openText(file.path, signal))
+}
+
+async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {
+  const { report } = importer
+  if (kind === 'document') await importDocument(importer, file)
+  else {
+    const take = kind === 'outcomes' ? createOutcomeImport(importer) : importer.takeLines
+    await importLines(importer, file, take)
+  }
+  if (report.ending === 'complete') report.files++
+}
+
+async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {
+  const { report, signal } = run
+  const { path } = file
+  const limits = { linesMax: BATCH_LINES_MAX, bytesMax: BATCH_BYTES_MAX }
+  for await (const item of readAhead(batchLines(file, limits))) {
+    signal.throwIfAborted()
+    if (item.kind === 'lines') {
+      report.lines += item.lineCount
+      take(path, item)
+    } else {
+      report.lines++
+      refuse(run, { file: path, line: item.line, reason: `longer than ${LINE_BYTES_MAX} bytes` })
+    }
+    const { bytesRead, bytesTotal } = item
+    run.onProgress({ file: path, bytesRead, bytesTotal, lines: report.lines })
+    if (report.ending !== 'complete') return
+    // Reading ahead can leave nothing to wait for; signals and timers need their turn.
+    await setImmediate()
   }
 }
 
@@ -138,89 +140,4 @@ async function* readAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Ite
   } finally {
     await items.return(undefined)
   }
-}
-
-function takeItem(run: Run, file: string, item: LineSourceItem): void {
-  const { report } = run
-  if (item.kind === 'lines') {
-    report.lines += item.lineCount
-    takeBatch(run, file, item)
-  } else {
-    report.lines++
-    refuseLine(run, { file, line: item.line, reason: 'longer than a snapshot can be' })
-  }
-  const { bytesRead, bytesTotal } = item
-  run.onProgress({ file, bytesRead, bytesTotal, lines: report.lines })
-}
-
-function takeBatch(run: Run, file: string, batch: LineBatch): void {
-  const { history, report, scanner } = run
-  const id = `import:${run.source}:${createHash('sha256').update(batch.bytes).digest('hex')}`
-  report.batches++
-  if (history.findBatch(id) !== undefined) {
-    report.batchesSkipped++
-    report.linesSkipped += batch.lineCount
-    return
-  }
-  const invalidBefore = report.invalid
-  const scanned = scanner.scan(batch, (line, reason) => {
-    refuseLine(run, { file, line, reason })
-    return report.ending === 'complete'
-  })
-  if (report.ending !== 'complete') return
-  // Only a batch that was kept whole is skipped the next time: what is refused is named each time,
-  // and may be right by then. What could be kept is kept under other names.
-  const batchId = report.invalid > invalidBefore ? `${id}:rest` : id
-  append(run, { file, batchId, scanned, from: 0, to: scanned.lines.length })
-}
-
-/** The scanned lines `[from, to)` of a batch. */
-type Part = { file: string; batchId: string; scanned: ScannedBatch; from: number; to: number }
-
-/**
- * Keeps a part of a batch, or when the history finds a contradiction in it, its halves, down to the
- * single lines that contradict.
- */
-function append(run: Run, part: Part): void {
-  const { file, scanned, from, to } = part
-  const conflict = tryAppend(run, toId(part), scanned.snapshots.slice(from, to))
-  if (conflict === undefined) return
-  const line = scanned.lines[from] ?? 0
-  if (to - from === 1) {
-    refuseLine(run, { file, line, reason: conflict.message })
-  } else if (run.isStrict) {
-    // To find the very line, others would have to be kept.
-    const reason = `this line or one of the ${to - from - 1} after it: ${conflict.message}`
-    refuseLine(run, { file, line, reason })
-  } else {
-    const middle = Math.ceil((from + to) / 2)
-    append(run, { ...part, to: middle })
-    append(run, { ...part, from: middle })
-  }
-}
-
-const toId = ({ batchId, scanned, from, to }: Part): string =>
-  to - from === scanned.lines.length ? batchId : `${batchId}:${from}-${to}`
-
-function tryAppend(
-  { history, source, report }: Run,
-  id: string,
-  snapshots: readonly Snapshot[],
-): AppError | undefined {
-  try {
-    const { kind, accepted, duplicates } = history.append({ id, source, snapshots })
-    const isNew = kind === 'appended'
-    report.accepted += isNew ? accepted : 0
-    report.duplicates += isNew ? duplicates : snapshots.length
-    return undefined
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'market_conflict') return error
-    throw error
-  }
-}
-
-function refuseLine({ report, isStrict, onFault }: Run, fault: ImportFault): void {
-  report.invalid++
-  if (isStrict) report.ending = 'refused'
-  onFault(fault)
 }

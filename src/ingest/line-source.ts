@@ -17,6 +17,9 @@ export const STDIN = '-'
 const READ_BYTES = 262_144
 const GUNZIP_BYTES = 1_048_576
 
+/** Enough of a text to show what it holds. */
+export const HEAD_BYTES = 4096
+
 const gzipMagic = [0x1f, 0x8b] as const
 
 /** How far a file was read, in bytes as they are on disk. */
@@ -24,6 +27,19 @@ export type ReadProgress = {
   bytesRead: number
   /** Undefined for a pipe. */
   bytesTotal: number | undefined
+}
+
+/** A file, or standard input, opened as text: decompressed if need be. */
+export type TextFile = {
+  path: string
+  /** How far it was read; changes as it is. */
+  progress: ReadProgress
+  /** The first `HEAD_BYTES` of the text or more, unless it is shorter or could not be read so far. */
+  head: Uint8Array
+  /** The whole text, once; throws `SourceFault` after what was readable, and `AbortError` on the signal. */
+  chunks: AsyncGenerator<Uint8Array>
+  /** Closes the file before the text was read to its end. */
+  close(): Promise<unknown>
 }
 
 export type LineSourceItem = (LineBatch | LongLine) & ReadProgress
@@ -41,27 +57,91 @@ export class SourceFault extends Error {
   }
 }
 
+/** Opens a file, or standard input for `-`; gzip is recognised by its first bytes. Throws `SourceFault`. */
+export async function openText(path: string, signal: AbortSignal): Promise<TextFile> {
+  const progress: ReadProgress = { bytesRead: 0, bytesTotal: await findSize(path) }
+  const text = withReasons(readText(path, progress, signal), signal)
+  const beginning = await readBeginning(text)
+  const head = Buffer.concat(beginning.chunks)
+  const close = () => text.return(undefined)
+  return { path, progress, head, chunks: join(beginning, text), close }
+}
+
 /**
- * Reads a file, or standard input for `-`, as batches of whole lines in constant memory; gzip is
- * recognised by its first bytes. Throws `SourceFault` after the last whole line that was readable.
+ * Reads a file, or standard input for `-`, as batches of whole lines in constant memory. Throws
+ * `SourceFault` after the last whole line that was readable.
  */
 export async function* readLineBatches(
   path: string,
   { signal, ...limits }: LineSourceOptions,
 ): AsyncGenerator<LineSourceItem> {
+  yield* batchLines(await openText(path, signal), limits)
+}
+
+/** The same of a file that is open. */
+export async function* batchLines(
+  { chunks, progress }: TextFile,
+  limits: LineBatchLimits,
+): AsyncGenerator<LineSourceItem> {
   const batcher = createLineBatcher(limits)
-  const progress: ReadProgress = { bytesRead: 0, bytesTotal: await findSize(path) }
   let fault: SourceFault | undefined
   try {
-    for await (const chunk of openText(path, progress, signal)) {
+    for await (const chunk of chunks) {
       for (const item of batcher.push(chunk)) yield { ...item, ...progress }
     }
   } catch (error) {
-    signal.throwIfAborted()
-    fault = toSourceFault(error)
+    if (!(error instanceof SourceFault)) throw error
+    fault = error
   }
   for (const item of batcher.finish(fault === undefined)) yield { ...item, ...progress }
   if (fault !== undefined) throw fault
+}
+
+/** What was read of a text first, and what ended that when it was not its length. */
+type Beginning = { chunks: Uint8Array[]; fault?: SourceFault }
+
+async function readBeginning(text: AsyncGenerator<Uint8Array>): Promise<Beginning> {
+  const chunks: Uint8Array[] = []
+  try {
+    for (let length = 0; length < HEAD_BYTES;) {
+      const next = await text.next()
+      if (next.done) break
+      // The stream may use its memory again for the next chunk.
+      chunks.push(next.value.slice())
+      length += next.value.length
+    }
+    return { chunks }
+  } catch (error) {
+    if (!(error instanceof SourceFault)) throw error
+    return { chunks, fault: error }
+  }
+}
+
+async function* join(
+  { chunks, fault }: Beginning,
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+    if (fault !== undefined) throw fault
+    yield* rest
+  } finally {
+    // It holds the file open until nobody wants more.
+    await rest.return(undefined)
+  }
+}
+
+/** Puts failures that a user can cause into words. */
+async function* withReasons(
+  text: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* text
+  } catch (error) {
+    signal.throwIfAborted()
+    throw toSourceFault(error)
+  }
 }
 
 async function findSize(path: string): Promise<number | undefined> {
@@ -75,7 +155,7 @@ async function findSize(path: string): Promise<number | undefined> {
 }
 
 /** Yields the text of a file, decompressed if need be. */
-async function* openText(
+async function* readText(
   path: string,
   progress: ReadProgress,
   signal: AbortSignal,

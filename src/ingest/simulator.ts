@@ -134,6 +134,7 @@ function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
     windowStartMs,
     windowEndMs,
     winner,
+    winnerSource: winner === undefined ? undefined : 'simulated',
   }
 }
 

@@ -30,7 +30,12 @@ export function* storeSimulation(
   for (const { snapshots, facts } of simulate(options)) {
     for (const known of facts) history.putMarket(known)
     const id = `simulate-${name}-${index++}`
-    const result = history.append({ id, source: 'simulated', snapshots })
+    const result = history.append({
+      id,
+      source: 'simulated',
+      snapshots,
+      silenceReason: 'venue_silent',
+    })
     const closed = facts.filter(({ winner }) => winner !== undefined)
     for (const { conditionId } of closed) history.close(conditionId)
     progress.markets += closed.length

@@ -7,8 +7,10 @@ import { CliError } from '#src/cli/context.ts'
 import { importCommand } from '#src/cli/import.ts'
 import { openHistory } from '#src/store/open.ts'
 
+import { someHashedLines } from '../ingest/hashed-lines.ts'
+import { aToken, aTrade } from '../ingest/market-objects.ts'
 import { createCliContext } from '../support/cli-context.ts'
-import { someLines } from '../support/snapshot-lines.ts'
+import { aRecord, someLines } from '../support/snapshot-lines.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -83,8 +85,43 @@ describe('bookfeed import', () => {
       'already imported: nothing changed',
     ])
     await run(write('empty.jsonl', ''))
-    expect(printed.at(-1)).toBe('no snapshot: nothing changed')
+    expect(printed.at(-1)).toBe('nothing to keep: nothing changed')
     expect(snapshotsIn(dataPath)).toBe(20)
+  })
+
+  test('default: says what it did with facts and trades, and what it left out', async () => {
+    const { run, printed, errors } = aCommand()
+    const unknown = { slug: 'hype-updown-5m-1782287400' }
+    const token = aToken({ assetId: aRecord().assetId })
+    const files = [
+      write('facts.csv', 'timestamp,outcome,btc_open,btc_close\n300,up,1,2\n600,up,1,2\n'),
+      write('facts.json', JSON.stringify([token, token, aToken(unknown), 17])),
+      write('facts.jsonl', `${JSON.stringify(aTrade())}\n${someHashedLines(6, [2, 3])}`),
+    ]
+    expect(await run(...files)).toBeUndefined()
+    expect(printed).toEqual([
+      'imported 6 snapshots, 1 trade and 1 fact of a market from 10 lines and 4 entries in 0.0 s (0 lines/s)',
+      'held already: 1 fact of a market',
+      "verified by the venue's hash: 4 of 6 books",
+      'warning: 2 books contradict their hash, recorded as 1 gap',
+      'left out 1 record of markets: hype is not a coin that is kept',
+      '2 windows are not held',
+      'warning: left out 1 bad line or entry',
+    ])
+    expect(errors).toEqual([expect.stringContaining('facts.json: entry 4: not a market')])
+  })
+
+  test('behavior: says so when facts are imported twice', async () => {
+    const { run, printed } = aCommand()
+    const file = write('tokens.json', JSON.stringify([aToken()]))
+    await run(file)
+    expect(printed).toEqual(['imported 1 fact of a market from 1 entry in 0.0 s (0 lines/s)'])
+    await run(file)
+    expect(printed.slice(1)).toEqual([
+      'imported 0 snapshots from 0 lines in 0.0 s (0 lines/s)',
+      'imported before: 1 JSON document',
+      'already imported: nothing changed',
+    ])
   })
 
   test('behavior: names bad lines, counts them and succeeds', async () => {
@@ -186,7 +223,12 @@ describe('bookfeed import', () => {
     let shown = ''
     const command = importCommand(context).configureOutput({ writeOut: (text) => (shown += text) })
     command.outputHelp()
-    for (const part of ['bookfeed import books.jsonl', '"conditionId"', '--strict', 'Exit code']) {
+    for (const part of [
+      'bookfeed import books.jsonl',
+      '"lastTradePrice"',
+      '--strict',
+      'Exit code',
+    ]) {
       expect(shown).toContain(part)
     }
   })

@@ -1,58 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { describe, expect, test } from 'bun:test'
 
 import { LINE_BYTES_MAX } from '#src/core/snapshot-json.ts'
-import { type ImportFault, importFiles, type ImportOptions } from '#src/ingest/importer.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openHistory } from '#src/store/open.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
+import { createImportHarness } from './import-harness.ts'
+import { aToken, conditionId, downId, startMs } from './market-objects.ts'
 
-const NOW_MS = Date.UTC(2026, 3, 15)
+const { aHistory, pathOf, run, write } = createImportHarness()
 
-let folder = ''
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bookfeed-import-'))
-})
-const histories: HistoryStore[] = []
-afterAll(async () => {
-  for (const history of histories) history.dispose()
-  await rm(folder, { recursive: true })
-})
-
-async function write(name: string, content: string | Uint8Array): Promise<string> {
-  const path = join(folder, name)
-  await Bun.write(path, content)
-  return path
-}
-
-/** A history of its own for a test, disposed of after all of them. */
-function aHistory(): HistoryStore {
-  const history = openHistory(join(folder, `${crypto.randomUUID()}.db`))
-  histories.push(history)
-  return history
-}
-
-/** Imports into a history of its own unless one is given, and collects what was refused. */
-async function run(files: string[], options: Partial<ImportOptions> = {}) {
-  const faults: ImportFault[] = []
-  const report = await importFiles({
-    history: aHistory(),
-    files,
-    source: 'recorded',
-    clock: () => NOW_MS,
-    isStrict: false,
-    signal: new AbortController().signal,
-    onFault: (fault) => faults.push(fault),
-    onProgress: () => {},
-    ...options,
-  })
-  return { report, faults }
-}
-
-const conditionId = `0x${'1a'.repeat(32)}`
 const other = { conditionId: `0x${'2b'.repeat(32)}`, assetId: '22', symbol: 'ETH' }
 
 describe('importFiles', () => {
@@ -136,7 +91,7 @@ describe('importFiles', () => {
     const { report, faults } = await run([file], { history })
     expect(faults).toEqual([
       { file, line: 3, reason: 'not a JSON object' },
-      { file, line: 5, reason: 'longer than a snapshot can be' },
+      { file, line: 5, reason: 'longer than 1048576 bytes' },
       { file, line: 7, reason: 'symbol: not a coin that is kept' },
     ])
     expect(report).toMatchObject({ ending: 'complete', lines: 8, accepted: 3, invalid: 3 })
@@ -200,7 +155,7 @@ describe('importFiles', () => {
   test('behavior: a file that cannot be read is named, the others are imported', async () => {
     const history = aHistory()
     const file = await write('good.jsonl', someLines(5))
-    const absent = join(folder, 'absent.jsonl')
+    const absent = pathOf('absent.jsonl')
     const { report, faults } = await run([absent, file], { history })
     expect(faults).toEqual([{ file: absent, reason: 'no such file' }])
     expect(report).toMatchObject({ ending: 'complete', files: 1, filesFailed: 1, accepted: 5 })
@@ -220,6 +175,19 @@ describe('importFiles', () => {
     expect(history.findMarket(conditionId)?.isClosed).toBe(false)
     expect(history.findMarket(other.conditionId)?.isClosed).toBe(true)
     await run([file], { history })
+    expect(history.findMarket(conditionId)?.isClosed).toBe(true)
+  })
+
+  test('behavior: a known window tells when a market is over, however late its snapshots are', async () => {
+    const history = aHistory()
+    const books = await write('windowed.jsonl', someLines(200, { assetId: downId }))
+    const facts = await write('windowed.json', JSON.stringify([aToken()]))
+    const endMs = startMs + 300_000
+    await run([facts], { history, clock: () => endMs + 1 })
+    expect(history.findMarket(conditionId)?.isClosed).toBe(false)
+    await run([books], { history, clock: () => endMs })
+    expect(history.findMarket(conditionId)?.isClosed).toBe(false)
+    await run([books], { history, clock: () => endMs + 1 })
     expect(history.findMarket(conditionId)?.isClosed).toBe(true)
   })
 

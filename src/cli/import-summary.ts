@@ -1,0 +1,110 @@
+import type { ImportReport } from '#src/ingest/import-report.ts'
+
+import { formatCount } from './import-progress.ts'
+
+/** Puts what an import did into a few lines. */
+export function summarize(report: ImportReport): string[] {
+  return [
+    describeWork(report),
+    ...describeKnown(report),
+    ...describeHashes(report),
+    ...describeLosses(report),
+    ...describeNothing(report),
+  ]
+}
+
+/** `3 entries`; the plural adds an s unless it is given. */
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${formatCount(number)} ${number === 1 ? noun : plural}`
+
+/** The counts that are not zero, in words; with `fallback` if there are none. */
+function listCounts(counts: readonly [number, string, string?][], fallback = ''): string {
+  const parts = counts.filter(([number]) => number > 0).map((each) => count(...each))
+  const last = parts.pop() ?? fallback
+  return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`
+}
+
+const factsOf = (number: number): [number, string, string] => [
+  number,
+  'fact of a market',
+  'facts of markets',
+]
+
+function describeWork(report: ImportReport): string {
+  const { accepted, trades, facts, lines, entries, seconds, linesPerSecond } = report
+  const kept = listCounts(
+    [[accepted, 'snapshot'], [trades.accepted, 'trade'], factsOf(facts.accepted)],
+    count(0, 'snapshot'),
+  )
+  const read = listCounts(
+    [
+      [lines, 'line'],
+      [entries, 'entry', 'entries'],
+    ],
+    count(0, 'line'),
+  )
+  return `imported ${kept} from ${read} in ${seconds.toFixed(1)} s (${formatCount(linesPerSecond)} lines/s)`
+}
+
+function describeKnown(report: ImportReport): string[] {
+  const { linesSkipped, documentsSkipped, duplicates, trades, facts } = report
+  const before = listCounts([
+    [linesSkipped, 'line'],
+    [documentsSkipped, 'JSON document'],
+  ])
+  const held = listCounts([
+    [duplicates, 'snapshot'],
+    [trades.duplicates, 'trade'],
+    factsOf(facts.duplicates),
+  ])
+  return [
+    ...(before === '' ? [] : [`imported before: ${before}`]),
+    ...(held === '' ? [] : [`held already: ${held}`]),
+  ]
+}
+
+function describeHashes({ hashes, hashGaps }: ImportReport): string[] {
+  const { verified, mismatched, unchecked } = hashes
+  const checked = verified + mismatched
+  if (checked + unchecked === 0) return []
+  const lines = [
+    `verified by the venue's hash: ${formatCount(verified)} of ${count(checked, 'book')}`,
+  ]
+  if (mismatched > 0) {
+    const gaps = hashGaps > 0 ? `, recorded as ${count(hashGaps, 'gap')}` : ''
+    lines.push(
+      `warning: ${count(mismatched, 'book contradicts its', 'books contradict their')} hash${gaps}`,
+    )
+  }
+  if (unchecked > 0)
+    lines.push(`hash not checked, too many do not fit: ${count(unchecked, 'book')}`)
+  return lines
+}
+
+function describeLosses(report: ImportReport): string[] {
+  const { windowsNotHeld, leftOutReasons, invalid, lines, entries } = report
+  const losses = [...leftOutReasons].map(
+    ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
+  )
+  if (windowsNotHeld > 0) {
+    losses.push(`${count(windowsNotHeld, 'window is', 'windows are')} not held`)
+  }
+  if (invalid > 0) {
+    losses.push(`warning: left out ${count(invalid, ...badThings({ lines, entries }))}`)
+  }
+  return losses
+}
+
+function badThings({ lines, entries }: { lines: number; entries: number }): [string, string] {
+  if (entries === 0) return ['bad line', 'bad lines']
+  return lines === 0 ? ['bad entry', 'bad entries'] : ['bad line or entry', 'bad lines or entries']
+}
+
+function describeNothing(report: ImportReport): string[] {
+  const { ending, accepted, trades, facts, hashGaps } = report
+  const changes = accepted + trades.accepted + facts.accepted + hashGaps
+  if (ending !== 'complete' || changes > 0) return []
+  const { linesSkipped, documentsSkipped, duplicates } = report
+  const known = linesSkipped + documentsSkipped + duplicates + trades.duplicates + facts.duplicates
+  return [known > 0 ? 'already imported: nothing changed' : 'nothing to keep: nothing changed']
+}

@@ -1,0 +1,142 @@
+import { MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
+import type { Outcome, OutcomeMap } from '#src/core/market.ts'
+import { toIso } from '#src/core/time.ts'
+
+import {
+  isObject,
+  type JsonObject,
+  readAssetId,
+  readConditionId,
+  readOptionalDecimal,
+  readOptionalList,
+  readOptionalText,
+  readOptionalTimeMs,
+  readText,
+  toOutcome,
+} from './json-fields.ts'
+import type { KnownFacts, LeftOut } from './known-facts.ts'
+import { readSlug, type SlugReading } from './market-slug.ts'
+import { RecordFault } from './record-fault.ts'
+
+/** Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws `RecordFault`. */
+export function readGammaMarket(
+  market: JsonObject,
+  event?: JsonObject,
+): { kind: 'facts'; facts: KnownFacts } | LeftOut {
+  const slug = readText(market.slug, 'slug')
+  const named = readSlug(slug, tryTimeMs(market.endDate))
+  if (named.kind === 'left_out') return named
+  const sides = readOutcomes(market)
+  if (sides === 'others') return { kind: 'left_out', reason: 'its outcomes are not Up and Down' }
+  const prices = readPrices(market, event)
+  const facts: KnownFacts = {
+    conditionId: readConditionId(market.conditionId),
+    coin: named.coin,
+    timeframe: named.timeframe,
+    slug,
+    question: readOptionalText(market.question, 'question'),
+    ...readWindow(market, named),
+    assetIds: readAssetIds(market, sides),
+    tickSize: readTickSize(market.orderPriceMinTickSize),
+    strike: readOptionalDecimal(prices?.priceToBeat, 'eventMetadata.priceToBeat'),
+    finalPrice: readOptionalDecimal(prices?.finalPrice, 'eventMetadata.finalPrice'),
+  }
+  const winner = readWinner(market, sides)
+  return {
+    kind: 'facts',
+    facts: winner === undefined ? facts : { ...facts, winner, winnerSource: 'venue' },
+  }
+}
+
+type Sides = readonly [Outcome, Outcome]
+type Times = Pick<KnownFacts, 'windowStartMs' | 'windowEndMs'>
+type Named = Extract<SlugReading, { kind: 'market' }>
+
+/** A hint only: what is wrong with it is said of markets that are kept, where it is read again. */
+function tryTimeMs(value: unknown): number | undefined {
+  try {
+    return readOptionalTimeMs(value, 'endDate')
+  } catch {
+    return undefined
+  }
+}
+
+/** The order of the outcomes is that of their tokens and prices. */
+function readOutcomes(market: JsonObject): Sides | 'others' | undefined {
+  const names = readOptionalList(market.outcomes, 'outcomes')
+  if (names === undefined) return undefined
+  const [first, second] = names.map(toOutcome)
+  if (names.length !== 2 || first === undefined || second === undefined || first === second) {
+    return 'others'
+  }
+  return [first, second]
+}
+
+function readWindow(market: JsonObject, { window, isEpoch }: Named): Times {
+  const startMs = readOptionalTimeMs(market.eventStartTime, 'eventStartTime')
+  const endMs = readOptionalTimeMs(market.endDate, 'endDate')
+  if (isEpoch && window !== undefined) {
+    assertAgrees('eventStartTime', startMs, window.startMs)
+    assertAgrees('endDate', endMs, window.endMs)
+    return { windowStartMs: window.startMs, windowEndMs: window.endMs }
+  }
+  // A name completes the object's times only where it agrees with the one that is given.
+  const agrees =
+    window !== undefined &&
+    (startMs ?? window.startMs) === window.startMs &&
+    (endMs ?? window.endMs) === window.endMs
+  const windowStartMs = startMs ?? (agrees ? window.startMs : undefined)
+  const windowEndMs = endMs ?? (agrees ? window.endMs : undefined)
+  if (windowStartMs !== undefined && windowEndMs !== undefined && windowEndMs <= windowStartMs) {
+    throw new RecordFault('endDate: not after eventStartTime')
+  }
+  return { windowStartMs, windowEndMs }
+}
+
+function assertAgrees(path: string, givenMs: number | undefined, namedMs: number): void {
+  if (givenMs === undefined || givenMs === namedMs) return
+  throw new RecordFault(`${path}: ${toIso(givenMs)}, but the slug says ${toIso(namedMs)}`)
+}
+
+function readAssetIds(
+  market: JsonObject,
+  sides: Sides | undefined,
+): OutcomeMap<string> | undefined {
+  const ids = readOptionalList(market.clobTokenIds, 'clobTokenIds')
+  if (ids === undefined || sides === undefined) return undefined
+  const [first, second] = ids.map((id, index) => readAssetId(id, `clobTokenIds[${index}]`))
+  if (ids.length !== 2 || first === second) {
+    throw new RecordFault('clobTokenIds: not the ids of two different tokens')
+  }
+  return { [sides[0]]: first, [sides[1]]: second }
+}
+
+function readTickSize(value: unknown): number | undefined {
+  const text = readOptionalDecimal(value, 'orderPriceMinTickSize')
+  if (text === undefined) return undefined
+  const tickSize = parseMicros(text)
+  if (tickSize === undefined || tickSize === 0 || tickSize >= MICROS_PER_UNIT) {
+    throw new RecordFault('orderPriceMinTickSize: not between 0 and 1 with at most six digits')
+  }
+  return tickSize
+}
+
+/** The coin's prices at the window's ends belong to the event, which may stand around the market or in it. */
+function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
+  const events: unknown = market.events
+  const own: unknown = Array.isArray(events) ? events[0] : undefined
+  for (const holder of [market, event, own]) {
+    const prices = isObject(holder) ? holder.eventMetadata : undefined
+    if (isObject(prices)) return prices
+  }
+  return undefined
+}
+
+/** Only a market that is closed and resolved at 1 to 0 has been won. */
+function readWinner(market: JsonObject, sides: Sides | undefined): Outcome | undefined {
+  if (market.closed !== true || market.umaResolutionStatus !== 'resolved') return undefined
+  const paid = readOptionalList(market.outcomePrices, 'outcomePrices')?.map(parseMicros)
+  if (sides === undefined || paid?.length !== 2) return undefined
+  if (paid[0] === MICROS_PER_UNIT && paid[1] === 0) return sides[0]
+  return paid[0] === 0 && paid[1] === MICROS_PER_UNIT ? sides[1] : undefined
+}

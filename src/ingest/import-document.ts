@@ -1,0 +1,137 @@
+import { setImmediate } from 'node:timers/promises'
+
+import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/core/json-bytes.ts'
+
+import { batchIdOf, type ImportRun, refuse, watchLosses } from './import-run.ts'
+import { parseJson } from './json-fields.ts'
+import { SourceFault, type TextFile } from './line-source.ts'
+import { readMarketRecords } from './market-record.ts'
+import { RecordFault } from './record-fault.ts'
+import { keepRecords, type PlacedRecord } from './record-keeper.ts'
+
+/**
+ * Takes a JSON document: an array, an object over several lines, or some of these one after the other, as
+ * when pages of the venue's catalogue were saved into one file. Its entries are the elements of its arrays.
+ */
+
+/** Documents are read whole; 64 MiB are twenty thousand markets. */
+const DOCUMENT_BYTES_MAX = 67_108_864
+/** Entries between two looks at the signal. */
+const SLICE_ENTRIES = 500
+
+/** Throws `SourceFault` for a document that cannot be read, or is too long. */
+export async function importDocument(run: ImportRun, file: TextFile): Promise<void> {
+  const { history, report, signal, source } = run
+  const bytes = await readWhole(file)
+  const id = batchIdOf(run, bytes)
+  if (history.findBatch(id) !== undefined) {
+    report.documentsSkipped++
+    return
+  }
+  const isWhole = watchLosses(run)
+  const records: PlacedRecord[] = []
+  for (const { entry, text } of splitEntries(bytes)) {
+    report.entries++
+    const place = { file: file.path, entry }
+    const found = readEntry(text)
+    if (found instanceof RecordFault) refuse(run, { ...place, reason: found.message })
+    else records.push(...found.map((record) => ({ place, record })))
+    if (report.ending !== 'complete') return
+  }
+  for (let from = 0; from < records.length; from += SLICE_ENTRIES) {
+    signal.throwIfAborted()
+    keepRecords(run, `${id}:${from}`, records.slice(from, from + SLICE_ENTRIES))
+    if (report.ending !== 'complete') return
+    run.onProgress({ file: file.path, ...file.progress, lines: report.lines })
+    await setImmediate()
+  }
+  if (isWhole()) history.append({ id, source, snapshots: [] })
+}
+
+async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    length += chunk.length
+    if (length > DOCUMENT_BYTES_MAX) {
+      throw new SourceFault(
+        `a JSON document of more than ${DOCUMENT_BYTES_MAX} bytes; write it as one object a line, or as several files`,
+      )
+    }
+    parts.push(chunk.slice())
+  }
+  return Buffer.concat(parts)
+}
+
+function readEntry(text: string | undefined) {
+  if (text === undefined)
+    return new RecordFault('not valid JSON in UTF-8; nothing after it was read')
+  try {
+    const records = readMarketRecords(parseJson(text))
+    const known = 'a market or event of the venue, a token of a market or a last trade price'
+    return records ?? new RecordFault(`not ${known}; snapshots are read one a line`)
+  } catch (error) {
+    if (error instanceof RecordFault) return error
+    throw error
+  }
+}
+
+/** An entry of a document, counted from 1; without `text` it is malformed, and the last. */
+type Entry = { entry: number; text: string | undefined }
+
+/** Splits a document without building it, so that memory is that of its text and one entry. */
+function* splitEntries(document: Uint8Array): Generator<Entry> {
+  // What steps over values relies on a zero byte behind them.
+  const bytes = new Uint8Array(document.length + 1)
+  bytes.set(document)
+  let entry = 0
+  for (const { start, end } of rangesOf(bytes)) {
+    const text = end === MALFORMED ? undefined : decode(bytes.subarray(start, end))
+    yield { entry: ++entry, text }
+    if (text === undefined) return
+  }
+}
+
+/** Where a value begins, and where it ends or `MALFORMED`. */
+type Range = { start: number; end: number }
+
+function* rangesOf(bytes: Uint8Array): Generator<Range> {
+  let at = skipSpace(bytes, hasByteOrderMark(bytes) ? byteOrderMark.length : 0)
+  while (at < bytes.length - 1) {
+    const start = at
+    if (byteAt(bytes, start) === byteOf.openBracket) at = yield* elementsOf(bytes, start)
+    else at = skipValue(bytes, start)
+    if (at === MALFORMED || byteAt(bytes, start) !== byteOf.openBracket) yield { start, end: at }
+    if (at === MALFORMED) return
+    at = skipSpace(bytes, at)
+  }
+}
+
+/** Yields the elements of an array and returns where it ends, or `MALFORMED`. */
+function* elementsOf(bytes: Uint8Array, start: number): Generator<Range, number> {
+  let at = skipSpace(bytes, start + 1)
+  if (byteAt(bytes, at) === byteOf.closeBracket) return at + 1
+  for (;;) {
+    const end = skipValue(bytes, at)
+    if (end === MALFORMED) return MALFORMED
+    yield { start: at, end }
+    at = skipSpace(bytes, end)
+    if (byteAt(bytes, at) === byteOf.closeBracket) return at + 1
+    if (byteAt(bytes, at) !== byteOf.comma) return MALFORMED
+    at = skipSpace(bytes, at + 1)
+  }
+}
+
+const byteOrderMark = [0xef, 0xbb, 0xbf] as const
+const hasByteOrderMark = (bytes: Uint8Array): boolean =>
+  byteOrderMark.every((byte, index) => bytes[index] === byte)
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,103 @@
+import type { Outcome } from '#src/core/market.ts'
+
+import { type ImportRun, refuse } from './import-run.ts'
+import { readOptionalDecimal, readOutcome } from './json-fields.ts'
+import type { LineBatch } from './line-batcher.ts'
+import { RecordFault } from './record-fault.ts'
+import { keepFacts } from './record-keeper.ts'
+
+/**
+ * Takes tables (CSV) of how BTC 5-minute windows ended. They know no market's id, so they add to markets that are
+ * held by the name of their window, and never replace what is known of these.
+ */
+
+const columns = ['timestamp', 'outcome', 'btc_open', 'btc_close'] as const
+type Column = (typeof columns)[number]
+
+/** Whether a line is the header of such a table. */
+export const isOutcomeHeader = (line: string): boolean => {
+  const names = cellsOf(line)
+  return columns.every((column) => names.includes(column))
+}
+
+const cellsOf = (line: string): string[] => line.split(',').map((cell) => cell.trim())
+
+/** A row, and which window it is of. */
+type OutcomeRow = {
+  slug: string
+  outcome: Outcome
+  strike?: string | undefined
+  finalPrice?: string | undefined
+}
+
+type Place = { file: string; line: number }
+
+const decoder = new TextDecoder()
+
+/** Returns a function that takes the batches of one file in their order. */
+export function createOutcomeImport(run: ImportRun): (file: string, batch: LineBatch) => void {
+  let header: string[] | undefined
+
+  function takeLine(place: Place, line: string): void {
+    if (line.trim() === '') return
+    const cells = cellsOf(line)
+    if (header === undefined) {
+      header = cells
+      return
+    }
+    try {
+      keepRow(run, place, readRow(header, cells))
+    } catch (error) {
+      if (!(error instanceof RecordFault)) throw error
+      refuse(run, { ...place, reason: error.message })
+    }
+  }
+
+  return (file, { bytes, firstLine }) => {
+    const lines = decoder.decode(bytes).split('\n')
+    for (const [index, line] of lines.entries()) {
+      takeLine({ file, line: firstLine + index }, line)
+      if (run.report.ending !== 'complete') return
+    }
+  }
+}
+
+function readRow(header: readonly string[], cells: readonly string[]): OutcomeRow {
+  if (cells.length !== header.length) {
+    throw new RecordFault(`${cells.length} columns where the first line has ${header.length}`)
+  }
+  const cell = (column: Column): string | undefined => cells[header.indexOf(column)]
+  const startSeconds = cell('timestamp') ?? ''
+  if (!/^[1-9]\d{0,11}$/.test(startSeconds)) {
+    throw new RecordFault('timestamp: not the Unix seconds at which a window starts')
+  }
+  return {
+    slug: `btc-updown-5m-${startSeconds}`,
+    outcome: readOutcome(cell('outcome'), 'outcome'),
+    strike: readOptionalDecimal(cell('btc_open'), 'btc_open'),
+    finalPrice: readOptionalDecimal(cell('btc_close'), 'btc_close'),
+  }
+}
+
+function keepRow(run: ImportRun, place: Place, row: OutcomeRow): void {
+  const { history, report, source } = run
+  const market = history.findMarketBySlug(row.slug)
+  if (market === undefined || market.source !== source) {
+    report.windowsNotHeld++
+    return
+  }
+  const { conditionId, coin, timeframe, winner, winnerSource } = market
+  if (winner !== undefined && winner !== row.outcome) {
+    throw new RecordFault(
+      `outcome: ${row.outcome}, but ${row.slug} is known to be won by ${winner} (${winnerSource})`,
+    )
+  }
+  keepFacts(run, place, {
+    conditionId,
+    coin,
+    timeframe,
+    strike: market.strike ?? row.strike,
+    finalPrice: market.finalPrice ?? row.finalPrice,
+    ...(winner === undefined && { winner: row.outcome, winnerSource: 'dataset' }),
+  })
+}

@@ -1,0 +1,84 @@
+/** A line or an entry that was not kept, or with neither a file that could not be read to its end. */
+export type ImportFault = {
+  file: string
+  /** Of a file of lines, from 1. */
+  line?: number
+  /** Of a JSON document: the place of the entry in its array, from 1. */
+  entry?: number
+  reason: string
+}
+
+/** Where in its file a fault is. */
+export type ImportPlace = Omit<ImportFault, 'reason'>
+
+export type ImportProgress = {
+  file: string
+  /** Bytes of this file as they are on disk. */
+  bytesRead: number
+  /** Undefined for a pipe. */
+  bytesTotal: number | undefined
+  /** Lines of all files so far. */
+  lines: number
+}
+
+export type ImportReport = {
+  /** `stopped` by the signal, `refused` a bad line or entry because of `isStrict`. */
+  ending: 'complete' | 'stopped' | 'refused'
+  /** Files read to their end. */
+  files: number
+  filesFailed: number
+  /** Lines read, blank ones and those of skipped batches included. */
+  lines: number
+  /** Entries of JSON documents read, without those of skipped documents. */
+  entries: number
+  /** Snapshots. */
+  accepted: number
+  duplicates: number
+  /** Lines and entries. */
+  invalid: number
+  batches: number
+  /** Batches found in the history already, and their lines. */
+  batchesSkipped: number
+  linesSkipped: number
+  /** JSON documents found in the history already. */
+  documentsSkipped: number
+  trades: { accepted: number; duplicates: number }
+  /** What was said of markets: it changed one, or was known already. */
+  facts: { accepted: number; duplicates: number }
+  /** Markets of a kind that is not kept, and the reasons with how often each was met. */
+  leftOut: number
+  leftOutReasons: Map<string, number>
+  /** Rows of outcome files about windows of which no market is held. */
+  windowsNotHeld: number
+  /** Snapshots by what their source hash says of them; `unchecked` are those too costly to search for. */
+  hashes: { verified: number; mismatched: number; unchecked: number }
+  /** Gaps recorded where books contradict their hash. */
+  hashGaps: number
+  seconds: number
+  linesPerSecond: number
+}
+
+/** The report of an import that has not begun. */
+export const emptyReport = (): ImportReport => ({
+  ending: 'complete',
+  files: 0,
+  filesFailed: 0,
+  lines: 0,
+  entries: 0,
+  accepted: 0,
+  duplicates: 0,
+  invalid: 0,
+  batches: 0,
+  batchesSkipped: 0,
+  linesSkipped: 0,
+  documentsSkipped: 0,
+  trades: { accepted: 0, duplicates: 0 },
+  facts: { accepted: 0, duplicates: 0 },
+  leftOut: 0,
+  leftOutReasons: new Map(),
+  windowsNotHeld: 0,
+  hashes: { verified: 0, mismatched: 0, unchecked: 0 },
+  hashGaps: 0,
+  seconds: 0,
+  linesPerSecond: 0,
+})

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+
+import { AppError } from '#src/core/errors.ts'
+import type { Source } from '#src/core/market.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import type { BatchScanner } from './batch-scanner.ts'
+import type { BookCheck } from './book-check.ts'
+import type { ImportFault, ImportProgress, ImportReport } from './import-report.ts'
+
+export type ImportOptions = {
+  history: HistoryStore
+  /** Paths of plain or gzipped files; `-` is standard input. */
+  files: readonly string[]
+  source: Source
+  clock: Clock
+  /** Stops at the first bad line or entry. Of its batch nothing is then kept, unless the history contradicts it. */
+  isStrict: boolean
+  /** Stops after the running batch. */
+  signal: AbortSignal
+  onFault: (fault: ImportFault) => void
+  /** Called after each batch. */
+  onProgress: (progress: ImportProgress) => void
+}
+
+/** An import that is under way. */
+export type ImportRun = ImportOptions & {
+  scanner: BatchScanner
+  check: BookCheck
+  report: ImportReport
+}
+
+/** Reasons counted one by one; hostile files could name any number of them. */
+const REASONS_MAX = 20
+
+/** Names a batch by its content. */
+export const batchIdOf = ({ source }: ImportRun, bytes: Uint8Array): string =>
+  `import:${source}:${createHash('sha256').update(bytes).digest('hex')}`
+
+/** Reports a bad line or entry, and ends a strict import. */
+export function refuse({ report, isStrict, onFault }: ImportRun, fault: ImportFault): void {
+  report.invalid++
+  if (isStrict) report.ending = 'refused'
+  onFault(fault)
+}
+
+/** Counts a market of a kind that is not kept. */
+export function leaveOut({ report }: ImportRun, reason: string): void {
+  const { leftOutReasons: reasons } = report
+  const key = reasons.has(reason) || reasons.size < REASONS_MAX ? reason : 'other reasons'
+  reasons.set(key, (reasons.get(key) ?? 0) + 1)
+  report.leftOut++
+}
+
+/** Returns a function that says whether everything read since was kept. */
+export function watchLosses({ report }: ImportRun): () => boolean {
+  const { invalid, leftOut } = report
+  return () =>
+    report.ending === 'complete' && report.invalid === invalid && report.leftOut === leftOut
+}
+
+/** Does something to the history; returns the contradiction that it finds, if any. */
+export function tryWrite(write: () => void): AppError | undefined {
+  try {
+    write()
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'market_conflict') return error
+    throw error
+  }
+}

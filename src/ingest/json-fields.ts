@@ -1,0 +1,111 @@
+import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
+import type { Outcome } from '#src/core/market.ts'
+import { readTimestampMs, timestampFaults } from '#src/core/timestamp-bytes.ts'
+
+import { RecordFault } from './record-fault.ts'
+
+/** Reads members of JSON objects that others wrote. Each reader throws a `RecordFault` naming the member. */
+
+export type JsonObject = { readonly [key: string]: unknown }
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Numbers that are kept as they are written, because a float could lose digits of them. */
+const exactKeys = new Set(['priceToBeat', 'finalPrice', 'orderPriceMinTickSize'])
+
+/** Parses JSON; returns undefined for what is none. Exact members come as the text of their number. */
+export function parseJson(text: string): unknown {
+  const keepExact = (key: string, value: unknown, context?: { source?: string }): unknown =>
+    typeof value === 'number' && exactKeys.has(key) ? context?.source : value
+  try {
+    return JSON.parse(text, keepExact)
+  } catch {
+    return undefined
+  }
+}
+
+type Path = string
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
+
+export function readText(value: unknown, path: Path): string {
+  const text = readOptionalText(value, path)
+  if (text === undefined) throw new RecordFault(`${path}: missing`)
+  return text
+}
+
+/** Longest text of a member; the longest that the venue writes are a tenth of it. */
+const TEXT_LENGTH_MAX = 2000
+
+export function readOptionalText(value: unknown, path: Path): string | undefined {
+  if (isAbsent(value)) return undefined
+  if (typeof value !== 'string') throw new RecordFault(`${path}: not a string`)
+  if (value.length > TEXT_LENGTH_MAX) {
+    throw new RecordFault(`${path}: longer than ${TEXT_LENGTH_MAX} characters`)
+  }
+  return value
+}
+
+/** Reads `0x` and 64 hex digits, in lower case. */
+export function readConditionId(value: unknown): string {
+  const text = readText(value, 'conditionId').toLowerCase()
+  if (!/^0x[\da-f]{64}$/.test(text)) throw new RecordFault('conditionId: not 0x and 64 hex digits')
+  return text
+}
+
+export function readAssetId(value: unknown, path: Path): string {
+  const text = readText(value, path)
+  if (!/^\d{1,78}$/.test(text)) throw new RecordFault(`${path}: not 1 to 78 digits`)
+  return text
+}
+
+/** Reads `up` or `down`, in any case. */
+export function toOutcome(text: string): Outcome | undefined {
+  const outcome = text.toLowerCase()
+  return outcome === 'up' || outcome === 'down' ? outcome : undefined
+}
+
+export function readOutcome(value: unknown, path: Path): Outcome {
+  const outcome = toOutcome(readText(value, path))
+  if (outcome === undefined) throw new RecordFault(`${path}: neither "up" nor "down"`)
+  return outcome
+}
+
+const encoder = new TextEncoder()
+
+/** Reads an ISO date-time in UTC, or a number of Unix milliseconds. */
+export function readTimeMs(value: unknown, path: Path): number {
+  const text = typeof value === 'number' ? String(value) : readText(value, path)
+  const bytes = encoder.encode(text)
+  const timeMs = readTimestampMs(bytes, 0, bytes.length)
+  if (timeMs < 0) throw new RecordFault(`${path}: ${timestampFaults[-timeMs]}`)
+  return timeMs
+}
+
+export const readOptionalTimeMs = (value: unknown, path: Path): number | undefined =>
+  isAbsent(value) ? undefined : readTimeMs(value, path)
+
+/** Reads a price between 0 and 1, both exclusive. */
+export function readPrice(value: unknown, path: Path): Micros {
+  const price = parseMicros(readText(value, path))
+  if (price === undefined || price === 0 || price >= MICROS_PER_UNIT) {
+    throw new RecordFault(`${path}: not a decimal between 0 and 1 with at most six digits`)
+  }
+  return price
+}
+
+/** Reads a plain decimal as the text that it is; the bounds keep what is no price out of the store. */
+export function readOptionalDecimal(value: unknown, path: Path): string | undefined {
+  const text = readOptionalText(value, path)
+  if (text === undefined || /^\d{1,20}(\.\d{1,30})?$/.test(text)) return text
+  throw new RecordFault(`${path}: not a plain decimal such as 72815.25`)
+}
+
+/** Reads an array of strings, which may be JSON inside a string. */
+export function readOptionalList(value: unknown, path: Path): string[] | undefined {
+  if (isAbsent(value)) return undefined
+  const list = typeof value === 'string' ? parseJson(value) : value
+  if (!Array.isArray(list)) throw new RecordFault(`${path}: not an array`)
+  return list.map((item, index) => readText(item, `${path}[${index}]`))
+}

@@ -1,0 +1,84 @@
+import type { Trade } from '#src/core/trade.ts'
+
+import { readGammaMarket } from './gamma-market.ts'
+import {
+  isObject,
+  type JsonObject,
+  readAssetId,
+  readConditionId,
+  readOutcome,
+  readPrice,
+  readText,
+  readTimeMs,
+} from './json-fields.ts'
+import type { KnownFacts, LeftOut } from './known-facts.ts'
+import { readSlug } from './market-slug.ts'
+import { RecordFault } from './record-fault.ts'
+
+/** What a JSON object besides a snapshot can say. */
+export type MarketRecord =
+  | { kind: 'facts'; facts: KnownFacts }
+  /** `facts` is what the trade's market is made from, if it is not known yet. */
+  | { kind: 'trade'; facts: KnownFacts; trade: Trade }
+  | LeftOut
+
+/**
+ * Reads an object that describes markets: one of the venue's events or markets, an entry of a list of tokens,
+ * or a last trade price. Returns undefined for anything else, such as a snapshot; throws `RecordFault`
+ * for what is meant to be one of them and is not sound.
+ */
+export function readMarketRecords(value: unknown): MarketRecord[] | undefined {
+  if (!isObject(value)) return undefined
+  if (Array.isArray(value.markets)) return readEvent(value, value.markets)
+  if ('lastTradePrice' in value) return [readLastTrade(value)]
+  if ('bids' in value || 'asks' in value) return undefined
+  if ('clobTokenIds' in value || 'outcomePrices' in value) return [readGammaMarket(value)]
+  if ('assetId' in value && 'slug' in value) return [readToken(value)]
+  return undefined
+}
+
+/** A fault of one market is not one of the event: it names the market. */
+const readEvent = (event: JsonObject, markets: readonly unknown[]): MarketRecord[] =>
+  markets.map((market, index) => {
+    if (!isObject(market)) throw new RecordFault(`markets[${index}]: not an object`)
+    try {
+      return readGammaMarket(market, event)
+    } catch (error) {
+      if (!(error instanceof RecordFault)) throw error
+      throw new RecordFault(`markets[${index}].${error.message}`, { cause: error })
+    }
+  })
+
+/** Facts that follow from a market's name alone. */
+type Named = { kind: 'named'; facts: KnownFacts } | LeftOut
+
+function readNamed(value: JsonObject, nearMs: number | undefined): Named {
+  const slug = readText(value.slug, 'slug')
+  const reading = readSlug(slug, nearMs)
+  if (reading.kind === 'left_out') return reading
+  const { coin, timeframe, window } = reading
+  const conditionId = readConditionId(value.conditionId)
+  const times = { windowStartMs: window?.startMs, windowEndMs: window?.endMs }
+  return { kind: 'named', facts: { conditionId, coin, timeframe, slug, ...times } }
+}
+
+function readToken(value: JsonObject): MarketRecord {
+  const { firstTs } = value
+  const named = readNamed(value, typeof firstTs === 'number' ? firstTs : undefined)
+  if (named.kind === 'left_out') return named
+  const outcome = readOutcome(value.outcome, 'outcome')
+  const assetIds = { [outcome]: readAssetId(value.assetId, 'assetId') }
+  const facts = { ...named.facts, assetIds }
+  if (value.winner === null || value.winner === undefined) return { kind: 'facts', facts }
+  const winner = readOutcome(value.winner, 'winner')
+  return { kind: 'facts', facts: { ...facts, winner, winnerSource: 'dataset' } }
+}
+
+function readLastTrade(value: JsonObject): MarketRecord {
+  const timestampMs = readTimeMs(value.timestamp, 'timestamp')
+  const named = readNamed(value, timestampMs)
+  if (named.kind === 'left_out') return named
+  // The venue tells one price for both outcomes and not which of them was traded.
+  const price = readPrice(value.lastTradePrice, 'lastTradePrice')
+  return { kind: 'trade', facts: named.facts, trade: { timestampMs, price } }
+}

@@ -1,0 +1,60 @@
+import type { Trade } from '#src/core/trade.ts'
+
+import type { ImportPlace } from './import-report.ts'
+import { type ImportRun, leaveOut, refuse, tryWrite } from './import-run.ts'
+import type { KnownFacts } from './known-facts.ts'
+import type { MarketRecord } from './market-record.ts'
+
+/** A record and where it was read. */
+export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
+
+/**
+ * Puts records into the history; `id` names the batch that they are all of. What contradicts its market is
+ * refused; a strict import ends there.
+ */
+export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
+  const trades: PlacedTrade[] = []
+  for (const { place, record } of records) {
+    if (record.kind === 'left_out') leaveOut(run, record.reason)
+    else if (record.kind === 'facts') keepFacts(run, place, record.facts)
+    else trades.push({ place, ...record })
+    if (run.report.ending !== 'complete') return
+  }
+  const byMarket = Map.groupBy(trades, ({ facts }) => facts.conditionId)
+  let index = 0
+  for (const group of byMarket.values()) {
+    keepTrades(run, `${id}:t${index++}`, group)
+    if (run.report.ending !== 'complete') return
+  }
+}
+
+/** Puts facts of a market, counts whether they say anything new, and refuses a contradiction. */
+export function keepFacts(run: ImportRun, place: ImportPlace, facts: KnownFacts): void {
+  const { history, source, report } = run
+  const revision = () => history.findMarket(facts.conditionId)?.revision
+  const before = revision()
+  const conflict = tryWrite(() => history.putMarket({ ...facts, source }))
+  if (conflict !== undefined) refuse(run, { ...place, reason: conflict.message })
+  else if (revision() === before) report.facts.duplicates++
+  else report.facts.accepted++
+}
+
+type PlacedTrade = { place: ImportPlace; facts: KnownFacts; trade: Trade }
+
+/** Keeps trades of one market, which is made from its name if it is not known. */
+function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
+  const { history, source, report } = run
+  const [first] = group
+  if (first === undefined) return
+  const { conditionId } = first.facts
+  const conflict = tryWrite(() => history.putMarket({ ...first.facts, source }))
+  if (conflict !== undefined) {
+    for (const { place } of group) refuse(run, { ...place, reason: conflict.message })
+    return
+  }
+  const trades = group.map(({ trade }) => trade)
+  const { kind, accepted, duplicates } = history.putTrades({ id, conditionId, trades })
+  const isNew = kind === 'appended'
+  report.trades.accepted += isNew ? accepted : 0
+  report.trades.duplicates += isNew ? duplicates : trades.length
+}

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { ImportFault } from '#src/ingest/import-report.ts'
+import type { ImportOptions } from '#src/ingest/import-run.ts'
+import { importFiles } from '#src/ingest/importer.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+import { openHistory } from '#src/store/open.ts'
+
+export const NOW_MS = Date.UTC(2026, 3, 15)
+
+/** A folder for the files and histories of a test file, gone after its tests. */
+export function createImportHarness() {
+  let folder = ''
+  const histories: HistoryStore[] = []
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'bookfeed-import-'))
+  })
+  afterAll(async () => {
+    for (const history of histories) history.dispose()
+    await rm(folder, { recursive: true })
+  })
+
+  /** A history of its own for a test. */
+  function aHistory(): HistoryStore {
+    const history = openHistory(join(folder, `${crypto.randomUUID()}.db`))
+    histories.push(history)
+    return history
+  }
+
+  return {
+    aHistory,
+    pathOf: (name: string): string => join(folder, name),
+
+    async write(name: string, content: string | Uint8Array): Promise<string> {
+      const path = join(folder, name)
+      await Bun.write(path, content)
+      return path
+    },
+
+    /** Imports into a history of its own unless one is given, and collects what was refused. */
+    async run(files: string[], options: Partial<ImportOptions> = {}) {
+      const faults: ImportFault[] = []
+      const report = await importFiles({
+        history: aHistory(),
+        files,
+        source: 'recorded',
+        clock: () => NOW_MS,
+        isStrict: false,
+        signal: new AbortController().signal,
+        onFault: (fault) => faults.push(fault),
+        onProgress: () => {},
+        ...options,
+      })
+      return { report, faults }
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+
+import { createImportHarness } from './import-harness.ts'
+
+const folder = '../shared/data/polymarket'
+const isAbsent = !existsSync(folder)
+const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
+
+const { aHistory, run } = createImportHarness()
+
+describe('importFiles of recordings', () => {
+  test.skipIf(isAbsent)(
+    `default: books, trades, tokens, outcomes and catalogue fit together${reason}`,
+    async () => {
+      const history = aHistory()
+      const files = [
+        'outcomes-btc-5m-20251218-20260317.csv.gz',
+        'fixture-gamma_event_crypto_updown.json',
+        'fixture-gamma_market_updown.json',
+        'last-trade-prices-btc-5m-20260413-14.jsonl.gz',
+        'snapshots-btc-5m-1hz-20260413-14.jsonl.gz',
+        'markets-btc-5m-tokens.json',
+      ].map((name) => `${folder}/${name}`)
+      const { report, faults } = await run(files, { history })
+      expect(faults).toEqual([])
+      expect(report).toMatchObject({ ending: 'complete', files: 6, accepted: 16_767, invalid: 0 })
+      expect(report.hashes).toEqual({ verified: 16_767, mismatched: 0, unchecked: 0 })
+      // The file says 2,698 prices twice.
+      expect(report.trades).toEqual({ accepted: 110_899, duplicates: 2698 })
+      // The outcomes end four weeks before the recordings begin.
+      expect(report).toMatchObject({ windowsNotHeld: 20_928, leftOut: 2 })
+      const markets = history.listMarkets({ coin: 'btc', limit: 500 })
+      expect(markets).toHaveLength(211)
+      expect(markets.every(({ slug, windowEndMs }) => slug && windowEndMs)).toBe(true)
+      expect(markets.filter(({ winner }) => winner !== undefined)).not.toEqual([])
+      expect(history.totals().markets).toBe(211)
+    },
+    60_000,
+  )
+})

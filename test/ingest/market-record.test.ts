@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'bun:test'
+
+import { parseJson } from '#src/ingest/json-fields.ts'
+import { readMarketRecords } from '#src/ingest/market-record.ts'
+
+import {
+  aGammaMarket,
+  aToken,
+  aTrade,
+  conditionId,
+  downId,
+  resolved,
+  slug,
+  startMs,
+  upId,
+} from './market-objects.ts'
+
+/** Reads an object from its text, as files hold it; a string is that text. */
+const read = (value: unknown) =>
+  readMarketRecords(parseJson(typeof value === 'string' ? value : JSON.stringify(value)))
+
+function factsOf(value: unknown) {
+  const [record] = read(value) ?? []
+  if (record?.kind !== 'facts') throw new Error(`no facts: ${JSON.stringify(record)}`)
+  return record.facts
+}
+
+const fileFacts = { conditionId, coin: 'btc', timeframe: '5m', slug } as const
+const window = { windowStartMs: startMs, windowEndMs: startMs + 300_000 }
+
+describe('readMarketRecords of the catalogue', () => {
+  test('default: takes over what is known of a market', () => {
+    expect(factsOf(aGammaMarket())).toEqual({
+      ...fileFacts,
+      ...window,
+      question: 'Bitcoin Up or Down - April 14, 4:00AM-4:05AM ET',
+      assetIds: { up: upId, down: downId },
+      tickSize: 10_000,
+    })
+  })
+
+  test('behavior: the order of the outcomes says which token and which price is whose', () => {
+    const outcomes = '["Down", "Up"]'
+    const outcomePrices = '["1", "0"]'
+    const facts = factsOf(aGammaMarket({ ...resolved, outcomes, outcomePrices }))
+    expect(facts.assetIds).toEqual({ up: downId, down: upId })
+    expect(facts).toMatchObject({ winner: 'down', winnerSource: 'venue' })
+  })
+
+  test.each([
+    [{ ...resolved, outcomePrices: '["1", "0"]' }, 'up by venue'],
+    [{ ...resolved, outcomePrices: '["0", "1"]' }, 'down by venue'],
+    [{ ...resolved, outcomePrices: ['0', '1'] }, 'down by venue'],
+    [{ ...resolved, outcomePrices: '["0.5", "0.5"]' }, 'undefined by undefined'],
+    [{ ...resolved, closed: false, outcomePrices: '["1", "0"]' }, 'undefined by undefined'],
+    [
+      { closed: true, umaResolutionStatus: 'proposed', outcomePrices: '["1", "0"]' },
+      'undefined by undefined',
+    ],
+    [{ closed: true, outcomePrices: '["0.9995", "0.0005"]' }, 'undefined by undefined'],
+  ])('behavior: %j is won by %s, as far as is known', (changes, winner) => {
+    const facts = factsOf(aGammaMarket(changes))
+    expect(`${facts.winner} by ${facts.winnerSource}`).toBe(winner)
+  })
+
+  test('behavior: prices of the coin keep every digit, wherever the event is', () => {
+    const metadata = '{"priceToBeat":72815.250000000001234567,"finalPrice":72942.10}'
+    const prices = { strike: '72815.250000000001234567', finalPrice: '72942.10' }
+    const market = JSON.stringify(aGammaMarket()).slice(0, -1)
+    expect(factsOf(`{"eventMetadata":${metadata},"markets":[${market}}]}`)).toMatchObject(prices)
+    expect(factsOf(`${market},"eventMetadata":${metadata}}`)).toMatchObject(prices)
+    expect(factsOf(`${market},"events":[{"eventMetadata":${metadata}}]}`)).toMatchObject(prices)
+    const texts = { eventMetadata: { priceToBeat: '7.10', finalPrice: null } }
+    expect(factsOf(aGammaMarket(texts))).toMatchObject({ strike: '7.10' })
+  })
+
+  test('behavior: what the object does not say of its window, its name does', () => {
+    const bare = { eventStartTime: undefined, endDate: undefined }
+    expect(factsOf(aGammaMarket(bare))).toMatchObject(window)
+    const daily = { slug: 'bitcoin-up-or-down-on-may-17', endDate: '2026-05-17T16:00:00Z' }
+    expect(factsOf(aGammaMarket({ ...daily, eventStartTime: undefined }))).toMatchObject({
+      timeframe: '1d',
+      windowStartMs: Date.UTC(2026, 4, 16, 16),
+      windowEndMs: Date.UTC(2026, 4, 17, 16),
+    })
+  })
+
+  test('behavior: the object outranks a name that only shows an hour', () => {
+    const changes = {
+      slug: 'bitcoin-up-or-down-june-24-2026-3am-et',
+      eventStartTime: undefined,
+      endDate: '2026-06-24T08:30:00Z',
+    }
+    const { windowStartMs, windowEndMs } = factsOf(aGammaMarket(changes))
+    expect([windowStartMs, windowEndMs]).toEqual([undefined, Date.UTC(2026, 5, 24, 8, 30)])
+  })
+
+  test('behavior: absent members are unknown, not guessed', () => {
+    const bare = { slug, conditionId, clobTokenIds: null, outcomePrices: '' }
+    expect(factsOf(bare)).toEqual({ ...fileFacts, ...window })
+    expect(factsOf(aGammaMarket({ outcomes: undefined })).assetIds).toBeUndefined()
+  })
+
+  test('behavior: every market of an event is read', () => {
+    const other = aGammaMarket({ conditionId: `0x${'2b'.repeat(32)}` })
+    expect(read({ markets: [aGammaMarket(), other] })).toHaveLength(2)
+    expect(read({ markets: [] })).toEqual([])
+  })
+
+  test('behavior: markets that are not kept are left out with the reason', () => {
+    const hype = aGammaMarket({ slug: 'hype-updown-5m-1782287400', conditionId: 'unread' })
+    expect(read({ markets: [hype, aGammaMarket({ outcomes: '["Yes", "No"]' })] })).toEqual([
+      { kind: 'left_out', reason: 'hype is not a coin that is kept' },
+      { kind: 'left_out', reason: 'its outcomes are not Up and Down' },
+    ])
+  })
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ slug: undefined }, 'slug: missing'],
+    [{ conditionId: '0x12' }, 'conditionId: not 0x and 64 hex digits'],
+    [{ conditionId: 12 }, 'conditionId: not a string'],
+    [{ endDate: '2026-04-14' }, 'endDate: not an ISO date-time in UTC, nor Unix milliseconds'],
+    [
+      { endDate: '2026-04-14T08:10:00Z' },
+      'endDate: 2026-04-14T08:10:00.000Z, but the slug says 2026-04-14T08:05:00.000Z',
+    ],
+    [
+      { eventStartTime: '2026-04-14T07:00:00Z' },
+      'eventStartTime: 2026-04-14T07:00:00.000Z, but the slug says 2026-04-14T08:00:00.000Z',
+    ],
+    [{ clobTokenIds: '["1"]' }, 'clobTokenIds: not the ids of two different tokens'],
+    [{ clobTokenIds: '["1","1"]' }, 'clobTokenIds: not the ids of two different tokens'],
+    [{ clobTokenIds: '["1","x"]' }, 'clobTokenIds[1]: not 1 to 78 digits'],
+    [{ clobTokenIds: '[' }, 'clobTokenIds: not an array'],
+    [{ outcomes: '{}' }, 'outcomes: not an array'],
+    [
+      { orderPriceMinTickSize: 1 },
+      'orderPriceMinTickSize: not between 0 and 1 with at most six digits',
+    ],
+    [
+      { orderPriceMinTickSize: 1e-7 },
+      'orderPriceMinTickSize: not a plain decimal such as 72815.25',
+    ],
+    [
+      { eventMetadata: { priceToBeat: -1 } },
+      'eventMetadata.priceToBeat: not a plain decimal such as 72815.25',
+    ],
+    [
+      { eventMetadata: { finalPrice: 1e21 } },
+      'eventMetadata.finalPrice: not a plain decimal such as 72815.25',
+    ],
+    [{ question: 'x'.repeat(2001) }, 'question: longer than 2000 characters'],
+  ])('error: %j is named', (changes, reason) => {
+    expect(() => read(aGammaMarket(changes))).toThrow(new Error(reason))
+    expect(() => read({ markets: [aGammaMarket(changes)] })).toThrow(`markets[0].${reason}`)
+  })
+
+  test('error: a window that ends before it starts', () => {
+    const changes = {
+      slug: 'bitcoin-up-or-down-june-24-2026-3am-et',
+      eventStartTime: '2026-06-24T08:00:00Z',
+      endDate: '2026-06-24T08:00:00Z',
+    }
+    expect(() => read(aGammaMarket(changes))).toThrow('endDate: not after eventStartTime')
+  })
+})
+
+describe('readMarketRecords of tokens and trades', () => {
+  test('default: a token is one of its market, whose window is in its name', () => {
+    expect(factsOf(aToken())).toEqual({ ...fileFacts, ...window, assetIds: { down: downId } })
+    expect(factsOf(aToken({ winner: 'up' }))).toMatchObject({
+      winner: 'up',
+      winnerSource: 'dataset',
+    })
+  })
+
+  test('default: a last trade price is of neither outcome', () => {
+    expect(read(aTrade())).toEqual([
+      {
+        kind: 'trade',
+        facts: { ...fileFacts, ...window },
+        trade: { timestampMs: startMs + 10_672, price: 510_000 },
+      },
+    ])
+  })
+
+  test.each<[Record<string, unknown>, string]>([
+    [aToken({ outcome: 'yes' }), 'outcome: neither "up" nor "down"'],
+    [aToken({ winner: 'both' }), 'winner: neither "up" nor "down"'],
+    [aToken({ assetId: 17 }), 'assetId: not a string'],
+    [aTrade({ lastTradePrice: '1' }), 'lastTradePrice: not a decimal between 0 and 1'],
+    [aTrade({ lastTradePrice: '0.000' }), 'lastTradePrice: not a decimal between 0 and 1'],
+    [aTrade({ lastTradePrice: '' }), 'lastTradePrice: missing'],
+    [aTrade({ timestamp: '2026-04-31T08:00:00Z' }), 'timestamp: no such day or time of day'],
+    [aTrade({ timestamp: undefined }), 'timestamp: missing'],
+  ])('error: %j is named', (value, reason) => {
+    expect(() => read(value)).toThrow(reason)
+  })
+
+  test('behavior: anything else is no record', () => {
+    for (const value of [
+      'nonsense',
+      '1',
+      'null',
+      '[]',
+      '{}',
+      '{"bids":[],"assetId":"1","slug":"x"}',
+    ]) {
+      expect(read(value)).toBeUndefined()
+    }
+  })
+})
