@@ -1,7 +1,7 @@
 /**
  * Strict reading of JSON bodies, for routes with `parse: 'none'`: Elysia's own reading drops unknown
  * members, takes the last of a repeated one, and shows what it refused. Bodies are flat objects of
- * texts and integers, and of objects whose inside is for others to read.
+ * texts and integers, of lists of such objects, and of objects whose inside is for others to read.
  */
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 
@@ -32,7 +32,8 @@ export type OpenApiBody = {
 type Field = { expected: string; accepts: (value: unknown) => boolean; isSecret?: boolean }
 
 /**
- * Reads the body by an object schema of `Type.String`, `Type.Integer`, unions of string literals, and
+ * Reads the body by an object schema of `Type.String`, `Type.Integer`, unions of string literals,
+ * `Type.Array` of object schemas with `minItems` and `maxItems`, and
  * `Type.Object({}, { 'x-max-bytes': … })`, which is passed on as it is if its JSON is no longer. A default is filled in; members come in the order of the schema, so `JSON.stringify` prints equal
  * bodies alike. Where nothing is required, no body at all is an empty object. Throws
  * `unsupported_media_type`, `invalid_request`, or `invalid_parameter` naming the member.
@@ -138,17 +139,51 @@ function countMembers(root: object): number {
   return count
 }
 
-function readMembers(schema: TObject, members: Record<string, unknown>): Record<string, unknown> {
+/** `path` stands in front of the names of members that are inside another one. */
+function readMembers(
+  schema: TObject,
+  members: Record<string, unknown>,
+  path = '',
+): Record<string, unknown> {
   const { properties } = schema
   const unknown = Object.keys(members).find((name) => !Object.hasOwn(properties, name))
-  if (unknown !== undefined) throw refuseUnknown(unknown, properties)
+  if (unknown !== undefined) throw refuseUnknown(unknown, properties, path)
   const values: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(properties)) {
     const value = Object.hasOwn(members, name) ? members[name] : property.default
-    if (value !== undefined) values[name] = assertMember(name, property, value)
-    else if (!isOptional(property)) throw refuse(name, `\`${name}\` is missing from the body.`)
+    const place = path + name
+    if (value !== undefined) values[name] = readMember(place, property, value)
+    else if (!isOptional(property)) throw refuse(place, `\`${place}\` is missing from the body.`)
   }
   return values
+}
+
+const readMember = (name: string, property: TSchema, value: unknown): unknown =>
+  isList(property) ? readItems(name, property, value) : assertMember(name, property, value)
+
+/** True for a bounded list of objects. */
+const isList = ({ type, items, maxItems }: TSchema): boolean =>
+  type === 'array' && items.type === 'object' && typeof maxItems === 'number'
+
+function readItems(
+  name: string,
+  { items, minItems = 0, maxItems }: TSchema,
+  value: unknown,
+): unknown[] {
+  const entries = Array.isArray(value) ? value : undefined
+  const count = entries?.length ?? -1
+  if (entries === undefined || count < minItems || count > maxItems) {
+    const sent = entries === undefined ? 'is no list' : `has ${count} entries`
+    const expected = `a list of ${minItems} to ${maxItems} objects`
+    throw refuse(name, `\`${name}\` ${sent}, but must be ${expected}.`)
+  }
+  return entries.map((item: unknown, index) => {
+    const place = `${name}[${index}]`
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+      throw refuse(place, `\`${place}\` must be a JSON object: \`{ … }\`.`)
+    }
+    return readMembers(items, { ...item }, `${place}.`)
+  })
 }
 
 function assertMember(name: string, property: TSchema, value: unknown): unknown {
@@ -165,10 +200,11 @@ const refuseBody = (message: string, cause?: unknown) =>
 const refuse = (param: string, message: string) =>
   new AppError('invalid_parameter', message, { param })
 
-function refuseUnknown(name: string, properties: TObject['properties']): AppError {
+function refuseUnknown(name: string, properties: TObject['properties'], path: string): AppError {
   const known = Object.keys(properties).map((key) => `\`${key}\``)
-  const param = excerpt(name)
-  return refuse(param, `\`${param}\` is not a member of this body. Known are ${known.join(', ')}.`)
+  const param = path + excerpt(name)
+  const place = path === '' ? 'this body' : `\`${path.slice(0, -1)}\``
+  return refuse(param, `\`${param}\` is not a member of ${place}. Known are ${known.join(', ')}.`)
 }
 
 function toField(name: string, property: TSchema): Field {

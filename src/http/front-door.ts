@@ -23,6 +23,8 @@ export type Handle = (request: Request, peers?: PeerSource) => Response | Promis
 /** A payment may take longer than a connection may be silent otherwise: the chain has the time. */
 const SETTLE_PATH = '/v1/billing/x402/settle'
 const SETTLE_SECONDS_MAX = 120
+/** How long a client may take nothing of a stream before it is given up. */
+const STREAM_SECONDS_MAX = 60
 
 export type FrontDoorOptions = {
   handle: (request: Request) => Response | Promise<Response>
@@ -46,6 +48,7 @@ type Exchange = {
   requestId: string
   target: string
   visit: Visit
+  peers: PeerSource | undefined
   startedMs: number
   fault: string | undefined
 }
@@ -69,7 +72,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const visit = gate.enter(request, target, peers)
     bindVisit(inner, visit)
     if (target.startsWith(SETTLE_PATH)) peers?.timeout?.(request, SETTLE_SECONDS_MAX)
-    const exchange = { request, inner, requestId, target, visit, startedMs, fault: undefined }
+    const call = { request, inner, requestId, target, visit, peers, startedMs }
+    const exchange: Exchange = { ...call, fault: undefined }
     try {
       if (visit.refusal) throw visit.refusal
       assertDecodable(target)
@@ -90,10 +94,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOptions) {
   const toLine = createAccessLine(clock)
 
-  const record = (exchange: Exchange, answer: Response) => {
+  const record = (exchange: Exchange, status: number, bytes: number | undefined) => {
     const { request, requestId, target, visit, startedMs, fault } = exchange
-    const length = answer.headers.get('content-length')
-    const bytes = toBytes(request.method, answer.status, length)
     gate.leave(visit, bytes)
     if (!logsEachRequest && fault === undefined) return
     const entry: AccessRecord = {
@@ -101,12 +103,26 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
       keyId: visit.caller?.keyId,
       method: request.method,
       target,
-      status: answer.status,
+      status,
       bytes,
       durationMs: timer() - startedMs,
       error: fault,
     }
     log(toLine(entry))
+  }
+
+  /** Of a stream when it has ended, of anything else now. */
+  const recordBody = (exchange: Exchange, { status, headers }: Response) => {
+    const { visit, request, peers } = exchange
+    if (visit.body === undefined) {
+      record(exchange, status, toBytes(status, headers.get('content-length')))
+      return
+    }
+    peers?.timeout?.(request, STREAM_SECONDS_MAX)
+    void visit.body.then(({ bytes, error }) => {
+      if (error !== undefined) exchange.fault = describeFault(error)
+      record(exchange, status, bytes)
+    })
   }
 
   return (exchange: Exchange, response: Response): Response | Promise<Response> => {
@@ -116,23 +132,23 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
     gate.mark(exchange.visit, headers)
     writeCorsHeaders(headers)
     if (exchange.request.method !== 'HEAD') {
-      record(exchange, response)
+      recordBody(exchange, response)
       return response
     }
-    return withoutBody(response)
+    return withoutBody(response, exchange.visit.body !== undefined)
       .catch((error: unknown) => {
         exchange.fault = describeFault(error)
         return new Response(null, { status: 500, headers })
       })
       .then((bare) => {
-        record(exchange, bare)
+        record(exchange, bare.status, 0)
         return bare
       })
   }
 }
 
-function toBytes(method: string, status: number, length: string | null): number | undefined {
-  if (method === 'HEAD' || status === 204 || status === 304) return 0
+function toBytes(status: number, length: string | null): number | undefined {
+  if (status === 204 || status === 304) return 0
   return length === null ? undefined : Number(length)
 }
 
@@ -181,9 +197,8 @@ const asGet = ({ url, headers, signal }: Request): Request =>
   new Request(url, { method: 'GET', headers, signal })
 
 /** Keeps the headers, with the length that GET would have had; a stream has none. */
-async function withoutBody(response: Response): Promise<Response> {
+async function withoutBody(response: Response, isStream: boolean): Promise<Response> {
   const { status, headers } = response
-  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true
   if (isStream || headers.has('content-length')) await response.body?.cancel()
   else if (response.body !== null) {
     headers.set('Content-Length', String((await response.arrayBuffer()).byteLength))

@@ -29,6 +29,8 @@ export type Visit = {
   refusal: AppError | undefined
   /** What usage is counted under; the `access` plugin names it. */
   route: string
+  /** Set when the body is made while it is sent: resolves when it has ended. */
+  body?: Promise<{ bytes: number; error?: unknown }>
 }
 
 /** Tells the address that a request came from, and how long it may stay silent; Bun's server is one. */
@@ -42,7 +44,7 @@ export type Gate = {
   enter(request: Request, target: string, peers: PeerSource | undefined): Visit
   /** Tells the caller of its window. `headers` are those of any response. Must not throw. */
   mark(visit: Visit, headers: Headers): void
-  /** Counts what was answered. `bytes` is undefined for a stream. Must not throw. */
+  /** Counts what was answered, once all of it was. Must not throw. */
   leave(visit: Visit, bytes: number | undefined): void
 }
 

@@ -173,6 +173,16 @@ const exampleFailures: Partial<Record<ErrorCode, Example>> = {
       'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',
     extras: { param: 'conditionId' },
   },
+  no_snapshot: {
+    detail:
+      'No snapshot of this market is held by 2026-04-14T07:00:00.000Z. The first is of 2026-04-14T07:56:50.120Z.',
+    extras: { param: 'ts' },
+  },
+  stale: {
+    detail:
+      'The last snapshot of this market by 2026-04-14T08:00:20.000Z is 9328 ms old, and `maxAgeMs` is 5000.',
+    extras: { param: 'maxAgeMs' },
+  },
   unauthenticated: {
     detail: 'This needs a valid API key: send `Authorization: Bearer bf_live_…`.',
     extras: {},

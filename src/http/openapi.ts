@@ -19,6 +19,9 @@ const documentation = {
   tags: [
     { name: 'markets', description: 'What is recorded.' },
     { name: 'snapshots', description: 'Full-depth books of one market over time.' },
+    { name: 'quotes', description: 'Best bid and ask of one market over time.' },
+    { name: 'prices', description: 'Mids and last trades, over time and now.' },
+    { name: 'exports', description: 'Markets and days as files.' },
     { name: 'account', description: 'Keys, and what was used.' },
     { name: 'billing', description: 'What is sold, and how it is paid.' },
     { name: 'health', description: 'For load balancers and operators.' },
@@ -50,6 +53,8 @@ export const openapi = (version: string) =>
     swagger({
       provider: 'swagger-ui',
       path: '/swagger',
+      // A route is no file because of the dot in its name.
+      excludeStaticFile: false,
       documentation: {
         ...documentation,
         info: { title: 'Bookfeed', version, description, license: { name: 'UNLICENSED' } },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 
 import type { ErrorCode } from '#src/core/errors.ts'
-import type { MarketFacts } from '#src/core/market.ts'
+import type { MarketFacts, Outcome } from '#src/core/market.ts'
 import { createRandom } from '#src/lib/random.ts'
 import { MarketBody, MarketList } from '#src/modules/markets/model.ts'
 import { openHistory } from '#src/store/open.ts'
@@ -43,6 +43,28 @@ async function walkList(sender: Send, coin: string, limit: number): Promise<Mark
     cursor = page.nextCursor
   } while (cursor !== null && pages.length < 1000)
   return pages
+}
+
+/** An outcome of `both` as its rows tell it. */
+function expectedOutcome({ outcome, assetId }: { outcome: Outcome; assetId: string }) {
+  const times = both.rows
+    .filter((row) => row.outcome === outcome)
+    .map(({ timestampMs }) => timestampMs)
+  const pauses = times.slice(1).map((time, index) => time - (times[index] ?? time))
+  return {
+    outcome,
+    assetId,
+    snapshots: 165,
+    verifiedSnapshots: 0,
+    firstSnapshot: new Date(Math.min(...times)).toISOString(),
+    lastSnapshot: new Date(Math.max(...times)).toISOString(),
+    coverage: {
+      covered: expect.any(Number),
+      gaps: expect.any(Number),
+      longestSilenceMs: Math.max(...pauses),
+      verified: 0,
+    },
+  }
 }
 
 const idOf = (index: number): string => `0x${index.toString(16).padStart(64, '0')}`
@@ -179,6 +201,7 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
     const body = await readMarket(send, 'btc', both.conditionId)
     const times = both.rows.map(({ timestampMs }) => timestampMs)
     const [up, down] = [both.rows[0]?.assetId ?? '', both.rows[1]?.assetId ?? '']
+    const held = history.findMarket(both.conditionId)
     expect(body).toEqual({
       conditionId: both.conditionId,
       symbol: 'btc',
@@ -189,10 +212,14 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       question: 'Bitcoin Up or Down - December 31, 7:00PM-7:05PM ET',
       windowStart: '2026-01-01T00:00:00.000Z',
       windowEnd: '2026-01-01T00:05:00.000Z',
+      tickSize: held?.tickSize === undefined ? null : held.tickSize / 1_000_000,
+      strike: held?.strike === undefined ? null : Number(held.strike),
+      finalPrice: held?.finalPrice === undefined ? null : Number(held.finalPrice),
       winner: expect.stringMatching(/^(up|down)$/),
+      winnerSource: 'simulated',
       outcomes: [
-        { outcome: 'up', assetId: up, snapshots: 165 },
-        { outcome: 'down', assetId: down, snapshots: 165 },
+        expectedOutcome({ outcome: 'up', assetId: up }),
+        expectedOutcome({ outcome: 'down', assetId: down }),
       ],
       snapshots: 330,
       firstSnapshot: new Date(Math.min(...times)).toISOString(),
@@ -207,10 +234,19 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       slug: null,
       question: null,
       winner: null,
-      outcomes: [
-        { outcome: 'up', assetId: null, snapshots: 0 },
-        { outcome: 'down', assetId: null, snapshots: 0 },
-      ],
+      tickSize: null,
+      strike: null,
+      finalPrice: null,
+      winnerSource: null,
+      outcomes: (['up', 'down'] as const).map((outcome) => ({
+        outcome,
+        assetId: null,
+        snapshots: 0,
+        verifiedSnapshots: 0,
+        firstSnapshot: null,
+        lastSnapshot: null,
+        coverage: { covered: 0, gaps: 1, longestSilenceMs: null, verified: null },
+      })),
       snapshots: 0,
       firstSnapshot: null,
       lastSnapshot: null,

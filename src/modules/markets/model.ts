@@ -1,24 +1,61 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
-import { coins, timeframeMs } from '#src/core/market.ts'
+import { coins, marketStatuses, outcomes, timeframeMs, winnerSources } from '#src/core/market.ts'
+import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
 import { literals } from '#src/http/literals.ts'
 
-const nullable = <T extends ReturnType<typeof Type.String>>(schema: T) =>
-  Type.Union([schema, Type.Null()])
+const timeframes = Object.keys(timeframeMs)
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const isoTime = (description: string, example: string) =>
   nullable(Type.String({ format: 'date-time', description, examples: [example] }))
+const share = (description: string, example: number) =>
+  nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }))
 
-export const statuses = ['upcoming', 'open', 'closed', 'resolved'] as const
+export const CoverageSummary = Type.Object(
+  {
+    covered: share(
+      'Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet. GET …/coverage lists what is missing.',
+      0.982166,
+    ),
+    gaps: Type.Integer({ description: 'Gaps in that time.', examples: [2] }),
+    longestSilenceMs: nullable(
+      Type.Integer({
+        description:
+          'Longest time between two consecutive snapshots, milliseconds; null of fewer than two.',
+        examples: [2140],
+      }),
+    ),
+    verified: share(
+      "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
+      0.999596,
+    ),
+  },
+  { description: 'How complete and how sure it is.' },
+)
 
 export const MarketOutcome = Type.Object({
-  outcome: literals(['up', 'down'], { description: 'Outcome of the market.' }),
+  outcome: literals(outcomes, { description: 'Outcome of the market.' }),
   assetId: nullable(
     Type.String({
-      description: "Identifier of the outcome's token; null until a snapshot named it.",
+      description: "Identifier of the outcome's token; null until one is known.",
       examples: ['104472376509976988766346716475120511145011517755906344501669377783651998139803'],
     }),
   ),
   snapshots: Type.Integer({ description: 'Snapshots held of this outcome.', examples: [2481] }),
+  verifiedSnapshots: Type.Integer({
+    description: "Those of them whose books reproduce the venue's own hash.",
+    examples: [2480],
+  }),
+  firstSnapshot: isoTime(
+    'Time of its first snapshot; null when there is none.',
+    '2026-04-14T07:56:50.120Z',
+  ),
+  lastSnapshot: isoTime(
+    'Time of its last snapshot; null when there is none.',
+    '2026-04-14T08:05:03.887Z',
+  ),
+  coverage: CoverageSummary,
 })
 
 export const MarketBody = Type.Object({
@@ -27,11 +64,11 @@ export const MarketBody = Type.Object({
     examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
   }),
   symbol: literals(coins, { description: 'Coin in lower case.' }),
-  timeframe: literals(Object.keys(timeframeMs), { description: "Length of the market's window." }),
+  timeframe: literals(timeframes, { description: "Length of the market's window." }),
   source: literals(['recorded', 'simulated'], {
     description: 'Where the books come from: the venue, or our simulator.',
   }),
-  status: literals(statuses, {
+  status: literals(marketStatuses, {
     description:
       '`upcoming` before the window, `open` in it, `closed` after it, `resolved` once the winner is known.',
   }),
@@ -55,9 +92,33 @@ export const MarketBody = Type.Object({
     'End of the window, exclusive; null where unknown.',
     '2026-04-14T08:05:00.000Z',
   ),
-  winner: Type.Union([literals(['up', 'down'], {}), Type.Null()], {
+  tickSize: nullable(
+    Type.Number({
+      description: 'Smallest step of prices, USDC per share; null where unknown.',
+      examples: [0.01],
+    }),
+  ),
+  strike: nullable(
+    Type.Number({
+      description:
+        "The coin's price in USD that its price at the end is compared with, with every digit of its source; null where unknown.",
+      examples: [74212.105],
+    }),
+  ),
+  finalPrice: nullable(
+    Type.Number({
+      description: "The coin's price in USD at the end of the window, likewise; null until known.",
+      examples: [74190.66],
+    }),
+  ),
+  winner: Type.Union([literals(outcomes, {}), Type.Null()], {
     description: 'Outcome that won; null until known.',
     examples: ['down'],
+  }),
+  winnerSource: Type.Union([literals(winnerSources, {}), Type.Null()], {
+    description:
+      'Who names the winner: the venue, an imported data set, or our simulator; null without a winner.',
+    examples: ['venue'],
   }),
   outcomes: Type.Array(MarketOutcome, { description: 'Up, then down.' }),
   snapshots: Type.Integer({ description: 'Snapshots held of both outcomes.', examples: [4962] }),
@@ -78,7 +139,7 @@ export const MarketBody = Type.Object({
 export type MarketBody = Static<typeof MarketBody>
 
 export const MarketList = Type.Object({
-  data: Type.Array(MarketBody, { description: 'Markets, newest window first.' }),
+  data: Type.Array(MarketBody, { description: 'Markets by the start of their windows.' }),
   nextCursor: nullable(
     Type.String({
       description: 'Cursor of the next page; null when there is no further market.',
@@ -89,14 +150,28 @@ export const MarketList = Type.Object({
 export type MarketList = Static<typeof MarketList>
 
 export const ListQuery = Type.Object({
-  limit: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 100,
-    description: 'Markets on a page.',
-    examples: [100],
-  }),
-  cursor: Type.Optional(
-    Type.String({ minLength: 1, description: '`nextCursor` of the page before, unchanged.' }),
+  timeframe: Type.Optional(literals(timeframes, { description: 'Only windows of this length.' })),
+  status: Type.Optional(
+    literals(marketStatuses, {
+      description:
+        'Only markets that stand so at the moment of the request; `closed` are those without a known winner.',
+    }),
   ),
+  ...rangeParameters("the window's start"),
+  outcome: Type.Optional(literals(outcomes, { description: 'Only markets that it won.' })),
+  slug: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description:
+        'Only the market that the venue calls so, if it is one of this coin: a list of one, or of none. Without any filter beside it. For example btc-updown-5m-1776153600.',
+    }),
+  ),
+  order: literals(['asc', 'desc'], {
+    default: 'desc',
+    description: 'Newest window first, or oldest.',
+  }),
+  limit: limitParameter('Markets', { default: 100, maximum: 1000 }),
+  cursor: cursorParameter,
 })
+export type ListQuery = Static<typeof ListQuery>

@@ -1,43 +1,132 @@
 /** Reads markets; knows stored markets and wire shapes, nothing of HTTP. */
+import { shareOf, spanOf, tallyCoverage } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
-import { type Coin, type Market, outcomes } from '#src/core/market.ts'
-import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import { exactMicros, exactNumber } from '#src/core/decimal.ts'
+import { AppError } from '#src/core/errors.ts'
+import {
+  type Coin,
+  isTimeframe,
+  type Market,
+  type Outcome,
+  outcomes,
+  statusOf,
+} from '#src/core/market.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
+import { readRange } from '#src/http/data-query.ts'
+import { createTurns } from '#src/lib/turns.ts'
+import type { HistoryStore, MarketQuery } from '#src/store/history.ts'
 
-import type { MarketBody, MarketList, statuses } from './model.ts'
+import type { ListQuery } from './model.ts'
 
-type Deps = { history: HistoryStore; cursors: CursorCodec; clock: Clock }
-type ListOptions = { coin: Coin; limit: number; cursor?: string }
+type Deps = {
+  history: Pick<HistoryStore, 'listMarkets' | 'findMarketBySlug' | 'gaps'>
+  cursors: CursorCodec
+  clock: Clock
+}
+
+export type ListPage = { body: string; resumeCursor: string | undefined }
+type Place = { orderMs: number; conditionId: string }
 
 const TIME_BYTES = 6
+const TIME_MAX = 2 ** 48 - 1
+const FIRST_ID = `0x${'0'.repeat(64)}`
+/** Markets that are put into words at once; two milliseconds. */
+const MARKETS_A_TURN = 100
 
 /** Makes the service of a history. */
-export const createMarketService = ({ history, cursors, clock }: Deps) => ({
-  /** Throws `cursor_invalid` and `cursor_mismatch`. */
-  list({ coin, limit, cursor }: ListOptions): MarketList {
-    const scope = `markets ${coin}`
-    const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
-    // One more than asked tells whether a next page exists.
-    const markets = history.listMarkets({ coin, limit: limit + 1, after })
-    const last = markets.length > limit ? markets[limit - 1] : undefined
-    const nextCursor = last === undefined ? null : cursors.encode(scope, toPayload(last))
-    const nowMs = clock()
-    return { data: markets.slice(0, limit).map((market) => toBody(market, nowMs)), nextCursor }
-  },
+export function createMarketService({ history, cursors, clock }: Deps) {
+  const turns = createTurns()
 
-  body: (market: Market): MarketBody => toBody(market, clock()),
-})
+  const bodyOf = (market: Market, nowMs: number) => ({
+    ...describeMarket(market, nowMs),
+    outcomes: outcomes.map((outcome) =>
+      describeOutcome(market, outcome, coveredOf({ history, market, outcome, nowMs })),
+    ),
+    ...describeHoldings(market),
+  })
+
+  /** The rows of a list, made in steps between which others have their turn. */
+  async function joinBodies(markets: readonly Market[], nowMs: number): Promise<string> {
+    const texts: string[] = []
+    for (const [index, market] of markets.entries()) {
+      if (index > 0 && index % MARKETS_A_TURN === 0) await turns.take()
+      texts.push(JSON.stringify(bodyOf(market, nowMs)))
+    }
+    return texts.join(',')
+  }
+
+  function bySlug(coin: Coin, query: ListQuery): readonly Market[] {
+    for (const filter of ['timeframe', 'status', 'from', 'to', 'outcome', 'cursor'] as const) {
+      if (query[filter] === undefined) continue
+      throw new AppError(
+        'invalid_parameter',
+        `\`slug\` names one market, so \`${filter}\` cannot be sent with it. Leave out one of the two.`,
+        { param: filter },
+      )
+    }
+    const market = history.findMarketBySlug(query.slug ?? '')
+    return market?.coin === coin ? [market] : []
+  }
+
+  return {
+    /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+    async list(coin: Coin, query: ListQuery): Promise<ListPage> {
+      const nowMs = clock()
+      if (query.slug !== undefined) {
+        const rows = await joinBodies(bySlug(coin, query), nowMs)
+        return { body: `{"data":[${rows}],"nextCursor":null}`, resumeCursor: undefined }
+      }
+      const { limit, cursor } = query
+      const { scope, filters } = toFilters(coin, query)
+      const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
+      // One more than asked tells whether a next page exists.
+      const found = history.listMarkets({ ...filters, nowMs, limit: limit + 1, after })
+      const page = found.slice(0, limit)
+      const place = page.at(-1) ?? after ?? startOf(filters)
+      const resumeCursor = cursors.encode(scope, toPayload(place))
+      const nextCursor = found.length > limit ? `"${resumeCursor}"` : 'null'
+      const rows = await joinBodies(page, nowMs)
+      return { body: `{"data":[${rows}],"nextCursor":${nextCursor}}`, resumeCursor }
+    },
+
+    /** The JSON of one market, the same as in a list. */
+    text: (market: Market): string => JSON.stringify(bodyOf(market, clock())),
+  }
+}
 
 export type MarketService = ReturnType<typeof createMarketService>
 
-function toPayload({ orderMs, conditionId }: Market): Uint8Array {
+/** A list's filters, and the scope of its cursors: the same filters are the same scope. */
+function toFilters(coin: Coin, query: ListQuery) {
+  const { status, outcome: winner, order } = query
+  const { fromMs, toMs } = readRange(query)
+  const { timeframe } = query
+  const filters = {
+    ...{ coin, status, winner, order, fromMs, toMs },
+    timeframe: timeframe !== undefined && isTimeframe(timeframe) ? timeframe : undefined,
+  } satisfies Partial<MarketQuery>
+  const named = Object.entries({ timeframe, status, fromMs, toMs, winner })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${value}`)
+  // Without filters it is the scope of the first release, whose cursors are still about.
+  const scope = `markets ${coin}${named.join('')}${order === 'asc' ? ' asc' : ''}`
+  return { scope, filters }
+}
+
+/** The place in front of every market of a list, in its direction. */
+const startOf = ({ order, fromMs, toMs }: Partial<MarketQuery>): Place => ({
+  orderMs: Math.min(order === 'asc' ? (fromMs ?? 0) : (toMs ?? TIME_MAX), TIME_MAX),
+  conditionId: FIRST_ID,
+})
+
+function toPayload({ orderMs, conditionId }: Place): Uint8Array {
   const payload = Buffer.alloc(TIME_BYTES + 32)
   payload.writeUIntBE(orderMs, 0, TIME_BYTES)
   payload.write(conditionId.slice(2), TIME_BYTES, 'hex')
   return payload
 }
 
-function toPlace(payload: Uint8Array): { orderMs: number; conditionId: string } {
+function toPlace(payload: Uint8Array): Place {
   const bytes = Buffer.from(payload)
   return {
     orderMs: bytes.readUIntBE(0, TIME_BYTES),
@@ -45,36 +134,71 @@ function toPlace(payload: Uint8Array): { orderMs: number; conditionId: string } 
   }
 }
 
-function toBody(market: Market, nowMs: number): MarketBody {
-  const { snapshotCounts, assetIds } = market
+type Covered = { covered: unknown; gaps: number }
+
+/** What of the market's life an outcome is recorded. */
+function coveredOf(call: {
+  history: Deps['history']
+  market: Market
+  outcome: Outcome
+  nowMs: number
+}): Covered {
+  const { history, ...facts } = call
+  const question = { ...facts, gaps: history.gaps(call.market) }
+  const { fromMs, toMs } = spanOf(question)
+  if (toMs === fromMs) return { covered: null, gaps: 0 }
+  const tally = tallyCoverage(question)
+  let gaps = 0
+  for (const { count } of tally.gaps.values()) gaps += count
+  return { covered: exactMicros(shareOf(tally.coveredMs, tally.totalMs)), gaps }
+}
+
+const describeMarket = (market: Market, nowMs: number) => ({
+  conditionId: market.conditionId,
+  symbol: market.coin,
+  timeframe: market.timeframe,
+  source: market.source,
+  status: statusOf(market, nowMs),
+  slug: market.slug ?? null,
+  question: market.question ?? null,
+  windowStart: toIsoOrNull(market.windowStartMs),
+  windowEnd: toIsoOrNull(market.windowEndMs),
+  tickSize: exactMicros(market.tickSize),
+  strike: exactOrNull(market.strike),
+  finalPrice: exactOrNull(market.finalPrice),
+  winner: market.winner ?? null,
+  winnerSource: market.winnerSource ?? null,
+})
+
+function describeOutcome(market: Market, outcome: Outcome, { covered, gaps }: Covered) {
+  const snapshots = market.snapshotCounts[outcome]
+  const verifiedSnapshots = market.verifiedCounts[outcome]
+  const verified = snapshots === 0 ? undefined : shareOf(verifiedSnapshots, snapshots)
   return {
-    conditionId: market.conditionId,
-    symbol: market.coin,
-    timeframe: market.timeframe,
-    source: market.source,
-    status: toStatus(market, nowMs),
-    slug: market.slug ?? null,
-    question: market.question ?? null,
-    windowStart: toIso(market.windowStartMs),
-    windowEnd: toIso(market.windowEndMs),
-    winner: market.winner ?? null,
-    outcomes: outcomes.map((outcome) => ({
-      outcome,
-      assetId: assetIds[outcome] ?? null,
-      snapshots: snapshotCounts[outcome],
-    })),
-    snapshots: snapshotCounts.up + snapshotCounts.down,
-    firstSnapshot: toIso(market.firstSnapshotMs),
-    lastSnapshot: toIso(market.lastSnapshotMs),
-    revision: market.revision,
+    outcome,
+    assetId: market.assetIds[outcome] ?? null,
+    snapshots,
+    verifiedSnapshots,
+    firstSnapshot: toIsoOrNull(market.spans[outcome]?.firstMs),
+    lastSnapshot: toIsoOrNull(market.spans[outcome]?.lastMs),
+    coverage: {
+      covered,
+      gaps,
+      longestSilenceMs: market.longestSilenceMs[outcome] ?? null,
+      verified: exactMicros(verified),
+    },
   }
 }
 
-function toStatus(market: Market, nowMs: number): (typeof statuses)[number] {
-  if (market.winner !== undefined) return 'resolved'
-  if (market.isClosed || nowMs >= (market.windowEndMs ?? Number.POSITIVE_INFINITY)) return 'closed'
-  return nowMs < (market.windowStartMs ?? 0) ? 'upcoming' : 'open'
-}
+const describeHoldings = (market: Market) => ({
+  snapshots: market.snapshotCounts.up + market.snapshotCounts.down,
+  firstSnapshot: toIsoOrNull(market.firstSnapshotMs),
+  lastSnapshot: toIsoOrNull(market.lastSnapshotMs),
+  revision: market.revision,
+})
 
-const toIso = (timeMs: number | undefined): string | null =>
-  timeMs === undefined ? null : new Date(timeMs).toISOString()
+const toIsoOrNull = (timeMs: number | undefined): string | null =>
+  timeMs === undefined ? null : toIso(timeMs)
+
+const exactOrNull = (text: string | undefined): unknown =>
+  text === undefined ? null : exactNumber(text)

@@ -1,0 +1,39 @@
+/** `X-Coverage`: whether what was asked for was recorded, so that an empty page is not taken for an empty book. */
+import {
+  type CoverageQuestion,
+  type CoverageTally,
+  shareOf,
+  sumTallies,
+  tallyCoverage,
+} from '#src/core/coverage.ts'
+
+import { textHeader } from './openapi-operation.ts'
+
+export const COVERAGE_HEADER = 'X-Coverage'
+
+/** The header for the documentation. */
+export const coverageHeaderText = textHeader(
+  'How much of the time asked for is recorded, over the outcomes asked for (RFC 9651): `full`; or `partial` or `none` with `covered` (share, rounded down), `gaps` (their number) and `reasons`. An empty page of a `full` range is a fact; of any other it is not. GET …/coverage lists the gaps.',
+)
+
+/**
+ * Says how far the spans of all questions are covered; `full`, or for example
+ * `partial;covered=0.982;gaps=3;reasons="import venue_silent"`. Without a question, nothing is.
+ */
+export const coverageHeader = (...questions: CoverageQuestion[]): Record<string, string> => ({
+  [COVERAGE_HEADER]: toItem(sumTallies(questions.map(tallyCoverage))),
+})
+
+function toItem({ totalMs, coveredMs, gaps }: CoverageTally): string {
+  if (gaps.size === 0) return totalMs > 0 ? 'full' : 'none;covered=0.0;gaps=0;reasons=""'
+  let count = 0
+  for (const sum of gaps.values()) count += sum.count
+  const thousandths = Math.floor(shareOf(coveredMs, totalMs) / 1000)
+  // A decimal of RFC 9651 has at least one digit behind its point, and no idle ones.
+  const decimals = String(thousandths)
+    .padStart(3, '0')
+    .replace(/0{1,2}$/, '')
+  const reasons = [...gaps.keys()].sort().join(' ')
+  const word = coveredMs === 0 ? 'none' : 'partial'
+  return `${word};covered=0.${decimals};gaps=${count};reasons="${reasons}"`
+}

@@ -1,0 +1,163 @@
+/** How data is answered: validators, caching and compression, the same on every route. */
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+
+import { matchesEtag } from './conditional.ts'
+import { acceptsGzip } from './content-coding.ts'
+import { commonHeaders, type OpenApiHeader, textHeader } from './openapi-operation.ts'
+
+/** Closed history may be used unasked for a minute; a backfill shows after that at the latest. */
+const CLOSED = 'private, max-age=60, immutable'
+const OPEN = 'private, no-cache'
+/** Shorter bodies do not get shorter. */
+const GZIP_BYTES_MIN = 256
+/** For what must be compressed at request: the level that costs least. */
+const GZIP_LEVEL = 1
+/** From here on compressing takes longer than the way to another thread and back. */
+const GZIP_ASIDE_BYTES = 131_072
+const TAG_LENGTH = 27
+
+/** Headers of data that say how it may be kept. */
+export const cachingHeaders = (isClosed: boolean): Record<string, string> => ({
+  'Cache-Control': isClosed ? CLOSED : OPEN,
+  Vary: 'Accept-Encoding',
+})
+
+/** The same for the documentation. */
+export const cachingHeaderTexts: Record<string, OpenApiHeader> = {
+  ETag: textHeader('Strong; changes with what it tags. Send it back as `If-None-Match` for a 304.'),
+  'Cache-Control': textHeader(
+    '`private, max-age=60, immutable` on closed history, `private, no-cache` on what may still change.',
+  ),
+  Vary: textHeader('`Accept-Encoding`.'),
+}
+
+/** Headers of a 200 that `answerData` makes, for the documentation. */
+export const dataHeaderTexts: Record<string, OpenApiHeader> = {
+  ...cachingHeaderTexts,
+  'Content-Encoding': textHeader('`gzip` where `Accept-Encoding` has it; else absent.'),
+}
+
+/** The 304 of a route, for the documentation. */
+export const notModified = {
+  304: {
+    description: 'What was asked for is still what `If-None-Match` names.',
+    headers: { ...commonHeaders, ...cachingHeaderTexts },
+  },
+}
+
+/** Answers 304 if the caller has what `etag`, quotes included, names. */
+export const answerUnchanged = (
+  request: Request,
+  etag: string,
+  headers: Record<string, string>,
+): Response | undefined =>
+  matchesEtag(request.headers.get('if-none-match'), etag)
+    ? new Response(null, { status: 304, headers: { ...headers, ETag: etag } })
+    : undefined
+
+export type DataAnswer = {
+  /** JSON, whole. */
+  body: string
+  /** True when nothing but a backfill can change it. */
+  isClosed: boolean
+  headers?: Record<string, string>
+}
+
+/** Answers with JSON that was made for this request. Its `ETag` is its digest. */
+export function answerData(request: Request, answer: DataAnswer): Response {
+  const { text, isGzip, headers, unchanged } = prepare(request, answer)
+  if (unchanged !== undefined) return unchanged
+  return respond(isGzip ? compress(text) : text, headers)
+}
+
+/** The same for what may be megabytes: it is compressed beside this thread. */
+export async function answerLargeData(request: Request, answer: DataAnswer): Promise<Response> {
+  const { text, isGzip, headers, unchanged } = prepare(request, answer)
+  if (unchanged !== undefined) return unchanged
+  return respond(isGzip ? await compressAside(text) : text, headers)
+}
+
+export type TaggedAnswer = {
+  /** Decides the body, before it is made; fit for an `ETag`. */
+  tag: string
+  isClosed: boolean
+  headers: Record<string, string>
+  /** Makes the body, JSON in ASCII; `tag` is another one than expected where what it is made of has just changed. */
+  make: () => { body: Uint8Array<ArrayBuffer>; tag: string; headers: Record<string, string> }
+}
+
+/** The same for what is known by a tag, so that a 304 costs nothing; a promise where the body is large. */
+export function answerTagged(
+  request: Request,
+  { tag, isClosed, headers, make }: TaggedAnswer,
+): Response | Promise<Response> {
+  const isWelcome = acceptsGzip(request.headers.get('accept-encoding'))
+  const toEtag = (name: string): string => `"${name}${isWelcome ? '.gzip' : ''}"`
+  const shared = { ...cachingHeaders(isClosed), ...headers }
+  const unchanged = answerUnchanged(request, toEtag(tag), shared)
+  if (unchanged !== undefined) return unchanged
+  const made = make()
+  const whole: Record<string, string> = { ...shared, ...made.headers, ETag: toEtag(made.tag) }
+  const { body } = made
+  if (!isWelcome || body.length < GZIP_BYTES_MIN) return respond(body, whole)
+  whole['Content-Encoding'] = 'gzip'
+  if (body.length < GZIP_ASIDE_BYTES) return respond(compress(body), whole)
+  return compressAside(body).then((bytes) => respond(bytes, whole))
+}
+
+/** Names a body by what it says. */
+export const digestOf = (body: string | Uint8Array): string =>
+  createHash('sha256').update(body).digest('base64url').slice(0, TAG_LENGTH)
+
+function prepare(request: Request, { body, isClosed, headers = {} }: DataAnswer) {
+  const isGzip =
+    body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
+  const text = new TextEncoder().encode(body)
+  const etag = `"${digestOf(text)}${isGzip ? '.gzip' : ''}"`
+  const shared = { ...cachingHeaders(isClosed), ...headers }
+  const unchanged = answerUnchanged(request, etag, shared)
+  const coding: Record<string, string> = isGzip ? { 'Content-Encoding': 'gzip' } : {}
+  return { text, isGzip, headers: { ...shared, ETag: etag, ...coding }, unchanged }
+}
+
+const respond = (bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string>): Response =>
+  new Response(bytes, {
+    headers: {
+      'Content-Type': 'application/json',
+      'Content-Length': String(bytes.length),
+      ...headers,
+    },
+  })
+
+const gzipAside = promisify(gzip)
+
+/** Compresses at the level that costs least. */
+export const compress = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
+  Bun.gzipSync(bytes, { level: GZIP_LEVEL })
+
+/** The same beside this thread, for what took long to make already. The bytes must stay as they are meanwhile. */
+export const compressAside = (bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
+  gzipAside(bytes, { level: GZIP_LEVEL })
+
+/** Answers with JSON that nobody may keep, such as that of a POST; it is compressed beside this thread. */
+export async function answerUnkept(
+  request: Request,
+  { body, headers = {} }: Pick<DataAnswer, 'body' | 'headers'>,
+): Promise<Response> {
+  const isGzip =
+    body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
+  const text = new TextEncoder().encode(body)
+  const bytes = isGzip ? await compressAside(text) : text
+  return new Response(bytes, {
+    headers: {
+      'Content-Type': 'application/json',
+      'Content-Length': String(bytes.length),
+      'Cache-Control': 'no-store',
+      Vary: 'Accept-Encoding',
+      ...headers,
+      ...(isGzip ? { 'Content-Encoding': 'gzip' } : {}),
+    },
+  })
+}

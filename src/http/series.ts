@@ -1,0 +1,174 @@
+/**
+ * Series of a market, such as its quotes: what their routes share. Everything that decides a body is in its
+ * `ETag`, the revision of the market included, so a 304 is answered before anything is read.
+ */
+import { createHash } from 'node:crypto'
+
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+
+import type { Gap } from '#src/core/coverage.ts'
+import type { CursorCodec } from '#src/core/cursor.ts'
+import { intervalMs } from '#src/core/interval.ts'
+import type { Market } from '#src/core/market.ts'
+import { putText } from '#src/core/row-bytes.ts'
+import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import type { StatePart } from '#src/core/states.ts'
+import type { Clock } from '#src/core/time.ts'
+
+import { COVERAGE_HEADER, coverageHeader, coverageHeaderText } from './coverage-header.ts'
+import {
+  cursorParameter,
+  intervalParameter,
+  limitParameter,
+  orderParameter,
+  outcomeParameter,
+  rangeParameters,
+  readRange,
+} from './data-query.ts'
+import { answerTagged, dataHeaderTexts, digestOf, notModified } from './data-response.ts'
+import type { FindMarket } from './market-path.ts'
+import { jsonContent, textHeader } from './openapi-operation.ts'
+import { parseQuery } from './query.ts'
+import { searchOf } from './url.ts'
+
+const sharedParameters = {
+  limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
+  cursor: cursorParameter,
+  outcome: outcomeParameter,
+  order: orderParameter,
+}
+
+/** The parameters of a series; both descriptions end sentences. */
+export const seriesParameters = (texts: { range: string; interval: string }) =>
+  Type.Object({
+    ...rangeParameters(texts.range),
+    ...sharedParameters,
+    interval: intervalParameter(texts.interval),
+  })
+export type SeriesParameters = ReturnType<typeof seriesParameters>
+
+/** No row is longer, and neither is what stands behind the rows. */
+const ROW_BYTES_MAX = 512
+const ROW_BYTES_USUAL = 192
+
+/** What a page is asked for; `stepMs` is undefined for every change. */
+export type SeriesRequest = { market: Market; stepMs: number | undefined; range: StatePart }
+
+export type SeriesPage = {
+  /** Number of rows. */
+  count: number
+  /** Writes a row, a JSON object of at most `ROW_BYTES_MAX`, at an offset; returns the offset behind it. */
+  put: (row: number, bytes: Uint8Array, start: number) => number
+  /** The last place looked at; undefined where there was none. */
+  last: Position | undefined
+  hasMore: boolean
+  /** Where a follower goes on, if that is not `last`. */
+  resume?: Position | undefined
+}
+
+export type SeriesDeps = {
+  /** Names the route in cursors and tags. */
+  name: string
+  parameters: SeriesParameters
+  read: (request: SeriesRequest) => SeriesPage
+  cursors: CursorCodec
+  /** Tells histories apart whose markets happen to have the same ids and revisions. */
+  historyTag: string
+  findMarket: FindMarket
+  gapsOf: (market: Market) => readonly Gap[]
+  clock: Clock
+}
+
+/** Returns what answers a request for a series of a market. Throws as `parseQuery`, `readRange` and cursors do. */
+export function createSeries(deps: SeriesDeps) {
+  const { name, parameters, read, cursors, historyTag, findMarket, gapsOf, clock } = deps
+
+  function toRange(market: Market, query: Static<SeriesParameters>) {
+    const { outcome, order, limit, cursor, interval } = query
+    const { fromMs, toMs } = readRange(query)
+    const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.${interval ?? ''}`
+    const scope = `${name} ${market.conditionId} ${filters}`
+    const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
+    const place = after === undefined ? '' : `${after.timestampMs}.${after.id}`
+    const key = `${name}.${historyTag}.${market.id}.${filters}.${place}.${limit}`
+    const range: StatePart = { outcome, order, limit, fromMs, toMs, after }
+    return { scope, key, range, stepMs: interval === undefined ? undefined : intervalMs[interval] }
+  }
+
+  return (market: Market, request: Request): Response | Promise<Response> => {
+    const { scope, key, range, stepMs } = toRange(
+      market,
+      parseQuery(parameters, searchOf(request.url)),
+    )
+    const { outcome, fromMs, toMs } = range
+    const question = { market, gaps: gapsOf(market), outcome, fromMs, toMs, nowMs: clock() }
+    const cursorOf = (place: Position | undefined): string =>
+      cursors.encode(scope, encodePosition(place ?? range.after ?? startOf(range)))
+    return answerTagged(request, {
+      tag: `${key}.${market.revision}`,
+      isClosed: market.isClosed,
+      headers: coverageHeader(question),
+      make() {
+        const page = read({ market, stepMs, range })
+        const { last, hasMore, resume } = page
+        const body = toBody(page, `],"nextCursor":${hasMore ? `"${cursorOf(last)}"` : 'null'}}`)
+        const isUnchanged = findMarket(market.conditionId)?.revision === market.revision
+        return {
+          body,
+          // What another process wrote meanwhile may be in it or not.
+          tag: `${key}.${isUnchanged ? market.revision : digestOf(body)}`,
+          headers: { 'X-Resume-Cursor': cursorOf(resume ?? last) },
+        }
+      },
+    })
+  }
+}
+
+const COMMA = 0x2c
+
+function toBody({ count, put }: SeriesPage, end: string): Uint8Array<ArrayBuffer> {
+  let bytes = new Uint8Array(ROW_BYTES_MAX * 2 + count * ROW_BYTES_USUAL)
+  let at = putText(bytes, 0, '{"data":[')
+  for (let row = 0; row < count; row++) {
+    if (at + ROW_BYTES_MAX * 2 > bytes.length) bytes = longer(bytes)
+    if (row > 0) bytes[at++] = COMMA
+    at = put(row, bytes, at)
+  }
+  return bytes.subarray(0, putText(bytes, at, end))
+}
+
+function longer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const grown = new Uint8Array(bytes.length * 2)
+  grown.set(bytes)
+  return grown
+}
+
+/** As of `SeriesDeps.historyTag`. */
+export const historyTagOf = (cursorKey: Uint8Array): string =>
+  createHash('sha256').update(cursorKey).digest('base64url').slice(0, 8)
+
+const coverageText = { [COVERAGE_HEADER]: coverageHeaderText }
+
+/** The successes of a series for the documentation. */
+export const seriesResponses = (
+  body: TSchema,
+  texts: { description: string; resume: string },
+): object => ({
+  200: jsonContent(texts.description, body, {
+    ...dataHeaderTexts,
+    ...coverageText,
+    'X-Resume-Cursor': textHeader(texts.resume),
+  }),
+  304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverageText } },
+})
+
+/** The envelope of a series. */
+export const seriesList = (row: TSchema, order: string) =>
+  Type.Object({
+    data: Type.Array(row, { description: order }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Cursor of the next page; null exactly when no further row exists right now.',
+      examples: ['AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'],
+    }),
+  })

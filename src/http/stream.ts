@@ -1,0 +1,57 @@
+/**
+ * Bodies that are made while they are sent. A piece is made when the client has taken the ones before,
+ * so memory is that of a piece however slow the client; when it goes away, the work ends.
+ */
+import { visitOf } from './gate.ts'
+
+/** What became of a body: what was handed to the connection, whether it was all of it, and the fault that broke it off. */
+export type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
+
+export type BodyStream = {
+  headers: Record<string, string>
+  /** Made one by one; a piece belongs to the stream once it is yielded. `return` is called when the client is gone. */
+  pieces: AsyncGenerator<Uint8Array, void, undefined>
+  onEnd: (end: BodyEnd) => void
+}
+
+/** Answers with a stream. What it sent is counted, and its line is written, when it ends. */
+export function streamResponse(request: Request, { headers, pieces, onEnd }: BodyStream): Response {
+  const visit = visitOf(request)
+  const end: BodyEnd = { bytes: 0, isWhole: false }
+  const ended = Promise.withResolvers<BodyEnd>()
+  visit.body = ended.promise
+
+  const finish = () => {
+    onEnd(end)
+    ended.resolve(end)
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await pieces.next()
+          if (done) {
+            end.isWhole = true
+            controller.close()
+            finish()
+            return
+          }
+          end.bytes += value.length
+          controller.enqueue(value)
+        } catch (error) {
+          // The connection is cut, so that nobody takes a part for the whole.
+          controller.error(error)
+          end.error = error
+          finish()
+        }
+      },
+      async cancel() {
+        await pieces.return()
+        finish()
+      },
+    },
+    // Nothing is made before it is asked for.
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { headers })
+}

@@ -1,0 +1,106 @@
+import { Elysia } from 'elysia'
+
+import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
+import { COVERAGE_HEADER, coverageHeader, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
+import {
+  CoinPath,
+  type FindMarket,
+  MarketPath,
+  readCoin,
+  readMarket,
+} from '#src/http/market-path.ts'
+import { jsonContent, openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
+import { parseQuery } from '#src/http/query.ts'
+import { synchronous } from '#src/http/synchronous.ts'
+import { searchOf } from '#src/http/url.ts'
+
+import { writeMarketCoverage } from './market-coverage.ts'
+import {
+  CoinCoverageList,
+  CoinCoverageQuery,
+  MarketCoverageBody,
+  MarketCoverageQuery,
+} from './model.ts'
+import type { CoverageService } from './service.ts'
+
+type Deps = { guard: AccessPlugin; service: CoverageService; findMarket: FindMarket }
+
+const coverageTexts = { [COVERAGE_HEADER]: coverageHeaderText }
+
+const marketDetail = {
+  tags: ['markets'],
+  operationId: 'getMarketCoverage',
+  summary: 'What is recorded of a market',
+  description:
+    'Per outcome when it is recorded and when it is not, and why. A book is in force from its snapshot to the next; where the next one is later than `silenceMs`, that time counts as a gap, because it is not known whether nothing happened or nothing was seen. Recordings often begin before the window: then so does the market.',
+  parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(MarketCoverageQuery)],
+  responses: {
+    200: jsonContent('Its coverage.', MarketCoverageBody, { ...dataHeaderTexts, ...coverageTexts }),
+    304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverageTexts } },
+    ...problemResponses([
+      ...accessCodes('markets'),
+      'invalid_parameter',
+      'invalid_request',
+      'unknown_coin',
+      'unknown_market',
+      'internal',
+    ]),
+  },
+}
+
+const coinDetail = {
+  tags: ['markets'],
+  operationId: 'listCoverage',
+  summary: 'What is recorded of a coin, by day',
+  description:
+    'One entry for each UTC day, also for one without any market. A market belongs to the day in which its window begins (or its first snapshot, where the window is unknown), and its coverage is that of its window. Days that are over are up to a minute old.',
+  parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(CoinCoverageQuery)],
+  responses: {
+    200: jsonContent('Days.', CoinCoverageList, dataHeaderTexts),
+    ...notModified,
+    ...problemResponses([
+      ...accessCodes('markets'),
+      'invalid_parameter',
+      'invalid_request',
+      'unknown_coin',
+      'internal',
+    ]),
+  },
+}
+
+/** `GET /v1/{coin}/markets/{conditionId}/coverage` and `GET /v1/{coin}/coverage`: what is recorded, and what is missing. */
+export const coverage = ({ guard, service, findMarket }: Deps) =>
+  new Elysia({ name: 'coverage' })
+    .use(guard)
+    .get(
+      '/v1/:coin/markets/:conditionId/coverage',
+      synchronous(({ params, request }: Context) => {
+        const market = readMarket(params, findMarket)
+        const query = parseQuery(MarketCoverageQuery, searchOf(request.url))
+        const question = service.questionOf(market, query)
+        return answerData(request, {
+          body: writeMarketCoverage(question),
+          isClosed: market.isClosed,
+          headers: coverageHeader(question),
+        })
+      }),
+      // A copy: Elysia adds `security` to what it is given.
+      { access: 'markets', detail: { ...marketDetail } },
+    )
+    .get('/v1/:coin/coverage', ({ params, request }) => answerDays(service, params.coin, request), {
+      access: 'markets',
+      detail: { ...coinDetail },
+    })
+
+type Context = { params: { coin: string; conditionId: string }; request: Request }
+
+async function answerDays(
+  service: CoverageService,
+  coin: string,
+  request: Request,
+): Promise<Response> {
+  const known = readCoin(coin)
+  const body = await service.listDays(known, parseQuery(CoinCoverageQuery, searchOf(request.url)))
+  return answerData(request, { body, isClosed: false })
+}

@@ -1,0 +1,177 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+
+import { gapReasons } from '#src/core/coverage.ts'
+import { coins, marketStatuses, outcomes, timeframeMs } from '#src/core/market.ts'
+import { momentParameter, rangeParameters } from '#src/http/data-query.ts'
+import { literals } from '#src/http/literals.ts'
+
+const timeframes = Object.keys(timeframeMs)
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const time = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+const isoTime = (description: string, example: string) => nullable(time(description, example))
+const share = (description: string, example: number) =>
+  nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }))
+const duration = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description: `${description}, milliseconds.`, examples: [example] })
+const count = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description, examples: [example] })
+
+const reason = literals(gapReasons, {
+  description:
+    '`recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.',
+})
+const verified = share(
+  "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
+  0.999596,
+)
+const longestSilenceMs = nullable(
+  duration(
+    'Longest time between two consecutive snapshots of an outcome; null where unknown',
+    2140,
+  ),
+)
+
+const from = time('Start, inclusive.', '2026-04-14T08:00:00.000Z')
+const to = time('End, exclusive.', '2026-04-14T08:05:00.000Z')
+const durationMs = duration('Length', 300_000)
+
+export const OutcomeCoverageBody = Type.Object({
+  outcome: literals(outcomes, { description: 'Outcome of the market.' }),
+  covered: share(
+    'Share of the requested time in which it is recorded, rounded down to six decimals; null of no time.',
+    0.982166,
+  ),
+  coveredMs: duration('Time in which it is recorded', 294_650),
+  intervals: Type.Array(Type.Object({ from, to, durationMs }), {
+    description: 'When it is recorded. Intervals and gaps tile the requested time.',
+  }),
+  gaps: Type.Array(Type.Object({ from, to, durationMs, reason }), {
+    description: 'When it is not, and why.',
+  }),
+  wholeMarket: Type.Object(
+    {
+      snapshots: count('Snapshots held.', 2481),
+      verifiedSnapshots: count("Those whose books reproduce the venue's own hash.", 2480),
+      verified,
+      longestSilenceMs,
+      firstSnapshot: isoTime(
+        'Time of the first snapshot; null when there is none.',
+        '2026-04-14T07:56:50.120Z',
+      ),
+      lastSnapshot: isoTime(
+        'Time of the last snapshot; null when there is none.',
+        '2026-04-14T08:05:03.887Z',
+      ),
+    },
+    { description: 'What is held of the outcome, whatever `from` and `to`.' },
+  ),
+})
+
+export const MarketCoverageBody = Type.Object({
+  conditionId: Type.String({
+    description: 'Market identifier.',
+    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+  }),
+  symbol: literals(coins, { description: 'Coin in lower case.' }),
+  timeframe: literals(timeframes, { description: "Length of the market's window." }),
+  source: literals(['recorded', 'simulated'], {
+    description: 'Where the books come from: the venue, or our simulator.',
+  }),
+  status: literals(marketStatuses, { description: 'Where the market stands.' }),
+  requested: Type.Object(
+    {
+      from: isoTime(
+        'Start, inclusive; null when nothing is known of the market.',
+        from.examples[0],
+      ),
+      to: isoTime('End, exclusive; likewise.', to.examples[0]),
+      durationMs,
+    },
+    {
+      description:
+        '`from` and `to` as they were sent. Where they were not: the time of the market, which is its window and what is held beyond it, up to now.',
+    },
+  ),
+  covered: share('The same over both outcomes.', 0.982166),
+  silenceMs: duration(
+    'Snapshots of an outcome further apart than this have a gap between them',
+    5000,
+  ),
+  outcomes: Type.Array(OutcomeCoverageBody, { description: 'Up, then down.' }),
+  revision: count('Of the market; rises whenever anything of it changes.', 17),
+})
+export type MarketCoverageBody = Static<typeof MarketCoverageBody>
+
+export const MarketCoverageQuery = Type.Object(rangeParameters('the time to look at'))
+export type MarketCoverageQuery = Static<typeof MarketCoverageQuery>
+
+export const dayStates = ['available', 'degraded', 'missing', 'pending'] as const
+
+export const TimeframeDay = Type.Object({
+  timeframe: literals(timeframes, { description: 'Length of the windows.' }),
+  markets: count('Markets that are known.', 288),
+  windows: count('Windows of this length that a whole day has.', 288),
+  covered: share("Share of the windows' time that is recorded; null while none has begun.", 0.9821),
+})
+
+export const CoverageDay = Type.Object({
+  day: Type.String({
+    format: 'date',
+    description: 'UTC day in which the windows begin.',
+    examples: ['2026-04-14'],
+  }),
+  state: literals(dayStates, {
+    description:
+      '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing. `missing`: no market at all. `pending`: the day is not over.',
+  }),
+  markets: count('Markets whose windows begin on the day.', 415),
+  timeframes: Type.Array(TimeframeDay, {
+    description: 'Timeframes of which there are markets, shortest first.',
+  }),
+  snapshots: Type.Object(
+    { up: count('Of up.', 712_114), down: count('Of down.', 711_980) },
+    { description: 'Snapshots held.' },
+  ),
+  covered: share(
+    "Share of the windows' time, over both outcomes, that is recorded, rounded down to six decimals; null while none has begun.",
+    0.982166,
+  ),
+  gaps: Type.Array(
+    Type.Object({ reason, count: count('Gaps.', 12), durationMs: duration('Together', 64_120) }),
+    { description: 'What is missing in the windows, by reason, added up over both outcomes.' },
+  ),
+  verified,
+  longestSilenceMs,
+})
+export type CoverageDay = Static<typeof CoverageDay>
+
+export const CoinCoverageList = Type.Object({
+  data: Type.Array(CoverageDay, { description: 'Every day of the range, oldest first.' }),
+  nextCursor: Type.Union([Type.String(), Type.Null()], {
+    description: 'Always null: a range fits on one page.',
+    examples: [null],
+  }),
+})
+export type CoinCoverageList = Static<typeof CoinCoverageList>
+
+export const DAYS_DEFAULT = 31
+export const DAYS_MAX = 366
+
+export const CoinCoverageQuery = Type.Object({
+  from: Type.Optional(
+    momentParameter(
+      `A moment of the first day. Without it ${DAYS_DEFAULT} days up to \`to\`.`,
+      1776153600000,
+    ),
+  ),
+  to: Type.Optional(
+    momentParameter(
+      `End, exclusive: the day of the moment before it is the last one. Without it ${DAYS_DEFAULT} days from \`from\`, or up to today. At most ${DAYS_MAX} days.`,
+      1776240000000,
+    ),
+  ),
+  timeframe: Type.Optional(literals(timeframes, { description: 'Only windows of this length.' })),
+})
+export type CoinCoverageQuery = Static<typeof CoinCoverageQuery>

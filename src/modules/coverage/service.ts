@@ -1,0 +1,123 @@
+/** Answers what is recorded, of one market and of a coin by day; knows nothing of HTTP. */
+import type { CoverageQuestion } from '#src/core/coverage.ts'
+import { AppError } from '#src/core/errors.ts'
+import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/market.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { readMoment, readRange } from '#src/http/data-query.ts'
+import { createCache } from '#src/lib/cache.ts'
+import { createTurns } from '#src/lib/turns.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import { createCoverageDay } from './coverage-day.ts'
+import {
+  type CoinCoverageQuery,
+  DAYS_DEFAULT,
+  DAYS_MAX,
+  type MarketCoverageQuery,
+} from './model.ts'
+
+type Deps = { history: Pick<HistoryStore, 'listMarkets' | 'gaps'>; clock: Clock }
+type DayPlace = { coin: Coin; timeframe: Timeframe | undefined; startMs: number }
+type KeptDay = { madeMs: number; text: Promise<string> }
+
+/** Markets that are looked at between two turns of others; about two milliseconds. */
+const MARKETS_A_TURN = 100
+/** How long the account of a day that is over is handed out: as long as closed history may be kept. */
+const OVER_KEPT_MS = 60_000
+/** Of one that is not. */
+const PENDING_KEPT_MS = 1_000
+/** Ten years of days; one takes about a kilobyte. */
+const DAYS_KEPT_MAX = 3_660
+/** The last moment that ISO 8601 has four digits for the year of. */
+const TIME_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** Makes the service of a history. */
+export function createCoverageService({ history, clock }: Deps) {
+  const turns = createTurns()
+  const days = createCache<string, KeptDay>(DAYS_KEPT_MAX)
+
+  async function makeDay({ coin, timeframe, startMs }: DayPlace, nowMs: number): Promise<string> {
+    const day = createCoverageDay(startMs, nowMs)
+    const query = { coin, timeframe, order: 'asc', limit: MARKETS_A_TURN } as const
+    let page: readonly Market[] = []
+    do {
+      await turns.take()
+      page = history.listMarkets({
+        ...query,
+        fromMs: startMs,
+        toMs: startMs + DAY_MS,
+        after: page.at(-1),
+      })
+      for (const market of page) day.add(market, history.gaps(market))
+    } while (page.length === MARKETS_A_TURN)
+    return day.text()
+  }
+
+  /** Several callers who want the same day wait for the same work. */
+  function readDay(place: DayPlace, nowMs: number): Promise<string> {
+    const key = `${place.coin} ${place.timeframe ?? ''} ${place.startMs}`
+    const kept = days.get(key)
+    if (kept !== undefined && nowMs - kept.madeMs < keptFor(place, kept)) return kept.text
+    const made = { madeMs: nowMs, text: makeDay(place, nowMs) }
+    days.set(key, made, { size: 1 })
+    made.text.catch(() => days.delete(key))
+    return made.text
+  }
+
+  return {
+    /** Throws `invalid_parameter`. */
+    questionOf(market: Market, query: MarketCoverageQuery): CoverageQuestion {
+      const { fromMs, toMs } = readRange(query)
+      return {
+        market,
+        gaps: history.gaps(market),
+        fromMs: printable(fromMs),
+        toMs: printable(toMs),
+        nowMs: clock(),
+      }
+    },
+
+    /** The list of days as JSON. Throws `invalid_parameter`. */
+    async listDays(coin: Coin, query: CoinCoverageQuery): Promise<string> {
+      const nowMs = clock()
+      const { fromMs, toMs } = readDays(query, nowMs)
+      const { timeframe = '' } = query
+      const filter = isTimeframe(timeframe) ? timeframe : undefined
+      const texts: string[] = []
+      for (let startMs = fromMs; startMs < toMs; startMs += DAY_MS) {
+        texts.push(await readDay({ coin, timeframe: filter, startMs }, nowMs))
+      }
+      return `{"data":[${texts.join(',')}],"nextCursor":null}`
+    },
+  }
+}
+
+export type CoverageService = ReturnType<typeof createCoverageService>
+
+/** Whether the day was over when its account was made decides, or midnight would show a minute late. */
+const keptFor = ({ startMs }: DayPlace, { madeMs }: KeptDay): number =>
+  startMs + DAY_MS <= madeMs ? OVER_KEPT_MS : PENDING_KEPT_MS
+
+const printable = (timeMs: number | undefined): number | undefined =>
+  timeMs === undefined ? undefined : Math.min(timeMs, TIME_MAX)
+
+/** The days of a query: `fromMs` and `toMs` are midnights. Throws `invalid_parameter`. */
+function readDays({ from, to }: CoinCoverageQuery, nowMs: number) {
+  readRange({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) })
+  const spanMs = DAYS_DEFAULT * DAY_MS
+  const firstMs = from === undefined ? undefined : dayOf(Math.min(readMoment(from), TIME_MAX))
+  const endMs =
+    to === undefined ? undefined : dayOf(Math.min(readMoment(to), TIME_MAX) + DAY_MS - 1)
+  const toMs = endMs ?? (firstMs === undefined ? dayOf(nowMs) + DAY_MS : firstMs + spanMs)
+  const fromMs = firstMs ?? Math.max(0, toMs - spanMs)
+  if (toMs - fromMs > DAYS_MAX * DAY_MS) {
+    throw new AppError(
+      'invalid_parameter',
+      `\`from\` and \`to\` are ${(toMs - fromMs) / DAY_MS} days apart. Ask for at most ${DAYS_MAX} days at once.`,
+      { param: 'to' },
+    )
+  }
+  return { fromMs, toMs: Math.min(toMs, dayOf(TIME_MAX) + DAY_MS) }
+}
+
+const dayOf = (timeMs: number): number => timeMs - (timeMs % DAY_MS)
