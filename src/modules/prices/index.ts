@@ -1,0 +1,102 @@
+import { Elysia } from 'elysia'
+
+import type { CursorCodec } from '#src/core/cursor.ts'
+import type { Clock } from '#src/core/time.ts'
+import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
+import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
+import { CoinPath, MarketPath, readCoin, readMarket } from '#src/http/market-path.ts'
+import { jsonContent, openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
+import { parseQuery } from '#src/http/query.ts'
+import { createSeries, historyTagOf, seriesResponses } from '#src/http/series.ts'
+import { synchronous } from '#src/http/synchronous.ts'
+import { searchOf } from '#src/http/url.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import { NowList, NowQuery, PriceList, PriceQuery } from './model.ts'
+import { pricesNow } from './now.ts'
+import { createPrices } from './service.ts'
+
+type Deps = { guard: AccessPlugin; history: HistoryStore; cursors: CursorCodec; clock: Clock }
+
+const nowDetail = {
+  tags: ['prices'],
+  operationId: 'listCurrentPrices',
+  summary: 'Prices now',
+  description:
+    'Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed.',
+  parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(NowQuery)],
+  responses: {
+    200: jsonContent('The open markets.', NowList, dataHeaderTexts),
+    ...notModified,
+    ...problemResponses([
+      ...accessCodes('prices'),
+      'invalid_parameter',
+      'invalid_request',
+      'unknown_coin',
+      'internal',
+    ]),
+  },
+}
+
+const detail = {
+  tags: ['prices'],
+  operationId: 'listPrices',
+  summary: 'Prices of a market over time',
+  description:
+    'Without `interval` a row wherever the mid or the last trade changed as of a state; the first state of each outcome in the range always is one. With `interval` bars: open, high, low and close of the mid, of the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside, and `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` stands in front of them, and a follower is given them again.',
+  parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(PriceQuery)],
+  responses: {
+    ...seriesResponses(PriceList, {
+      description: 'A page of prices.',
+      resume:
+        'The place to go on from later, also when `nextCursor` is null: behind the last state looked at, or in front of the first bar that may still grow.',
+    }),
+    ...problemResponses([
+      ...accessCodes('prices'),
+      'invalid_parameter',
+      'cursor_invalid',
+      'cursor_mismatch',
+      'invalid_request',
+      'unknown_coin',
+      'unknown_market',
+      'internal',
+    ]),
+  },
+}
+
+type Context = { params: { coin: string; conditionId: string }; request: Request }
+
+/** `GET /v1/{coin}/prices`: now; `GET /v1/{coin}/markets/{conditionId}/prices`: of a market over time. */
+export function prices({ guard, history, cursors, clock }: Deps) {
+  const { findMarket } = history
+  const answer = createSeries({
+    name: 'prices',
+    parameters: PriceQuery,
+    read: createPrices(history),
+    cursors,
+    historyTag: historyTagOf(history.cursorKey),
+    findMarket,
+    gapsOf: history.gaps,
+    clock,
+  })
+  return new Elysia({ name: 'prices' })
+    .use(guard)
+    .get(
+      '/v1/:coin/prices',
+      ({ params, request }) => {
+        const coin = readCoin(params.coin)
+        const { timeframe } = parseQuery(NowQuery, searchOf(request.url))
+        const body = pricesNow(history, { coin, timeframe, nowMs: clock() })
+        return answerData(request, { body, isClosed: false })
+      },
+      { access: 'prices', detail: { ...nowDetail } },
+    )
+    .get(
+      '/v1/:coin/markets/:conditionId/prices',
+      synchronous(({ params, request }: Context) =>
+        answer(readMarket(params, findMarket), request),
+      ),
+      // Copies: Elysia adds `security` to what it is given.
+      { access: 'prices', detail: { ...detail } },
+    )
+}

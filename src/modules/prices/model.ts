@@ -1,0 +1,144 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+
+import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { literals } from '#src/http/literals.ts'
+import { seriesList, seriesParameters } from '#src/http/series.ts'
+
+const timeframes = Object.keys(timeframeMs) as Timeframe[]
+
+export const PriceQuery = seriesParameters({
+  range: '`timestamp`; with `interval` of the states that bars are made of',
+  interval:
+    'Bars of this length instead of every change; they begin at multiples of it since 1970, UTC.',
+})
+
+export const NowQuery = Type.Object({
+  timeframe: Type.Optional(literals(timeframes, { description: 'Only markets of this length.' })),
+})
+
+const nullable = (schema: TSchema, description: string, example: unknown) =>
+  Type.Union([schema, Type.Null()], { description, examples: [example] })
+const decimalOrNull = (description: string, example: number) =>
+  nullable(Type.Number(), description, example)
+const time = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+const timeOrNull = (description: string, example: string) =>
+  nullable(Type.String({ format: 'date-time' }), description, example)
+const outcome = literals(outcomes, {
+  description: 'Outcome that this is the price of.',
+  examples: ['up'],
+})
+const outcomeOrNull = (description: string) =>
+  Type.Union([literals(outcomes, {}), Type.Null()], { description, examples: ['down'] })
+const bid = decimalOrNull('Best bid in USDC per share, exact; null when the side is empty.', 0.53)
+const ask = decimalOrNull('Best ask in USDC per share, exact; null when the side is empty.', 0.54)
+const mid = decimalOrNull(
+  'Half of bid plus ask, exact: up to seven decimals; null when a side is empty.',
+  0.535,
+)
+
+const PriceRow = Type.Object(
+  {
+    id: Type.String({ description: 'Identifier of the snapshot.', examples: ['1482734'] }),
+    outcome,
+    timestamp: time("The venue's time of the state, UTC.", '2026-04-14T08:00:10.672Z'),
+    ...{ bid, ask, mid },
+    lastTrade: decimalOrNull(
+      'Price of the last trade at or before `timestamp`; of a trade of the other outcome 1 less its price; where the venue does not tell which was traded, as it printed it. Null before the first.',
+      0.531,
+    ),
+    lastTradeTime: timeOrNull('Time of that trade.', '2026-04-14T08:00:09.120Z'),
+    lastTradeOutcome: outcomeOrNull(
+      'Outcome that was traded; null where the venue does not tell, and before the first trade.',
+    ),
+  },
+  { description: 'A state at which the mid or the last trade changed; without `interval`.' },
+)
+
+const mids = 'over the states with both sides; null when there is none'
+const PriceBar = Type.Object(
+  {
+    outcome,
+    start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
+    end: time('End of the step, exclusive.', '2026-04-14T08:01:00.000Z'),
+    open: decimalOrNull(`First mid, ${mids}.`, 0.505),
+    high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
+    low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
+    close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
+    lastTrade: decimalOrNull(
+      'Price of the last trade before the end, which may be older than the bar; for the other outcome as without `interval`. Null before the first.',
+      0.531,
+    ),
+    trades: Type.Integer({ description: 'Trades of either outcome in the bar.', examples: [12] }),
+    states: Type.Integer({
+      minimum: 1,
+      description: 'States of this outcome in the bar, with one side or none too.',
+      examples: [118],
+    }),
+    covered: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'Share of the step that lies in the range and is recorded, rounded down to six decimals: below 1 the bar may lack states.',
+      examples: [0.998333],
+    }),
+  },
+  { description: 'What happened in a step; with `interval`.' },
+)
+
+export const PriceList = seriesList(
+  Type.Union([PriceRow, PriceBar]),
+  'Changes by `timestamp`, then by `id`; bars by `start`, then up before down. All turned around by `order=desc`.',
+)
+
+const OutcomePrice = (name: string) =>
+  Type.Union(
+    [
+      Type.Object({
+        ...{ bid, ask, mid },
+        timestamp: time("The venue's time of the last state, UTC.", '2026-04-14T08:00:10.672Z'),
+        ageMs: Type.Integer({
+          minimum: 0,
+          description: 'Milliseconds from `timestamp` until now.',
+          examples: [328],
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: `Last state of "${name}"; null when none is recorded.` },
+  )
+
+const LastTrade = Type.Object({
+  price: Type.Number({ description: 'As the venue printed it, exact.', examples: [0.531] }),
+  outcome: outcomeOrNull('Outcome that was traded; null where the venue does not tell.'),
+  timestamp: time("The venue's time of the trade.", '2026-04-14T08:00:09.120Z'),
+})
+
+const OpenMarket = Type.Object({
+  conditionId: Type.String({
+    description: 'Market identifier.',
+    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+  }),
+  timeframe: literals(timeframes, {
+    description: "Length of the market's window.",
+    examples: ['5m'],
+  }),
+  slug: nullable(Type.String(), "The venue's name of the market.", 'btc-updown-5m-1776153600'),
+  windowStart: timeOrNull('Start of the window; null where unknown.', '2026-04-14T08:00:00.000Z'),
+  windowEnd: timeOrNull('End of the window; null where unknown.', '2026-04-14T08:05:00.000Z'),
+  up: OutcomePrice('up'),
+  down: OutcomePrice('down'),
+  lastTrade: Type.Union([LastTrade, Type.Null()], {
+    description: 'Last trade of either outcome; null when none is held.',
+  }),
+})
+
+export const NowList = Type.Object({
+  data: Type.Array(OpenMarket, { description: 'Every open market, newest window first.' }),
+  nextCursor: nullable(Type.String(), 'Always null: the list is whole.', null),
+  spot: nullable(
+    Type.Object({}),
+    'The price of the coin itself; null, because it is not recorded yet.',
+    null,
+  ),
+})

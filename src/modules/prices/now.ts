@@ -1,0 +1,72 @@
+/** Prices of a coin now: its open markets with the last state of each outcome. */
+import { exactMicros, exactNumber, formatMicros } from '#src/core/decimal.ts'
+import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
+import { formatMid } from '#src/core/quote.ts'
+import { toIso } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+type History = Pick<HistoryStore, 'listMarkets' | 'tops' | 'trades'>
+type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
+
+/** Open markets read at once. */
+const BLOCK = 200
+
+/** The JSON of every open market, newest window first. */
+export function pricesNow(history: History, question: Question): string {
+  const data = [...openMarkets(history, question)].map((market) =>
+    toBody(history, market, question.nowMs),
+  )
+  return JSON.stringify({ data, nextCursor: null, spot: null })
+}
+
+function* openMarkets(
+  history: History,
+  { coin, timeframe, nowMs }: Question,
+): Generator<Market, void> {
+  let after: Market | undefined
+  do {
+    const status = 'open'
+    const markets = history.listMarkets({ coin, timeframe, status, nowMs, after, limit: BLOCK })
+    yield* markets
+    after = markets.length < BLOCK ? undefined : markets.at(-1)
+  } while (after !== undefined)
+}
+
+function toBody(history: History, market: Market, nowMs: number) {
+  const { conditionId, timeframe, slug, windowStartMs, windowEndMs } = market
+  const [trade] = history.trades({ market, last: 1 })
+  return {
+    conditionId,
+    timeframe,
+    slug: slug ?? null,
+    windowStart: windowStartMs === undefined ? null : toIso(windowStartMs),
+    windowEnd: windowEndMs === undefined ? null : toIso(windowEndMs),
+    up: toPrice(history, { market, outcome: 'up', nowMs }),
+    down: toPrice(history, { market, outcome: 'down', nowMs }),
+    lastTrade:
+      trade === undefined
+        ? null
+        : {
+            price: exactMicros(trade.price),
+            outcome: trade.outcome ?? null,
+            timestamp: toIso(trade.timestampMs),
+          },
+  }
+}
+
+type Book = { market: Market; outcome: Outcome; nowMs: number }
+
+function toPrice(history: History, { market, outcome, nowMs }: Book) {
+  const [top] = history.tops({ market, outcome, order: 'desc', limit: 1 })
+  if (top === undefined) return null
+  const { bidPrice, bidSize, askPrice, askSize, timestampMs } = top
+  const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
+  return {
+    bid: hasBid ? exactNumber(formatMicros(bidPrice)) : null,
+    ask: hasAsk ? exactNumber(formatMicros(askPrice)) : null,
+    mid: hasBid && hasAsk ? exactNumber(formatMid(bidPrice, askPrice)) : null,
+    timestamp: toIso(timestampMs),
+    // The venue's clock may be ahead of ours.
+    ageMs: Math.max(0, nowMs - timestampMs),
+  }
+}

@@ -1,0 +1,13 @@
+import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import { readPriceBars } from './bar-rows.ts'
+import { readPriceChanges } from './changes.ts'
+
+/** Returns what reads a page of prices: bars with a step, changes without. */
+export const createPrices =
+  (history: HistoryStore) =>
+  ({ market, stepMs, range }: SeriesRequest): SeriesPage =>
+    stepMs === undefined
+      ? readPriceChanges(history, { market, stepMs, range })
+      : readPriceBars(history, { market, stepMs, range })

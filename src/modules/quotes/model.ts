@@ -1,0 +1,64 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+
+import { outcomes } from '#src/core/market.ts'
+import { literals } from '#src/http/literals.ts'
+import { seriesList, seriesParameters } from '#src/http/series.ts'
+
+export const QuoteQuery = seriesParameters({
+  range: '`timestamp`, or of `time` with `interval`',
+  interval:
+    'The state in force at each step of this length instead of every change; steps are multiples of it since 1970, UTC.',
+})
+
+const nullable = (schema: TSchema, description: string, example: number) =>
+  Type.Union([schema, Type.Null()], { description, examples: [example] })
+const decimalOrNull = (description: string, example: number) =>
+  nullable(Type.Number(), description, example)
+
+export const QuoteRow = Type.Object({
+  time: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'The step; only with `interval`.',
+      examples: ['2026-04-14T08:00:11.000Z'],
+    }),
+  ),
+  ageMs: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Milliseconds from `timestamp` to `time`; only with `interval`.',
+      examples: [328],
+    }),
+  ),
+  id: Type.String({
+    description: 'Identifier of the snapshot that this is the top of.',
+    examples: ['1482734'],
+  }),
+  outcome: literals(outcomes, { description: 'Outcome whose book this is.', examples: ['up'] }),
+  timestamp: Type.String({
+    format: 'date-time',
+    description: "The venue's time of the state, UTC, milliseconds.",
+    examples: ['2026-04-14T08:00:10.672Z'],
+  }),
+  bid: decimalOrNull('Best bid in USDC per share, exact; null when the side is empty.', 0.53),
+  bidSize: decimalOrNull('Shares at the best bid, exact; null when the side is empty.', 12480.06),
+  ask: decimalOrNull('Best ask in USDC per share, exact; null when the side is empty.', 0.54),
+  askSize: decimalOrNull('Shares at the best ask, exact; null when the side is empty.', 96.5),
+  mid: decimalOrNull(
+    'Half of bid plus ask, exact: up to seven decimals; null when a side is empty.',
+    0.535,
+  ),
+  spread: decimalOrNull(
+    'Ask minus bid, exact; negative when the book is crossed, null when a side is empty.',
+    0.01,
+  ),
+  imbalance: decimalOrNull(
+    '(bidSize − askSize) / (bidSize + askSize), from -1 to 1, rounded half away from zero to six decimals; null when a side is empty.',
+    0.984654,
+  ),
+})
+
+export const QuoteList = seriesList(
+  QuoteRow,
+  'Quotes by `timestamp`, then by `id`; with `interval` by `time`, then up before down. All turned around by `order=desc`.',
+)
