@@ -2,11 +2,16 @@ import { Elysia } from 'elysia'
 
 import type { Market } from '#src/core/market.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { matchesEtag } from '#src/http/conditional.ts'
 import { acceptsGzip } from '#src/http/content-coding.ts'
+import { COVERAGE_HEADER, coverageHeaderText } from '#src/http/coverage-header.ts'
+import {
+  answerUnchanged,
+  cachingHeaders,
+  dataHeaderTexts,
+  notModified,
+} from '#src/http/data-response.ts'
 import { type FindMarket, MarketPath, readMarket } from '#src/http/market-path.ts'
 import {
-  commonHeaders,
   jsonContent,
   openApiParameters,
   problemResponses,
@@ -17,42 +22,27 @@ import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
 
 import { PageQuery, SnapshotList } from './model.ts'
-import type { SnapshotService } from './service.ts'
+import type { PageBody, SnapshotService } from './service.ts'
 
 type Deps = { guard: AccessPlugin; service: SnapshotService; findMarket: FindMarket }
 
-/** Closed history may be used unasked for a minute; a backfill shows after that at the latest. */
-const CLOSED = 'private, max-age=60, immutable'
-const OPEN = 'private, no-cache'
-
-const cachingHeaders = {
-  ETag: textHeader(
-    "Strong; changes with the market's revision. Send it back as `If-None-Match` for a 304.",
-  ),
-  'Cache-Control': textHeader(
-    '`private, max-age=60, immutable` on a closed market, `private, no-cache` on an open one.',
-  ),
-  Vary: textHeader('`Accept-Encoding`.'),
-}
+const coverage = { [COVERAGE_HEADER]: coverageHeaderText }
 
 const detail = {
   tags: ['snapshots'],
   operationId: 'listSnapshots',
   summary: "History of a market's order books",
-  description: `Full-depth books by \`timestamp\`, then by \`id\`, best level first. Follow \`nextCursor\` until it is \`null\`: a walk repeats nothing and skips nothing that was there when it began, also while rows are written. To follow an open market, go on from \`X-Resume-Cursor\`. Send \`Accept-Encoding: gzip\`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000.`,
+  description: `Full-depth books by \`timestamp\`, then by \`id\`, best level first. Follow \`nextCursor\` until it is \`null\`: a walk repeats nothing and skips nothing that was there when it began, also while rows are written. To follow an open market, go on from \`X-Resume-Cursor\`. Send \`Accept-Encoding: gzip\`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000. \`depth\`, \`interval\` and \`fields\` leave out what you do not need; what is left is as it was.`,
   parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(PageQuery)],
   responses: {
     200: jsonContent('A page of snapshots.', SnapshotList, {
-      ...cachingHeaders,
+      ...dataHeaderTexts,
       'X-Resume-Cursor': textHeader(
         'The place behind the last row, also when `nextCursor` is null.',
       ),
-      'Content-Encoding': textHeader('`gzip` where `Accept-Encoding` has it; else absent.'),
+      ...coverage,
     }),
-    304: {
-      description: 'The page is still the one of `If-None-Match`.',
-      headers: { ...commonHeaders, ...cachingHeaders },
-    },
+    304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverage } },
     ...problemResponses([
       ...accessCodes('snapshots'),
       'invalid_parameter',
@@ -80,23 +70,27 @@ export const snapshots = ({ guard, service, findMarket }: Deps) =>
 type Context = { params: { coin: string; conditionId: string }; request: Request }
 type Call = { service: SnapshotService; market: Market; request: Request }
 
-function answer({ service, market, request }: Call): Response {
+function answer({ service, market, request }: Call): Response | Promise<Response> {
   const query = parseQuery(PageQuery, searchOf(request.url))
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-  const page = service.toRequest(market, query, isGzip ? 'gzip' : 'identity')
-  const caching = { 'Cache-Control': market.isClosed ? CLOSED : OPEN, Vary: 'Accept-Encoding' }
-  const etag = `"${page.tag}"`
-  if (matchesEtag(request.headers.get('if-none-match'), etag)) {
-    return new Response(null, { status: 304, headers: { ...caching, ETag: etag } })
-  }
-  const { tag, body, resumeCursor } = service.page(page)
-  const headers: Record<string, string> = {
-    'Content-Type': 'application/json',
-    'Content-Length': String(body.length),
-    ...caching,
-    ETag: `"${tag}"`,
-    'X-Resume-Cursor': resumeCursor,
-  }
+  const asked = service.toRequest(market, query, isGzip ? 'gzip' : 'identity')
+  const headers = { ...cachingHeaders(market.isClosed), ...service.coverageOf(asked) }
+  const unchanged = answerUnchanged(request, `"${asked.tag}"`, headers)
+  if (unchanged !== undefined) return unchanged
   if (isGzip) headers['Content-Encoding'] = 'gzip'
-  return new Response(body, { headers })
+  const page = service.page(asked)
+  return page instanceof Promise
+    ? page.then((made) => toResponse(made, headers))
+    : toResponse(page, headers)
 }
+
+const toResponse = ({ tag, body, resumeCursor }: PageBody, headers: Record<string, string>) =>
+  new Response(body, {
+    headers: {
+      'Content-Type': 'application/json',
+      'Content-Length': String(body.length),
+      ...headers,
+      ETag: `"${tag}"`,
+      'X-Resume-Cursor': resumeCursor,
+    },
+  })

@@ -3,18 +3,29 @@
  * market included: it is the page's `ETag`, and what finished pages are kept under.
  */
 import { createHash } from 'node:crypto'
+import { setImmediate as untilIdle } from 'node:timers/promises'
 
+import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
-import { AppError } from '#src/core/errors.ts'
+import { intervalMs } from '#src/core/interval.ts'
 import type { Market } from '#src/core/market.ts'
+import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
+import { createRowCut, isWhole, nameOf, type RowCut } from '#src/core/row-cut.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import { readRange } from '#src/http/data-query.ts'
+import { compress, compressAside } from '#src/http/data-response.ts'
+import { readCut, type View } from '#src/http/snapshot-query.ts'
+import { ByteWriter } from '#src/lib/byte-writer.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { RecentSet } from '#src/lib/recent-set.ts'
 import type { Encoding, HistoryStore, RowQuery } from '#src/store/history.ts'
 
+import { createConsolidatedRows } from './consolidated-rows.ts'
+import { createCoverageNotes } from './coverage-notes.ts'
 import type { PageQuery } from './model.ts'
 
-type Deps = { history: HistoryStore; cursors: CursorCodec; cacheBytesMax: number }
+type Deps = { history: HistoryStore; cursors: CursorCodec; clock: Clock; cacheBytesMax: number }
 
 /** `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that. */
 export type PageRequest = {
@@ -22,72 +33,83 @@ export type PageRequest = {
   key: string
   scope: string
   rows: RowQuery
+  cut: RowCut
+  view: View
   encoding: Encoding
 }
 /** `tag` is unique to the body, and fit for an `ETag`. */
 export type PageBody = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor: string }
 
-/** Below it a time is in seconds: as milliseconds it would lie before 1973-03-03. */
-const MILLISECONDS_FROM = 100_000_000_000
+/** Where a page ends. */
+type PageEnd = { last: Position | undefined; hasMore: boolean }
+
+const PREFIX = '{"data":['
 /** Keys remembered of pages that were made once: only the second time is one worth keeping. */
 const ASKED_ONCE_MAX = 16_384
 /** No page may take more than its share of as many: pages that are not compressed would turn out all others. */
 const PAGES_LEAST = 256
 /** What a kept page weighs besides its body. */
 const ENTRY_BYTES = 512
-const TIME_BYTES = 6
-const ID_BYTES = 6
-const TIME_MAX = 2 ** 48 - 1
+const CUT_BYTES_START = 65_536
+const DIGEST_LENGTH = 27
 
 /** Makes the service of a history; `cacheBytesMax` bounds the finished pages kept in memory. */
-export function createSnapshotService({ history, cursors, cacheBytesMax }: Deps) {
-  const pages = createCache<string, PageBody>(cacheBytesMax)
-  const bodyBytesMax = cacheBytesMax / PAGES_LEAST
-  const askedOnce = new RecentSet(ASKED_ONCE_MAX)
+export function createSnapshotService({ history, cursors, clock, cacheBytesMax }: Deps) {
+  const keep = createShelf(cacheBytesMax)
+  const maker = createPageMaker(history, cursors)
+  const coverageOf = createCoverageNotes(history, clock)
   // Tells histories apart whose markets happen to have the same ids and revisions.
   const historyTag = createHash('sha256').update(history.cursorKey).digest('base64url').slice(0, 8)
-
-  function make({ key, scope, rows, encoding }: PageRequest): PageBody {
-    const page = history.page(rows)
-    const resumeCursor = cursors.encode(scope, toPayload(page.last ?? rows.after ?? startOf(rows)))
-    const nextCursor = page.hasMore ? `"${resumeCursor}"` : 'null'
-    const body = page.encode(encoding, '{"data":[', `],"nextCursor":${nextCursor}}`)
-    // Another process may have written since the market was found.
-    return { tag: `${key}.${page.revision}`, body, resumeCursor }
-  }
 
   return {
     /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
     toRequest(market: Market, query: PageQuery, encoding: Encoding): PageRequest {
-      const fromMs = toMilliseconds(query.from)
-      const toMs = toMilliseconds(query.to)
-      if (fromMs !== undefined && toMs !== undefined && toMs <= fromMs) {
-        throw new AppError(
-          'invalid_parameter',
-          `\`to\` is ${query.to}, which is not after \`from\`, ${query.from}. \`from\` is inclusive, \`to\` exclusive.`,
-          { param: 'to' },
-        )
-      }
-      const { outcome, order, limit, cursor } = query
-      const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}`
+      const { outcome, order, limit, cursor, interval, view } = query
+      const { fromMs, toMs } = readRange(query)
+      const cut = readCut(query)
+      const isPlain = interval === undefined && view === 'own' && isWhole(cut)
+      // Cursors do not expire: those of plain pages are as they were before there were others.
+      const more = isPlain ? '' : `.${interval ?? ''}.${view}.${nameOf(cut)}`
+      const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}${more}`
       const scope = `snapshots ${market.conditionId} ${filters}`
-      const after = cursor === undefined ? undefined : toPosition(cursors.decode(scope, cursor))
+      const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
       const place = after === undefined ? '' : `${after.timestampMs}.${after.id}`
       const key = `${historyTag}.${market.id}.${filters}.${place}.${limit}.${encoding}`
-      return {
-        tag: `${key}.${market.revision}`,
-        key,
-        scope,
-        rows: { market, outcome, fromMs, toMs, order, after, limit },
-        encoding,
-      }
+      const stepMs = interval === undefined ? undefined : intervalMs[interval]
+      const rows: RowQuery = { market, outcome, fromMs, toMs, order, after, limit, stepMs }
+      return { tag: `${key}.${market.revision}`, key, scope, rows, cut, view, encoding }
     },
 
-    /** The body is valid until the next call. */
-    page(request: PageRequest): PageBody {
-      const kept = pages.get(request.tag)
+    /** The body is valid until the next call. A promise where it takes long. */
+    page(request: PageRequest): PageBody | Promise<PageBody> {
+      const kept = keep.find(request.tag)
       if (kept !== undefined) return kept
-      const made = make(request)
+      if (request.view === 'own') return keep.put(maker.make(request))
+      return maker.makeConsolidated(request).then(keep.put)
+    },
+
+    /** The header that says whether the range of a page was recorded. */
+    coverageOf({ rows, view }: PageRequest): Record<string, string> {
+      const { market, outcome, fromMs, toMs } = rows
+      // A consolidated ladder is one of both books.
+      return coverageOf(market, { outcome: view === 'own' ? outcome : undefined, fromMs, toMs })
+    },
+  }
+}
+
+export type SnapshotService = ReturnType<typeof createSnapshotService>
+
+/** Keeps pages that were made twice. */
+function createShelf(cacheBytesMax: number) {
+  const pages = createCache<string, PageBody>(cacheBytesMax)
+  const bodyBytesMax = cacheBytesMax / PAGES_LEAST
+  const askedOnce = new RecentSet(ASKED_ONCE_MAX)
+
+  return {
+    find: (tag: string): PageBody | undefined => pages.get(tag),
+
+    /** Returns the page, whose body may be another's soon, or what is kept of it. */
+    put(made: PageBody): PageBody {
       if (made.body.length > bodyBytesMax) return made
       if (!askedOnce.has(made.tag)) {
         askedOnce.add(made.tag)
@@ -100,31 +122,72 @@ export function createSnapshotService({ history, cursors, cacheBytesMax }: Deps)
   }
 }
 
-export type SnapshotService = ReturnType<typeof createSnapshotService>
+function createPageMaker(history: HistoryStore, cursors: CursorCodec) {
+  const readConsolidated = createConsolidatedRows(history)
+  const print = createConsolidatedPrinter()
+  const writer = new ByteWriter(CUT_BYTES_START)
 
-const toMilliseconds = (time: number | undefined): number | undefined =>
-  time === undefined || time >= MILLISECONDS_FROM ? time : time * 1000
+  /** What stands behind the rows, and the place to go on from. */
+  function toEnd({ scope, rows }: PageRequest, { last, hasMore }: PageEnd) {
+    const resumeCursor = cursors.encode(scope, encodePosition(last ?? rows.after ?? startOf(rows)))
+    return { resumeCursor, suffix: `],"nextCursor":${hasMore ? `"${resumeCursor}"` : 'null'}}` }
+  }
 
-/** The position in front of every row of the query. */
-const startOf = ({ order, fromMs, toMs }: RowQuery): Position => ({
-  timestampMs: Math.min(
-    (order === 'asc' ? fromMs : toMs) ?? (order === 'asc' ? 0 : TIME_MAX),
-    TIME_MAX,
-  ),
-  id: 0,
-})
+  /** Lets others go ahead between slices: a row takes ten times as long as one that is copied. */
+  async function putConsolidated(own: ByteWriter, { rows, cut }: PageRequest): Promise<PageEnd> {
+    const end: PageEnd = { last: undefined, hasMore: false }
+    let count = 0
+    for (const slice of readConsolidated(rows)) {
+      const taken = slice.slice(0, rows.limit - count)
+      for (const row of taken) {
+        if (count++ > 0) own.text(',')
+        own.bytes(print(row, cut))
+      }
+      end.last = taken.at(-1)?.position ?? end.last
+      end.hasMore = slice.length > taken.length
+      if (end.hasMore) break
+      await untilIdle()
+    }
+    return end
+  }
 
-function toPayload({ timestampMs, id }: Position): Uint8Array {
-  const payload = Buffer.alloc(TIME_BYTES + ID_BYTES)
-  payload.writeUIntBE(timestampMs, 0, TIME_BYTES)
-  payload.writeUIntBE(id, TIME_BYTES, ID_BYTES)
-  return payload
-}
-
-function toPosition(payload: Uint8Array): Position {
-  const bytes = Buffer.from(payload)
   return {
-    timestampMs: bytes.readUIntBE(0, TIME_BYTES),
-    id: bytes.readUIntBE(TIME_BYTES, ID_BYTES),
+    make(request: PageRequest): PageBody {
+      const { key, rows, cut, encoding } = request
+      const page = history.page(rows)
+      const { resumeCursor, suffix } = toEnd(request, page)
+      // Another process may have written since the market was found.
+      const tag = `${key}.${page.revision}`
+      if (isWhole(cut)) return { tag, body: page.encode(encoding, PREFIX, suffix), resumeCursor }
+      const cutRow = createRowCut(cut)
+      writer.reset()
+      writer.text(PREFIX)
+      let isFirst = true
+      for (const row of page.texts()) {
+        if (!isFirst) writer.text(',')
+        writer.bytes(cutRow(row))
+        isFirst = false
+      }
+      writer.text(suffix)
+      const body = encoding === 'gzip' ? compress(writer.view()) : writer.view()
+      return { tag, body, resumeCursor }
+    },
+
+    async makeConsolidated(request: PageRequest): Promise<PageBody> {
+      const { key, rows, encoding } = request
+      const own = new ByteWriter(CUT_BYTES_START)
+      own.text(PREFIX)
+      const { resumeCursor, suffix } = toEnd(request, await putConsolidated(own, request))
+      own.text(suffix)
+      const body = encoding === 'gzip' ? await compressAside(own.view()) : own.view()
+      const { conditionId, revision } = rows.market
+      const isUnchanged = history.findMarket(conditionId)?.revision === revision
+      // What was written meanwhile may be in it or not.
+      const version = isUnchanged ? revision : digestOf(own.view())
+      return { tag: `${key}.${version}`, body, resumeCursor }
+    },
   }
 }
+
+const digestOf = (text: Uint8Array): string =>
+  createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_LENGTH)

@@ -1,0 +1,110 @@
+import { Elysia } from 'elysia'
+
+import type { Coin, Market } from '#src/core/market.ts'
+import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
+import { bodyCodes, openApiBody, readBody } from '#src/http/body.ts'
+import { COVERAGE_HEADER, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { answerData, answerUnkept, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
+import {
+  CoinPath,
+  type FindMarket,
+  MarketPath,
+  readCoin,
+  readMarket,
+} from '#src/http/market-path.ts'
+import {
+  jsonContent,
+  openApiParameters,
+  problemResponses,
+  textHeader,
+} from '#src/http/openapi-operation.ts'
+import { NoQuery, parseQuery } from '#src/http/query.ts'
+import { synchronous } from '#src/http/synchronous.ts'
+import { searchOf } from '#src/http/url.ts'
+
+import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './model.ts'
+import type { AsOfService } from './service.ts'
+
+type Deps = { guard: AccessPlugin; service: AsOfService; findMarket: FindMarket }
+
+const coverage = { [COVERAGE_HEADER]: coverageHeaderText }
+
+const detail = {
+  tags: ['snapshots'],
+  operationId: 'getSnapshotsAt',
+  summary: 'The book in force at a moment',
+  description:
+    'The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age. An outcome that has none by then is left out; if that leaves nothing, 404 says why.',
+  parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(AsOfQuery)],
+  responses: {
+    200: jsonContent('What was in force.', AsOfBody, { ...dataHeaderTexts, ...coverage }),
+    304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverage } },
+    ...problemResponses([
+      ...accessCodes('snapshots'),
+      'invalid_parameter',
+      'invalid_request',
+      'unknown_coin',
+      'unknown_market',
+      'no_snapshot',
+      'stale',
+      'internal',
+    ]),
+  },
+}
+
+const batchDetail = {
+  tags: ['snapshots'],
+  operationId: 'listSnapshotsAt',
+  summary: 'Books in force at up to 500 moments',
+  description:
+    'Each entry is answered by itself, in the order of the request, as `GET …/snapshots/at` would: one that has no answer says why and fails no other. All together are one request of the allowance. A malformed entry is refused with its place, and nothing is answered.',
+  parameters: openApiParameters(CoinPath, 'path'),
+  requestBody: openApiBody(BatchBody),
+  responses: {
+    200: jsonContent('An answer for each entry.', BatchAnswer, {
+      'Cache-Control': textHeader('`no-store`.'),
+      Vary: textHeader('`Accept-Encoding`.'),
+      'Content-Encoding': textHeader('`gzip` where `Accept-Encoding` has it; else absent.'),
+      ...coverage,
+    }),
+    ...problemResponses([...accessCodes('snapshots'), ...bodyCodes, 'unknown_coin', 'internal']),
+  },
+}
+
+/**
+ * `GET /v1/{coin}/markets/{conditionId}/snapshots/at` shows a moment of a market,
+ * `POST /v1/{coin}/snapshots/at` many moments of many markets.
+ */
+export const asOf = ({ guard, service, findMarket }: Deps) =>
+  new Elysia({ name: 'as-of' })
+    .use(guard)
+    // The details are copied because Elysia adds `security` to what it is given.
+    .get(
+      '/v1/:coin/markets/:conditionId/snapshots/at',
+      synchronous(({ params, request }: Context) =>
+        answer({ service, market: readMarket(params, findMarket), request }),
+      ),
+      { access: 'snapshots', detail: { ...detail } },
+    )
+    .post(
+      '/v1/:coin/snapshots/at',
+      ({ params, request }) => answerBatch({ service, coin: readCoin(params.coin), request }),
+      // The body is read by `readBody`, which Elysia must leave something to read.
+      { access: 'snapshots', parse: 'none', detail: { ...batchDetail } },
+    )
+
+type Context = { params: { coin: string; conditionId: string }; request: Request }
+type Call = { service: AsOfService; market: Market; request: Request }
+
+function answer({ service, market, request }: Call): Response {
+  const query = parseQuery(AsOfQuery, searchOf(request.url))
+  return answerData(request, { ...service.at(market, query), isClosed: market.isClosed })
+}
+
+type BatchCall = { service: AsOfService; coin: Coin; request: Request }
+
+async function answerBatch({ service, coin, request }: BatchCall): Promise<Response> {
+  parseQuery(NoQuery, searchOf(request.url))
+  const body = await readBody(BatchBody, request)
+  return answerUnkept(request, await service.batch(coin, body))
+}

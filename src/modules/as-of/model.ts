@@ -1,0 +1,86 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+import { asOfParameter, maxAgeParameter, outcomeParameter } from '#src/http/data-query.ts'
+import { literals } from '#src/http/literals.ts'
+import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
+import { depthParameter, fieldsParameter, viewParameter } from '#src/http/snapshot-query.ts'
+
+/** Most moments in one call. */
+const MOMENTS_MAX = 500
+
+const ts = Type.String({
+  format: 'date-time',
+  description: 'The moment asked for, UTC.',
+  examples: ['2026-04-14T08:00:11.000Z'],
+})
+const outcome = literals(['up', 'down'], {
+  description: 'Outcome whose book is wanted.',
+  examples: ['up'],
+})
+
+const cut = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
+
+export const AsOfQuery = Type.Object({
+  ts: asOfParameter,
+  outcome: outcomeParameter,
+  maxAgeMs: maxAgeParameter,
+  ...cut,
+})
+export type AsOfQuery = Static<typeof AsOfQuery>
+
+export const AsOfBody = Type.Object({
+  ts,
+  data: Type.Array(AgedSnapshotBody, {
+    description:
+      'The snapshot in force of each outcome, up, then down; one that has none, or none recent enough, is left out.',
+  }),
+})
+
+const market = {
+  description: 'A `conditionId` of the coin: `0x` and 64 hex digits in any case.',
+  examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+}
+
+const Moment = Type.Object(
+  {
+    market: Type.String({ ...market, pattern: '^0x[0-9a-fA-F]{64}$' }),
+    outcome,
+    ts: Type.Integer({ ...asOfParameter, examples: [1776153611000] }),
+  },
+  { additionalProperties: false },
+)
+
+export const BatchBody = Type.Object({
+  requests: Type.Array(Moment, {
+    minItems: 1,
+    maxItems: MOMENTS_MAX,
+    description: 'Moments of markets of the coin, in any order; each is answered by itself.',
+    examples: [[{ market: market.examples[0], outcome: outcome.examples?.[0], ts: 1776153611000 }]],
+  }),
+  maxAgeMs: maxAgeParameter,
+  ...cut,
+})
+export type BatchBody = Static<typeof BatchBody>
+
+const nullable = { description: 'Null where there is an error.' }
+
+export const BatchAnswer = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      market: Type.String({ ...market, description: 'Of the request, in lower case.' }),
+      outcome: literals(['up', 'down'], { description: 'Of the request.' }),
+      ts,
+      snapshot: Type.Union([SnapshotBody, Type.Null()], nullable),
+      ageMs: Type.Union([Type.Integer(), Type.Null()], {
+        description:
+          'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
+        examples: [328],
+      }),
+      error: Type.Union([literals(['unknown_market', 'no_snapshot', 'stale'], {}), Type.Null()], {
+        description:
+          '`unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: what is in force is older than `maxAgeMs`.',
+      }),
+    }),
+    { description: 'One answer for each request, in their order.' },
+  ),
+})

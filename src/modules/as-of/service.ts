@@ -1,0 +1,177 @@
+/** Books in force at moments: at or before each, never after. */
+import { setImmediate as untilIdle } from 'node:timers/promises'
+
+import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
+import { consolidate } from '#src/core/consolidated.ts'
+import { AppError } from '#src/core/errors.ts'
+import { type Coin, type Market, type Outcome, outcomes } from '#src/core/market.ts'
+import { createRowCut, type RowCut } from '#src/core/row-cut.ts'
+import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import { coverageHeader } from '#src/http/coverage-header.ts'
+import { readMoment } from '#src/http/data-query.ts'
+import { readCut, type View } from '#src/http/snapshot-query.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import type { AsOfQuery, BatchBody } from './model.ts'
+
+type Deps = {
+  history: HistoryStore
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+}
+
+/** What is wanted of each moment. */
+type Terms = { cut: RowCut; view: View; maxAgeMs: number | undefined }
+type Moment = { market: Market; outcome: Outcome; tsMs: number }
+
+/** `text` is the JSON of a snapshot. */
+type Found =
+  | { kind: 'found'; text: string; ageMs: number }
+  | { kind: 'stale'; ageMs: number }
+  | { kind: 'no_snapshot' }
+
+/** JSON, and the headers that say what it covers. */
+export type AsOfAnswer = { body: string; headers: Record<string, string> }
+
+/** Work at one go; others wait that long at most. */
+const WORK_MS_MAX = 5
+
+/** Makes the service of a history. */
+export function createAsOfService({ history, clock, timer }: Deps) {
+  const find = createFinder(history)
+
+  /** The question how a moment is covered; a consolidated ladder is one of both books. */
+  const toQuestion = ({ market, outcome, tsMs }: Asked, view: View) => ({
+    ...{ market, gaps: history.gaps(market), outcome: view === 'own' ? outcome : undefined },
+    ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock() },
+  })
+
+  return {
+    /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
+    at(market: Market, query: AsOfQuery): AsOfAnswer {
+      const { outcome, maxAgeMs, view } = query
+      const terms = { cut: readCut(query), view, maxAgeMs }
+      const tsMs = readMoment(query.ts)
+      const asked = { market, outcome, tsMs }
+      const read = find(terms)
+      const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
+        read({ market, outcome: each, tsMs }),
+      )
+      const texts = answers.flatMap((answer) => (answer.kind === 'found' ? [toAged(answer)] : []))
+      if (texts.length === 0) throw refuse(asked, answers, maxAgeMs)
+      const body = `{"ts":"${toIso(tsMs)}","data":[${texts.join(',')}]}`
+      return { body, headers: coverageHeader(toQuestion(asked, view)) }
+    },
+
+    /** Answers each moment by itself. Throws `invalid_parameter`. */
+    async batch(
+      coin: Coin,
+      { requests, maxAgeMs, view, ...wanted }: BatchBody,
+    ): Promise<AsOfAnswer> {
+      const read = find({ cut: readCut({ ...wanted, view }), view, maxAgeMs })
+      const texts: string[] = []
+      const questions: ReturnType<typeof toQuestion>[] = []
+      let startedMs = timer()
+      for (const { market: name, outcome, ts } of requests) {
+        if (timer() - startedMs >= WORK_MS_MAX) {
+          await untilIdle()
+          startedMs = timer()
+        }
+        const conditionId = name.toLowerCase()
+        const tsMs = readMoment(ts)
+        const market = history.findMarket(conditionId)
+        const head = `"market":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
+        if (market?.coin !== coin) {
+          texts.push(`{${head},${toMembers({ kind: 'unknown_market' })}}`)
+          continue
+        }
+        texts.push(`{${head},${toMembers(read({ market, outcome, tsMs }))}}`)
+        questions.push(toQuestion({ market, outcome, tsMs }, view))
+      }
+      return { body: `{"data":[${texts.join(',')}]}`, headers: coverageHeader(...questions) }
+    },
+  }
+}
+
+export type AsOfService = ReturnType<typeof createAsOfService>
+
+type Asked = { market: Market; outcome: Outcome | undefined; tsMs: number }
+
+/** Makes what finds a state and prints it. */
+function createFinder(history: HistoryStore) {
+  const print = createConsolidatedPrinter()
+
+  function readConsolidated({ market, outcome, tsMs }: Moment, { cut, maxAgeMs }: Terms): Found {
+    const stateOf = (each: Outcome): StoredSnapshot | undefined =>
+      history.at({ market, outcome: each, timestampMs: tsMs })?.snapshot()
+    const own = stateOf(outcome)
+    const mirror = stateOf(outcome === 'up' ? 'down' : 'up')
+    const book = consolidate(own, mirror)
+    const [position] = [book?.own, book?.mirror]
+      .filter((each) => each !== undefined)
+      .sort((a, b) => comparePositions(b, a))
+    const assetId = market.assetIds[outcome] ?? own?.assetId
+    if (book === undefined || position === undefined || assetId === undefined) {
+      return { kind: 'no_snapshot' }
+    }
+    const ageMs = tsMs - position.timestampMs
+    if (isOlder(ageMs, maxAgeMs)) return { kind: 'stale', ageMs }
+    const text = print({ market, outcome, assetId, position, book }, cut)
+    return { kind: 'found', text: toText(text), ageMs }
+  }
+
+  return (terms: Terms): ((moment: Moment) => Found) => {
+    if (terms.view === 'consolidated') return (moment) => readConsolidated(moment, terms)
+    const cutRow = createRowCut(terms.cut)
+    return ({ market, outcome, tsMs }) => {
+      const row = history.at({ market, outcome, timestampMs: tsMs })
+      if (row === undefined) return { kind: 'no_snapshot' }
+      const ageMs = tsMs - row.timestampMs
+      if (isOlder(ageMs, terms.maxAgeMs)) return { kind: 'stale', ageMs }
+      return { kind: 'found', text: toText(cutRow(row.text())), ageMs }
+    }
+  }
+}
+
+const isOlder = (ageMs: number, maxAgeMs = Number.POSITIVE_INFINITY): boolean => ageMs > maxAgeMs
+
+const toText = (ascii: Uint8Array): string =>
+  Buffer.from(ascii.buffer, ascii.byteOffset, ascii.byteLength).toString('latin1')
+
+const toAged = ({ text, ageMs }: { text: string; ageMs: number }): string =>
+  `${text.slice(0, -1)},"ageMs":${ageMs}}`
+
+/** What an answer of a batch says behind what it was asked. */
+function toMembers(found: Found | { kind: 'unknown_market' }): string {
+  const text = found.kind === 'found' ? found.text : 'null'
+  const ageMs = 'ageMs' in found ? found.ageMs : 'null'
+  const error = found.kind === 'found' ? 'null' : `"${found.kind}"`
+  return `"snapshot":${text},"ageMs":${ageMs},"error":${error}`
+}
+
+const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
+
+/** Why a moment has no answer. */
+function refuse(
+  { market, outcome, tsMs }: Asked,
+  answers: readonly Found[],
+  maxAgeMs: number | undefined,
+): AppError {
+  const what = outcome === undefined ? 'this market' : `\`${outcome}\` of this market`
+  const ages = answers.flatMap((answer) => (answer.kind === 'stale' ? [answer.ageMs] : []))
+  if (ages.length > 0) {
+    return new AppError(
+      'stale',
+      `The last snapshot of ${what} by ${toIso(tsMs)} is ${Math.min(...ages)} ms old, and \`maxAgeMs\` is ${maxAgeMs}.`,
+      { param: 'maxAgeMs' },
+    )
+  }
+  const firstMs = outcome === undefined ? market.firstSnapshotMs : market.spans[outcome]?.firstMs
+  const hint =
+    firstMs === undefined ? 'There is none at all.' : `The first is of ${toIso(firstMs)}.`
+  return new AppError('no_snapshot', `No snapshot of ${what} is held by ${toIso(tsMs)}. ${hint}`, {
+    param: 'ts',
+  })
+}

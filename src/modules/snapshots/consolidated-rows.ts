@@ -1,0 +1,115 @@
+import type { ConsolidatedRow } from '#src/core/consolidated-text.ts'
+/**
+ * Rows of consolidated ladders. Each stored state gives one, with what is in force of the other outcome
+ * at its time, to the millisecond and with it: so the ladder of a row is what `at` says of its time.
+ */
+import { consolidate } from '#src/core/consolidated.ts'
+import type { Market, Outcome } from '#src/core/market.ts'
+import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import type { HistoryStore, RowQuery } from '#src/store/history.ts'
+
+/** States read at once: a few milliseconds of work. */
+const SLICE_ROWS = 50
+
+/**
+ * Yields all rows from the query's place on, whatever its `limit`, in slices in its order; each slice is
+ * read from the store when it is asked for, and may be empty. With an `outcome` the ladder is that one's, at the
+ * states of both; one whose token is not known has none.
+ */
+export function createConsolidatedRows(history: HistoryStore) {
+  const scanner = createSnapshotScanner()
+
+  function readSlice(query: RowQuery): { states: StoredSnapshot[]; hasMore: boolean } {
+    const limit = Math.min(SLICE_ROWS, query.limit + 1)
+    const page = history.page({ ...query, outcome: undefined, limit })
+    const states: StoredSnapshot[] = []
+    for (const text of page.texts()) {
+      const { id, ...snapshot } = scanner.scan(text, 0, text.length)
+      states.push({ ...snapshot, id: Number(id) })
+    }
+    return { states, hasMore: page.hasMore }
+  }
+
+  return function* (query: RowQuery): Generator<ConsolidatedRow[], void> {
+    const { market, outcome } = query
+    if (outcome !== undefined && market.assetIds[outcome] === undefined) return
+    let { after } = query
+    for (;;) {
+      const { states, hasMore } = readSlice({ ...query, after })
+      const wanted = states.filter((state) => !isSuperseded(history, query, state))
+      yield toRows(history, query, wanted)
+      after = states.at(-1)
+      if (!hasMore) return
+    }
+  }
+}
+
+/** With an outcome and a step: true if a state of the other book comes after `state` in its step. */
+function isSuperseded(
+  history: HistoryStore,
+  { market, outcome, stepMs, toMs = Number.POSITIVE_INFINITY }: RowQuery,
+  state: StoredSnapshot,
+): boolean {
+  if (outcome === undefined || stepMs === undefined) return false
+  const stepEndMs = stepOf(state.timestampMs, stepMs) * stepMs
+  const timestampMs = Math.min(stepEndMs, toMs - 1)
+  const rival = history.at({ market, outcome: otherOf(state.outcome), timestampMs })
+  return rival !== undefined && comparePositions(rival, state) > 0
+}
+
+function toRows(
+  history: HistoryStore,
+  { market, outcome, order, stepMs }: RowQuery,
+  states: readonly StoredSnapshot[],
+): ConsolidatedRow[] {
+  const ascending = order === 'asc' ? states : states.toReversed()
+  const findOther = createOtherFinder(history, { market, states: ascending, stepMs })
+  const rows = ascending.flatMap((state) => {
+    const other = findOther(state)
+    const shown = outcome ?? state.outcome
+    const [own, mirror] = shown === state.outcome ? [state, other] : [other, state]
+    const book = consolidate(own, mirror)
+    const assetId = market.assetIds[shown] ?? own?.assetId
+    if (book === undefined || assetId === undefined) return []
+    const position: Position = { timestampMs: state.timestampMs, id: state.id }
+    return [{ market, outcome: shown, assetId, position, book }]
+  })
+  return order === 'asc' ? rows : rows.reverse()
+}
+
+type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number | undefined }
+
+/**
+ * Finds what is in force of the other outcome at the time of each state in turn, ascending: in the slice
+ * itself where that is certain, else in the store.
+ */
+function createOtherFinder(history: HistoryStore, { market, states, stepMs }: Slice) {
+  const seen = new Map<Outcome, StoredSnapshot | undefined>()
+  const lastMs = states.at(-1)?.timestampMs ?? 0
+  let ahead = 0
+
+  function isInForce(found: StoredSnapshot | undefined, timestampMs: number): boolean {
+    // Of the last moment there may be more behind the slice.
+    if (stepMs === undefined) return timestampMs < lastMs
+    // Between the slice's states there are others, but not behind the last of a step.
+    return found !== undefined && stepOf(found.timestampMs, stepMs) === stepOf(timestampMs, stepMs)
+  }
+
+  return ({ outcome, timestampMs }: StoredSnapshot): StoredSnapshot | undefined => {
+    for (let next = states[ahead]; next !== undefined; next = states[++ahead]) {
+      if (next.timestampMs > timestampMs) break
+      seen.set(next.outcome, next)
+    }
+    const other = otherOf(outcome)
+    if (seen.has(other) && isInForce(seen.get(other), timestampMs)) return seen.get(other)
+    const found = history.at({ market, outcome: other, timestampMs })?.snapshot()
+    seen.set(other, found)
+    return found
+  }
+}
+
+/** Steps end with their last millisecond. */
+const stepOf = (timestampMs: number, stepMs: number): number => Math.ceil(timestampMs / stepMs)
+
+const otherOf = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
