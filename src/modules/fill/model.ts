@@ -1,0 +1,139 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+import { asOfParameter, maxAgeParameter } from '#src/http/data-query.ts'
+import { literals } from '#src/http/literals.ts'
+import { Sources } from '#src/http/snapshot-body.ts'
+import { views } from '#src/http/snapshot-query.ts'
+
+const decimal = (description: string, example: string) =>
+  Type.Optional(Type.String({ format: 'decimal', description, examples: [example] }))
+
+export const FillQuery = Type.Object({
+  ts: asOfParameter,
+  outcome: literals(['up', 'down'], { description: 'Outcome that is traded.', examples: ['up'] }),
+  side: literals(['buy', 'sell'], {
+    description: 'Side of the order: a buy takes asks, a sell takes bids.',
+    examples: ['buy'],
+  }),
+  size: decimal(
+    'Shares, above 0 and at most 9000000000, at most six decimals. Send either this or `usdc`.',
+    '250',
+  ),
+  usdc: Type.Optional(
+    Type.String({
+      format: 'decimal',
+      description:
+        'USDC before fees, in the same bounds: what is spent on a buy, or what a sell should bring. Shares are rounded down to the millionth.',
+    }),
+  ),
+  view: literals(views, {
+    default: 'consolidated',
+    description:
+      "The ladder: the outcome's `own` book, or that and the mirror of the other outcome's as one. The venue shows each order in both, so sizes are never added up.",
+  }),
+  feeBps: Type.Optional(
+    Type.String({
+      format: 'decimal',
+      description:
+        'Fee in basis points of the traded value, 0 to 10000, at most four decimals. Without this and `feeRate` there is no fee.',
+    }),
+  ),
+  feeRate: Type.Optional(
+    Type.String({
+      format: 'decimal',
+      description:
+        "Rate of the venue's schedule, 0 to 1, at most six decimals: each level costs shares × rate × price × (1 − price). The venue's own for markets of coins was `0.07` for takers in 2026.",
+    }),
+  ),
+  limitPrice: Type.Optional(
+    Type.String({
+      format: 'decimal',
+      description:
+        'Levels at worse prices are left alone: above 0 and below 1, at most six decimals.',
+    }),
+  ),
+  maxAgeMs: maxAgeParameter,
+})
+export type FillQuery = Static<typeof FillQuery>
+
+const number = (description: string, example: number) =>
+  Type.Number({ description, examples: [example] })
+const nullableNumber = (description: string, example: number) =>
+  Type.Union([Type.Number(), Type.Null()], { description, examples: [example] })
+const time = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+
+const FillLevel = Type.Object(
+  {
+    price: number('USDC per share, exact.', 0.54),
+    size: number('Shares taken at this price, exact; of the last level often a part.', 96.5),
+    source: literals(['own', 'mirror', 'both'], {
+      description:
+        "Which book shows the level: the outcome's own, the mirror of the other's, or both with the same size.",
+      examples: ['both'],
+    }),
+    cost: number('Price times size in USDC, rounded to six decimals.', 52.11),
+  },
+  { description: 'A level that was used.' },
+)
+
+const Asked = Type.Object(
+  {
+    size: Type.Optional(number('Shares asked for.', 250)),
+    usdc: Type.Optional(Type.Number({ description: 'USDC asked for.' })),
+  },
+  { description: 'What was asked for, in its unit.' },
+)
+
+export const FillBody = Type.Object({
+  conditionId: Type.String({
+    description: 'Market identifier.',
+    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+  }),
+  outcome: literals(['up', 'down'], { description: 'Outcome that is traded.', examples: ['up'] }),
+  side: literals(['buy', 'sell'], { description: 'Side of the order.', examples: ['buy'] }),
+  view: literals(views, {
+    description: 'Ladder that was used.',
+    examples: ['consolidated'],
+  }),
+  ts: time('The moment asked for.', '2026-04-14T08:00:10.900Z'),
+  timestamp: time("The venue's time of the newest state used.", '2026-04-14T08:00:10.672Z'),
+  ageMs: Type.Integer({
+    minimum: 0,
+    description: 'Milliseconds from `timestamp` to `ts`.',
+    examples: [228],
+  }),
+  sources: Sources,
+  asked: Asked,
+  filled: number('Shares filled, exact.', 250),
+  notional: number('Traded value in USDC before fees, rounded to six decimals.', 136.535),
+  fee: number('Fee in USDC, rounded to six decimals.', 0.27307),
+  total: number(
+    'What a buy pays or a sell receives in all, in USDC: its exact value rounded to six decimals.',
+    136.80807,
+  ),
+  averagePrice: nullableNumber(
+    'Notional over shares, rounded to nine decimals; null when nothing was filled.',
+    0.54614,
+  ),
+  bestPrice: nullableNumber('Best price of the side; null when it is empty.', 0.54),
+  worstPrice: nullableNumber('Price of the last level used; null when nothing was filled.', 0.55),
+  slippage: nullableNumber(
+    'By how much the average is worse than the best price, rounded to nine decimals; null when nothing was filled.',
+    0.00614,
+  ),
+  levelsUsed: Type.Integer({ description: 'Number of `levels`.', examples: [2] }),
+  unfilled: number(
+    'What the book, or `limitPrice`, left of what was asked, in its unit; 0 when it was enough.',
+    0,
+  ),
+  levels: Type.Array(FillLevel, {
+    description: 'Levels used, best first.',
+    examples: [
+      [
+        { price: 0.54, size: 96.5, source: 'both', cost: 52.11 },
+        { price: 0.55, size: 153.5, source: 'own', cost: 84.425 },
+      ],
+    ],
+  }),
+})

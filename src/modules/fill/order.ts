@@ -1,0 +1,75 @@
+/** Reads an order from the texts of a query. */
+import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
+import { AppError } from '#src/core/errors.ts'
+import type { FeeTerms, FillAmount, Order } from '#src/core/fill.ts'
+import { excerpt } from '#src/http/excerpt.ts'
+
+import type { FillQuery } from './model.ts'
+
+/** What a decimal may be, in millionths; both bounds are inclusive. */
+type Bounds = { min: Micros; max: Micros; step: Micros; expected: string }
+
+const amountBounds: Bounds = {
+  min: 1,
+  max: 9_000_000_000 * MICROS_PER_UNIT,
+  step: 1,
+  expected:
+    'a plain decimal above 0 and at most 9000000000 with at most six decimals, such as 12.5',
+}
+const bpsBounds: Bounds = {
+  min: 0,
+  max: 10_000 * MICROS_PER_UNIT,
+  step: 100,
+  expected: 'a plain decimal from 0 to 10000 with at most four decimals, such as 12.5',
+}
+const rateBounds: Bounds = {
+  min: 0,
+  max: MICROS_PER_UNIT,
+  step: 1,
+  expected: 'a plain decimal from 0 to 1 with at most six decimals, such as 0.07',
+}
+const priceBounds: Bounds = {
+  min: 1,
+  max: MICROS_PER_UNIT - 1,
+  step: 1,
+  expected: 'a plain decimal above 0 and below 1 with at most six decimals, such as 0.55',
+}
+
+/** Throws `invalid_parameter`. */
+export const readOrder = (query: FillQuery): Order => ({
+  side: query.side,
+  asked: readAmount(query),
+  fee: readFee(query),
+  limitPrice: read('limitPrice', query.limitPrice, priceBounds),
+})
+
+function readAmount(query: FillQuery): FillAmount {
+  const size = read('size', query.size, amountBounds)
+  const usdc = read('usdc', query.usdc, amountBounds)
+  if (size !== undefined && usdc !== undefined) {
+    throw refuse('usdc', '`size` and `usdc` exclude each other. Send one of them.')
+  }
+  if (size !== undefined) return { unit: 'shares', amount: size }
+  if (usdc !== undefined) return { unit: 'usdc', amount: usdc }
+  throw refuse('size', '`size` is missing. Send it, in shares, or `usdc` instead.')
+}
+
+function readFee(query: FillQuery): FeeTerms {
+  const bps = read('feeBps', query.feeBps, bpsBounds)
+  const rate = read('feeRate', query.feeRate, rateBounds)
+  if (bps !== undefined && rate !== undefined) {
+    throw refuse('feeRate', '`feeBps` and `feeRate` exclude each other. Send one of them.')
+  }
+  return rate === undefined ? { kind: 'bps', value: bps ?? 0 } : { kind: 'rate', value: rate }
+}
+
+function read(param: string, text: string | undefined, bounds: Bounds): Micros | undefined {
+  if (text === undefined) return undefined
+  const { min, max, step, expected } = bounds
+  const value = parseMicros(text)
+  if (value !== undefined && value >= min && value <= max && value % step === 0) return value
+  throw refuse(param, `\`${param}\` is "${excerpt(text)}", but must be ${expected}.`)
+}
+
+const refuse = (param: string, message: string) =>
+  new AppError('invalid_parameter', message, { param })

@@ -1,0 +1,117 @@
+/** Fills an order against the book of a moment; knows the store's verbs and the answer's shape, nothing of HTTP. */
+import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
+import { exactMicros, exactNumber, formatMicros, type Micros } from '#src/core/decimal.ts'
+import { AppError } from '#src/core/errors.ts'
+import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/core/fill.ts'
+import type { Market, Outcome } from '#src/core/market.ts'
+import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
+import { toIso } from '#src/core/time.ts'
+import { readMoment } from '#src/http/data-query.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import type { FillQuery } from './model.ts'
+import { readOrder } from './order.ts'
+
+/** `outcomes` that the answer rests on: one, or undefined for both. */
+export type FillAnswer = { body: string; tsMs: number; outcome: Outcome | undefined }
+
+const MONEY_DECIMALS = 6
+const AVERAGE_DECIMALS = 9
+
+/** Makes the service of a history. */
+export const createFillService = ({ history }: { history: HistoryStore }) => ({
+  /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
+  fill(market: Market, query: FillQuery): FillAnswer {
+    const order = readOrder(query)
+    const tsMs = readMoment(query.ts)
+    const { book, newestMs } = bookAt(history, market, { ...query, tsMs })
+    const done = fill(order.side === 'buy' ? book.asks : book.bids, order)
+    const { outcome, side, view } = query
+    const body = JSON.stringify({
+      conditionId: market.conditionId,
+      outcome,
+      side,
+      view,
+      ts: toIso(tsMs),
+      timestamp: toIso(newestMs),
+      ageMs: tsMs - newestMs,
+      sources: toSources(book),
+      ...toBody(order, done),
+    })
+    return { body, tsMs, outcome: view === 'own' ? outcome : undefined }
+  },
+})
+
+export type FillService = ReturnType<typeof createFillService>
+
+type Moment = Pick<FillQuery, 'outcome' | 'view' | 'maxAgeMs'> & { tsMs: number }
+
+/** The ladders in force at a moment, and the time of the newest state in them. Throws `no_snapshot` and `stale`. */
+function bookAt(history: HistoryStore, market: Market, moment: Moment) {
+  const { outcome, view, tsMs, maxAgeMs = Number.POSITIVE_INFINITY } = moment
+  const find = (which: Outcome): StoredSnapshot | undefined =>
+    history.at({ market, outcome: which, timestampMs: tsMs })?.snapshot()
+  const own = find(outcome)
+  const mirror = view === 'own' ? undefined : find(outcome === 'up' ? 'down' : 'up')
+  const book = consolidate(own, mirror)
+  if (book === undefined) throw nothingBy(market, moment)
+  const newestMs = Math.max(book.own?.timestampMs ?? 0, book.mirror?.timestampMs ?? 0)
+  if (tsMs - newestMs <= maxAgeMs) return { book, newestMs }
+  throw new AppError(
+    'stale',
+    `The last state by \`ts\` is ${tsMs - newestMs} ms old, of ${toIso(newestMs)}, and \`maxAgeMs\` is ${maxAgeMs}. Raise it to use that state all the same.`,
+    { param: 'maxAgeMs' },
+  )
+}
+
+function nothingBy({ spans }: Market, { outcome, view, tsMs }: Moment): AppError {
+  const others = view === 'own' ? [] : [outcome === 'up' ? spans.down : spans.up]
+  const firsts = [spans[outcome], ...others].flatMap((span) => span?.firstMs ?? [])
+  const what = view === 'own' ? `of "${outcome}"` : 'of either outcome'
+  const first =
+    firsts.length === 0
+      ? 'Nothing of it is recorded at all.'
+      : `The first state is of ${toIso(Math.min(...firsts))}.`
+  return new AppError('no_snapshot', `No state ${what} is recorded by ${toIso(tsMs)}. ${first}`, {
+    param: 'ts',
+  })
+}
+
+const toSources = ({ own, mirror, skewMs }: ConsolidatedBook) => ({
+  own: toSource(own),
+  mirror: toSource(mirror),
+  skewMs: skewMs ?? null,
+})
+
+const toSource = (place: Position | undefined) =>
+  place === undefined ? null : { id: String(place.id), timestamp: toIso(place.timestampMs) }
+
+function toBody({ asked }: Order, done: Fill) {
+  const { unit, amount } = asked
+  return {
+    asked: { [unit === 'shares' ? 'size' : 'usdc']: exactMicros(amount) },
+    filled: money(done.filled),
+    notional: money(done.notional),
+    fee: money(done.fee),
+    total: money(done.total),
+    averagePrice: average(done.averagePrice),
+    bestPrice: exactMicros(done.bestPrice),
+    worstPrice: exactMicros(done.worstPrice),
+    slippage: average(done.slippage),
+    levelsUsed: done.levels.length,
+    unfilled: money(done.unfilled),
+    levels: done.levels.map((level) => ({
+      price: decimal(level.price),
+      size: decimal(level.shares),
+      source: level.source,
+      cost: money({ value: costOf(level), decimals: 2 * MONEY_DECIMALS }),
+    })),
+  }
+}
+
+const decimal = (micros: Micros): unknown => exactNumber(formatMicros(micros))
+
+const money = (amount: Exact): unknown => exactNumber(formatExact(amount, MONEY_DECIMALS))
+
+const average = (amount: Exact | undefined): unknown =>
+  amount === undefined ? null : exactNumber(formatExact(amount, AVERAGE_DECIMALS))

@@ -1,0 +1,63 @@
+import { Elysia } from 'elysia'
+
+import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
+import { COVERAGE_HEADER, coverageHeader, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { answerLargeData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
+import { CoinPath, readCoin } from '#src/http/market-path.ts'
+import {
+  jsonContent,
+  openApiParameters,
+  problemResponses,
+  textHeader,
+} from '#src/http/openapi-operation.ts'
+import { parseQuery } from '#src/http/query.ts'
+import { searchOf } from '#src/http/url.ts'
+
+import { PanelList, PanelQuery } from './model.ts'
+import type { PanelService } from './service.ts'
+
+type Deps = { guard: AccessPlugin; service: PanelService }
+
+const placeTexts = {
+  [COVERAGE_HEADER]: coverageHeaderText,
+  'X-Resume-Cursor': textHeader(
+    'The place behind the last market, also when `nextCursor` is null.',
+  ),
+}
+
+const detail = {
+  tags: ['snapshots'],
+  operationId: 'getPanel',
+  summary: 'Every market at moments before its close',
+  description:
+    'One row a market and offset: what was in force at that moment before the close, at or before it and never after, and who won. A market is in the panel once its close is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
+  parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(PanelQuery)],
+  responses: {
+    200: jsonContent('A page of the panel.', PanelList, { ...dataHeaderTexts, ...placeTexts }),
+    304: { ...notModified[304], headers: { ...notModified[304].headers, ...placeTexts } },
+    ...problemResponses([
+      ...accessCodes('snapshots'),
+      'invalid_parameter',
+      'cursor_invalid',
+      'cursor_mismatch',
+      'invalid_request',
+      'unknown_coin',
+      'internal',
+    ]),
+  },
+}
+
+/** `GET /v1/{coin}/panel`: markets at moments before their close. */
+export const panel = ({ guard, service }: Deps) =>
+  new Elysia({ name: 'panel' }).use(guard).get(
+    '/v1/:coin/panel',
+    async ({ params, request }) => {
+      const coin = readCoin(params.coin)
+      const query = parseQuery(PanelQuery, searchOf(request.url))
+      const { body, isFinal, resumeCursor, questions } = await service.page(coin, query)
+      const headers = { ...coverageHeader(...questions), 'X-Resume-Cursor': resumeCursor }
+      return answerLargeData(request, { body, isClosed: isFinal, headers })
+    },
+    // A copy: Elysia adds `security` to what it is given.
+    { access: 'snapshots', detail: { ...detail } },
+  )

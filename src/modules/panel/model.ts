@@ -1,0 +1,137 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+
+import { timeframeMs, winnerSources } from '#src/core/market.ts'
+import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
+import { literals } from '#src/http/literals.ts'
+
+const timeframes = Object.keys(timeframeMs)
+
+export const PanelQuery = Type.Object({
+  timeframe: literals(timeframes, {
+    description: 'Only markets of this length.',
+    examples: ['5m'],
+  }),
+  offsets: Type.String({
+    minLength: 1,
+    description:
+      'Moments before the close, 1 to 8, separated by commas: a minus sign, a whole number, and `ms`, `s`, `m` or `h`. None may lie before the window.',
+    examples: ['-240s,-60s,-5s'],
+  }),
+  ...rangeParameters("the window's start"),
+  limit: limitParameter('Markets', { default: 288, maximum: 500 }),
+  cursor: cursorParameter,
+  maxAgeMs: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'A state older than this at its moment is left out: `up` or `down` is null.',
+    }),
+  ),
+})
+export type PanelQuery = Static<typeof PanelQuery>
+
+const nullable = (schema: TSchema, description: string, example: unknown) =>
+  Type.Union([schema, Type.Null()], { description, examples: [example] })
+const decimalOrNull = (description: string, example: number) =>
+  nullable(Type.Number(), description, example)
+const time = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+
+const depth = (side: string) =>
+  Type.Object(
+    {
+      levels: Type.Integer({ description: 'Number of levels.', examples: [49] }),
+      size: Type.Number({ description: 'Shares on all levels, exact.', examples: [48210.55] }),
+      usdc: Type.Number({
+        description: 'Sum of price times size over all levels, rounded to six decimals.',
+        examples: [11820.113],
+      }),
+    },
+    { description: `What rests on the ${side} side.` },
+  )
+
+const PanelState = Type.Object({
+  timestamp: time("The venue's time of the state in force.", '2026-04-14T08:03:59.873Z'),
+  ageMs: Type.Integer({
+    minimum: 0,
+    description: 'Milliseconds from `timestamp` to `ts`.',
+    examples: [127],
+  }),
+  bid: decimalOrNull('Best bid, exact; null when the side is empty.', 0.53),
+  bidSize: decimalOrNull('Shares at the best bid.', 12480.06),
+  ask: decimalOrNull('Best ask, exact; null when the side is empty.', 0.54),
+  askSize: decimalOrNull('Shares at the best ask.', 96.5),
+  mid: decimalOrNull('Half of bid plus ask, exact; null when a side is empty.', 0.535),
+  spread: decimalOrNull('Ask minus bid; negative when the book is crossed.', 0.01),
+  imbalance: decimalOrNull(
+    '(bidSize − askSize) / (bidSize + askSize), rounded to six decimals; null when a side is empty.',
+    0.984654,
+  ),
+  bids: depth('bid'),
+  asks: depth('ask'),
+})
+
+const state = (outcome: string) =>
+  Type.Union([PanelState, Type.Null()], {
+    description: `State of "${outcome}" in force at \`ts\`, at or before it and never after; null when none is recorded by then, or none that \`maxAgeMs\` allows.`,
+  })
+
+const LastTrade = Type.Object({
+  price: Type.Number({ description: 'As the venue printed it, exact.', examples: [0.531] }),
+  outcome: nullable(
+    literals(['up', 'down'], {}),
+    'Outcome that was traded; null where the source does not tell.',
+    null,
+  ),
+  timestamp: time("The venue's time of the trade.", '2026-04-14T08:03:58.020Z'),
+})
+
+const PanelRow = Type.Object({
+  conditionId: Type.String({
+    description: 'Market identifier.',
+    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+  }),
+  slug: nullable(Type.String(), "The venue's name of the market.", 'btc-updown-5m-1776153600'),
+  timeframe: literals(timeframes, {
+    description: "Length of the market's window.",
+    examples: ['5m'],
+  }),
+  windowStart: time('Start of the window, inclusive.', '2026-04-14T08:00:00.000Z'),
+  windowEnd: time('End of the window: the close.', '2026-04-14T08:05:00.000Z'),
+  strike: decimalOrNull("The coin's price that the end is compared with, in USD.", 76211.8001656),
+  finalPrice: decimalOrNull("The coin's price at the end. Not known at `ts`.", 76198.42),
+  winner: nullable(
+    literals(['up', 'down'], {}),
+    'Outcome that won, null until known. Not known at `ts`.',
+    'down',
+  ),
+  winnerSource: nullable(literals(winnerSources, {}), 'Who named the winner.', 'venue'),
+  offset: Type.String({ description: 'As it was asked for.', examples: ['-60s'] }),
+  offsetMs: Type.Integer({ description: 'The same in milliseconds.', examples: [-60000] }),
+  ts: time('The moment of this row: `windowEnd` less the offset.', '2026-04-14T08:04:00.000Z'),
+  lastTrade: Type.Union([LastTrade, Type.Null()], {
+    description: 'Last trade at or before `ts`; null when none is held.',
+  }),
+  covered: Type.Object(
+    {
+      up: Type.Boolean({ description: 'Of the outcome up.', examples: [true] }),
+      down: Type.Boolean({ description: 'Of the outcome down.', examples: [true] }),
+    },
+    {
+      description:
+        'Whether `ts` lies in a recorded interval; false in a gap, where the state in force may have been another. At the very close it is asked of the millisecond before.',
+    },
+  ),
+  up: state('up'),
+  down: state('down'),
+})
+
+export const PanelList = Type.Object({
+  data: Type.Array(PanelRow, {
+    description: "By the window's start, and within a market in the order of `offsets`.",
+  }),
+  nextCursor: nullable(
+    Type.String(),
+    'Cursor of the next page; null when no further market has closed.',
+    'AQGc6l8QAP6hzTn-jm5LJgqXnfEgVrAxqtqMPjXxY2cO9qmh',
+  ),
+})

@@ -1,0 +1,48 @@
+/** Reads moments before a market's close: `-240s,-60s,-5s`. */
+import { AppError } from '#src/core/errors.ts'
+import { type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { excerpt } from '#src/http/excerpt.ts'
+
+/** `text` as it was sent; `beforeMs` is not negative, and no longer than the window. */
+export type Offset = { text: string; beforeMs: number }
+
+export const OFFSETS_MAX = 8
+
+const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
+const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** Reads a list in its order. Throws `invalid_parameter`, naming the item. */
+export function readOffsets(text: string, timeframe: Timeframe): Offset[] {
+  const items = text.split(',', OFFSETS_MAX + 1)
+  if (items.length > OFFSETS_MAX) {
+    throw refuse(
+      `\`offsets\` has more than ${OFFSETS_MAX} items. Ask for the others by themselves.`,
+    )
+  }
+  const offsets = items.map((item) => readOffset(item, timeframe))
+  for (const [index, { text: item, beforeMs }] of offsets.entries()) {
+    const first = offsets.findIndex((offset) => offset.beforeMs === beforeMs)
+    if (first === index) continue
+    const same = offsets[first]?.text === item ? '' : `, the same as "${offsets[first]?.text}"`
+    throw refuse(`\`offsets\` repeats "${item}"${same}. Send each moment once.`)
+  }
+  return offsets
+}
+
+function readOffset(item: string, timeframe: Timeframe): Offset {
+  const match = pattern.exec(item)
+  if (match === null) {
+    throw refuse(
+      `\`offsets\` has the item "${excerpt(item)}", but each must be a minus sign, a whole number without leading zeros and a unit (ms, s, m or h), such as -240s.`,
+    )
+  }
+  const beforeMs = Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
+  if (beforeMs > timeframeMs[timeframe]) {
+    throw refuse(
+      `\`offsets\` has the item "${item}", which lies before the window of ${timeframe} begins. Send at most -${timeframeMs[timeframe] / 1000}s.`,
+    )
+  }
+  return { text: item, beforeMs }
+}
+
+const refuse = (message: string) => new AppError('invalid_parameter', message, { param: 'offsets' })

@@ -1,0 +1,123 @@
+/**
+ * Panels: the state of each market at moments before its close, a page of markets at a time. A page opens
+ * thousands of books, so it is made in slices between which other requests have their turn.
+ */
+import { type CoverageQuestion, type Span, tallyCoverage } from '#src/core/coverage.ts'
+import type { CursorCodec } from '#src/core/cursor.ts'
+import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
+import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
+import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
+import type { Clock } from '#src/core/time.ts'
+import { readRange } from '#src/http/data-query.ts'
+import { createTurns } from '#src/lib/turns.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import type { PanelQuery } from './model.ts'
+import { type Offset, readOffsets } from './offsets.ts'
+import { marketText, rowText, stateText } from './row-text.ts'
+import { type ClosedMarket, selectMarkets } from './selection.ts'
+
+/** `timer`: monotonic milliseconds. */
+type Deps = { history: HistoryStore; cursors: CursorCodec; clock: Clock; timer: Clock }
+
+export type PanelPage = {
+  body: string
+  isFinal: boolean
+  resumeCursor: string
+  /** The moments of all rows. */
+  questions: CoverageQuestion[]
+}
+
+/** Work between two turns of others. */
+const SLICE_MS = 8
+
+/** Makes the service of a history. */
+export function createPanelService({ history, cursors, clock, timer }: Deps) {
+  const scanner = createSnapshotScanner()
+  const turns = createTurns()
+
+  /** The text of the state of an outcome in force at a moment, `null` if there is none. */
+  function stateAt(cell: Cell, outcome: Outcome): string {
+    const { market, tsMs, maxAgeMs } = cell
+    const row = history.at({ market, outcome, timestampMs: tsMs })
+    if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'
+    const text = row.text()
+    return stateText(scanner.scan(text, 0, text.length), tsMs)
+  }
+
+  function toRow(market: string, cell: Cell): string {
+    const { offset, tsMs } = cell
+    const [lastTrade] = history.trades({ market: cell.market, toMs: tsMs + 1, last: 1 })
+    const isCovered = { up: isRecorded(cell, 'up'), down: isRecorded(cell, 'down') }
+    const states = { up: stateAt(cell, 'up'), down: stateAt(cell, 'down') }
+    return rowText(market, { offset, tsMs, lastTrade, isCovered, ...states })
+  }
+
+  return {
+    /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+    async page(coin: Coin, query: PanelQuery): Promise<PanelPage> {
+      const { scope, offsets, range, maxAgeMs } = readRequest(coin, query)
+      const { cursor } = query
+      const place = cursor === undefined ? undefined : cursors.decode(scope, cursor)
+      const after = place === undefined ? undefined : decodeMarketPlace(place)
+      const nowMs = clock()
+      const chosen = selectMarkets(history, { ...range, after }, nowMs)
+      const rows: string[] = []
+      const questions: CoverageQuestion[] = []
+      let sliceStartMs = timer()
+      for (const market of chosen.markets) {
+        const head = marketText(market)
+        const gaps = history.gaps(market)
+        for (const offset of offsets) {
+          const tsMs = market.windowEndMs - offset.beforeMs
+          const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
+          questions.push(question)
+          rows.push(toRow(head, { market, offset, tsMs, maxAgeMs, question }))
+        }
+        if (timer() - sliceStartMs < SLICE_MS) continue
+        await turns.take()
+        sliceStartMs = timer()
+      }
+      const last = chosen.markets.at(-1) ?? after ?? startOfMarkets({ ...range, order: 'asc' })
+      const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
+      const nextCursor = chosen.hasMore ? `"${resumeCursor}"` : 'null'
+      const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
+      return { body, isFinal: chosen.isFinal, resumeCursor, questions }
+    },
+  }
+}
+
+export type PanelService = ReturnType<typeof createPanelService>
+
+/** One market at one moment. */
+type Cell = {
+  market: ClosedMarket
+  offset: Offset
+  tsMs: number
+  maxAgeMs: number
+  question: CoverageQuestion
+}
+
+/** The close is not in the window any more; a state in force there was recorded before. */
+function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
+  const fromMs = Math.min(tsMs, windowEndMs - 1)
+  return { fromMs, toMs: fromMs + 1 }
+}
+
+const isRecorded = ({ question }: Cell, outcome: Outcome): boolean =>
+  tallyCoverage({ ...question, outcome }).coveredMs > 0
+
+function readRequest(coin: Coin, query: PanelQuery) {
+  const timeframe = query.timeframe as Timeframe
+  const offsets = readOffsets(query.offsets, timeframe)
+  const { fromMs, toMs } = readRange(query)
+  const { limit, maxAgeMs = Number.POSITIVE_INFINITY } = query
+  const moments = offsets.map(({ text }) => text).join(',')
+  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${query.maxAgeMs ?? ''}`
+  return {
+    scope: `panel ${coin} ${timeframe} ${filters}`,
+    offsets,
+    range: { coin, timeframe, fromMs, toMs, limit },
+    maxAgeMs,
+  }
+}
