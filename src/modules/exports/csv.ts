@@ -1,0 +1,69 @@
+/** CSV (RFC 4180, but with LF): no value needs quotes. An empty cell is what is not there. */
+import { formatMicros } from '#src/core/decimal.ts'
+import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
+import { toIso } from '#src/core/time.ts'
+
+import { type Progress, queriesOf, type Shape, type Source } from './source.ts'
+
+/** Snapshots printed in one step. */
+const STEP_SNAPSHOTS = 16
+
+const sides = ['bid', 'ask'] as const
+
+/** Lines of a header and of all snapshots; the header is left out of what is appended to an earlier file. */
+export function* csvPieces(
+  source: Source,
+  progress: Progress,
+  shape: Shape,
+): Generator<Uint8Array> {
+  const encoder = new TextEncoder()
+  if (source.after === undefined) yield encoder.encode(headerOf(shape))
+  for (const query of queriesOf(source)) {
+    for (const run of source.history.runs(query)) {
+      for (let from = 0; from < run.length; from += STEP_SNAPSHOTS) {
+        const step = run.slice(from, from + STEP_SNAPSHOTS)
+        progress.snapshots += step.length
+        yield encoder.encode(step.map((snapshot) => toLines(snapshot, shape)).join(''))
+      }
+    }
+  }
+}
+
+function headerOf({ kind, depth }: Shape): string {
+  const first = 'timestamp,id,conditionId,outcome'
+  if (kind === 'levels') return `${first},side,level,price,size\n`
+  return `${[first, ...sides.flatMap((side) => columnsOf(side, depth))].join(',')}\n`
+}
+
+const columnsOf = (side: string, depth: number): string[] =>
+  Array.from(
+    { length: depth },
+    (_, index) => `${side}_price_${index + 1},${side}_size_${index + 1}`,
+  )
+
+function toLines(snapshot: StoredSnapshot, { kind, depth }: Shape): string {
+  const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot
+  const first = `${toIso(timestampMs)},${id},${conditionId},${outcome}`
+  if (kind === 'states') return `${first}${toCells(bids, depth)}${toCells(asks, depth)}\n`
+  const lines = toLevels(`${first},bid`, bids, depth) + toLevels(`${first},ask`, asks, depth)
+  // An empty book is a state, too.
+  return lines === '' ? `${first},,,,\n` : lines
+}
+
+function toLevels(first: string, { prices, sizes }: Ladder, depth: number): string {
+  let lines = ''
+  for (let level = 0; level < Math.min(prices.length, depth); level++) {
+    lines += `${first},${level + 1},${formatMicros(prices[level] ?? 0)},${formatMicros(sizes[level] ?? 0)}\n`
+  }
+  return lines
+}
+
+function toCells({ prices, sizes }: Ladder, depth: number): string {
+  let cells = ''
+  for (let level = 0; level < depth; level++) {
+    const price = prices[level]
+    cells +=
+      price === undefined ? ',,' : `,${formatMicros(price)},${formatMicros(sizes[level] ?? 0)}`
+  }
+  return cells
+}

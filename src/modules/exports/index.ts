@@ -1,0 +1,107 @@
+import { Elysia } from 'elysia'
+
+import { type AccessPlugin, callerOf } from '#src/http/access.ts'
+import { acceptsGzip } from '#src/http/content-coding.ts'
+import { answerUnchanged, cachingHeaders } from '#src/http/data-response.ts'
+import { jsonResponse } from '#src/http/json.ts'
+import { type FindMarket, readCoin, readMarket } from '#src/http/market-path.ts'
+import { NoQuery, parseQuery } from '#src/http/query.ts'
+import { streamResponse } from '#src/http/stream.ts'
+import { synchronous } from '#src/http/synchronous.ts'
+import { searchOf } from '#src/http/url.ts'
+
+import { dayDetail, listDetail, marketDetail } from './documentation.ts'
+import {
+  DayExportQuery,
+  type ExportList,
+  type Format,
+  formats,
+  MarketExportQuery,
+} from './model.ts'
+import type { ExportPlan } from './plan.ts'
+import type { ExportService } from './service.ts'
+
+type Deps = { guard: AccessPlugin; service: ExportService; findMarket: FindMarket }
+
+export const mediaTypes: Readonly<Record<Format, string>> = {
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8; header=present',
+  parquet: 'application/vnd.apache.parquet',
+}
+
+/** Whole markets and days as one stream, and what became of it. */
+export const exports = ({ guard, service, findMarket }: Deps) =>
+  new Elysia({ name: 'exports' })
+    .use(guard)
+    .get(
+      '/v1/:coin/markets/:conditionId/export',
+      synchronous(({ params, request }: MarketContext) => {
+        const market = readMarket(params, findMarket)
+        const query = parseQuery(MarketExportQuery, searchOf(request.url))
+        return answer(
+          { service, request },
+          service.planMarket(market, query, formatOf(request, query.format)),
+        )
+      }),
+      { access: 'snapshots', detail: { ...marketDetail } },
+    )
+    .get(
+      '/v1/:coin/export',
+      synchronous(({ params, request }: CoinContext) => {
+        const coin = readCoin(params.coin)
+        const query = parseQuery(DayExportQuery, searchOf(request.url))
+        return answer(
+          { service, request },
+          service.planDay(coin, query, formatOf(request, query.format)),
+        )
+      }),
+      { access: 'snapshots', detail: { ...dayDetail } },
+    )
+    .get(
+      '/v1/exports',
+      synchronous(({ request }: { request: Request }) => {
+        parseQuery(NoQuery, searchOf(request.url))
+        const list: ExportList = {
+          data: service.list(callerOf(request).accountId),
+          nextCursor: null,
+        }
+        return jsonResponse(list, { headers: { 'Cache-Control': 'private, no-store' } })
+      }),
+      { access: 'key', detail: { ...listDetail } },
+    )
+
+type MarketContext = { params: { coin: string; conditionId: string }; request: Request }
+type CoinContext = { params: { coin: string }; request: Request }
+type Call = { service: ExportService; request: Request }
+
+/** The parameter goes before the header; a header that names none of ours asks for NDJSON. */
+function formatOf(request: Request, asked: Format | undefined): Format {
+  if (asked !== undefined) return asked
+  const accept = request.headers.get('accept') ?? ''
+  const named = formats.find((format) => accept.includes(mediaTypes[format].split(';')[0] ?? ''))
+  return named ?? 'ndjson'
+}
+
+function answer({ service, request }: Call, plan: ExportPlan): Response {
+  // Parquet is compressed inside.
+  const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
+  const etag = `"${service.tagOf(plan, isGzip)}"`
+  const isClosed = plan.source.markets.every((market) => market.isClosed)
+  const shared = {
+    ...cachingHeaders(isClosed),
+    Vary: 'Accept, Accept-Encoding',
+    ...service.coverageOf(plan),
+  }
+  const unchanged = answerUnchanged(request, etag, shared)
+  if (unchanged !== undefined) return unchanged
+  const { exportId, pieces, onEnd } = service.begin(plan, callerOf(request).accountId, isGzip)
+  const headers: Record<string, string> = {
+    'Content-Type': mediaTypes[plan.format],
+    'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
+    ...shared,
+    ETag: etag,
+    'X-Export-Id': exportId,
+  }
+  if (isGzip) headers['Content-Encoding'] = 'gzip'
+  return streamResponse(request, { headers, pieces, onEnd })
+}

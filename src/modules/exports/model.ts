@@ -1,0 +1,114 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+import { timeframeMs } from '#src/core/market.ts'
+import { outcomeParameter, rangeParameters } from '#src/http/data-query.ts'
+import { literals } from '#src/http/literals.ts'
+
+export const formats = ['ndjson', 'csv', 'parquet'] as const
+export type Format = (typeof formats)[number]
+
+export const LEVELS_MAX = 4000
+export const STATE_LEVELS_MAX = 100
+export const STATE_LEVELS_DEFAULT = 10
+
+/** What both exports have. */
+const shared = {
+  format: Type.Optional(
+    literals(formats, {
+      description:
+        'Goes before `Accept`, which may say `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`; NDJSON when neither says.',
+    }),
+  ),
+  shape: Type.Optional(
+    literals(['levels', 'states'], {
+      description:
+        'Of CSV and Parquet: a row a level (`levels`, the default, whole books), or a row a snapshot with its best `depth` levels a side (`states`).',
+    }),
+  ),
+  depth: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LEVELS_MAX,
+      description: `Of CSV and Parquet: levels a side. All by default with \`levels\`; ${STATE_LEVELS_DEFAULT} by default and at most ${STATE_LEVELS_MAX} with \`states\`.`,
+      examples: [10],
+    }),
+  ),
+  outcome: outcomeParameter,
+}
+
+export const MarketExportQuery = Type.Object({
+  ...shared,
+  ...rangeParameters('`timestamp`'),
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,15}$',
+      description:
+        'Goes on where a download broke off: the `id` of the last whole snapshot that arrived, such as 1482734. Append the answer to what you have; CSV then comes without its header. Not for Parquet.',
+    }),
+  ),
+})
+export type MarketExportQuery = Static<typeof MarketExportQuery>
+
+export const DayExportQuery = Type.Object({
+  day: Type.String({
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+    description:
+      'A day in UTC: the markets whose windows begin in it (where a window is unknown, its first snapshot). Day and coin make one file.',
+    examples: ['2026-04-13'],
+  }),
+  timeframe: Type.Optional(
+    literals(Object.keys(timeframeMs), { description: 'Only markets of this timeframe.' }),
+  ),
+  ...shared,
+  after: Type.Optional(
+    Type.String({
+      pattern: '^0x[0-9a-f]{64}:[1-9][0-9]{0,15}$',
+      description:
+        'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
+    }),
+  ),
+})
+export type DayExportQuery = Static<typeof DayExportQuery>
+
+export const ExportBody = Type.Object({
+  exportId: Type.String({
+    description: 'The `X-Export-Id` of the answer.',
+    examples: ['exp_8f3k2m9q4t7w'],
+  }),
+  name: Type.String({
+    description: 'Name of the file, without its ending.',
+    examples: ['btc-updown-5m-1776153600'],
+  }),
+  state: literals(['running', 'complete', 'broken_off'], {
+    description: 'Only a `complete` one was sent to its end.',
+  }),
+  format: literals(formats, { description: 'Format of the file.' }),
+  contentEncoding: Type.Union([Type.Literal('gzip'), Type.Null()], {
+    description: 'What the bytes were sent as; `bytes` and `sha256` are of these.',
+    examples: ['gzip'],
+  }),
+  snapshots: Type.Integer({ description: 'Snapshots sent.', examples: [4962] }),
+  bytes: Type.Integer({ description: 'Bytes sent, as encoded.', examples: [452118] }),
+  sha256: Type.Union([Type.String(), Type.Null()], {
+    description: 'SHA-256 of the bytes sent, in hex; null until the export is complete.',
+    examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+  }),
+  startedAt: Type.String({
+    format: 'date-time',
+    description: 'Start of the answer.',
+    examples: ['2026-11-21T08:00:00.000Z'],
+  }),
+  endedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'End of the answer; null while it runs.',
+    examples: ['2026-11-21T08:00:01.250Z'],
+  }),
+})
+export type ExportBody = Static<typeof ExportBody>
+
+export const ExportList = Type.Object({
+  data: Type.Array(ExportBody, { description: 'The last 20 exports, newest first.' }),
+  nextCursor: Type.Union([Type.String(), Type.Null()], {
+    description: 'Always null: there are no further pages.',
+  }),
+})
+export type ExportList = Static<typeof ExportList>

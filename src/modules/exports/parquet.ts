@@ -1,0 +1,128 @@
+/**
+ * Parquet, one row group after the other: typed columns, prices and sizes as DECIMAL of six places, so
+ * that nothing is a float.
+ */
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+
+import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
+
+import { type Progress, queriesOf, type Shape, type Source } from './source.ts'
+
+/** Rows of a group: what one export holds in memory, and how long one step lasts. */
+const GROUP_ROWS = 20_000
+
+/** Values of a column; integers are BigInt where they are written as 64 bits. */
+type Values = (bigint | string | number | Date | null)[]
+type Column = { name: string; element: Omit<SchemaElement, 'name'> }
+
+const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' } as const
+const decimal = { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: 6 } as const
+const optional = { repetition_type: 'OPTIONAL' } as const
+
+const firstColumns: readonly Column[] = [
+  {
+    name: 'timestamp',
+    element: {
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MILLIS',
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+      repetition_type: 'REQUIRED',
+    },
+  },
+  { name: 'id', element: { type: 'INT64', repetition_type: 'REQUIRED' } },
+  { name: 'conditionId', element: text },
+  { name: 'outcome', element: text },
+]
+
+const levelColumns: readonly Column[] = [
+  { name: 'side', element: { ...text, ...optional } },
+  { name: 'level', element: { type: 'INT32', ...optional } },
+  { name: 'price', element: { ...decimal, ...optional } },
+  { name: 'size', element: { ...decimal, ...optional } },
+]
+
+/** A whole file of all snapshots. */
+export function* parquetPieces(
+  source: Source,
+  progress: Progress,
+  shape: Shape,
+): Generator<Uint8Array> {
+  const columns = columnsOf(shape)
+  const bytes = new PieceWriter()
+  const file = new ParquetWriter({
+    writer: bytes,
+    schema: [
+      { name: 'bookfeed', num_children: columns.length },
+      ...columns.map(({ name, element }): SchemaElement => ({ name, ...element })),
+    ],
+    createdBy: 'bookfeed',
+  })
+  const group = columns.map((): Values => [])
+  const writeGroup = () => {
+    const columnData = columns.map(({ name }, index) => ({ name, data: group[index] ?? [] }))
+    // Only a writer to a file makes it a promise.
+    void file.write({ columnData, rowGroupSize: GROUP_ROWS * 2 })
+    for (const values of group) values.length = 0
+    return bytes.take()
+  }
+  for (const query of queriesOf(source)) {
+    for (const run of source.history.runs(query)) {
+      for (const snapshot of run) addRows(group, snapshot, shape)
+      progress.snapshots += run.length
+      // Also without a full group: the end of a step, at which others have their turn.
+      yield (group[0]?.length ?? 0) >= GROUP_ROWS ? writeGroup() : NOTHING
+    }
+  }
+  if ((group[0]?.length ?? 0) > 0) yield writeGroup()
+  void file.finish()
+  yield bytes.take()
+}
+
+const NOTHING = new Uint8Array(0)
+
+function columnsOf({ kind, depth }: Shape): readonly Column[] {
+  if (kind === 'levels') return [...firstColumns, ...levelColumns]
+  const element = { ...decimal, ...optional }
+  const ofSide = (side: string) =>
+    Array.from({ length: depth }, (_, index) => [
+      { name: `${side}_price_${index + 1}`, element },
+      { name: `${side}_size_${index + 1}`, element },
+    ]).flat()
+  return [...firstColumns, ...ofSide('bid'), ...ofSide('ask')]
+}
+
+function addRows(group: Values[], snapshot: StoredSnapshot, { kind, depth }: Shape): void {
+  const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot
+  const first = [BigInt(timestampMs), BigInt(id), conditionId, outcome]
+  const add = (cells: Values) => {
+    for (const [index, cell] of [...first, ...cells].entries()) group[index]?.push(cell)
+  }
+  if (kind === 'states') {
+    add([...toCells(bids, depth), ...toCells(asks, depth)])
+    return
+  }
+  const rows = [...toLevels('bid', bids, depth), ...toLevels('ask', asks, depth)]
+  // An empty book is a state, too.
+  if (rows.length === 0) add([null, null, null, null])
+  for (const row of rows) add(row)
+}
+
+const toLevels = (side: string, { prices, sizes }: Ladder, depth: number): Values[] =>
+  prices
+    .slice(0, depth)
+    .map((price, index) => [side, index + 1, BigInt(price), BigInt(sizes[index] ?? 0)])
+
+const toCells = ({ prices, sizes }: Ladder, depth: number): Values =>
+  Array.from({ length: depth }, (_, level) => {
+    const price = prices[level]
+    return price === undefined ? [null, null] : [BigInt(price), BigInt(sizes[level] ?? 0)]
+  }).flat()
+
+/** Hands out what was written since the last time; `offset` counts on. */
+class PieceWriter extends ByteWriter {
+  take(): Uint8Array {
+    const piece = new Uint8Array(this.buffer.slice(0, this.index))
+    this.index = 0
+    return piece
+  }
+}

@@ -1,0 +1,115 @@
+/** What an export will be: its markets, its rows and its shape, from what was asked. */
+import { AppError } from '#src/core/errors.ts'
+import type { Coin, Market, Timeframe } from '#src/core/market.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import { readRange } from '#src/http/data-query.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+
+import {
+  type DayExportQuery,
+  type Format,
+  LEVELS_MAX,
+  type MarketExportQuery,
+  STATE_LEVELS_DEFAULT,
+  STATE_LEVELS_MAX,
+} from './model.ts'
+import type { Shape, Source } from './source.ts'
+
+/** An export that was asked for, not begun. */
+export type ExportPlan = {
+  format: Format
+  shape: Shape
+  source: Source
+  /** Of the file, without its ending. */
+  name: string
+}
+
+const MARKETS_A_READ = 500
+
+/** Plans exports of a history. */
+export function createPlanner(history: HistoryStore) {
+  function positionOf(market: Market, id: string): Position {
+    const position = history.findPosition(market, Number(id))
+    if (position !== undefined) return position
+    throw refuse('after', `Market ${market.conditionId} has no snapshot ${id}.`)
+  }
+
+  function listDay(coin: Coin, day: string, timeframe: Timeframe | undefined): Market[] {
+    const fromMs = readDay(day)
+    const query = { coin, timeframe, fromMs, toMs: fromMs + DAY_MS, limit: MARKETS_A_READ }
+    const markets: Market[] = []
+    let after: Market | undefined
+    do {
+      const page = history.listMarkets({ ...query, order: 'asc', after })
+      markets.push(...page)
+      after = page.length < MARKETS_A_READ ? undefined : page.at(-1)
+    } while (after !== undefined)
+    return markets
+  }
+
+  return {
+    /** Throws `invalid_parameter`. */
+    planMarket(market: Market, query: MarketExportQuery, format: Format): ExportPlan {
+      const { outcome, after } = query
+      const place = after === undefined ? undefined : positionOf(market, after)
+      const source = { history, markets: [market], outcome, ...readRange(query), after: place }
+      return { format, shape: readShape(query, format), source, name: nameOf(market) }
+    },
+
+    /** Throws `invalid_parameter`. */
+    planDay(coin: Coin, query: DayExportQuery, format: Format): ExportPlan {
+      const { day, outcome, after } = query
+      const timeframe = query.timeframe as Timeframe | undefined
+      let markets = listDay(coin, day, timeframe)
+      let place: Position | undefined
+      if (after !== undefined) {
+        const [conditionId = '', id = ''] = after.split(':')
+        markets = markets.slice(markets.findIndex((one) => one.conditionId === conditionId))
+        const [market] = markets
+        if (market?.conditionId !== conditionId) {
+          throw refuse('after', `The export of ${day} has no market ${conditionId}.`)
+        }
+        place = positionOf(market, id)
+      }
+      const range = { fromMs: undefined, toMs: undefined }
+      return {
+        format,
+        shape: readShape(query, format),
+        source: { history, markets, outcome, ...range, after: place },
+        name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
+      }
+    },
+  }
+}
+
+type ShapeQuery = Pick<MarketExportQuery, 'shape' | 'depth' | 'after'>
+
+function readShape({ shape, depth, after }: ShapeQuery, format: Format): Shape {
+  if (format === 'ndjson' && (shape ?? depth) !== undefined) {
+    const param = shape === undefined ? 'depth' : 'shape'
+    throw refuse(param, `\`${param}\` goes with CSV and Parquet; NDJSON holds whole books.`)
+  }
+  if (format === 'parquet' && after !== undefined) {
+    throw refuse('after', 'A Parquet file cannot be appended to. Ask for it from its start.')
+  }
+  if (shape !== 'states') return { kind: 'levels', depth: depth ?? LEVELS_MAX }
+  if (depth !== undefined && depth > STATE_LEVELS_MAX) {
+    throw refuse('depth', `\`depth\` is ${depth}, but at most ${STATE_LEVELS_MAX} with \`states\`.`)
+  }
+  return { kind: 'states', depth: depth ?? STATE_LEVELS_DEFAULT }
+}
+
+/** Start of a day in Unix milliseconds. */
+function readDay(day: string): number {
+  const startMs = Date.parse(`${day}T00:00:00.000Z`)
+  // The 30th of February would be taken for the 2nd of March.
+  if (new Date(startMs).toJSON()?.slice(0, day.length) === day) return startMs
+  throw refuse('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
+}
+
+const nameOf = ({ slug, conditionId }: Market): string =>
+  slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId
+
+const refuse = (param: string, message: string) =>
+  new AppError('invalid_parameter', message, { param })

@@ -1,0 +1,84 @@
+/** Exports: what is asked for, made piece by piece while it is sent. */
+import { createHash } from 'node:crypto'
+
+import type { Clock } from '#src/core/time.ts'
+import { coverageHeader } from '#src/http/coverage-header.ts'
+import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
+import { createTurns } from '#src/lib/turns.ts'
+import type { Encoding, HistoryStore } from '#src/store/history.ts'
+
+import { csvPieces } from './csv.ts'
+import { ndjsonPieces } from './ndjson.ts'
+import { parquetPieces } from './parquet.ts'
+import { gzipped, inTurns, seen } from './pieces.ts'
+import { createPlanner, type ExportPlan } from './plan.ts'
+import { createExportRecords, type ExportRecord } from './records.ts'
+import type { Progress } from './source.ts'
+
+type Deps = { history: HistoryStore; clock: Clock; mint: () => string }
+
+/** Makes the service of a history. */
+export function createExportService({ history, clock, mint }: Deps) {
+  const turns = createTurns()
+  const records = createExportRecords({ clock, mint })
+
+  return {
+    ...createPlanner(history),
+
+    /** Names everything that decides the bytes; fit for an `ETag`. */
+    tagOf({ format, shape, source }: ExportPlan, isGzip: boolean): string {
+      const { markets, outcome, fromMs, toMs, after } = source
+      const parts = [format, shape, outcome, fromMs, toMs, after, isGzip, [...history.cursorKey]]
+      const revisions = markets.map(({ conditionId, revision }) => [conditionId, revision])
+      const text = JSON.stringify([...parts, revisions])
+      return createHash('sha256').update(text).digest('base64url')
+    },
+
+    /** Over all markets of the export. */
+    coverageOf({ source }: ExportPlan): Record<string, string> {
+      const { markets, outcome, fromMs, toMs } = source
+      const shared = { outcome, fromMs, toMs, nowMs: clock() }
+      return coverageHeader(
+        ...markets.map((market) => ({ market, gaps: history.gaps(market), ...shared })),
+      )
+    },
+
+    /** Begins an export for an account. */
+    begin(plan: ExportPlan, accountId: string, isGzip: boolean) {
+      const contentEncoding = isGzip ? 'gzip' : null
+      const { format, name } = plan
+      const record = records.begin(accountId, { name, format, contentEncoding })
+      const made = inTurns(piecesOf(plan, record.progress, isGzip ? 'gzip' : 'identity'), turns)
+      const pieces = isGzip && format !== 'ndjson' ? gzipped(made) : made
+      return { exportId: record.exportId, ...tracked(pieces, record) }
+    },
+
+    list: records.list,
+  }
+
+  function tracked(
+    pieces: BodyStream['pieces'],
+    record: ExportRecord,
+  ): Pick<BodyStream, 'pieces' | 'onEnd'> {
+    const hasher = new Bun.CryptoHasher('sha256')
+    return {
+      pieces: seen(pieces, (piece) => {
+        hasher.update(piece)
+        record.bytes += piece.length
+      }),
+      onEnd: ({ isWhole }: BodyEnd) =>
+        records.end(record, isWhole ? hasher.digest('hex') : undefined),
+    }
+  }
+}
+
+export type ExportService = ReturnType<typeof createExportService>
+
+function piecesOf(
+  { format, shape, source }: ExportPlan,
+  progress: Progress,
+  encoding: Encoding,
+): Generator<Uint8Array> {
+  if (format === 'ndjson') return ndjsonPieces(source, progress, encoding)
+  return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
+}

@@ -1,0 +1,33 @@
+/** What an export is made of: markets one after the other, and what of each. */
+import type { Market, Outcome } from '#src/core/market.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import type { HistoryStore, StreamQuery } from '#src/store/history.ts'
+
+/** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
+export type Shape = { kind: 'levels' | 'states'; depth: number }
+
+export type Source = {
+  history: Pick<HistoryStore, 'lines' | 'runs'>
+  markets: readonly Market[]
+  outcome: Outcome | undefined
+  fromMs: number | undefined
+  toMs: number | undefined
+  /** In the first market: what stands behind it is exported. */
+  after: Position | undefined
+}
+
+/** Counted while it is made. */
+export type Progress = { snapshots: number }
+
+/** The rows wanted of each market, in order. */
+export function* queriesOf({
+  markets,
+  outcome,
+  fromMs,
+  toMs,
+  after,
+}: Source): Generator<StreamQuery> {
+  for (const [index, market] of markets.entries()) {
+    yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
+  }
+}

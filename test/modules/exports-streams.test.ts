@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'bun:test'
+
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { openHistory } from '#src/store/open.ts'
+
+import { exportOf } from '../support/export-lines.ts'
+import { addKey, createHarness } from '../support/harness.ts'
+import { appendRows, createMarketHistory, rowsAt } from '../support/market-history.ts'
+import { readProblem } from '../support/page-client.ts'
+
+const { history, both, single } = createMarketHistory()
+const { send, sendAs, ledger, key } = createHarness({ history })
+
+describe('GET /v1/exports', () => {
+  const list = async (token = key) => {
+    const response = await sendAs(token, '/v1/exports')
+    return ((await response.json()) as { data: Record<string, unknown>[] }).data
+  }
+  const find = async (id: string | null) => (await list()).find(({ exportId }) => exportId === id)
+
+  test.each(['ndjson', 'csv', 'parquet'])(
+    'default: has the digest of what was sent: %s',
+    async (format) => {
+      for (const encoding of ['identity', 'gzip']) {
+        const headers = { 'accept-encoding': encoding }
+        const response = await send(exportOf(both, { format }), { headers })
+        const id = response.headers.get('x-export-id')
+        expect(await find(id)).toMatchObject({ state: 'running', sha256: null, endedAt: null })
+        const bytes = new Uint8Array(await response.arrayBuffer())
+        expect(await find(id)).toMatchObject({
+          state: 'complete',
+          format,
+          snapshots: both.rows.length,
+          bytes: bytes.length,
+          sha256: new Bun.CryptoHasher('sha256').update(bytes).digest('hex'),
+        })
+      }
+    },
+  )
+
+  test('case cancelled: says so, and no more is made', async () => {
+    const response = await send(exportOf(both))
+    const reader = response.body?.getReader()
+    await reader?.read()
+    await reader?.cancel()
+    const record = await find(response.headers.get('x-export-id'))
+    expect(record).toMatchObject({ state: 'broken_off', sha256: null })
+    expect(record?.snapshots).toBeLessThan(both.rows.length)
+  })
+
+  test('behavior: newest first, twenty of them, and nobody else sees them', async () => {
+    const other = addKey(ledger, 'pro')
+    expect(await list(other)).toEqual([])
+    let last: string | null = null
+    for (let count = 0; count < 21; count++) {
+      const response = await sendAs(other, exportOf(both))
+      await response.body?.cancel()
+      last = response.headers.get('x-export-id')
+    }
+    const own = await list(other)
+    expect([own.length, own[0]?.exportId]).toEqual([20, last])
+  })
+})
+
+describe('exports beside writers and readers', () => {
+  test('usage: counts the bytes sent when they have been', async () => {
+    const own = createHarness({ history })
+    const bytes = (await (await own.send(exportOf(both))).arrayBuffer()).byteLength
+    own.app.flushUsage()
+    const usage = (await (await own.send('/v1/usage')).json()) as {
+      data?: unknown
+    }
+    expect(JSON.stringify(usage)).toContain(`"bytes":${bytes}`)
+  })
+
+  test('log: the line of a stream is written at its end, with its length', async () => {
+    const own = createHarness({ history })
+    const response = await own.send(exportOf(both))
+    expect(own.lines).toEqual([])
+    const { byteLength } = await response.arrayBuffer()
+    expect(own.lines.join('')).toContain(`"bytes":${byteLength}`)
+  })
+
+  test('HEAD: the same headers, and nothing is made', async () => {
+    const response = await send(exportOf(both), { method: 'HEAD' })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-export-id')).toStartWith('exp_')
+    expect(await response.text()).toBe('')
+  })
+
+  test('304: what did not change is not sent again', async () => {
+    const first = await send(exportOf(both))
+    await first.body?.cancel()
+    const again = await send(exportOf(both), {
+      headers: { 'if-none-match': first.headers.get('etag') ?? '' },
+    })
+    expect(again.status).toBe(304)
+  })
+
+  test('case a row added meanwhile: is sent if it lies behind', async () => {
+    const world = createMarketHistory(openHistory(':memory:'))
+    const own = createHarness({ history: world.history })
+    const response = await own.send(exportOf(world.open))
+    const reader = response.body?.getReader()
+    const first = await reader?.read()
+    const lastMs = Math.max(...world.open.rows.map((row: Snapshot) => row.timestampMs))
+    appendRows(world.history, world.open, rowsAt(world.open, [lastMs + 5]))
+    let text = new TextDecoder().decode(first?.value)
+    for (;;) {
+      const next = await reader?.read()
+      if (next === undefined || next.done) break
+      text += new TextDecoder().decode(next.value)
+    }
+    const times = text.trimEnd().split('\n')
+    expect(times).toHaveLength(world.open.rows.length)
+    expect(times.at(-1)).toContain(new Date(lastMs + 5).toISOString())
+  })
+})
+
+describe('exports: bad input', () => {
+  test.each([
+    [{ format: 'xlsx' }, 'format'],
+    [{ shape: 'levels' }, 'shape'],
+    [{ depth: '5' }, 'depth'],
+    [{ format: 'csv', depth: '0' }, 'depth'],
+    [{ format: 'csv', shape: 'states', depth: '101' }, 'depth'],
+    [{ format: 'parquet', after: '1' }, 'after'],
+    [{ after: '999999999' }, 'after'],
+    [{ after: '-1' }, 'after'],
+    [{ from: '2000000000', to: '1900000000' }, 'to'],
+    [{ limit: '10' }, 'limit'],
+  ])('%p is refused, naming %s', async (params, param) => {
+    const problem = await readProblem(await send(exportOf(both, params as Record<string, string>)))
+    expect(problem).toMatchObject({ code: 'invalid_parameter', param })
+  })
+
+  test.each(['2026-02-30', '2026-1-1', 'yesterday', '9999-99-99'])(
+    'day %s is refused',
+    async (day) => {
+      const problem = await readProblem(await send(`/v1/btc/export?day=${day}`))
+      expect(problem).toMatchObject({ code: 'invalid_parameter', param: 'day' })
+    },
+  )
+
+  test('case after of another day: is refused', async () => {
+    const address = `/v1/btc/export?day=2026-01-01&after=${single.conditionId}:1`
+    const problem = await readProblem(await send(address))
+    expect(problem).toMatchObject({ code: 'invalid_parameter', param: 'after' })
+  })
+})
