@@ -20,14 +20,28 @@ import { openapi } from '#src/http/openapi.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
+import { asOf } from '#src/modules/as-of/index.ts'
+import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billing } from '#src/modules/billing/index.ts'
 import { createBillingService } from '#src/modules/billing/service.ts'
+import { coinCatalogue } from '#src/modules/coins/index.ts'
+import { createCoinService } from '#src/modules/coins/service.ts'
+import { coverage } from '#src/modules/coverage/index.ts'
+import { createCoverageService } from '#src/modules/coverage/service.ts'
 import { documentation } from '#src/modules/documentation/index.ts'
+import { exports } from '#src/modules/exports/index.ts'
+import { createExportService } from '#src/modules/exports/service.ts'
+import { fill } from '#src/modules/fill/index.ts'
+import { createFillService } from '#src/modules/fill/service.ts'
 import { type CheckReadiness, health } from '#src/modules/health/index.ts'
 import { keys } from '#src/modules/keys/index.ts'
 import { createKeyService } from '#src/modules/keys/service.ts'
 import { markets } from '#src/modules/markets/index.ts'
 import { createMarketService } from '#src/modules/markets/service.ts'
+import { panel } from '#src/modules/panel/index.ts'
+import { createPanelService } from '#src/modules/panel/service.ts'
+import { prices } from '#src/modules/prices/index.ts'
+import { quotes } from '#src/modules/quotes/index.ts'
 import { snapshots } from '#src/modules/snapshots/index.ts'
 import { createSnapshotService } from '#src/modules/snapshots/service.ts'
 import { tiers } from '#src/modules/tiers/index.ts'
@@ -129,12 +143,31 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
   const { findMarket } = history
   // Each module is an Elysia plugin; the order is that of the documentation.
   const modules = [
+    coinCatalogue({ guard, service: createCoinService({ history, clock }) }),
     markets({ guard, service: createMarketService({ history, cursors, clock }), findMarket }),
+    coverage({ guard, service: createCoverageService({ history, clock }), findMarket }),
     snapshots({
       guard,
-      service: createSnapshotService({ history, cursors, cacheBytesMax: config.pageCacheBytes }),
+      service: createSnapshotService({
+        history,
+        cursors,
+        clock,
+        cacheBytesMax: config.pageCacheBytes,
+      }),
       findMarket,
     }),
+    asOf({ guard, service: createAsOfService({ history, clock, timer: deps.timer }), findMarket }),
+    fill({
+      guard,
+      service: createFillService({ history }),
+      findMarket,
+      gapsOf: history.gaps,
+      clock,
+    }),
+    quotes({ guard, history, cursors, clock }),
+    prices({ guard, history, cursors, clock }),
+    panel({ guard, service: createPanelService({ history, cursors, clock, timer: deps.timer }) }),
+    exports({ guard, service: createExportService(deps), findMarket }),
     keys({
       guard,
       service: createKeyService({ ...deps, keysPerAccountMax: config.keysPerAccountMax }),

@@ -53,6 +53,7 @@ const owners: Record<string, RegExp> = {
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
   commander: /^src\/cli\//,
   'cli-progress': /^src\/cli\//,
+  'hyparquet-writer': /^src\/modules\/exports\/parquet\.ts/,
   'lru-cache': /^src\/lib\/cache\.ts/,
   sax: /^src\/screening\//,
   viem: /^src\/(chain|facilitator|sandbox)\//,

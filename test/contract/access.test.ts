@@ -14,7 +14,12 @@ import {
   createMatrix,
   tierFacts,
 } from '../support/access-matrix.ts'
-import { conditionIdOf, createMarketHistory, type KnownMarket } from '../support/market-history.ts'
+import {
+  conditionIdOf,
+  createMarketHistory,
+  type KnownMarket,
+  pathOf,
+} from '../support/market-history.ts'
 import { type Entry, expectDocumented, readDocument } from '../support/openapi-document.ts'
 import { fillPath } from '../support/operation-requests.ts'
 import { readProblem } from '../support/page-client.ts'
@@ -22,9 +27,22 @@ import { stableHeaders } from '../support/stable-headers.ts'
 
 /** `open` to everybody, to every valid `key`, or to tiers with the route of this name. */
 const decisions: Record<string, string> = {
+  listCoins: 'open',
   listMarkets: 'markets',
   getMarket: 'markets',
+  getMarketCoverage: 'markets',
+  listCoverage: 'markets',
   listSnapshots: 'snapshots',
+  getSnapshotsAt: 'snapshots',
+  listSnapshotsAt: 'snapshots',
+  getFill: 'snapshots',
+  getPanel: 'snapshots',
+  exportMarket: 'snapshots',
+  exportDay: 'snapshots',
+  listExports: 'key',
+  listQuotes: 'quotes',
+  listPrices: 'prices',
+  listCurrentPrices: 'prices',
   createChallenge: 'open',
   createKey: 'open',
   listKeys: 'key',
@@ -41,15 +59,24 @@ const decisions: Record<string, string> = {
   getHealth: 'open',
   getReadiness: 'open',
   getErrors: 'open',
+  getLlmsText: 'open',
 }
 
 const WINDOW_MS = 60_000
 const { history, both, single, edge, empty } = createMarketHistory()
-const marketOf: Record<string, KnownMarket> = { btc: both, eth: single, sol: empty, xrp: edge }
+const marketOf: Record<string, KnownMarket> = { btc: both, eth: single, sol: addSol(), xrp: edge }
 const matrix = createMatrix({ history })
 const { document, entries } = await readDocument(matrix.send)
 const dataEntries = entries.filter((entry) => !['open', 'key'].includes(accessOf(entry)))
 const named = entries.map((entry) => [entry.operationId, entry] as const)
+
+/** A market of the coin whose other one holds nothing that could be asked for. */
+function addSol(): KnownMarket {
+  const conditionId = conditionIdOf('f')
+  const rows = edge.rows.map((row) => ({ ...row, coin: 'sol' as const, conditionId }))
+  history.append({ id: conditionId, source: 'recorded', snapshots: rows })
+  return { coin: 'sol', conditionId, path: pathOf('sol', conditionId), rows }
+}
 
 function accessOf({ operationId }: Entry): string {
   const access = decisions[operationId]
@@ -211,8 +238,8 @@ describe('the matrix', () => {
       const path = fillPath(cell.entry.path, { coin: 'sol', conditionId: empty.conditionId })
       for (const query of ['', '?limit=0', '?cursor=x', '?unheard=1']) {
         matrix.advance(WINDOW_MS)
-        const headers = { 'if-none-match': '*' }
-        const { status } = await matrix.sendAs(cell.caller.token, path + query, { headers })
+        const init = { method: cell.method, headers: { 'if-none-match': '*' } }
+        const { status } = await matrix.sendAs(cell.caller.token, path + query, init)
         expect(status).toBe(errorCodes[refusal.code].status)
       }
     }

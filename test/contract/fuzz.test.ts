@@ -19,7 +19,7 @@ import {
   type Parameter,
   readDocument,
 } from '../support/openapi-document.ts'
-import { exampleOf, idFor } from '../support/operation-requests.ts'
+import { exampleOf, idFor, requiredQueryOf } from '../support/operation-requests.ts'
 import { createSigner } from '../support/signup-client.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
@@ -82,6 +82,7 @@ const realCursors = await Promise.all(
 function valuesOf({ name, schema }: Parameter): Arbitrary<string> {
   if (name === 'cursor') return fc.constantFrom(...realCursors, 'x')
   if (schema.enum) return fc.constantFrom(...schema.enum.map(String))
+  if (schema.format === 'decimal') return fc.constantFrom('0', '0.000001', '0.5', '1', '10000.5')
   if (schema.type !== 'integer') return fc.string({ minLength: schema.minLength ?? 0 }).map(encode)
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
   const near = [minimum, minimum + 1, maximum - 1, maximum, minimum - 1, maximum + 1]
@@ -151,12 +152,20 @@ function bodiesOf(entry: Entry): Arbitrary<Draft | undefined> {
 /** What is sent to an operation that reads none. */
 const noBody = { required: false, content: { 'application/json': { schema: {}, example: {} } } }
 
+const nameOf = (pair: string): string => pair.split('=')[0] ?? ''
+
+/** Half of the calls have what is required in their query, and whatever else is drawn. */
 function callsOf(entry: Entry): Arbitrary<Call> {
   const inQuery = (entry.parameters ?? []).filter((parameter) => parameter.in === 'query')
   const pairs = fc.tuple(...inQuery.map(pairOf), extraPair)
   return fc.record({
     path: pathsOf(entry),
-    query: pairs.map((all) => all.filter((pair) => pair !== undefined).join('&')),
+    query: fc.tuple(fc.boolean(), pairs).map(([isSound, all]) => {
+      const sound = isSound ? requiredQueryOf(entry).split('&').filter(Boolean) : []
+      const given = new Set(sound.map(nameOf))
+      const drawn = all.filter((pair) => pair !== undefined && !given.has(nameOf(pair)))
+      return [...sound, ...drawn].join('&')
+    }),
     headers,
     name: someName,
     body: bodiesOf(entry),

@@ -21,6 +21,31 @@ export function fillPath(template: string, values: Record<string, string>): stri
   })
 }
 
+/** What an operation cannot be asked without. */
+const requiredQueries: Record<string, string> = {
+  getSnapshotsAt: `ts=${NOW_MS}`,
+  getFill: `ts=${NOW_MS}&outcome=up&side=buy&size=1`,
+  getPanel: 'timeframe=5m&offsets=-60s',
+  exportDay: 'day=2026-01-01',
+}
+
+/** What is required in the query of an operation; empty where nothing is. */
+export const requiredQueryOf = ({ operationId }: Pick<Entry, 'operationId'>): string =>
+  requiredQueries[operationId] ?? ''
+
+/** The path with what is required in its query. */
+export function addressOf(
+  { path, operationId }: Pick<Entry, 'path' | 'operationId'>,
+  values: Record<string, string>,
+): string {
+  const query = requiredQueries[operationId]
+  return query === undefined ? fillPath(path, values) : `${fillPath(path, values)}?${query}`
+}
+
+/** Adds a pair to the query of an address. */
+export const withPair = (address: string, pair: string): string =>
+  `${address}${address.includes('?') ? '&' : '?'}${pair}`
+
 /**
  * Makes a request that succeeds for whoever may ask. What it uses up (a key to be replaced or
  * revoked, a signed message) is made anew each time; the key is one of the account of `token`.
@@ -31,7 +56,7 @@ export async function soundRequest(
   { token = server.key, ...place }: Place & { token?: string | undefined },
 ): Promise<Asked> {
   const id = idFor(server, entry, token)
-  return { path: fillPath(entry.path, { ...place, id }), init: await soundInit(server, entry) }
+  return { path: addressOf(entry, { ...place, id }), init: await soundInit(server, entry, place) }
 }
 
 /** What stands for `{id}` in the path of an operation; empty where there is none. */
@@ -50,13 +75,18 @@ export const headersInsteadOf = (entry: Entry): Record<string, string> =>
     ? { 'payment-signature': toPaymentHeader(exampleOf(entry).paymentPayload) }
     : {}
 
-async function soundInit({ send }: Server, entry: Entry): Promise<RequestInit> {
+async function soundInit({ send }: Server, entry: Entry, place: Place): Promise<RequestInit> {
   const { method, requestBody, operationId } = entry
   if (requestBody === undefined) return { method }
-  const isSignup = operationId === 'createKey'
-  const body = isSignup ? await createSigner(send).signed() : exampleOf(entry)
-  return { ...asJson(body), method }
+  if (operationId === 'createKey') return { ...asJson(await createSigner(send).signed()), method }
+  if (operationId === 'listSnapshotsAt') return { ...asJson(momentsOf(place)), method }
+  return { ...asJson(exampleOf(entry)), method }
 }
+
+/** A moment that something is held of. */
+const momentsOf = ({ conditionId }: Place) => ({
+  requests: [{ market: conditionId, outcome: 'up', ts: NOW_MS }],
+})
 
 /** The body that the document shows; empty for an operation without one. */
 export const exampleOf = ({ requestBody }: Entry): Record<string, unknown> =>

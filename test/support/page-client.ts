@@ -13,8 +13,10 @@ export type Row = { id: string; conditionId: string; timestamp: string; outcome:
 export type Envelope = { data: Row[]; nextCursor: string | null }
 export type PageAnswer = { text: string; body: Envelope; headers: Headers; resumeCursor: string }
 
-export function withParams(path: string, params: Params): string {
-  const search = new URLSearchParams()
+/** Sets parameters of an address, in the place of what it has of them. */
+export function withParams(address: string, params: Params): string {
+  const [path = '', query] = address.split('?')
+  const search = new URLSearchParams(query)
   for (const [name, value] of Object.entries(params)) search.set(name, String(value))
   return `${path}?${search}`
 }

@@ -19,7 +19,9 @@ import {
   exampleOf,
   fillPath,
   soundRequest,
+  withPair,
 } from './operation-requests.ts'
+import { withParams } from './page-client.ts'
 import { asJson, createSigner } from './signup-client.ts'
 
 type Options = Parameters<typeof createHarness>[0]
@@ -196,7 +198,7 @@ async function askWithoutKey(entry: Entry): Promise<Response> {
 /** Everything behind the routes fails; the gate still knows its keys. */
 async function askBroken(entry: Entry): Promise<Response> {
   const server = createHarness({
-    history: fakeHistory({ findMarket: fail, listMarkets: fail }),
+    history: fakeHistory({ findMarket: fail, listMarkets: fail, coinTotals: fail }),
     wallets: { ...createWallets(undefined), readSignIn: failLater, writeSignIn: failLater },
     billing: failingBilling(() => new Error('secret disk fault')),
   })
@@ -227,24 +229,31 @@ async function askDraining(): Promise<Response> {
 }
 
 const isQuote = ({ operationId }: Entry): boolean => operationId === 'createQuote'
+const isOfPrices = ({ path }: Entry): boolean => path.endsWith('/prices')
 const isSignup = ({ operationId }: Entry): boolean => operationId === 'createKey'
 
 export const waysToFail: Partial<Record<ErrorCode, Way>> = {
-  invalid_parameter: changed(({ path, init }) => ({ path: `${path}?unheard=1`, init })),
+  invalid_parameter: changed(({ path, init }) => ({ path: withPair(path, 'unheard=1'), init })),
   invalid_request: (entry) =>
     entry.requestBody
       ? changed(({ path, init }) => ({ path, init: { ...init, body: '{"' } }))(entry)
       : inPath({ coin: '%zz', id: '%zz' })(entry),
   challenge_invalid: signup({}, (body) => ({ ...body, message: `${body.message} ` })),
   signature_invalid: signup({}, (body) => ({ ...body, signature: '0x00' })),
-  cursor_invalid: changed(({ path, init }) => ({ path: `${path}?cursor=x`, init })),
-  cursor_mismatch: changed(({ path, init }) => ({ path: `${path}?cursor=${foreignCursor}`, init })),
+  cursor_invalid: changed(({ path, init }) => ({ path: withPair(path, 'cursor=x'), init })),
+  cursor_mismatch: changed(({ path, init }) => ({
+    path: withPair(path, `cursor=${foreignCursor}`),
+    init,
+  })),
   unauthenticated: askWithoutKey,
   tier_coin: asTier({ coins: ['eth'] }),
-  tier_route: asTier({ routes: ['prices'] }),
+  tier_route: (entry) => asTier({ routes: [isOfPrices(entry) ? 'quotes' : 'prices'] })(entry),
   not_found: () => serve().send('/v1/nowhere'),
   unknown_coin: inPath({ coin: 'doge' }),
   unknown_market: inPath({ conditionId: conditionIdOf('0') }),
+  // Long before anything was recorded, and a day after.
+  no_snapshot: changed(({ path, init }) => ({ path: withParams(path, { ts: 0 }), init })),
+  stale: changed(({ path, init }) => ({ path: withParams(path, { maxAgeMs: 0 }), init })),
   unknown_key: inPath({ id: 'key_none' }),
   method_not_allowed: changed(({ path }) => ({ path, init: { method: 'PUT' } })),
   challenge_used: useTwice,

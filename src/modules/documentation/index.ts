@@ -3,34 +3,53 @@ import { Elysia } from 'elysia'
 import { commonHeaders, textHeader } from '#src/http/openapi-operation.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }
+import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 
 const MAX_AGE = 'public, max-age=300'
 
-/** Serves the page that the `type` of every problem points to: docs/errors.md itself. */
+/** Serves the page that the `type` of every problem points to, docs/errors.md itself, and docs/llms.txt for agents. */
 export const documentation = () => {
   const html = toPage('Errors', errorsText)
-  const answer = (body: string, contentType: string) =>
-    new Response(body, {
-      headers: {
-        'Content-Type': contentType,
-        'Content-Length': String(Buffer.byteLength(body)),
-        'Cache-Control': MAX_AGE,
-        Vary: 'Accept',
-      },
-    })
-  return new Elysia({ name: 'documentation' }).get(
-    '/errors',
-    ({ request }) =>
-      request.headers.get('accept')?.includes('text/html')
-        ? answer(html, 'text/html; charset=utf-8')
-        : answer(errorsText, 'text/markdown; charset=utf-8'),
-    { detail },
-  )
+  return new Elysia({ name: 'documentation' })
+    .get(
+      '/errors',
+      ({ request }) =>
+        request.headers.get('accept')?.includes('text/html')
+          ? answer(html, 'text/html; charset=utf-8')
+          : answer(errorsText, 'text/markdown; charset=utf-8'),
+      { detail: errorsDetail },
+    )
+    .get('/llms.txt', () => answer(llmsText, 'text/plain; charset=utf-8'), { detail: llmsDetail })
 }
+
+const answer = (body: string, contentType: string) =>
+  new Response(body, {
+    headers: {
+      'Content-Type': contentType,
+      'Content-Length': String(Buffer.byteLength(body)),
+      'Cache-Control': MAX_AGE,
+      Vary: 'Accept',
+    },
+  })
 
 const text = { schema: { type: 'string' as const } }
 
-const detail = {
+const headers = {
+  ...commonHeaders,
+  'Cache-Control': textHeader('`public, max-age=300`.'),
+  Vary: textHeader('`Accept`.'),
+}
+
+const llmsDetail = {
+  tags: ['documentation'],
+  operationId: 'getLlmsText',
+  summary: 'The service in one page, for agents',
+  description:
+    'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
+  responses: { 200: { description: 'The page.', headers, content: { 'text/plain': text } } },
+}
+
+const errorsDetail = {
   tags: ['documentation'],
   operationId: 'getErrors',
   summary: 'What each error code means, and what to do',
@@ -38,11 +57,7 @@ const detail = {
   responses: {
     200: {
       description: 'One heading a code.',
-      headers: {
-        ...commonHeaders,
-        'Cache-Control': textHeader('`public, max-age=300`.'),
-        Vary: textHeader('`Accept`.'),
-      },
+      headers,
       content: { 'text/markdown': text, 'text/html': text },
     },
   },
