@@ -4,6 +4,13 @@ import type { Micros } from './decimal.ts'
 export const coins = ['btc', 'eth', 'sol', 'xrp'] as const
 export type Coin = (typeof coins)[number]
 
+export const coinNames: Readonly<Record<Coin, string>> = {
+  btc: 'Bitcoin',
+  eth: 'Ethereum',
+  sol: 'Solana',
+  xrp: 'XRP',
+}
+
 export const outcomes = ['up', 'down'] as const
 export type Outcome = (typeof outcomes)[number]
 

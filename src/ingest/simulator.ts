@@ -19,8 +19,6 @@ import { createModel, LEAD_MS, STATES_PER_SECOND, TAIL_MS_MAX } from './simulato
 /** Snapshots after which a batch ends. */
 const BATCH_SNAPSHOTS = 1_000
 
-const coinNames = { btc: 'Bitcoin', eth: 'Ethereum', sol: 'Solana', xrp: 'XRP' } as const
-
 export type SimulateOptions = {
   seed: string | number
   coins: readonly Coin[]

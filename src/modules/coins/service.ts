@@ -1,18 +1,11 @@
 /** Says what there is of each coin; knows nothing of HTTP. */
-import { type Coin, coins, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { type Coin, coinNames, coins, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { CoinTotals, HistoryStore } from '#src/store/history.ts'
 
 import type { CoinBody, CoinList } from './model.ts'
 
 type Deps = { history: Pick<HistoryStore, 'coinTotals'>; clock: Clock }
-
-const names: Record<Coin, string> = {
-  btc: 'Bitcoin',
-  eth: 'Ethereum',
-  sol: 'Solana',
-  xrp: 'XRP',
-}
 
 /** Makes the service of a history. */
 export const createCoinService = ({ history, clock }: Deps) => ({
@@ -36,7 +29,7 @@ function describeCoin(coin: Coin, totals: readonly CoinTotals[]): CoinBody {
   const held = timeframes.filter((timeframe) => totals.some((each) => each.timeframe === timeframe))
   return {
     symbol: coin,
-    name: names[coin],
+    name: coinNames[coin],
     sources: [...new Set(totals.map(({ source }) => source))].sort(),
     ...sumUp(totals),
     timeframes: held.map((timeframe) => ({

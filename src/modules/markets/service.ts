@@ -3,6 +3,7 @@ import { shareOf, spanOf, tallyCoverage } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { exactMicros, exactNumber } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
+import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import {
   type Coin,
   isTimeframe,
@@ -25,11 +26,7 @@ type Deps = {
 }
 
 export type ListPage = { body: string; resumeCursor: string | undefined }
-type Place = { orderMs: number; conditionId: string }
 
-const TIME_BYTES = 6
-const TIME_MAX = 2 ** 48 - 1
-const FIRST_ID = `0x${'0'.repeat(64)}`
 /** Markets that are put into words at once; two milliseconds. */
 const MARKETS_A_TURN = 100
 
@@ -78,12 +75,13 @@ export function createMarketService({ history, cursors, clock }: Deps) {
       }
       const { limit, cursor } = query
       const { scope, filters } = toFilters(coin, query)
-      const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
+      const after =
+        cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
       // One more than asked tells whether a next page exists.
       const found = history.listMarkets({ ...filters, nowMs, limit: limit + 1, after })
       const page = found.slice(0, limit)
-      const place = page.at(-1) ?? after ?? startOf(filters)
-      const resumeCursor = cursors.encode(scope, toPayload(place))
+      const place = page.at(-1) ?? after ?? startOfMarkets(filters)
+      const resumeCursor = cursors.encode(scope, encodeMarketPlace(place))
       const nextCursor = found.length > limit ? `"${resumeCursor}"` : 'null'
       const rows = await joinBodies(page, nowMs)
       return { body: `{"data":[${rows}],"nextCursor":${nextCursor}}`, resumeCursor }
@@ -111,27 +109,6 @@ function toFilters(coin: Coin, query: ListQuery) {
   // Without filters it is the scope of the first release, whose cursors are still about.
   const scope = `markets ${coin}${named.join('')}${order === 'asc' ? ' asc' : ''}`
   return { scope, filters }
-}
-
-/** The place in front of every market of a list, in its direction. */
-const startOf = ({ order, fromMs, toMs }: Partial<MarketQuery>): Place => ({
-  orderMs: Math.min(order === 'asc' ? (fromMs ?? 0) : (toMs ?? TIME_MAX), TIME_MAX),
-  conditionId: FIRST_ID,
-})
-
-function toPayload({ orderMs, conditionId }: Place): Uint8Array {
-  const payload = Buffer.alloc(TIME_BYTES + 32)
-  payload.writeUIntBE(orderMs, 0, TIME_BYTES)
-  payload.write(conditionId.slice(2), TIME_BYTES, 'hex')
-  return payload
-}
-
-function toPlace(payload: Uint8Array): Place {
-  const bytes = Buffer.from(payload)
-  return {
-    orderMs: bytes.readUIntBE(0, TIME_BYTES),
-    conditionId: `0x${bytes.toString('hex', TIME_BYTES)}`,
-  }
 }
 
 type Covered = { covered: unknown; gaps: number }
