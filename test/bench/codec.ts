@@ -7,7 +7,8 @@ import { gzipSync } from 'node:zlib'
 import { simulate } from '#src/ingest/simulator.ts'
 import { ChunkWriter } from '#src/store/codec/chunk-writer.ts'
 import { Chunk, outcomeCodes } from '#src/store/codec/chunk.ts'
-import { PageEncoder, type Slice } from '#src/store/codec/page-encoder.ts'
+import { PageEncoder } from '#src/store/codec/page-encoder.ts'
+import type { Slice } from '#src/store/codec/slice-decoder.ts'
 
 const ROWS = 6000
 const PAGES_A_ROUND = 300

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { addBenchKey } from './bench-key.ts'
 import { buildHistory } from './our-history.ts'
 import { createPlainDatabase } from './plain-database.ts'
+import { runBookfeed } from './servers.ts'
 import { hasRecordedFiles, readSnapshots } from './snapshot-source.ts'
 
 /** The same snapshots twice: in the plain file of the baselines and in a data folder of ours. */
@@ -38,6 +39,32 @@ export async function prepareDataset(
   await buildOnce(dataset.dataPath, (path) => buildHistory(path, readSnapshots(snapshots)))
   addBenchKey(dataset.dataPath)
   return dataset
+}
+
+/** The day that is simulated for what reads whole days: about a million snapshots of both outcomes. */
+export const DAY = {
+  date: '2026-04-13',
+  startMs: Date.UTC(2026, 3, 13),
+  lengthMs: 86_400_000,
+  markets: 288,
+  snapshotsPerMarket: 3_472,
+} as const
+
+export type DayDataset = Pick<Dataset, 'dataPath'>
+
+/** Makes the day unless it is there; `isFresh` makes it anew. */
+export async function prepareDay({ isFresh }: { isFresh: boolean }): Promise<DayDataset> {
+  const dataPath = join(benchFolder, `day-${DAY.markets}-data`)
+  mkdirSync(benchFolder, { recursive: true })
+  if (isFresh) rmSync(dataPath, { recursive: true, force: true })
+  await buildOnce(dataPath, (draft) => {
+    const { markets, snapshotsPerMarket, date } = DAY
+    const which = ['--coins', 'btc', '--timeframes', '5m', '--start', date]
+    const many = ['--markets', String(markets), '--max-snapshots', String(snapshotsPerMarket)]
+    return runBookfeed(draft, ['simulate', ...which, ...many])
+  })
+  addBenchKey(dataPath)
+  return { dataPath }
 }
 
 /** Size of a file, or of all files in a folder. */

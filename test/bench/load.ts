@@ -23,9 +23,11 @@ export type Load = {
   skip: number
   seconds: number
   encoding: 'gzip' | 'identity'
+  /** `CONNECTIONS` when absent. */
+  connections?: number
 }
 
-const LOAD_CPU = '1'
+export const LOAD_CPU = '1'
 export const CONNECTIONS = 16
 
 const script = new URL('./walk.lua', import.meta.url).pathname
@@ -71,8 +73,9 @@ type WrkResult = {
   p99Us: number
 }
 
-async function runWrk({ server, pathsFile, skip, seconds, encoding }: Load): Promise<WrkResult> {
-  const wrk = ['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s']
+async function runWrk(load: Load): Promise<WrkResult> {
+  const { server, pathsFile, skip, seconds, encoding, connections = CONNECTIONS } = load
+  const wrk = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s']
   const headers = [`accept-encoding: ${encoding}`, `authorization: ${benchAuthorization}`]
   const options = ['-s', script, ...headers.flatMap((each) => ['-H', each]), server.origin]
   const command = ['taskset', '-c', LOAD_CPU, ...wrk, ...options, '--', pathsFile, String(skip)]

@@ -5,20 +5,17 @@
  */
 import { join } from 'node:path'
 
-import { createApp } from '#src/app.ts'
-import { closedBilling } from '#src/billing/closed-billing.ts'
-import { createWallets } from '#src/chain/wallets.ts'
-import { readConfig } from '#src/config.ts'
 import type { Gate, Visit } from '#src/http/gate.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
-import { openHistory } from '#src/store/open.ts'
+
+import { openOurApp } from './our-app.ts'
 
 const [dataPath = '', port = ''] = process.argv.slice(2)
 
-const config = readConfig({})
-const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs: Date.now(), lagMs: 1 })
+const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs: Date.now() })
 const terms = ledger.listTiers().at(-1)
+ledger.dispose()
 if (terms === undefined) throw new Error('The ledger has no tiers.')
 const standing = { terms, subscription: undefined, untilMs: Infinity }
 const visit: Visit = {
@@ -31,23 +28,6 @@ const visit: Visit = {
 }
 const gate: Gate = { enter: () => visit, mark() {}, leave() {} }
 
-const { chunkCacheBytes } = config
 const log = createLogBuffer((lines) => void process.stderr.write(lines))
-const app = createApp({
-  history: openHistory(join(dataPath, 'history.db'), { chunkCacheBytes, lagMs: 1 }),
-  ledger,
-  clock: () => Date.now(),
-  timer: () => performance.now(),
-  mint: () => crypto.randomUUID().replaceAll('-', ''),
-  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-  screen: () => Promise.reject(new Error('Nobody signs up here.')),
-  wallets: createWallets(undefined),
-  billing: closedBilling('a bench'),
-  signup: () => ({ isOpen: false, reason: 'a bench' }),
-  origin: () => '',
-  config,
-  log: log.write,
-  version: 'bench',
-  gate,
-})
+const { app } = openOurApp(dataPath, { gate, log: log.write })
 Bun.serve({ port: Number(port), hostname: '127.0.0.1', fetch: app.fetch })

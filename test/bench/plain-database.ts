@@ -42,7 +42,7 @@ export function createPlainDatabase(path: string): PlainDatabase {
       (condition_id, asset_id, symbol, outcome, timeframe, timestamp_ms, bids, asks)
     VALUES ($conditionId, $assetId, $coin, $outcome, $timeframe, $timestampMs, $bids, $asks)`)
   const append = db.transaction((snapshots: readonly Snapshot[]) => {
-    for (const { sourceHash: _, bids, asks, ...row } of snapshots) {
+    for (const { sourceHash: _, isVerified: __, bids, asks, ...row } of snapshots) {
       insertMarket.run({ conditionId: row.conditionId, coin: row.coin })
       insert.run({ ...row, bids: toJson(bids), asks: toJson(asks) })
     }

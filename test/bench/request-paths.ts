@@ -12,7 +12,7 @@ export type PathQuery = {
   seed: number
 }
 
-type Row = { condition_id: string; outcome: string; timestamp_ms: number }
+type Row = { condition_id: string; outcome: 'up' | 'down'; timestamp_ms: number }
 
 /** Draws distinct pages, reproducibly: no two paths begin at the same snapshot. */
 export function drawPaths(plainFile: string, query: PathQuery): string[] {
@@ -31,6 +31,32 @@ export function drawPaths(plainFile: string, query: PathQuery): string[] {
     paths.add(`${path}?from=${row.timestamp_ms}&limit=${limit}${filter}`)
   }
   return [...paths]
+}
+
+/** A state that is recorded, and a moment at which it was in force. */
+export type Moment = { conditionId: string; outcome: 'up' | 'down'; timestampMs: number }
+
+/** Draws distinct moments of random markets, reproducibly. */
+export function drawMoments(
+  plainFile: string,
+  { count, seed }: { count: number; seed: number },
+): Moment[] {
+  using db = new Database(plainFile, { readonly: true })
+  const find = db.prepare<Row, [number]>(
+    'SELECT condition_id, outcome, timestamp_ms FROM snapshot WHERE id = ?',
+  )
+  return [...shuffledIds(countRows(db), seed).subarray(0, count)].map((id) => {
+    const row = find.get(id)
+    if (row === null) throw new Error(`No row ${id}`)
+    return { conditionId: row.condition_id, outcome: row.outcome, timestampMs: row.timestamp_ms }
+  })
+}
+
+/** The route of a series for each market there is, all changes in one answer. */
+export function drawSeries(plainFile: string, route: 'quotes' | 'prices'): string[] {
+  using db = new Database(plainFile, { readonly: true })
+  const rows = db.prepare<Pick<Row, 'condition_id'>, []>('SELECT condition_id FROM market').all()
+  return rows.map(({ condition_id }) => `/v1/btc/markets/${condition_id}/${route}?limit=10000`)
 }
 
 const countRows = (db: Database) =>

@@ -1,11 +1,20 @@
 import { parseArgs } from 'node:util'
 
-import { assertAgreement } from './agreement.ts'
-import { type Dataset, prepareDataset, sourceTitle } from './dataset.ts'
+import { assertAgreement, assertSeriesAgreement } from './agreement.ts'
+import { type Dataset, prepareDataset, prepareDay, sourceTitle } from './dataset.ts'
+import { measureAt, measurePanel } from './in-process.ts'
 import { assertTools, CONNECTIONS } from './load.ts'
 import { compare, type Contestant, type Result, type Timing } from './measure.ts'
 import { describeMachine, referenceNames, toFacts, toInteger, toTable } from './report.ts'
-import { accessScenarios, drawPages, type Scenario, scenarios } from './scenarios.ts'
+import {
+  accessScenarios,
+  drawPages,
+  drawSeriesPages,
+  type Scenario,
+  scenarios,
+  type SeriesScenario,
+  seriesScenarios,
+} from './scenarios.ts'
 import {
   bookfeed,
   fastifyOnNode,
@@ -71,6 +80,29 @@ async function runScenario(dataset: Dataset, scenario: Scenario): Promise<Result
   }
 }
 
+/** Quotes and prices against the plain server, which opens each book for them. */
+async function runSeries(dataset: Dataset, scenario: SeriesScenario): Promise<Result[]> {
+  const pages = await drawSeriesPages(dataset, scenario)
+  const ceiling = await startCeiling(dataset, pages)
+  const ours = { server: { command: bookfeed(dataset) }, files: [dataset.dataPath] }
+  const contestants: Contestant[] = [
+    { ...ours, name: 'Bookfeed, gzip', encoding: 'gzip' },
+    { ...ours, name: 'Bookfeed, identity', encoding: 'identity' },
+    {
+      name: referenceNames.plain,
+      encoding: 'identity',
+      server: { command: plain(dataset) },
+      files: [dataset.plainFile],
+    },
+    { name: referenceNames.ceiling, encoding: 'gzip', server: { running: ceiling }, files: [] },
+  ]
+  try {
+    return await compare(pages, contestants, timing)
+  } finally {
+    await ceiling.stop()
+  }
+}
+
 /** What authentication, tier check, limiter, rate headers and metering take from a page. */
 async function runAccess(dataset: Dataset, scenario: Scenario): Promise<Result[]> {
   const pages = await drawPages(dataset, scenario)
@@ -102,6 +134,18 @@ async function main(): Promise<void> {
   for (const scenario of accessScenarios.filter(({ title }) => title.includes(flags.only))) {
     console.error(`measuring: ${scenario.title}`)
     console.log(`${toTable(scenario.title, await runAccess(dataset, scenario))}\n`)
+  }
+  const series = seriesScenarios.filter(({ title }) => title.includes(flags.only))
+  if (series.length > 0) await assertSeriesAgreement(dataset)
+  for (const scenario of series) {
+    console.error(`measuring: ${scenario.title}`)
+    console.log(`${toTable(scenario.title, await runSeries(dataset, scenario))}\n`)
+  }
+  if ('at and panel'.includes(flags.only)) {
+    console.error('measuring: at and panel')
+    const day = await prepareDay({ isFresh: flags.fresh })
+    const facts = [...(await measureAt(dataset)), ...(await measurePanel(day))]
+    console.log(`${toFacts('at and panel', facts)}\n`)
   }
   if (flags.only !== '') return
   console.error('measuring: growth, start, disk, import')

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 import { benchFolder, type Dataset } from './dataset.ts'
-import { drawPaths, type PathQuery } from './request-paths.ts'
+import { drawPaths, drawSeries, type PathQuery } from './request-paths.ts'
 
 /** One kind of request, and how many of them. */
 export type Scenario = {
@@ -14,7 +14,7 @@ export type Scenario = {
 }
 
 /** The pages of a scenario, drawn. */
-export type Pages = Scenario & {
+export type Pages = Pick<Scenario, 'isRepeated' | 'ceilingPages'> & {
   pathsFile: string
   count: number
   /** Pages at the start of the file that are for the warm-up. */
@@ -76,6 +76,25 @@ export const accessScenarios: readonly Scenario[] = [
     ceilingPages: 0,
   },
 ]
+
+/** Whole markets, all changes of each in one answer, again and again: no page of them is kept. */
+export const seriesScenarios = (['quotes', 'prices'] as const).map((route) => ({
+  title: `${route} of a whole market`,
+  route,
+}))
+export type SeriesScenario = (typeof seriesScenarios)[number]
+
+/** Draws the pages of a series into a file. */
+export async function drawSeriesPages(
+  { plainFile }: Dataset,
+  { route }: SeriesScenario,
+): Promise<Pages> {
+  const paths = drawSeries(plainFile, route)
+  const pathsFile = join(benchFolder, `paths-${route}.txt`)
+  await Bun.write(pathsFile, `${paths.join('\n')}\n`)
+  const count = paths.length
+  return { isRepeated: true, ceilingPages: count, pathsFile, count, skip: 0 }
+}
 
 /** Draws the pages of a scenario into a file. */
 export async function drawPages({ plainFile }: Dataset, scenario: Scenario): Promise<Pages> {

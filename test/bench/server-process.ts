@@ -11,6 +11,8 @@ export type ServerProcess = {
   /** Processor time used so far, user and system, all threads. */
   cpuUs(): number
   rssBytes(): number
+  /** Of that what is no file, such as the mapped history. */
+  anonBytes(): number
   stop(): Promise<void>
 }
 
@@ -22,7 +24,7 @@ export type ServerOptions = {
   readyMsMax?: number
 }
 
-const SERVER_CPU = '0'
+export const SERVER_CPU = '0'
 const US_PER_TICK = 10_000
 const STOP_MS_MAX = 10_000
 
@@ -49,7 +51,8 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
     pid: child.pid,
     startMs: performance.now() - startedAt,
     cpuUs: () => readCpuUs(child.pid),
-    rssBytes: () => readRssBytes(child.pid),
+    rssBytes: () => readStatusBytes(child.pid, 'VmRSS'),
+    anonBytes: () => readStatusBytes(child.pid, 'RssAnon'),
     async stop() {
       child.kill('SIGTERM')
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
@@ -86,7 +89,7 @@ function readCpuUs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK
 }
 
-function readRssBytes(pid: number): number {
+function readStatusBytes(pid: number, field: 'VmRSS' | 'RssAnon'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
 }

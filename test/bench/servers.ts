@@ -14,7 +14,7 @@ const ceiling = new URL('./static.ts', import.meta.url).pathname
 const fastifyFolder = dirname(fastify)
 
 /** The whole application with its defaults, access log included; other settings as variables. */
-export function bookfeed({ dataPath }: Dataset, ...settings: string[]): Command {
+export function bookfeed({ dataPath }: Pick<Dataset, 'dataPath'>, ...settings: string[]): Command {
   return (port) => {
     const variables = [`BOOKFEED_DATA=${dataPath}`, `BOOKFEED_PORT=${port}`, ...settings]
     return ['env', ...variables, process.execPath, main, 'serve']

@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+
+import { type App, createApp } from '#src/app.ts'
+import { closedBilling } from '#src/billing/closed-billing.ts'
+import { createWallets } from '#src/chain/wallets.ts'
+import { readConfig } from '#src/config.ts'
+import type { Gate } from '#src/http/gate.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+import { openLedger } from '#src/store/ledger/open.ts'
+import { openHistory } from '#src/store/open.ts'
+
+export type OurApp = { app: App; history: HistoryStore; dispose(): void }
+
+type Options = {
+  /** In place of the real one. */
+  gate?: Gate
+  /** Takes the lines of the access log; they are made also when nobody takes them. */
+  log?: (line: string) => void
+}
+
+/** The whole application on a data folder, with its defaults, in this process. */
+export function openOurApp(dataPath: string, { gate, log = () => {} }: Options = {}): OurApp {
+  const config = readConfig({})
+  const { chunkCacheBytes } = config
+  const history = openHistory(join(dataPath, 'history.db'), { chunkCacheBytes, lagMs: 1 })
+  const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs: Date.now(), lagMs: 1 })
+  const app = createApp({
+    history,
+    ledger,
+    clock: () => Date.now(),
+    timer: () => performance.now(),
+    mint: () => crypto.randomUUID().replaceAll('-', ''),
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    screen: () => Promise.reject(new Error('Nobody signs up here.')),
+    wallets: createWallets(undefined),
+    billing: closedBilling('a bench'),
+    signup: () => ({ isOpen: false, reason: 'a bench' }),
+    origin: () => '',
+    config,
+    log,
+    version: 'bench',
+    ...(gate && { gate }),
+  })
+  return {
+    app,
+    history,
+    dispose() {
+      history.dispose()
+      ledger.dispose()
+    },
+  }
+}
