@@ -5,6 +5,7 @@
  */
 import {
   type Coin,
+  coinNames,
   type MarketFacts,
   type Outcome,
   outcomes,
