@@ -11,7 +11,8 @@ export type ConsolidatedRow = {
   market: Market
   outcome: Outcome
   /** The outcome's token. */
-  assetId: string
+  /** Undefined where the outcome's token is not known: its ladder is the mirror of the other's. */
+  assetId: string | undefined
   /** Of the state that the row stands for, the newer of the two. */
   position: Position
   book: ConsolidatedBook
@@ -25,7 +26,7 @@ type Member = readonly [field: RowField, print: (row: ConsolidatedRow) => string
 /** What stands before and behind the ladders, in the order of a snapshot. */
 const texts: readonly Member[] = [
   ['id', ({ position }) => `"${position.id}"`],
-  ['assetId', ({ assetId }) => `"${assetId}"`],
+  ['assetId', ({ assetId }) => (assetId === undefined ? 'null' : `"${assetId}"`)],
   ['conditionId', ({ market }) => `"${market.conditionId}"`],
   ['symbol', ({ market }) => `"${market.coin}"`],
   ['outcome', ({ outcome }) => `"${outcome}"`],

@@ -52,8 +52,10 @@ export function consolidate(
   const isOwnNewer = own.timestampMs >= mirror.timestampMs
   const [newer, older] = isOwnNewer ? [seen, mirrored] : [mirrored, seen]
   if (skewMs > SKEW_MS_MAX) return newer
-  const bestBid = newer.bids.prices[0] ?? Number.NEGATIVE_INFINITY
-  const bestAsk = newer.asks.prices[0] ?? Number.POSITIVE_INFINITY
+  // What a newer state does not show is gone: the venue shows every order in both books.
+  const isSame = skewMs === 0
+  const bestBid = isSame ? (newer.bids.prices[0] ?? Number.NEGATIVE_INFINITY) : Infinity
+  const bestAsk = isSame ? (newer.asks.prices[0] ?? Number.POSITIVE_INFINITY) : -Infinity
   return {
     bids: merge(newer.bids, older.bids, { direction: -1, limit: bestAsk }),
     asks: merge(newer.asks, older.asks, { direction: 1, limit: bestBid }),

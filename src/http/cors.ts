@@ -4,6 +4,7 @@
  */
 
 const exposed = [
+  'Content-Disposition',
   'Content-Encoding',
   'ETag',
   'Idempotent-Replayed',
@@ -13,6 +14,7 @@ const exposed = [
   'RateLimit-Policy',
   'Retry-After',
   'X-Coverage',
+  'X-Export-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

@@ -57,8 +57,9 @@ const members = {
     description: 'Snapshot identifier: decimal digits, rising in the order of acceptance.',
     examples: ['1482734'],
   }),
-  assetId: Type.String({
-    description: "Identifier of the outcome's token.",
+  assetId: Type.Union([Type.String(), Type.Null()], {
+    description:
+      "Identifier of the outcome's token; null only with `view=consolidated`, where it is not known and the ladder is the mirror of the other outcome's.",
     examples: ['104472376509976988766346716475120511145011517755906344501669377783651998139803'],
   }),
   conditionId: Type.String({

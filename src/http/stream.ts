@@ -21,6 +21,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
   const ended = Promise.withResolvers<BodyEnd>()
   visit.body = ended.promise
 
+  let isGone = false
   const finish = () => {
     onEnd(end)
     ended.resolve(end)
@@ -30,6 +31,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
       async pull(controller) {
         try {
           const { done, value } = await pieces.next()
+          if (isGone) return
           if (done) {
             end.isWhole = true
             controller.close()
@@ -39,6 +41,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
           end.bytes += value.length
           controller.enqueue(value)
         } catch (error) {
+          if (isGone) return
           // The connection is cut, so that nobody takes a part for the whole.
           controller.error(error)
           end.error = error
@@ -46,6 +49,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
         }
       },
       async cancel() {
+        isGone = true
         await pieces.return()
         finish()
       },

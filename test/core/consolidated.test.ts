@@ -73,7 +73,7 @@ describe('consolidate', () => {
   })
 
   test('behavior: a level that one book lacks is kept with its source, in its place', () => {
-    const mirror = state(2, -5, {
+    const mirror = state(2, 0, {
       bids: ladder([470_000, 7], [400_000, 8]),
       asks: ladder([495_000, 1], [505_000, 2], [510_000, 3]),
     })
@@ -89,15 +89,15 @@ describe('consolidate', () => {
       [530_000, 7, 'mirror'],
       [600_000, 8, 'mirror'],
     ])
-    expect(book?.skewMs).toBe(5)
+    expect(book?.skewMs).toBe(0)
   })
 
-  test('behavior: what an older state shows beyond the newer best of the other side is gone', () => {
-    const older = state(2, -5, {
+  test('behavior: of the same moment too, what would cross is left out', () => {
+    const other = state(2, 0, {
       bids: ladder([500_000, 1], [499_999, 2]),
       asks: ladder([480_000, 3], [480_001, 4]),
     })
-    const book = consolidate(own, older)
+    const book = consolidate(own, other)
     // As bids here 0.52 and 0.519999, as asks 0.5 and 0.500001: the first of each would trade.
     expect(book && levelsOf(book.bids)).toEqual([
       [519_999, 4, 'mirror'],
@@ -107,6 +107,14 @@ describe('consolidate', () => {
       [500_001, 2, 'mirror'],
       [520_000, 20, 'own'],
     ])
+  })
+
+  test('behavior: what a newer state does not show is gone, whatever the older one shows', () => {
+    const older = state(2, -5, { bids: ladder([470_000, 7]), asks: ladder([505_000, 2]) })
+    const book = consolidate(own, older)
+    expect(book && levelsOf(book.bids)).toEqual([[500_000, 10, 'own']])
+    expect(book && levelsOf(book.asks)).toEqual([[520_000, 20, 'own']])
+    expect(book?.skewMs).toBe(5)
   })
 
   test('behavior: of states more than a second apart only the newer one counts', () => {
@@ -189,7 +197,7 @@ function plainSide(own: StoredSnapshot, other: StoredSnapshot, side: 'bids' | 'a
   const found = [...fresh].map(([price, size]): Level => {
     return [price, size, old.get(price) === size ? 'both' : newerName]
   })
-  for (const [price, size] of old) {
+  for (const [price, size] of newer.timestampMs > older.timestampMs ? [] : old) {
     if (!fresh.has(price) && !wouldCross(price)) found.push([price, size, olderName])
   }
   return found.sort(([a], [b]) => (a - b) * (side === 'bids' ? -1 : 1))

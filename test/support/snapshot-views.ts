@@ -60,7 +60,7 @@ export function toConsolidated(
   const book = consolidate(own, mirror)
   if (book === undefined) return undefined
   const newest = row ?? rows.findLast(({ id }) => id === book.own?.id || id === book.mirror?.id)
-  const assetId = rows.find((each) => each.outcome === outcome)?.assetId
+  const assetId = rows.find((each) => each.outcome === outcome)?.assetId ?? null
   return {
     ...{ id: String(newest?.id), assetId, conditionId: newest?.conditionId, symbol: newest?.coin },
     ...{ outcome, timeframe: newest?.timeframe, timestamp: toIso(newest) },

@@ -113,9 +113,7 @@ function createFinder(history: HistoryStore) {
       .filter((each) => each !== undefined)
       .sort((a, b) => comparePositions(b, a))
     const assetId = market.assetIds[outcome] ?? own?.assetId
-    if (book === undefined || position === undefined || assetId === undefined) {
-      return { kind: 'no_snapshot' }
-    }
+    if (book === undefined || position === undefined) return { kind: 'no_snapshot' }
     const ageMs = tsMs - position.timestampMs
     if (isOlder(ageMs, maxAgeMs)) return { kind: 'stale', ageMs }
     const text = print({ market, outcome, assetId, position, book }, cut)

@@ -86,9 +86,8 @@ function answer({ service, request }: Call, plan: ExportPlan): Response {
   // Parquet is compressed inside.
   const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
   const etag = `"${service.tagOf(plan, isGzip)}"`
-  const isClosed = plan.source.markets.every((market) => market.isClosed)
   const shared = {
-    ...cachingHeaders(isClosed),
+    ...cachingHeaders(service.isClosed(plan)),
     Vary: 'Accept, Accept-Encoding',
     ...service.coverageOf(plan),
   }

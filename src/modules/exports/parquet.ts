@@ -8,8 +8,8 @@ import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 
 import { type Progress, queriesOf, type Shape, type Source } from './source.ts'
 
-/** Rows of a group: what one export holds in memory, and how long one step lasts. */
-const GROUP_ROWS = 20_000
+/** Values of a group: what one export holds in memory, and how long one step holds the process. */
+const GROUP_VALUES = 60_000
 
 /** Values of a column; integers are BigInt where they are written as 64 bits. */
 type Values = (bigint | string | number | Date | null)[]
@@ -48,6 +48,7 @@ export function* parquetPieces(
   shape: Shape,
 ): Generator<Uint8Array> {
   const columns = columnsOf(shape)
+  const rowsMax = Math.ceil(GROUP_VALUES / columns.length)
   const bytes = new PieceWriter()
   const file = new ParquetWriter({
     writer: bytes,
@@ -59,18 +60,26 @@ export function* parquetPieces(
   })
   const group = columns.map((): Values => [])
   const writeGroup = () => {
-    const columnData = columns.map(({ name }, index) => ({ name, data: group[index] ?? [] }))
+    const columnData = columns.map(({ name }, index) => ({
+      name,
+      data: group[index] ?? [],
+      // Kept until the end of the file otherwise, a page of every column.
+      offsetIndex: false,
+    }))
     // Only a writer to a file makes it a promise.
-    void file.write({ columnData, rowGroupSize: GROUP_ROWS * 2 })
+    void file.write({ columnData, rowGroupSize: group[0]?.length ?? 1 })
     for (const values of group) values.length = 0
     return bytes.take()
   }
   for (const query of queriesOf(source)) {
     for (const run of source.history.runs(query)) {
-      for (const snapshot of run) addRows(group, snapshot, shape)
+      for (const snapshot of run) {
+        addRows(group, snapshot, shape)
+        if ((group[0]?.length ?? 0) >= rowsMax) yield writeGroup()
+      }
       progress.snapshots += run.length
       // Also without a full group: the end of a step, at which others have their turn.
-      yield (group[0]?.length ?? 0) >= GROUP_ROWS ? writeGroup() : NOTHING
+      yield NOTHING
     }
   }
   if ((group[0]?.length ?? 0) > 0) yield writeGroup()

@@ -23,6 +23,8 @@ export type ExportPlan = {
   source: Source
   /** Of the file, without its ending. */
   name: string
+  /** A market may still be added before it, Unix milliseconds. */
+  openUntilMs: number
 }
 
 const MARKETS_A_READ = 500
@@ -54,7 +56,13 @@ export function createPlanner(history: HistoryStore) {
       const { outcome, after } = query
       const place = after === undefined ? undefined : positionOf(market, after)
       const source = { history, markets: [market], outcome, ...readRange(query), after: place }
-      return { format, shape: readShape(query, format), source, name: nameOf(market) }
+      return {
+        format,
+        shape: readShape(query, format),
+        source,
+        name: nameOf(market),
+        openUntilMs: 0,
+      }
     },
 
     /** Throws `invalid_parameter`. */
@@ -77,6 +85,7 @@ export function createPlanner(history: HistoryStore) {
         format,
         shape: readShape(query, format),
         source: { history, markets, outcome, ...range, after: place },
+        openUntilMs: readDay(day) + DAY_MS,
         name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
       }
     },

@@ -27,20 +27,23 @@ export function createExportRecords({ clock, mint }: { clock: Clock; mint: () =>
   const records = createCache<string, ExportRecord[]>(ACCOUNTS_MAX)
 
   return {
-    begin(accountId: string, plan: Plan): ExportRecord {
-      const record: ExportRecord = {
-        ...plan,
-        exportId: `exp_${mint()}`,
-        state: 'running',
-        progress: { snapshots: 0 },
-        bytes: 0,
-        sha256: null,
-        startedMs: clock(),
-        endedMs: undefined,
-      }
-      const older = (records.get(accountId) ?? []).slice(0, EXPORTS_MAX - 1)
-      records.set(accountId, [record, ...older], { size: 1 })
-      return record
+    /** Names an export that is not listed yet. */
+    create: (plan: Plan): ExportRecord => ({
+      ...plan,
+      exportId: `exp_${mint()}`,
+      state: 'running',
+      progress: { snapshots: 0 },
+      bytes: 0,
+      sha256: null,
+      startedMs: clock(),
+      endedMs: undefined,
+    }),
+
+    /** Lists an export whose first byte is asked for; beyond the newest only those that run stay. */
+    begin(accountId: string, record: ExportRecord): void {
+      const older = records.get(accountId) ?? []
+      const kept = older.filter(({ state }, at) => state === 'running' || at < EXPORTS_MAX - 1)
+      records.set(accountId, [record, ...kept], { size: 1 })
     },
 
     end(record: ExportRecord, sha256: string | undefined): void {

@@ -34,6 +34,10 @@ export function createExportService({ history, clock, mint }: Deps) {
       return createHash('sha256').update(text).digest('base64url')
     },
 
+    /** True when nothing but a backfill can change it. */
+    isClosed: ({ source, openUntilMs }: ExportPlan): boolean =>
+      clock() >= openUntilMs && source.markets.every((market) => market.isClosed),
+
     /** Over all markets of the export. */
     coverageOf({ source }: ExportPlan): Record<string, string> {
       const { markets, outcome, fromMs, toMs } = source
@@ -47,10 +51,11 @@ export function createExportService({ history, clock, mint }: Deps) {
     begin(plan: ExportPlan, accountId: string, isGzip: boolean) {
       const contentEncoding = isGzip ? 'gzip' : null
       const { format, name } = plan
-      const record = records.begin(accountId, { name, format, contentEncoding })
+      const record = records.create({ name, format, contentEncoding })
       const made = inTurns(piecesOf(plan, record.progress, isGzip ? 'gzip' : 'identity'), turns)
       const pieces = isGzip && format !== 'ndjson' ? gzipped(made) : made
-      return { exportId: record.exportId, ...tracked(pieces, record) }
+      const begun = () => records.begin(accountId, record)
+      return { exportId: record.exportId, ...tracked(pieces, record, begun) }
     },
 
     list: records.list,
@@ -59,10 +64,11 @@ export function createExportService({ history, clock, mint }: Deps) {
   function tracked(
     pieces: BodyStream['pieces'],
     record: ExportRecord,
+    begun: () => void,
   ): Pick<BodyStream, 'pieces' | 'onEnd'> {
     const hasher = new Bun.CryptoHasher('sha256')
     return {
-      pieces: seen(pieces, (piece) => {
+      pieces: seen(pieces, begun, (piece) => {
         hasher.update(piece)
         record.bytes += piece.length
       }),

@@ -57,7 +57,7 @@ function toBody(history: History, market: Market, nowMs: number) {
 type Book = { market: Market; outcome: Outcome; nowMs: number }
 
 function toPrice(history: History, { market, outcome, nowMs }: Book) {
-  const [top] = history.tops({ market, outcome, order: 'desc', limit: 1 })
+  const [top] = history.tops({ market, outcome, toMs: nowMs + 1, order: 'desc', limit: 1 })
   if (top === undefined) return null
   const { bidPrice, bidSize, askPrice, askSize, timestampMs } = top
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
@@ -66,7 +66,6 @@ function toPrice(history: History, { market, outcome, nowMs }: Book) {
     ask: hasAsk ? exactNumber(formatMicros(askPrice)) : null,
     mid: hasBid && hasAsk ? exactNumber(formatMid(bidPrice, askPrice)) : null,
     timestamp: toIso(timestampMs),
-    // The venue's clock may be ahead of ours.
-    ageMs: Math.max(0, nowMs - timestampMs),
+    ageMs: nowMs - timestampMs,
   }
 }

@@ -32,8 +32,6 @@ export function createConsolidatedRows(history: HistoryStore) {
   }
 
   return function* (query: RowQuery): Generator<ConsolidatedRow[], void> {
-    const { market, outcome } = query
-    if (outcome !== undefined && market.assetIds[outcome] === undefined) return
     let { after } = query
     for (;;) {
       const { states, hasMore } = readSlice({ ...query, after })
@@ -71,7 +69,7 @@ function toRows(
     const [own, mirror] = shown === state.outcome ? [state, other] : [other, state]
     const book = consolidate(own, mirror)
     const assetId = market.assetIds[shown] ?? own?.assetId
-    if (book === undefined || assetId === undefined) return []
+    if (book === undefined) return []
     const position: Position = { timestampMs: state.timestampMs, id: state.id }
     return [{ market, outcome: shown, assetId, position, book }]
   })
