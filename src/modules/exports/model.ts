@@ -8,7 +8,7 @@ export const formats = ['ndjson', 'csv', 'parquet'] as const
 export type Format = (typeof formats)[number]
 
 export const LEVELS_MAX = 4000
-export const STATE_LEVELS_MAX = 100
+export const STATE_LEVELS_MAX = 25
 export const STATE_LEVELS_DEFAULT = 10
 
 /** What both exports have. */
