@@ -152,9 +152,11 @@ function drawGap(market: SimulatedMarket): number {
   const isStuck = random.uniform() < GAP_STICKINESS
   // Folds the rank into the half of the former one, which leaves ranks uniform.
   market.gapRank = isStuck && rank < 0.5 !== gapRank < 0.5 ? 1 - rank : rank
-  const lead = price.timestampMs < price.windowStartMs ? LEAD_GAP_FACTOR : 1
-  const gapMs = Math.round(lookUp(market.model.gapMs, market.gapRank) * market.gapFactor * lead)
-  return Math.max(1, gapMs)
+  const gapMs = lookUp(market.model.gapMs, market.gapRank) * market.gapFactor
+  const leadMs = Math.max(0, price.windowStartMs - price.timestampMs)
+  // What of a lead's gap reaches into the window passes at the window's pace.
+  const inLeadMs = Math.min(leadMs, gapMs * LEAD_GAP_FACTOR)
+  return Math.max(1, Math.round(inLeadMs + gapMs - inLeadMs / LEAD_GAP_FACTOR))
 }
 
 function changeBook(market: SimulatedMarket): void {

@@ -59,6 +59,19 @@ describe('simulate: order and identity', () => {
     expect(times.at(-1)).toBeLessThan(toMs)
   })
 
+  test('behavior: every window has a state soon, however sparse the states before it are', () => {
+    // The longest gap of a recorded window, 3 s at 12.5 states/s, at one state/s.
+    const gapMsMax = 37_500
+    const { snapshots, facts } = run({ markets: 60, statesPerSecond: 1 })
+    const firstMs = new Map<string, number>()
+    for (const { conditionId, timestampMs } of snapshots.toReversed()) {
+      const { windowStartMs = 0 } = facts.find((one) => one.conditionId === conditionId) ?? {}
+      if (timestampMs >= windowStartMs) firstMs.set(conditionId, timestampMs - windowStartMs)
+    }
+    expect(firstMs.size).toBe(120)
+    expect(Math.max(...firstMs.values())).toBeLessThanOrEqual(gapMsMax)
+  })
+
   test('behavior: no token has two states at one time, and hashes never repeat', () => {
     const { snapshots } = run()
     const keys = new Set(snapshots.map(({ assetId, timestampMs }) => `${assetId} ${timestampMs}`))
