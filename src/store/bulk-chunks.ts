@@ -1,8 +1,7 @@
 /** Walks through all rows of a query, which may be very many: nothing that is read for it is kept. */
 import type { Position } from '#src/core/snapshot.ts'
 
-import type { ChunkTable } from './chunk-table.ts'
-import type { Chunk } from './codec/chunk.ts'
+import type { ChunkTable, PassingChunk } from './chunk-table.ts'
 import type { StreamQuery } from './history.ts'
 import { type Bounds, runsOf, toBounds } from './page-bounds.ts'
 import type { PageSlice } from './page.ts'
@@ -20,11 +19,14 @@ export class BulkWalk {
   constructor(chunks: ChunkTable, query: StreamQuery) {
     this.#bounds = toBounds({ ...query, order: 'asc', limit: 0 })
     // The chunk that was read last: the next slice is often of the same one.
-    let held: { id: number; chunk: Chunk } | undefined
+    let held: { id: number; passing: PassingChunk } | undefined
     this.#chunks = {
       load(id) {
-        if (held?.id !== id) held = { id, chunk: chunks.pass(id) }
-        return held.chunk
+        if (held?.id === id) return held.passing.chunk
+        held?.passing.release()
+        held = undefined
+        held = { id, passing: chunks.pass(id) }
+        return held.passing.chunk
       },
     }
   }

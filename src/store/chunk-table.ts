@@ -1,6 +1,7 @@
 /** Rows of the chunk table, and the chunks read from it. */
 import type { Position } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
+import { release } from '#src/lib/release.ts'
 
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk } from './codec/chunk.ts'
@@ -25,6 +26,9 @@ const ENTRY_BYTES = 1024
 
 /** What is kept of a chunk; its tops once they were asked for. */
 type Kept = { chunk: Chunk; tops: Float64Array | undefined }
+
+/** A chunk that is not kept: nothing of it may be read after its release. */
+export type PassingChunk = { chunk: Chunk; release: () => void }
 
 /** A chunk was cut anew after its id was read. */
 export class ChunkGone extends Error {}
@@ -106,8 +110,13 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
 
-    /** Reads a chunk for one use: what is kept is used, and stays what it is. */
-    pass: (id: number): Chunk => cache.peek(id)?.chunk ?? read(id),
+    /** Reads a chunk for one use, until its `release`: what is kept is used, and stays what it is. */
+    pass(id: number): PassingChunk {
+      const kept = cache.peek(id)
+      if (kept !== undefined) return { chunk: kept.chunk, release() {} }
+      const chunk = read(id)
+      return { chunk, release: () => release(chunk.words) }
+    },
 
     load(id: number): Chunk {
       const cached = cache.get(id)

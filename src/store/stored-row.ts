@@ -65,7 +65,7 @@ export function findPosition(
     (tail && positionIn(tail.chunk, id)) ??
     positionInAny(likely, chunks.load, id) ??
     // Of these most will not be needed again.
-    positionInAny(others, chunks.pass, id)
+    positionInAny(others, (other) => chunks.pass(other).chunk, id)
   )
 }
 

@@ -1,8 +1,9 @@
+import { release } from '#src/lib/release.ts'
 import type { Encoding } from '#src/store/history.ts'
 
 import { type Progress, queriesOf, type Source } from './source.ts'
 
-/** Snapshots as lines of JSON, the same objects as on a page. With gzip nothing is compressed: stored bits are joined. */
+/** Snapshots as lines of JSON, the same objects as on a page. With gzip nothing is compressed: stored bits are joined. A piece is gone when the next is asked for. */
 export function* ndjsonPieces(
   source: Source,
   progress: Progress,
@@ -13,7 +14,10 @@ export function* ndjsonPieces(
     for (const { bytes, rows } of lines.rows(query)) {
       progress.snapshots += rows
       // The store writes the next piece over this one.
-      yield bytes.slice()
+      const piece = bytes.slice()
+      yield piece
+      // The next is asked for when this one was taken.
+      release(piece)
     }
   }
   const end = lines.end()

@@ -20,6 +20,7 @@ import type { Shape, Source } from './source.ts'
 export type ExportPlan = {
   format: Format
   shape: Shape
+  markets: readonly Market[]
   source: Source
   /** Of the file, without its ending. */
   name: string
@@ -55,11 +56,13 @@ export function createPlanner(history: HistoryStore) {
     planMarket(market: Market, query: MarketExportQuery, format: Format): ExportPlan {
       const { outcome, after } = query
       const place = after === undefined ? undefined : positionOf(market, after)
-      const source = { history, markets: [market], outcome, ...readRange(query), after: place }
+      const markets = [market]
+      const rows = { conditionIds: idsOf(markets), outcome, ...readRange(query), after: place }
       return {
         format,
         shape: readShape(query, format),
-        source,
+        markets,
+        source: { history, ...rows },
         name: nameOf(market),
         openUntilMs: 0,
       }
@@ -84,13 +87,17 @@ export function createPlanner(history: HistoryStore) {
       return {
         format,
         shape: readShape(query, format),
-        source: { history, markets, outcome, ...range, after: place },
+        markets,
+        source: { history, conditionIds: idsOf(markets), outcome, ...range, after: place },
         openUntilMs: readDay(day) + DAY_MS,
         name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
       }
     },
   }
 }
+
+const idsOf = (markets: readonly Market[]): string[] =>
+  markets.map(({ conditionId }) => conditionId)
 
 type ShapeQuery = Pick<MarketExportQuery, 'shape' | 'depth' | 'after'>
 

@@ -26,8 +26,8 @@ export function createExportService({ history, clock, mint }: Deps) {
     ...createPlanner(history),
 
     /** Names everything that decides the bytes; fit for an `ETag`. */
-    tagOf({ format, shape, source }: ExportPlan, isGzip: boolean): string {
-      const { markets, outcome, fromMs, toMs, after } = source
+    tagOf({ format, shape, markets, source }: ExportPlan, isGzip: boolean): string {
+      const { outcome, fromMs, toMs, after } = source
       const parts = [format, shape, outcome, fromMs, toMs, after, isGzip, [...history.cursorKey]]
       const revisions = markets.map(({ conditionId, revision }) => [conditionId, revision])
       const text = JSON.stringify([...parts, revisions])
@@ -35,12 +35,12 @@ export function createExportService({ history, clock, mint }: Deps) {
     },
 
     /** True when nothing but a backfill can change it. */
-    isClosed: ({ source, openUntilMs }: ExportPlan): boolean =>
-      clock() >= openUntilMs && source.markets.every((market) => market.isClosed),
+    isClosed: ({ markets, openUntilMs }: ExportPlan): boolean =>
+      clock() >= openUntilMs && markets.every((market) => market.isClosed),
 
     /** Over all markets of the export. */
-    coverageOf({ source }: ExportPlan): Record<string, string> {
-      const { markets, outcome, fromMs, toMs } = source
+    coverageOf({ markets, source }: ExportPlan): Record<string, string> {
+      const { outcome, fromMs, toMs } = source
       const shared = { outcome, fromMs, toMs, nowMs: clock() }
       return coverageHeader(
         ...markets.map((market) => ({ market, gaps: history.gaps(market), ...shared })),

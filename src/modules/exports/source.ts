@@ -1,5 +1,5 @@
 /** What an export is made of: markets one after the other, and what of each. */
-import type { Market, Outcome } from '#src/core/market.ts'
+import type { Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { HistoryStore, StreamQuery } from '#src/store/history.ts'
 
@@ -7,8 +7,9 @@ import type { HistoryStore, StreamQuery } from '#src/store/history.ts'
 export type Shape = { kind: 'levels' | 'states'; depth: number }
 
 export type Source = {
-  history: Pick<HistoryStore, 'lines' | 'runs'>
-  markets: readonly Market[]
+  history: Pick<HistoryStore, 'findMarket' | 'lines' | 'runs'>
+  /** Each is read when its turn comes: what is kept while an export runs is small. */
+  conditionIds: readonly string[]
   outcome: Outcome | undefined
   fromMs: number | undefined
   toMs: number | undefined
@@ -21,13 +22,15 @@ export type Progress = { snapshots: number }
 
 /** The rows wanted of each market, in order. */
 export function* queriesOf({
-  markets,
+  history,
+  conditionIds,
   outcome,
   fromMs,
   toMs,
   after,
 }: Source): Generator<StreamQuery> {
-  for (const [index, market] of markets.entries()) {
-    yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
+  for (const [index, conditionId] of conditionIds.entries()) {
+    const market = history.findMarket(conditionId)
+    if (market !== undefined) yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
   }
 }
