@@ -9,12 +9,14 @@ import {
 
 import { textHeader } from './openapi-operation.ts'
 
-export const COVERAGE_HEADER = 'X-Coverage'
+const COVERAGE_HEADER = 'X-Coverage'
 
-/** The header for the documentation. */
-export const coverageHeaderText = textHeader(
+const coverageHeaderText = textHeader(
   'How much of the time asked for is recorded, over the outcomes asked for (RFC 9651): `full`; or `partial` or `none` with `covered` (share, rounded down), `gaps` (their number) and `reasons`. An empty page of a `full` range is a fact; of any other it is not. GET …/coverage lists the gaps.',
 )
+
+/** The header for the documentation. */
+export const coverageTexts = { [COVERAGE_HEADER]: coverageHeaderText }
 
 /**
  * Says how far the spans of all questions are covered; `full`, or for example

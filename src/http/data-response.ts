@@ -39,13 +39,13 @@ export const dataHeaderTexts: Record<string, OpenApiHeader> = {
   'Content-Encoding': textHeader('`gzip` where `Accept-Encoding` has it; else absent.'),
 }
 
-/** The 304 of a route, for the documentation. */
-export const notModified = {
+/** The 304 of a route, for the documentation; `headers` are those beside the ones of every 304. */
+export const notModified = (headers: Record<string, OpenApiHeader> = {}) => ({
   304: {
     description: 'What was asked for is still what `If-None-Match` names.',
-    headers: { ...commonHeaders, ...cachingHeaderTexts },
+    headers: { ...commonHeaders, ...cachingHeaderTexts, ...headers },
   },
-}
+})
 
 /** Answers 304 if the caller has what `etag`, quotes included, names. */
 export const answerUnchanged = (

@@ -16,7 +16,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import type { StatePart } from '#src/core/states.ts'
 import type { Clock } from '#src/core/time.ts'
 
-import { COVERAGE_HEADER, coverageHeader, coverageHeaderText } from './coverage-header.ts'
+import { coverageHeader, coverageTexts } from './coverage-header.ts'
 import {
   cursorParameter,
   intervalParameter,
@@ -148,8 +148,6 @@ function longer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 export const historyTagOf = (cursorKey: Uint8Array): string =>
   createHash('sha256').update(cursorKey).digest('base64url').slice(0, 8)
 
-const coverageText = { [COVERAGE_HEADER]: coverageHeaderText }
-
 /** The successes of a series for the documentation. */
 export const seriesResponses = (
   body: TSchema,
@@ -157,10 +155,10 @@ export const seriesResponses = (
 ): object => ({
   200: jsonContent(texts.description, body, {
     ...dataHeaderTexts,
-    ...coverageText,
+    ...coverageTexts,
     'X-Resume-Cursor': textHeader(texts.resume),
   }),
-  304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverageText } },
+  ...notModified(coverageTexts),
 })
 
 /** The envelope of a series. */

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { Coin, Market } from '#src/core/market.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { bodyCodes, openApiBody, readBody } from '#src/http/body.ts'
-import { COVERAGE_HEADER, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { coverageTexts } from '#src/http/coverage-header.ts'
 import { answerData, answerUnkept, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import {
   CoinPath,
@@ -27,8 +27,6 @@ import type { AsOfService } from './service.ts'
 
 type Deps = { guard: AccessPlugin; service: AsOfService; findMarket: FindMarket }
 
-const coverage = { [COVERAGE_HEADER]: coverageHeaderText }
-
 const detail = {
   tags: ['snapshots'],
   operationId: 'getSnapshotsAt',
@@ -37,8 +35,8 @@ const detail = {
     'The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age. An outcome that has none by then is left out; if that leaves nothing, 404 says why.',
   parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(AsOfQuery)],
   responses: {
-    200: jsonContent('What was in force.', AsOfBody, { ...dataHeaderTexts, ...coverage }),
-    304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverage } },
+    200: jsonContent('What was in force.', AsOfBody, { ...dataHeaderTexts, ...coverageTexts }),
+    ...notModified(coverageTexts),
     ...problemResponses([
       ...accessCodes('snapshots'),
       'invalid_parameter',
@@ -65,7 +63,7 @@ const batchDetail = {
       'Cache-Control': textHeader('`no-store`.'),
       Vary: textHeader('`Accept-Encoding`.'),
       'Content-Encoding': textHeader('`gzip` where `Accept-Encoding` has it; else absent.'),
-      ...coverage,
+      ...coverageTexts,
     }),
     ...problemResponses([...accessCodes('snapshots'), ...bodyCodes, 'unknown_coin', 'internal']),
   },

@@ -19,7 +19,7 @@ const detail = {
   description: 'What is recorded of each coin. Needs no key: everybody may see what there is.',
   responses: {
     200: jsonContent('The coins.', CoinList, dataHeaderTexts),
-    ...notModified,
+    ...notModified(),
     ...problemResponses([...accessCodes('open'), 'invalid_parameter', 'internal']),
   },
 }

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { COVERAGE_HEADER, coverageHeader, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { coverageHeader, coverageTexts } from '#src/http/coverage-header.ts'
 import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import {
   CoinPath,
@@ -26,8 +26,6 @@ import type { CoverageService } from './service.ts'
 
 type Deps = { guard: AccessPlugin; service: CoverageService; findMarket: FindMarket }
 
-const coverageTexts = { [COVERAGE_HEADER]: coverageHeaderText }
-
 const marketDetail = {
   tags: ['markets'],
   operationId: 'getMarketCoverage',
@@ -37,7 +35,7 @@ const marketDetail = {
   parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(MarketCoverageQuery)],
   responses: {
     200: jsonContent('Its coverage.', MarketCoverageBody, { ...dataHeaderTexts, ...coverageTexts }),
-    304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverageTexts } },
+    ...notModified(coverageTexts),
     ...problemResponses([
       ...accessCodes('markets'),
       'invalid_parameter',
@@ -58,7 +56,7 @@ const coinDetail = {
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(CoinCoverageQuery)],
   responses: {
     200: jsonContent('Days.', CoinCoverageList, dataHeaderTexts),
-    ...notModified,
+    ...notModified(),
     ...problemResponses([
       ...accessCodes('markets'),
       'invalid_parameter',

@@ -1,6 +1,6 @@
 /** The operations of exports in the OpenAPI document. */
 import { accessCodes } from '#src/http/access.ts'
-import { coverageHeaderText } from '#src/http/coverage-header.ts'
+import { coverageTexts } from '#src/http/coverage-header.ts'
 import { dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import { CoinPath, MarketPath } from '#src/http/market-path.ts'
 import {
@@ -22,7 +22,7 @@ const responses = {
     headers: {
       ...commonHeaders,
       ...dataHeaderTexts,
-      'X-Coverage': coverageHeaderText,
+      ...coverageTexts,
       'X-Export-Id': textHeader('Finds digest and counts in `GET /v1/exports`.'),
       'Content-Disposition': textHeader('`attachment` with a name for the file.'),
     },
@@ -32,10 +32,7 @@ const responses = {
       'application/vnd.apache.parquet': binary,
     },
   },
-  304: {
-    ...notModified[304],
-    headers: { ...notModified[304].headers, 'X-Coverage': coverageHeaderText },
-  },
+  ...notModified(coverageTexts),
 }
 
 const description = `One stream, whatever its length, as fast as you read it. NDJSON holds the objects of \`snapshots\`, a line each; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, a row a level; a snapshot without any level is one row without side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, a row a snapshot. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A download that broke off goes on with \`after\`.`

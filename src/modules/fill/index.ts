@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { Market } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { COVERAGE_HEADER, coverageHeader, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { coverageHeader, coverageTexts } from '#src/http/coverage-header.ts'
 import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import { type FindMarket, MarketPath, readMarket } from '#src/http/market-path.ts'
 import { jsonContent, openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
@@ -23,8 +23,6 @@ type Deps = {
   clock: Clock
 }
 
-const coverage = { [COVERAGE_HEADER]: coverageHeaderText }
-
 const detail = {
   tags: ['snapshots'],
   operationId: 'getFill',
@@ -33,8 +31,8 @@ const detail = {
     'Walks the ladder in force at `ts` (at or before, never after) with a market order, or one that is limited by `limitPrice`. Arithmetic is exact; an amount of money is rounded once, when it is printed. Nothing of the queue, of latency or of the order’s own effect on the market is modelled.',
   parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(FillQuery)],
   responses: {
-    200: jsonContent('The fill.', FillBody, { ...dataHeaderTexts, ...coverage }),
-    304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverage } },
+    200: jsonContent('The fill.', FillBody, { ...dataHeaderTexts, ...coverageTexts }),
+    ...notModified(coverageTexts),
     ...problemResponses([
       ...accessCodes('snapshots'),
       'invalid_parameter',

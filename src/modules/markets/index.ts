@@ -39,10 +39,7 @@ const listDetail = {
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(ListQuery)],
   responses: {
     200: jsonContent('A page of markets.', MarketList, { ...dataHeaderTexts, ...resumeCursor }),
-    304: {
-      ...notModified[304],
-      headers: { ...notModified[304].headers, ...resumeCursor },
-    },
+    ...notModified(resumeCursor),
     ...problemResponses([
       ...accessCodes('markets'),
       'invalid_parameter',
@@ -64,7 +61,7 @@ const marketDetail = {
   parameters: openApiParameters(MarketPath, 'path'),
   responses: {
     200: jsonContent('The market.', MarketBody, dataHeaderTexts),
-    ...notModified,
+    ...notModified(),
     ...problemResponses([
       ...accessCodes('markets'),
       'invalid_parameter',

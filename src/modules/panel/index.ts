@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { COVERAGE_HEADER, coverageHeader, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { coverageHeader, coverageTexts } from '#src/http/coverage-header.ts'
 import { answerLargeData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import { CoinPath, readCoin } from '#src/http/market-path.ts'
 import {
@@ -19,7 +19,7 @@ import type { PanelService } from './service.ts'
 type Deps = { guard: AccessPlugin; service: PanelService }
 
 const placeTexts = {
-  [COVERAGE_HEADER]: coverageHeaderText,
+  ...coverageTexts,
   'X-Resume-Cursor': textHeader(
     'The place behind the last market, also when `nextCursor` is null.',
   ),
@@ -34,7 +34,7 @@ const detail = {
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(PanelQuery)],
   responses: {
     200: jsonContent('A page of the panel.', PanelList, { ...dataHeaderTexts, ...placeTexts }),
-    304: { ...notModified[304], headers: { ...notModified[304].headers, ...placeTexts } },
+    ...notModified(placeTexts),
     ...problemResponses([
       ...accessCodes('snapshots'),
       'invalid_parameter',

@@ -27,7 +27,7 @@ const nowDetail = {
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(NowQuery)],
   responses: {
     200: jsonContent('The open markets.', NowList, dataHeaderTexts),
-    ...notModified,
+    ...notModified(),
     ...problemResponses([
       ...accessCodes('prices'),
       'invalid_parameter',

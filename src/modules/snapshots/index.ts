@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { Market } from '#src/core/market.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { acceptsGzip } from '#src/http/content-coding.ts'
-import { COVERAGE_HEADER, coverageHeaderText } from '#src/http/coverage-header.ts'
+import { coverageTexts } from '#src/http/coverage-header.ts'
 import {
   answerUnchanged,
   cachingHeaders,
@@ -26,8 +26,6 @@ import type { PageBody, SnapshotService } from './service.ts'
 
 type Deps = { guard: AccessPlugin; service: SnapshotService; findMarket: FindMarket }
 
-const coverage = { [COVERAGE_HEADER]: coverageHeaderText }
-
 const detail = {
   tags: ['snapshots'],
   operationId: 'listSnapshots',
@@ -40,9 +38,9 @@ const detail = {
       'X-Resume-Cursor': textHeader(
         'The place behind the last row, also when `nextCursor` is null.',
       ),
-      ...coverage,
+      ...coverageTexts,
     }),
-    304: { ...notModified[304], headers: { ...notModified[304].headers, ...coverage } },
+    ...notModified(coverageTexts),
     ...problemResponses([
       ...accessCodes('snapshots'),
       'invalid_parameter',
