@@ -17,6 +17,7 @@ const GZIP_LEVEL = 1
 /** From here on compressing takes longer than the way to another thread and back. */
 const GZIP_ASIDE_BYTES = 131_072
 const TAG_LENGTH = 27
+const HISTORY_TAG_LENGTH = 8
 
 /** Headers of data that say how it may be kept. */
 export const cachingHeaders = (isClosed: boolean): Record<string, string> => ({
@@ -110,6 +111,10 @@ export function answerTagged(
 /** Names a body by what it says. */
 export const digestOf = (body: string | Uint8Array): string =>
   createHash('sha256').update(body).digest('base64url').slice(0, TAG_LENGTH)
+
+/** Tells histories apart in tags: their markets may happen to have the same ids and revisions. */
+export const historyTagOf = (cursorKey: Uint8Array): string =>
+  digestOf(cursorKey).slice(0, HISTORY_TAG_LENGTH)
 
 function prepare(request: Request, { body, isClosed, headers = {} }: DataAnswer) {
   const isGzip =

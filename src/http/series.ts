@@ -2,8 +2,6 @@
  * Series of a market, such as its quotes: what their routes share. Everything that decides a body is in its
  * `ETag`, the revision of the market included, so a 304 is answered before anything is read.
  */
-import { createHash } from 'node:crypto'
-
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 import type { Gap } from '#src/core/coverage.ts'
@@ -26,7 +24,13 @@ import {
   rangeParameters,
   readRange,
 } from './data-query.ts'
-import { answerTagged, dataHeaderTexts, digestOf, notModified } from './data-response.ts'
+import {
+  answerTagged,
+  dataHeaderTexts,
+  digestOf,
+  historyTagOf,
+  notModified,
+} from './data-response.ts'
 import type { FindMarket } from './market-path.ts'
 import { jsonContent, textHeader } from './openapi-operation.ts'
 import { parseQuery } from './query.ts'
@@ -67,22 +71,26 @@ export type SeriesPage = {
   resume?: Position | undefined
 }
 
+/** Port: what of a history decides how a page is named and what it covers. */
+export type SeriesHistory = {
+  findMarket: FindMarket
+  gaps: (market: Market) => readonly Gap[]
+  cursorKey: Uint8Array
+}
+
 export type SeriesDeps = {
   /** Names the route in cursors and tags. */
   name: string
   parameters: SeriesParameters
   read: (request: SeriesRequest) => SeriesPage
   cursors: CursorCodec
-  /** Tells histories apart whose markets happen to have the same ids and revisions. */
-  historyTag: string
-  findMarket: FindMarket
-  gapsOf: (market: Market) => readonly Gap[]
+  history: SeriesHistory
   clock: Clock
 }
 
 /** Returns what answers a request for a series of a market. Throws as `parseQuery`, `readRange` and cursors do. */
-export function createSeries(deps: SeriesDeps) {
-  const { name, parameters, read, cursors, historyTag, findMarket, gapsOf, clock } = deps
+export function createSeries({ name, parameters, read, cursors, history, clock }: SeriesDeps) {
+  const historyTag = historyTagOf(history.cursorKey)
 
   function toRange(market: Market, query: Static<SeriesParameters>) {
     const { outcome, order, limit, cursor, interval } = query
@@ -102,7 +110,7 @@ export function createSeries(deps: SeriesDeps) {
       parseQuery(parameters, searchOf(request.url)),
     )
     const { outcome, fromMs, toMs } = range
-    const question = { market, gaps: gapsOf(market), outcome, fromMs, toMs, nowMs: clock() }
+    const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
     const cursorOf = (place: Position | undefined): string =>
       cursors.encode(scope, encodePosition(place ?? range.after ?? startOf(range)))
     return answerTagged(request, {
@@ -113,7 +121,7 @@ export function createSeries(deps: SeriesDeps) {
         const page = read({ market, stepMs, range })
         const { last, hasMore, resume } = page
         const body = toBody(page, `],"nextCursor":${hasMore ? `"${cursorOf(last)}"` : 'null'}}`)
-        const isUnchanged = findMarket(market.conditionId)?.revision === market.revision
+        const isUnchanged = history.findMarket(market.conditionId)?.revision === market.revision
         return {
           body,
           // What another process wrote meanwhile may be in it or not.
@@ -143,10 +151,6 @@ function longer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   grown.set(bytes)
   return grown
 }
-
-/** As of `SeriesDeps.historyTag`. */
-export const historyTagOf = (cursorKey: Uint8Array): string =>
-  createHash('sha256').update(cursorKey).digest('base64url').slice(0, 8)
 
 /** The successes of a series for the documentation. */
 export const seriesResponses = (

@@ -7,7 +7,7 @@ import { answerData, dataHeaderTexts, notModified } from '#src/http/data-respons
 import { CoinPath, MarketPath, readCoin, readMarket } from '#src/http/market-path.ts'
 import { jsonContent, openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
 import { parseQuery } from '#src/http/query.ts'
-import { createSeries, historyTagOf, seriesResponses } from '#src/http/series.ts'
+import { createSeries, seriesResponses } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -74,9 +74,7 @@ export function prices({ guard, history, cursors, clock }: Deps) {
     parameters: PriceQuery,
     read: createPrices(history),
     cursors,
-    historyTag: historyTagOf(history.cursorKey),
-    findMarket,
-    gapsOf: history.gaps,
+    history,
     clock,
   })
   return new Elysia({ name: 'prices' })

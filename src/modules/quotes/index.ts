@@ -5,7 +5,7 @@ import type { Clock } from '#src/core/time.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { MarketPath, readMarket } from '#src/http/market-path.ts'
 import { openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
-import { createSeries, historyTagOf, seriesResponses } from '#src/http/series.ts'
+import { createSeries, seriesResponses } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
@@ -50,9 +50,7 @@ export function quotes({ guard, history, cursors, clock }: Deps) {
     parameters: QuoteQuery,
     read: createQuotes(history),
     cursors,
-    historyTag: historyTagOf(history.cursorKey),
-    findMarket,
-    gapsOf: history.gaps,
+    history,
     clock,
   })
   return new Elysia({ name: 'quotes' }).use(guard).get(

@@ -2,7 +2,6 @@
  * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of the
  * market included: it is the page's `ETag`, and what finished pages are kept under.
  */
-import { createHash } from 'node:crypto'
 import { setImmediate as untilIdle } from 'node:timers/promises'
 
 import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
@@ -14,7 +13,7 @@ import { createRowCut, isWhole, nameOf, type RowCut } from '#src/core/row-cut.ts
 import type { Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
-import { compress, compressAside } from '#src/http/data-response.ts'
+import { compress, compressAside, digestOf, historyTagOf } from '#src/http/data-response.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import { createCache } from '#src/lib/cache.ts'
@@ -51,15 +50,13 @@ const PAGES_LEAST = 256
 /** What a kept page weighs besides its body. */
 const ENTRY_BYTES = 512
 const CUT_BYTES_START = 65_536
-const DIGEST_LENGTH = 27
 
 /** Makes the service of a history; `cacheBytesMax` bounds the finished pages kept in memory. */
 export function createSnapshotService({ history, cursors, clock, cacheBytesMax }: Deps) {
   const keep = createShelf(cacheBytesMax)
   const maker = createPageMaker(history, cursors)
   const coverageOf = createCoverageNotes(history, clock)
-  // Tells histories apart whose markets happen to have the same ids and revisions.
-  const historyTag = createHash('sha256').update(history.cursorKey).digest('base64url').slice(0, 8)
+  const historyTag = historyTagOf(history.cursorKey)
 
   return {
     /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
@@ -188,6 +185,3 @@ function createPageMaker(history: HistoryStore, cursors: CursorCodec) {
     },
   }
 }
-
-const digestOf = (text: Uint8Array): string =>
-  createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_LENGTH)
