@@ -117,14 +117,19 @@ export const historyTagOf = (cursorKey: Uint8Array): string =>
   digestOf(cursorKey).slice(0, HISTORY_TAG_LENGTH)
 
 function prepare(request: Request, { body, isClosed, headers = {} }: DataAnswer) {
-  const isGzip =
-    body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
-  const text = new TextEncoder().encode(body)
+  const { text, isGzip, coding } = encode(request, body)
   const etag = `"${digestOf(text)}${isGzip ? '.gzip' : ''}"`
   const shared = { ...cachingHeaders(isClosed), ...headers }
   const unchanged = answerUnchanged(request, etag, shared)
-  const coding: Record<string, string> = isGzip ? { 'Content-Encoding': 'gzip' } : {}
   return { text, isGzip, headers: { ...shared, ETag: etag, ...coding }, unchanged }
+}
+
+/** A body as bytes, and whether it goes out compressed. */
+function encode(request: Request, body: string) {
+  const isGzip =
+    body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
+  const coding: Record<string, string> = isGzip ? { 'Content-Encoding': 'gzip' } : {}
+  return { text: new TextEncoder().encode(body), isGzip, coding }
 }
 
 const respond = (bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string>): Response =>
@@ -151,18 +156,11 @@ export async function answerUnkept(
   request: Request,
   { body, headers = {} }: Pick<DataAnswer, 'body' | 'headers'>,
 ): Promise<Response> {
-  const isGzip =
-    body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
-  const text = new TextEncoder().encode(body)
-  const bytes = isGzip ? await compressAside(text) : text
-  return new Response(bytes, {
-    headers: {
-      'Content-Type': 'application/json',
-      'Content-Length': String(bytes.length),
-      'Cache-Control': 'no-store',
-      Vary: 'Accept-Encoding',
-      ...headers,
-      ...(isGzip ? { 'Content-Encoding': 'gzip' } : {}),
-    },
+  const { text, isGzip, coding } = encode(request, body)
+  return respond(isGzip ? await compressAside(text) : text, {
+    'Cache-Control': 'no-store',
+    Vary: 'Accept-Encoding',
+    ...headers,
+    ...coding,
   })
 }
