@@ -14,6 +14,8 @@ export const coinNames: Readonly<Record<Coin, string>> = {
 export const outcomes = ['up', 'down'] as const
 export type Outcome = (typeof outcomes)[number]
 
+export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
+
 /** Where a market's books come from; simulated data is marked wherever it is shown. */
 export type Source = 'recorded' | 'simulated'
 

@@ -3,6 +3,7 @@ import { AppError } from '#src/core/errors.ts'
 import {
   type Market,
   type MarketFacts,
+  otherOutcome,
   outcomes,
   type WinnerSource,
   winnerSources,
@@ -189,7 +190,7 @@ export function assertAsset(
   { outcome, assetId, conditionId }: Pick<Snapshot, 'outcome' | 'assetId' | 'conditionId'>,
 ): void {
   const known = assetIds[outcome]
-  const other = assetIds[outcome === 'up' ? 'down' : 'up']
+  const other = assetIds[otherOutcome(outcome)]
   if ((known !== undefined && known !== assetId) || other === assetId) {
     throw new AppError(
       'market_conflict',

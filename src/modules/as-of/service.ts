@@ -4,7 +4,7 @@ import { setImmediate as untilIdle } from 'node:timers/promises'
 import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
 import { consolidate } from '#src/core/consolidated.ts'
 import { AppError } from '#src/core/errors.ts'
-import { type Coin, type Market, type Outcome, outcomes } from '#src/core/market.ts'
+import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'
 import { createRowCut, type RowCut } from '#src/core/row-cut.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
@@ -107,7 +107,7 @@ function createFinder(history: HistoryStore) {
     const stateOf = (each: Outcome): StoredSnapshot | undefined =>
       history.at({ market, outcome: each, timestampMs: tsMs })?.snapshot()
     const own = stateOf(outcome)
-    const mirror = stateOf(outcome === 'up' ? 'down' : 'up')
+    const mirror = stateOf(otherOutcome(outcome))
     const book = consolidate(own, mirror)
     const [position] = [book?.own, book?.mirror]
       .filter((each) => each !== undefined)

@@ -3,7 +3,7 @@ import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
 import { exactMicros, exactNumber, formatMicros, type Micros } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/core/fill.ts'
-import type { Market, Outcome } from '#src/core/market.ts'
+import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 import { readMoment } from '#src/http/data-query.ts'
@@ -52,7 +52,7 @@ function bookAt(history: HistoryStore, market: Market, moment: Moment) {
   const find = (which: Outcome): StoredSnapshot | undefined =>
     history.at({ market, outcome: which, timestampMs: tsMs })?.snapshot()
   const own = find(outcome)
-  const mirror = view === 'own' ? undefined : find(outcome === 'up' ? 'down' : 'up')
+  const mirror = view === 'own' ? undefined : find(otherOutcome(outcome))
   const book = consolidate(own, mirror)
   if (book === undefined) throw nothingBy(market, moment)
   const newestMs = Math.max(book.own?.timestampMs ?? 0, book.mirror?.timestampMs ?? 0)
@@ -65,7 +65,7 @@ function bookAt(history: HistoryStore, market: Market, moment: Moment) {
 }
 
 function nothingBy({ spans }: Market, { outcome, view, tsMs }: Moment): AppError {
-  const others = view === 'own' ? [] : [outcome === 'up' ? spans.down : spans.up]
+  const others = view === 'own' ? [] : [spans[otherOutcome(outcome)]]
   const firsts = [spans[outcome], ...others].flatMap((span) => span?.firstMs ?? [])
   const what = view === 'own' ? `of "${outcome}"` : 'of either outcome'
   const first =

@@ -4,7 +4,7 @@ import type { ConsolidatedRow } from '#src/core/consolidated-text.ts'
  * at its time, to the millisecond and with it: so the ladder of a row is what `at` says of its time.
  */
 import { consolidate } from '#src/core/consolidated.ts'
-import type { Market, Outcome } from '#src/core/market.ts'
+import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import type { HistoryStore, RowQuery } from '#src/store/history.ts'
@@ -52,7 +52,7 @@ function isSuperseded(
   if (outcome === undefined || stepMs === undefined) return false
   const stepEndMs = stepOf(state.timestampMs, stepMs) * stepMs
   const timestampMs = Math.min(stepEndMs, toMs - 1)
-  const rival = history.at({ market, outcome: otherOf(state.outcome), timestampMs })
+  const rival = history.at({ market, outcome: otherOutcome(state.outcome), timestampMs })
   return rival !== undefined && comparePositions(rival, state) > 0
 }
 
@@ -99,7 +99,7 @@ function createOtherFinder(history: HistoryStore, { market, states, stepMs }: Sl
       if (next.timestampMs > timestampMs) break
       seen.set(next.outcome, next)
     }
-    const other = otherOf(outcome)
+    const other = otherOutcome(outcome)
     if (seen.has(other) && isInForce(seen.get(other), timestampMs)) return seen.get(other)
     const found = history.at({ market, outcome: other, timestampMs })?.snapshot()
     seen.set(other, found)
@@ -109,5 +109,3 @@ function createOtherFinder(history: HistoryStore, { market, states, stepMs }: Sl
 
 /** Steps end with their last millisecond. */
 const stepOf = (timestampMs: number, stepMs: number): number => Math.ceil(timestampMs / stepMs)
-
-const otherOf = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
