@@ -3,15 +3,16 @@ import type { ConsolidatedBook, LevelSource, TaggedLadder } from './consolidated
 import { byteOf } from './json-bytes.ts'
 import type { Market, Outcome } from './market.ts'
 import { MICROS_BYTES_MAX, putMicros } from './micros-bytes.ts'
+import { piecesOf, putPiece, putText } from './row-bytes.ts'
 import type { RowCut, RowField } from './row-cut.ts'
 import type { Position } from './snapshot.ts'
+import { toIso } from './time.ts'
 
 /** A consolidated book of one outcome of a market. */
 export type ConsolidatedRow = {
   market: Market
   outcome: Outcome
-  /** The outcome's token. */
-  /** Undefined where the outcome's token is not known: its ladder is the mirror of the other's. */
+  /** The outcome's token; undefined where it is not known: then its ladder is the mirror of the other's. */
   assetId: string | undefined
   /** Of the state that the row stands for, the newer of the two. */
   position: Position
@@ -31,19 +32,18 @@ const texts: readonly Member[] = [
   ['symbol', ({ market }) => `"${market.coin}"`],
   ['outcome', ({ outcome }) => `"${outcome}"`],
   ['timeframe', ({ market }) => `"${market.timeframe}"`],
-  ['timestamp', ({ position }) => `"${toIso(position)}"`],
+  ['timestamp', ({ position }) => `"${toIso(position.timestampMs)}"`],
 ]
 const sides = ['bids', 'asks'] as const
 
-const encoder = new TextEncoder()
-const PRICE = encoder.encode('{"price":')
-const SIZE = encoder.encode(',"size":')
-const sourceEnds: Record<LevelSource, Uint8Array> = {
-  own: encoder.encode(',"source":"own"}'),
-  mirror: encoder.encode(',"source":"mirror"}'),
-  both: encoder.encode(',"source":"both"}'),
-}
-const LEVEL_BYTES_MAX = PRICE.length + SIZE.length + sourceEnds.mirror.length + 2 * MICROS_BYTES_MAX
+const pieces = piecesOf({ price: '{"price":', size: ',"size":' })
+const sourceEnds = piecesOf<LevelSource>({
+  own: ',"source":"own"}',
+  mirror: ',"source":"mirror"}',
+  both: ',"source":"both"}',
+})
+const LEVEL_BYTES_MAX =
+  pieces.price.length + pieces.size.length + sourceEnds.mirror.length + 2 * MICROS_BYTES_MAX
 /** More than everything but the levels can take. */
 const REST_BYTES_MAX = 1024
 
@@ -82,26 +82,17 @@ function putLevels(
   let at = start
   for (let level = 0; level < count; level++) {
     if (level > 0) bytes[at++] = byteOf.comma
-    at = putMicros(bytes, putBytes(bytes, at, PRICE), prices[level] ?? 0)
-    at = putMicros(bytes, putBytes(bytes, at, SIZE), sizes[level] ?? 0)
-    at = putBytes(bytes, at, sourceEnds[sources[level] ?? 'own'])
+    at = putMicros(bytes, putPiece(bytes, at, pieces.price), prices[level] ?? 0)
+    at = putMicros(bytes, putPiece(bytes, at, pieces.size), sizes[level] ?? 0)
+    at = putPiece(bytes, at, sourceEnds[sources[level] ?? 'own'])
   }
   return at
 }
-
-/** For a few bytes a loop is quicker than `set`. */
-function putBytes(bytes: Uint8Array, start: number, run: Uint8Array): number {
-  for (let index = 0; index < run.length; index++) bytes[start + index] = run[index] ?? 0
-  return start + run.length
-}
-
-const putText = (bytes: Uint8Array, at: number, ascii: string): number =>
-  at + encoder.encodeInto(ascii, bytes.subarray(at)).written
 
 const toSources = ({ own, mirror, skewMs }: Omit<ConsolidatedBook, 'bids' | 'asks'>): string =>
   `{"own":${toSource(own)},"mirror":${toSource(mirror)},"skewMs":${skewMs ?? null}}`
 
 const toSource = (position: Position | undefined): string =>
-  position === undefined ? 'null' : `{"id":"${position.id}","timestamp":"${toIso(position)}"}`
-
-const toIso = ({ timestampMs }: Position): string => new Date(timestampMs).toISOString()
+  position === undefined
+    ? 'null'
+    : `{"id":"${position.id}","timestamp":"${toIso(position.timestampMs)}"}`

@@ -1,10 +1,11 @@
 import { formatMicros } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { toIso } from '#src/core/time.ts'
 
 /** Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. */
 export function toRecordedLine(snapshot: Snapshot): string {
   const { sourceHash, assetId, conditionId, coin, outcome, timeframe, timestampMs } = snapshot
-  const timestamp = new Date(timestampMs).toISOString()
+  const timestamp = toIso(timestampMs)
   const head = { id: sourceHash, assetId, conditionId, symbol: coin, outcome, timeframe, timestamp }
   const sides = `"bids":[${toLevels(snapshot.bids)}],"asks":[${toLevels(snapshot.asks)}]`
   return `${JSON.stringify(head).slice(0, -1)},${sides}}`

@@ -7,7 +7,7 @@ import { AppError } from '#src/core/errors.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'
 import { createRowCut, type RowCut } from '#src/core/row-cut.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
 import { coverageHeader } from '#src/http/coverage-header.ts'
 import { readMoment } from '#src/http/data-query.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
@@ -148,8 +148,6 @@ function toMembers(found: Found | { kind: 'unknown_market' }): string {
   const error = found.kind === 'found' ? 'null' : `"${found.kind}"`
   return `"snapshot":${text},"ageMs":${ageMs},"error":${error}`
 }
-
-const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 
 /** Why a moment has no answer. */
 function refuse(
