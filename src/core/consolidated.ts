@@ -4,9 +4,10 @@
  *
  * The venue shows every resting order in both books: of states of one moment each is the exact mirror of
  * the other. So the two are two looks at one ladder, not two ladders, and sizes are never added up: that
- * would count every order twice. Where both show a price the newer state's size counts. A level that one
- * of them lacks is kept, but not against a newer state: one that would cross it was taken or cancelled
- * meanwhile, and states further apart than `SKEW_MS_MAX` are no longer looks at the same ladder.
+ * would count every order twice. Of two states the newer one says which levels there are, and their sizes:
+ * what only the older one shows was taken or cancelled meanwhile, so that it just tells which levels both
+ * show, and nothing when it is older by more than `SKEW_MS_MAX`. Only of states of the same millisecond
+ * the levels are united: one that the own book lacks is kept unless it would cross that book.
  * So the result is crossed only where one of the books is crossed by itself.
  */
 import { type Micros, MICROS_PER_UNIT } from './decimal.ts'
@@ -52,13 +53,18 @@ export function consolidate(
   const isOwnNewer = own.timestampMs >= mirror.timestampMs
   const [newer, older] = isOwnNewer ? [seen, mirrored] : [mirrored, seen]
   if (skewMs > SKEW_MS_MAX) return newer
-  // What a newer state does not show is gone: the venue shows every order in both books.
-  const isSame = skewMs === 0
-  const bestBid = isSame ? (newer.bids.prices[0] ?? Number.NEGATIVE_INFINITY) : Infinity
-  const bestAsk = isSame ? (newer.asks.prices[0] ?? Number.POSITIVE_INFINITY) : -Infinity
+  const isSameMoment = skewMs === 0
+  const [bestBid = 0] = newer.bids.prices
+  const [bestAsk = MICROS_PER_UNIT] = newer.asks.prices
   return {
-    bids: merge(newer.bids, older.bids, { direction: -1, limit: bestAsk }),
-    asks: merge(newer.asks, older.asks, { direction: 1, limit: bestBid }),
+    bids: merge(newer.bids, older.bids, {
+      direction: -1,
+      isKept: (price) => isSameMoment && price < bestAsk,
+    }),
+    asks: merge(newer.asks, older.asks, {
+      direction: 1,
+      isKept: (price) => isSameMoment && price > bestBid,
+    }),
     own: positionOf(own),
     mirror: positionOf(mirror),
     skewMs,
@@ -91,11 +97,8 @@ const tagLadder = ({ prices, sizes }: Ladder, source: LevelSource): TaggedLadder
   sources: prices.map(() => source),
 })
 
-/** `direction` is 1 where prices ascend, as asks do; a level at `limit` or beyond it would cross. */
-type Side = { direction: 1 | -1; limit: Micros }
-
-const crosses = ({ direction, limit }: Side, price = limit): boolean =>
-  (price - limit) * direction <= 0
+/** `direction` is 1 where prices ascend, as asks do; `isKept` is asked of prices that only the older ladder has. */
+type Side = { direction: 1 | -1; isKept: (price: Micros) => boolean }
 
 function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadder {
   const [prices, sizes, sources]: [Micros[], Micros[], LevelSource[]] = [[], [], []]
@@ -109,10 +112,11 @@ function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadd
   let fresh = 0
   let old = 0
   while (fresh < newer.prices.length || old < older.prices.length) {
-    const distance =
-      ((newer.prices[fresh] ?? worst) - (older.prices[old] ?? worst)) * side.direction
+    const freshPrice = newer.prices[fresh] ?? worst
+    const oldPrice = older.prices[old] ?? worst
+    const distance = (freshPrice - oldPrice) * side.direction
     if (distance > 0) {
-      if (!crosses(side, older.prices[old])) keep(older, old)
+      if (side.isKept(oldPrice)) keep(older, old)
       old++
     } else if (distance < 0) {
       keep(newer, fresh++)

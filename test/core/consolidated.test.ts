@@ -168,13 +168,14 @@ describe('consolidate', () => {
   })
 })
 
-/** Most pairs share prices, some are crossed by themselves, some are far apart. */
+/** Most pairs share prices, a third a moment; some are crossed by themselves, some are far apart. */
 function randomPairs(random: Random, count: number): [StoredSnapshot, StoredSnapshot][] {
   const make = createBookMaker(random)
   return Array.from({ length: count }, (_, index) => {
-    const one = state(2 * index, random.integer(1500), make())
+    const afterMs = random.integer(1500)
+    const one = state(2 * index, afterMs, make())
     const twin = mirrorOf({ ...one, ...make() })
-    const other = state(2 * index + 1, random.integer(1500), twin)
+    const other = state(2 * index + 1, index % 3 === 0 ? afterMs : random.integer(1500), twin)
     return [one, other]
   })
 }
