@@ -3,12 +3,10 @@ import { formatMicros } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
-import { type Progress, queriesOf, type Shape, type Source } from './source.ts'
+import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './source.ts'
 
 /** Snapshots printed in one step. */
 const STEP_SNAPSHOTS = 16
-
-const sides = ['bid', 'ask'] as const
 
 /** Lines of a header and of all snapshots; the header is left out of what is appended to an earlier file. */
 export function* csvPieces(
@@ -32,14 +30,8 @@ export function* csvPieces(
 function headerOf({ kind, depth }: Shape): string {
   const first = 'timestamp,id,conditionId,outcome'
   if (kind === 'levels') return `${first},side,level,price,size\n`
-  return `${[first, ...sides.flatMap((side) => columnsOf(side, depth))].join(',')}\n`
+  return `${[first, ...stateColumns(depth)].join(',')}\n`
 }
-
-const columnsOf = (side: string, depth: number): string[] =>
-  Array.from(
-    { length: depth },
-    (_, index) => `${side}_price_${index + 1},${side}_size_${index + 1}`,
-  )
 
 function toLines(snapshot: StoredSnapshot, { kind, depth }: Shape): string {
   const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot

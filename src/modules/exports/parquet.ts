@@ -6,7 +6,7 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 
-import { type Progress, queriesOf, type Shape, type Source } from './source.ts'
+import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './source.ts'
 
 /** Values of a group: what one export holds in memory, and how long one step holds the process. */
 const GROUP_VALUES = 60_000
@@ -94,12 +94,7 @@ const NOTHING = new Uint8Array(0)
 function columnsOf({ kind, depth }: Shape): readonly Column[] {
   if (kind === 'levels') return [...firstColumns, ...levelColumns]
   const element = { ...decimal, ...optional }
-  const ofSide = (side: string) =>
-    Array.from({ length: depth }, (_, index) => [
-      { name: `${side}_price_${index + 1}`, element },
-      { name: `${side}_size_${index + 1}`, element },
-    ]).flat()
-  return [...firstColumns, ...ofSide('bid'), ...ofSide('ask')]
+  return [...firstColumns, ...stateColumns(depth).map((name) => ({ name, element }))]
 }
 
 function addRows(group: Values[], snapshot: StoredSnapshot, { kind, depth }: Shape): void {

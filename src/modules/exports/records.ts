@@ -1,6 +1,5 @@
 /** What became of the exports of the last while, so that whoever took one can check it. */
-import type { Clock } from '#src/core/time.ts'
-import { toIso } from '#src/core/time.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
 import { createCache } from '#src/lib/cache.ts'
 
 import type { ExportBody, Format } from './model.ts'

@@ -6,6 +6,15 @@ import type { HistoryStore, StreamQuery } from '#src/store/history.ts'
 /** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
 export type Shape = { kind: 'levels' | 'states'; depth: number }
 
+/** Names of the columns that hold the levels of `states`: bids, then asks, the best level first. */
+export const stateColumns = (depth: number): string[] =>
+  ['bid', 'ask'].flatMap((side) =>
+    Array.from({ length: depth }, (_, index) => [
+      `${side}_price_${index + 1}`,
+      `${side}_size_${index + 1}`,
+    ]).flat(),
+  )
+
 export type Source = {
   history: Pick<HistoryStore, 'findMarket' | 'lines' | 'runs'>
   /** Each is read when its turn comes: what is kept while an export runs is small. */
