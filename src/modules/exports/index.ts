@@ -23,7 +23,7 @@ import type { ExportService } from './service.ts'
 
 type Deps = { guard: AccessPlugin; service: ExportService; findMarket: FindMarket }
 
-export const mediaTypes: Readonly<Record<Format, string>> = {
+const mediaTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
   csv: 'text/csv; charset=utf-8; header=present',
   parquet: 'application/vnd.apache.parquet',
