@@ -20,6 +20,7 @@ import { openapi } from '#src/http/openapi.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
+import { createTurns } from '#src/lib/turns.ts'
 import { asOf } from '#src/modules/as-of/index.ts'
 import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billing } from '#src/modules/billing/index.ts'
@@ -139,24 +140,22 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
   const { version, history, clock, config } = deps
   const { guard } = ports
   const cursors = createCursorCodec(history.cursorKey)
+  // One for all: whatever arrives waits for one step of the long work of all routes.
+  const turns = createTurns()
+  const dataDeps = { ...deps, cursors, turns }
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { findMarket } = history
   // Each module is an Elysia plugin; the order is that of the documentation.
   const modules = [
     coinCatalogue({ guard, service: createCoinService({ history, clock }) }),
-    markets({ guard, service: createMarketService({ history, cursors, clock }), findMarket }),
-    coverage({ guard, service: createCoverageService({ history, clock }), findMarket }),
+    markets({ guard, service: createMarketService(dataDeps), findMarket }),
+    coverage({ guard, service: createCoverageService(dataDeps), findMarket }),
     snapshots({
       guard,
-      service: createSnapshotService({
-        history,
-        cursors,
-        clock,
-        cacheBytesMax: config.pageCacheBytes,
-      }),
+      service: createSnapshotService({ ...dataDeps, cacheBytesMax: config.pageCacheBytes }),
       findMarket,
     }),
-    asOf({ guard, service: createAsOfService({ history, clock, timer: deps.timer }), findMarket }),
+    asOf({ guard, service: createAsOfService(dataDeps), findMarket }),
     fill({
       guard,
       service: createFillService({ history }),
@@ -166,8 +165,8 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
     }),
     quotes({ guard, history, cursors, clock }),
     prices({ guard, history, cursors, clock }),
-    panel({ guard, service: createPanelService({ history, cursors, clock, timer: deps.timer }) }),
-    exports({ guard, service: createExportService(deps), findMarket }),
+    panel({ guard, service: createPanelService(dataDeps) }),
+    exports({ guard, service: createExportService(dataDeps), findMarket }),
     keys({
       guard,
       service: createKeyService({ ...deps, keysPerAccountMax: config.keysPerAccountMax }),

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
 
 import { readConfig } from '#src/config.ts'
+import type { HistoryStore } from '#src/store/history.ts'
 
 import { createHarness, NOW_MS } from './support/harness.ts'
+import { createMarketHistory } from './support/market-history.ts'
 
 describe('createApp', () => {
   test('default: each route of the app passes through the front door', async () => {
@@ -38,5 +41,40 @@ describe('createApp', () => {
   test('behavior: a host name of one character does not move the path', async () => {
     const { app } = createHarness()
     expect((await app.fetch(new Request('http://x/healthz'))).status).toBe(200)
+  })
+
+  test('behavior: of the long work of all routes one step is done in each round', async () => {
+    const { history, both } = createMarketHistory()
+    let steps = 0
+    const seen = <Query, Answer>(read: (query: Query) => Answer) => {
+      return (query: Query): Answer => {
+        steps++
+        return read(query)
+      }
+    }
+    // A step of a consolidated page or of a day of coverage reads once.
+    const counting: HistoryStore = {
+      ...history,
+      page: seen(history.page),
+      listMarkets: seen(history.listMarkets),
+    }
+    const { send } = createHarness({ history: counting })
+    const page = `${both.path}?view=consolidated&limit=1000`
+    const paths = [page, `${page}&order=desc`, '/v1/btc/coverage', '/v1/eth/coverage']
+    let isDone = false
+    const all = Promise.all(paths.map((path) => send(path))).finally(() => {
+      isDone = true
+    })
+    const rounds: number[] = []
+    while (!isDone) {
+      await setImmediate()
+      rounds.push(steps)
+      steps = 0
+    }
+    expect((await all).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    // In the first one all of them begin.
+    const [, ...later] = rounds
+    expect(Math.max(...later)).toBe(1)
+    expect(later.reduce((sum, count) => sum + count)).toBeGreaterThan(60)
   })
 })

@@ -1,6 +1,4 @@
 /** Books in force at moments: at or before each, never after. */
-import { setImmediate as untilIdle } from 'node:timers/promises'
-
 import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
 import { consolidate } from '#src/core/consolidated.ts'
 import { AppError } from '#src/core/errors.ts'
@@ -11,6 +9,7 @@ import { type Clock, toIso } from '#src/core/time.ts'
 import { coverageHeader } from '#src/http/coverage-header.ts'
 import { readMoment } from '#src/http/data-query.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
+import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import type { AsOfQuery, BatchBody } from './model.ts'
@@ -20,6 +19,7 @@ type Deps = {
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock
+  turns: Turns
 }
 
 /** What is wanted of each moment. */
@@ -39,7 +39,7 @@ export type AsOfAnswer = { body: string; headers: Record<string, string> }
 const WORK_MS_MAX = 5
 
 /** Makes the service of a history. */
-export function createAsOfService({ history, clock, timer }: Deps) {
+export function createAsOfService({ history, clock, timer, turns }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
@@ -76,7 +76,7 @@ export function createAsOfService({ history, clock, timer }: Deps) {
       let startedMs = timer()
       for (const { market: name, outcome, ts } of requests) {
         if (timer() - startedMs >= WORK_MS_MAX) {
-          await untilIdle()
+          await turns.take()
           startedMs = timer()
         }
         const conditionId = name.toLowerCase()

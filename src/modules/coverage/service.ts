@@ -5,7 +5,7 @@ import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/m
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import { readMoment, readRange } from '#src/http/data-query.ts'
 import { createCache } from '#src/lib/cache.ts'
-import { createTurns } from '#src/lib/turns.ts'
+import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { createCoverageDay } from './coverage-day.ts'
@@ -16,7 +16,7 @@ import {
   type MarketCoverageQuery,
 } from './model.ts'
 
-type Deps = { history: Pick<HistoryStore, 'listMarkets' | 'gaps'>; clock: Clock }
+type Deps = { history: Pick<HistoryStore, 'listMarkets' | 'gaps'>; clock: Clock; turns: Turns }
 type DayPlace = { coin: Coin; timeframe: Timeframe | undefined; startMs: number }
 type KeptDay = { madeMs: number; text: Promise<string> }
 
@@ -32,8 +32,7 @@ const DAYS_KEPT_MAX = 3_660
 const TIME_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** Makes the service of a history. */
-export function createCoverageService({ history, clock }: Deps) {
-  const turns = createTurns()
+export function createCoverageService({ history, clock, turns }: Deps) {
   const days = createCache<string, KeptDay>(DAYS_KEPT_MAX)
 
   async function makeDay({ coin, timeframe, startMs }: DayPlace, nowMs: number): Promise<string> {

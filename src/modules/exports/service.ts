@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '#src/core/time.ts'
 import { coverageHeader } from '#src/http/coverage-header.ts'
 import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
-import { createTurns } from '#src/lib/turns.ts'
+import type { Turns } from '#src/lib/turns.ts'
 import type { Encoding, HistoryStore } from '#src/store/history.ts'
 
 import { csvPieces } from './csv.ts'
@@ -15,11 +15,10 @@ import { createPlanner, type ExportPlan } from './plan.ts'
 import { createExportRecords, type ExportRecord } from './records.ts'
 import type { Progress } from './source.ts'
 
-type Deps = { history: HistoryStore; clock: Clock; mint: () => string }
+type Deps = { history: HistoryStore; clock: Clock; mint: () => string; turns: Turns }
 
 /** Makes the service of a history. */
-export function createExportService({ history, clock, mint }: Deps) {
-  const turns = createTurns()
+export function createExportService({ history, clock, mint, turns }: Deps) {
   const records = createExportRecords({ clock, mint })
 
   return {

@@ -14,7 +14,7 @@ import {
 } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
-import { createTurns } from '#src/lib/turns.ts'
+import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore, MarketQuery } from '#src/store/history.ts'
 
 import type { ListQuery } from './model.ts'
@@ -23,6 +23,7 @@ type Deps = {
   history: Pick<HistoryStore, 'listMarkets' | 'findMarketBySlug' | 'gaps'>
   cursors: CursorCodec
   clock: Clock
+  turns: Turns
 }
 
 export type ListPage = { body: string; resumeCursor: string | undefined }
@@ -31,9 +32,7 @@ export type ListPage = { body: string; resumeCursor: string | undefined }
 const MARKETS_A_TURN = 100
 
 /** Makes the service of a history. */
-export function createMarketService({ history, cursors, clock }: Deps) {
-  const turns = createTurns()
-
+export function createMarketService({ history, cursors, clock, turns }: Deps) {
   const bodyOf = (market: Market, nowMs: number) => ({
     ...describeMarket(market, nowMs),
     outcomes: outcomes.map((outcome) =>

@@ -9,7 +9,7 @@ import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
 import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
 import type { Clock } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
-import { createTurns } from '#src/lib/turns.ts'
+import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import type { PanelQuery } from './model.ts'
@@ -17,8 +17,14 @@ import { type Offset, readOffsets } from './offsets.ts'
 import { marketText, rowText, stateText } from './row-text.ts'
 import { type ClosedMarket, selectMarkets } from './selection.ts'
 
-/** `timer`: monotonic milliseconds. */
-type Deps = { history: HistoryStore; cursors: CursorCodec; clock: Clock; timer: Clock }
+type Deps = {
+  history: HistoryStore
+  cursors: CursorCodec
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  turns: Turns
+}
 
 export type PanelPage = {
   body: string
@@ -32,9 +38,8 @@ export type PanelPage = {
 const SLICE_MS = 8
 
 /** Makes the service of a history. */
-export function createPanelService({ history, cursors, clock, timer }: Deps) {
+export function createPanelService({ history, cursors, clock, timer, turns }: Deps) {
   const scanner = createSnapshotScanner()
-  const turns = createTurns()
 
   /** The text of the state of an outcome in force at a moment, `null` if there is none. */
   function stateAt(cell: Cell, outcome: Outcome): string {

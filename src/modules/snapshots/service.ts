@@ -2,8 +2,6 @@
  * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of the
  * market included: it is the page's `ETag`, and what finished pages are kept under.
  */
-import { setImmediate as untilIdle } from 'node:timers/promises'
-
 import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
@@ -18,13 +16,20 @@ import { readCut, type View } from '#src/http/snapshot-query.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { RecentSet } from '#src/lib/recent-set.ts'
+import type { Turns } from '#src/lib/turns.ts'
 import type { Encoding, HistoryStore, RowQuery } from '#src/store/history.ts'
 
 import { createConsolidatedRows } from './consolidated-rows.ts'
 import { createCoverageNotes } from './coverage-notes.ts'
 import type { PageQuery } from './model.ts'
 
-type Deps = { history: HistoryStore; cursors: CursorCodec; clock: Clock; cacheBytesMax: number }
+type Deps = {
+  history: HistoryStore
+  cursors: CursorCodec
+  clock: Clock
+  turns: Turns
+  cacheBytesMax: number
+}
 
 /** `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that. */
 export type PageRequest = {
@@ -52,9 +57,10 @@ const ENTRY_BYTES = 512
 const CUT_BYTES_START = 65_536
 
 /** Makes the service of a history; `cacheBytesMax` bounds the finished pages kept in memory. */
-export function createSnapshotService({ history, cursors, clock, cacheBytesMax }: Deps) {
+export function createSnapshotService({ cacheBytesMax, ...deps }: Deps) {
+  const { history, cursors, clock } = deps
   const keep = createShelf(cacheBytesMax)
-  const maker = createPageMaker(history, cursors)
+  const maker = createPageMaker(deps)
   const coverageOf = createCoverageNotes(history, clock)
   const historyTag = historyTagOf(history.cursorKey)
 
@@ -119,7 +125,7 @@ function createShelf(cacheBytesMax: number) {
   }
 }
 
-function createPageMaker(history: HistoryStore, cursors: CursorCodec) {
+function createPageMaker({ history, cursors, turns }: Pick<Deps, 'history' | 'cursors' | 'turns'>) {
   const readConsolidated = createConsolidatedRows(history)
   const print = createConsolidatedPrinter()
   const writer = new ByteWriter(CUT_BYTES_START)
@@ -143,7 +149,7 @@ function createPageMaker(history: HistoryStore, cursors: CursorCodec) {
       end.last = taken.at(-1)?.position ?? end.last
       end.hasMore = slice.length > taken.length
       if (end.hasMore) break
-      await untilIdle()
+      await turns.take()
     }
     return end
   }
