@@ -12,8 +12,10 @@ import { putText } from '#src/core/row-bytes.ts'
 import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { StatePart } from '#src/core/states.ts'
+import type { TierRoute } from '#src/core/tier.ts'
 import type { Clock } from '#src/core/time.ts'
 
+import { accessCodes } from './access.ts'
 import { coverageHeader, coverageTexts } from './coverage-header.ts'
 import {
   cursorParameter,
@@ -31,8 +33,13 @@ import {
   historyTagOf,
   notModified,
 } from './data-response.ts'
-import type { FindMarket } from './market-path.ts'
-import { jsonContent, textHeader } from './openapi-operation.ts'
+import { type FindMarket, MarketPath } from './market-path.ts'
+import {
+  jsonContent,
+  openApiParameters,
+  problemResponses,
+  textHeader,
+} from './openapi-operation.ts'
 import { parseQuery } from './query.ts'
 import { searchOf } from './url.ts'
 
@@ -152,17 +159,44 @@ function longer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return grown
 }
 
-/** The successes of a series for the documentation. */
-export const seriesResponses = (
-  body: TSchema,
-  texts: { description: string; resume: string },
-): object => ({
-  200: jsonContent(texts.description, body, {
-    ...dataHeaderTexts,
-    ...coverageTexts,
-    'X-Resume-Cursor': textHeader(texts.resume),
-  }),
-  ...notModified(coverageTexts),
+type SeriesTexts = {
+  operationId: string
+  summary: string
+  description: string
+  parameters: SeriesParameters
+  list: TSchema
+  /** What the list is. */
+  page: string
+  /** Where `X-Resume-Cursor` stands. */
+  resume: string
+}
+
+/** A series for the documentation; `name` is its tag, and what tiers know it by. */
+export const seriesDetail = (
+  name: TierRoute,
+  { parameters, list, page, resume, ...texts }: SeriesTexts,
+) => ({
+  tags: [name],
+  ...texts,
+  parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(parameters)],
+  responses: {
+    200: jsonContent(page, list, {
+      ...dataHeaderTexts,
+      ...coverageTexts,
+      'X-Resume-Cursor': textHeader(resume),
+    }),
+    ...notModified(coverageTexts),
+    ...problemResponses([
+      ...accessCodes(name),
+      'invalid_parameter',
+      'cursor_invalid',
+      'cursor_mismatch',
+      'invalid_request',
+      'unknown_coin',
+      'unknown_market',
+      'internal',
+    ]),
+  },
 })
 
 /** The envelope of a series. */

@@ -4,10 +4,10 @@ import type { CursorCodec } from '#src/core/cursor.ts'
 import type { Clock } from '#src/core/time.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
-import { CoinPath, MarketPath, readCoin, readMarket } from '#src/http/market-path.ts'
+import { CoinPath, readCoin, readMarket } from '#src/http/market-path.ts'
 import { jsonContent, openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
 import { parseQuery } from '#src/http/query.ts'
-import { createSeries, seriesResponses } from '#src/http/series.ts'
+import { createSeries, seriesDetail } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -38,31 +38,17 @@ const nowDetail = {
   },
 }
 
-const detail = {
-  tags: ['prices'],
+const detail = seriesDetail('prices', {
   operationId: 'listPrices',
   summary: 'Prices of a market over time',
   description:
     'Without `interval` a row wherever the mid or the last trade changed as of a state; the first state of each outcome in the range always is one. With `interval` bars: open, high, low and close of the mid, of the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside, and `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` stands in front of them, and a follower is given them again.',
-  parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(PriceQuery)],
-  responses: {
-    ...seriesResponses(PriceList, {
-      description: 'A page of prices.',
-      resume:
-        'The place to go on from later, also when `nextCursor` is null: behind the last state looked at, or in front of the first bar that may still grow.',
-    }),
-    ...problemResponses([
-      ...accessCodes('prices'),
-      'invalid_parameter',
-      'cursor_invalid',
-      'cursor_mismatch',
-      'invalid_request',
-      'unknown_coin',
-      'unknown_market',
-      'internal',
-    ]),
-  },
-}
+  parameters: PriceQuery,
+  list: PriceList,
+  page: 'A page of prices.',
+  resume:
+    'The place to go on from later, also when `nextCursor` is null: behind the last state looked at, or in front of the first bar that may still grow.',
+})
 
 type Context = { params: { coin: string; conditionId: string }; request: Request }
 

@@ -2,10 +2,9 @@ import { Elysia } from 'elysia'
 
 import type { CursorCodec } from '#src/core/cursor.ts'
 import type { Clock } from '#src/core/time.ts'
-import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { MarketPath, readMarket } from '#src/http/market-path.ts'
-import { openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
-import { createSeries, seriesResponses } from '#src/http/series.ts'
+import type { AccessPlugin } from '#src/http/access.ts'
+import { readMarket } from '#src/http/market-path.ts'
+import { createSeries, seriesDetail } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
@@ -14,31 +13,17 @@ import { createQuotes } from './service.ts'
 
 type Deps = { guard: AccessPlugin; history: HistoryStore; cursors: CursorCodec; clock: Clock }
 
-const detail = {
-  tags: ['quotes'],
+const detail = seriesDetail('quotes', {
   operationId: 'listQuotes',
   summary: 'Best bid and ask over time',
   description:
     'Without `interval` every change of best bid, best ask or their sizes: a state that repeats the one before it of its outcome is no row; the first state of each outcome in the range always is. With `interval` the state in force at each step, at or before it and never after. A step in a gap, before the first state or behind the last one has no row, because what was in force is not known; on a closed market the steps end with the first one at or after the last state, on an open one a step is there once a later state has come. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
-  parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(QuoteQuery)],
-  responses: {
-    ...seriesResponses(QuoteList, {
-      description: 'A page of quotes.',
-      resume:
-        'The place behind the last state looked at, also when `nextCursor` is null: repeats are not read again.',
-    }),
-    ...problemResponses([
-      ...accessCodes('quotes'),
-      'invalid_parameter',
-      'cursor_invalid',
-      'cursor_mismatch',
-      'invalid_request',
-      'unknown_coin',
-      'unknown_market',
-      'internal',
-    ]),
-  },
-}
+  parameters: QuoteQuery,
+  list: QuoteList,
+  page: 'A page of quotes.',
+  resume:
+    'The place behind the last state looked at, also when `nextCursor` is null: repeats are not read again.',
+})
 
 type Context = { params: { coin: string; conditionId: string }; request: Request }
 
