@@ -3,20 +3,10 @@
  * order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or printed.
  */
 import { byteOf } from './json-bytes.ts'
+import { snapshotFields } from './snapshot.ts'
 
-/** Fields of a snapshot in the order in which it has them; `sources` is of consolidated ones alone. */
-export const rowFields = [
-  'id',
-  'assetId',
-  'conditionId',
-  'symbol',
-  'outcome',
-  'timeframe',
-  'timestamp',
-  'bids',
-  'asks',
-  'sources',
-] as const
+/** Fields that can be asked for, in their order; `sources` is of consolidated snapshots alone. */
+export const rowFields = [...snapshotFields, 'sources'] as const
 export type RowField = (typeof rowFields)[number]
 
 /** Most levels of a side that can be asked for by number. */
@@ -43,7 +33,7 @@ export const nameOf = ({ depth, fields }: RowCut): string => {
 /** Returns the wanted part of a row's JSON object; valid until the next call. */
 export type CutRow = (row: Uint8Array) => Uint8Array
 
-const textFields = rowFields.slice(0, rowFields.indexOf('bids'))
+const textFields = snapshotFields.slice(0, snapshotFields.indexOf('bids'))
 const sideFields = ['bids', 'asks'] as const
 /** What stands around the name of a field. */
 const QUOTES = '"":'.length

@@ -13,7 +13,7 @@ import { createLadderReader } from './ladder-json.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
 import { SnapshotFault } from './snapshot-fault.ts'
 import { createTextReaders, readId, readTimestamp } from './snapshot-text.ts'
-import type { Ladder, Snapshot } from './snapshot.ts'
+import { type Ladder, type Snapshot, type SnapshotField, snapshotFields } from './snapshot.ts'
 
 /**
  * Reads one snapshot from JSON bytes: as recorded (decimals quoted, best level last) or as we serve
@@ -52,23 +52,9 @@ type Draft = {
   bids: Ladder | undefined
   asks: Ladder | undefined
 }
-type Field = keyof Draft
-
-/** In the order in which they are usually written. */
-const fields = [
-  'id',
-  'assetId',
-  'conditionId',
-  'symbol',
-  'outcome',
-  'timeframe',
-  'timestamp',
-  'bids',
-  'asks',
-] as const satisfies Field[]
 
 const encoder = new TextEncoder()
-const keys = fields.map((name) => encoder.encode(`"${name}"`))
+const keys = snapshotFields.map((name) => encoder.encode(`"${name}"`))
 
 /** Creates a scanner; it holds working space of a little more than one longest line. */
 export function createSnapshotScanner(): SnapshotScanner {
@@ -90,7 +76,7 @@ export function createSnapshotScanner(): SnapshotScanner {
   }
 }
 
-type FieldReader = (cursor: Cursor, field: Field, draft: Draft) => void
+type FieldReader = (cursor: Cursor, field: SnapshotField, draft: Draft) => void
 
 function readObject(cursor: Cursor, readField: FieldReader): Draft {
   const { bytes } = cursor
@@ -104,7 +90,7 @@ function readObject(cursor: Cursor, readField: FieldReader): Draft {
     cursor.at = skipSpace(bytes, cursor.at + 1)
     const index = findField(cursor, expected)
     skipKey(cursor)
-    const field = fields[index]
+    const field = snapshotFields[index]
     if (field === undefined) skipUnknown(cursor)
     else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
     else readField(cursor, field, draft)
@@ -198,7 +184,7 @@ function toSnapshot(draft: Draft): ScannedSnapshot {
     bids === undefined ||
     asks === undefined
   ) {
-    const missing = fields.find((field) => draft[field] === undefined)
+    const missing = snapshotFields.find((field) => draft[field] === undefined)
     throw new SnapshotFault(`${missing}: missing`)
   }
   return {

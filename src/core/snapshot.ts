@@ -26,6 +26,20 @@ export type Snapshot = {
   readonly isVerified?: boolean | undefined
 }
 
+/** Fields of a snapshot in JSON, in the order in which it is served and mostly recorded. */
+export const snapshotFields = [
+  'id',
+  'assetId',
+  'conditionId',
+  'symbol',
+  'outcome',
+  'timeframe',
+  'timestamp',
+  'bids',
+  'asks',
+] as const
+export type SnapshotField = (typeof snapshotFields)[number]
+
 /** A snapshot as the store holds it: `id` rises in the order of acceptance and is never used twice. */
 export type StoredSnapshot = Snapshot & { readonly id: number }
 
