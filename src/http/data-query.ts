@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { intervals } from '#src/core/interval.ts'
+import { outcomes } from '#src/core/market.ts'
 
 import { literals } from './literals.ts'
 
@@ -58,7 +59,7 @@ export const cursorParameter = Type.Optional(
 )
 
 export const outcomeParameter = Type.Optional(
-  literals(['up', 'down'], { description: 'Only this outcome; both when absent.' }),
+  literals(outcomes, { description: 'Only this outcome; both when absent.' }),
 )
 
 export const orderParameter = literals(['asc', 'desc'], {

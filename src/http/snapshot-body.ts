@@ -1,7 +1,7 @@
 /** A snapshot as every route shows it. */
 import { Type } from '@sinclair/typebox'
 
-import { coins, timeframeMs } from '#src/core/market.ts'
+import { coins, outcomes, timeframeMs } from '#src/core/market.ts'
 
 import { literals } from './literals.ts'
 
@@ -67,7 +67,7 @@ const members = {
     examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
   }),
   symbol: literals(coins, { description: 'Coin in lower case.' }),
-  outcome: literals(['up', 'down'], { description: 'Outcome whose book this is.' }),
+  outcome: literals(outcomes, { description: 'Outcome whose book this is.' }),
   timeframe: literals(Object.keys(timeframeMs), { description: "Length of the market's window." }),
   timestamp: Type.String({
     format: 'date-time',

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
+import { outcomes } from '#src/core/market.ts'
 import { asOfParameter, maxAgeParameter, outcomeParameter } from '#src/http/data-query.ts'
 import { literals } from '#src/http/literals.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
@@ -13,7 +14,7 @@ const ts = Type.String({
   description: 'The moment asked for, UTC.',
   examples: ['2026-04-14T08:00:11.000Z'],
 })
-const outcome = literals(['up', 'down'], {
+const outcome = literals(outcomes, {
   description: 'Outcome whose book is wanted.',
   examples: ['up'],
 })
@@ -68,7 +69,7 @@ export const BatchAnswer = Type.Object({
   data: Type.Array(
     Type.Object({
       market: Type.String({ ...market, description: 'Of the request, in lower case.' }),
-      outcome: literals(['up', 'down'], { description: 'Of the request.' }),
+      outcome: literals(outcomes, { description: 'Of the request.' }),
       ts,
       snapshot: Type.Union([SnapshotBody, Type.Null()], nullable),
       ageMs: Type.Union([Type.Integer(), Type.Null()], {

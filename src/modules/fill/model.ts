@@ -1,6 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 
+import { outcomes } from '#src/core/market.ts'
 import { asOfParameter, maxAgeParameter } from '#src/http/data-query.ts'
+import { decimalOrNull, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/literals.ts'
 import { Sources } from '#src/http/snapshot-body.ts'
 import { views } from '#src/http/snapshot-query.ts'
@@ -10,7 +12,7 @@ const decimal = (description: string, example: string) =>
 
 export const FillQuery = Type.Object({
   ts: asOfParameter,
-  outcome: literals(['up', 'down'], { description: 'Outcome that is traded.', examples: ['up'] }),
+  outcome: literals(outcomes, { description: 'Outcome that is traded.', examples: ['up'] }),
   side: literals(['buy', 'sell'], {
     description: 'Side of the order: a buy takes asks, a sell takes bids.',
     examples: ['buy'],
@@ -58,10 +60,6 @@ export type FillQuery = Static<typeof FillQuery>
 
 const number = (description: string, example: number) =>
   Type.Number({ description, examples: [example] })
-const nullableNumber = (description: string, example: number) =>
-  Type.Union([Type.Number(), Type.Null()], { description, examples: [example] })
-const time = (description: string, example: string) =>
-  Type.String({ format: 'date-time', description, examples: [example] })
 
 const FillLevel = Type.Object(
   {
@@ -90,7 +88,7 @@ export const FillBody = Type.Object({
     description: 'Market identifier.',
     examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
   }),
-  outcome: literals(['up', 'down'], { description: 'Outcome that is traded.', examples: ['up'] }),
+  outcome: literals(outcomes, { description: 'Outcome that is traded.', examples: ['up'] }),
   side: literals(['buy', 'sell'], { description: 'Side of the order.', examples: ['buy'] }),
   view: literals(views, {
     description: 'Ladder that was used.',
@@ -112,13 +110,13 @@ export const FillBody = Type.Object({
     'What a buy pays or a sell receives in all, in USDC: its exact value rounded to six decimals.',
     136.80807,
   ),
-  averagePrice: nullableNumber(
+  averagePrice: decimalOrNull(
     'Notional over shares, rounded to nine decimals; null when nothing was filled.',
     0.54614,
   ),
-  bestPrice: nullableNumber('Best price of the side; null when it is empty.', 0.54),
-  worstPrice: nullableNumber('Price of the last level used; null when nothing was filled.', 0.55),
-  slippage: nullableNumber(
+  bestPrice: decimalOrNull('Best price of the side; null when it is empty.', 0.54),
+  worstPrice: decimalOrNull('Price of the last level used; null when nothing was filled.', 0.55),
+  slippage: decimalOrNull(
     'By how much the average is worse than the best price, rounded to nine decimals; null when nothing was filled.',
     0.00614,
   ),

@@ -1,7 +1,8 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
-import { timeframeMs, winnerSources } from '#src/core/market.ts'
+import { outcomes, timeframeMs, winnerSources } from '#src/core/market.ts'
 import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
+import { decimalOrNull, nullable, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/literals.ts'
 
 const timeframes = Object.keys(timeframeMs)
@@ -28,13 +29,6 @@ export const PanelQuery = Type.Object({
   ),
 })
 export type PanelQuery = Static<typeof PanelQuery>
-
-const nullable = (schema: TSchema, description: string, example: unknown) =>
-  Type.Union([schema, Type.Null()], { description, examples: [example] })
-const decimalOrNull = (description: string, example: number) =>
-  nullable(Type.Number(), description, example)
-const time = (description: string, example: string) =>
-  Type.String({ format: 'date-time', description, examples: [example] })
 
 const depth = (side: string) =>
   Type.Object(
@@ -78,7 +72,7 @@ const state = (outcome: string) =>
 const LastTrade = Type.Object({
   price: Type.Number({ description: 'As the venue printed it, exact.', examples: [0.531] }),
   outcome: nullable(
-    literals(['up', 'down'], {}),
+    literals(outcomes, {}),
     'Outcome that was traded; null where the source does not tell.',
     null,
   ),
@@ -100,7 +94,7 @@ const PanelRow = Type.Object({
   strike: decimalOrNull("The coin's price that the end is compared with, in USD.", 76211.8001656),
   finalPrice: decimalOrNull("The coin's price at the end. Not known at `ts`.", 76198.42),
   winner: nullable(
-    literals(['up', 'down'], {}),
+    literals(outcomes, {}),
     'Outcome that won, null until known. Not known at `ts`.',
     'down',
   ),

@@ -1,6 +1,7 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 
 import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { decimalOrNull, nullable, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/literals.ts'
 import { seriesList, seriesParameters } from '#src/http/series.ts'
 
@@ -16,12 +17,6 @@ export const NowQuery = Type.Object({
   timeframe: Type.Optional(literals(timeframes, { description: 'Only markets of this length.' })),
 })
 
-const nullable = (schema: TSchema, description: string, example: unknown) =>
-  Type.Union([schema, Type.Null()], { description, examples: [example] })
-const decimalOrNull = (description: string, example: number) =>
-  nullable(Type.Number(), description, example)
-const time = (description: string, example: string) =>
-  Type.String({ format: 'date-time', description, examples: [example] })
 const timeOrNull = (description: string, example: string) =>
   nullable(Type.String({ format: 'date-time' }), description, example)
 const outcome = literals(outcomes, {

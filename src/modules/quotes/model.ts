@@ -1,6 +1,7 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
+import { decimalOrNull, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/literals.ts'
 import { seriesList, seriesParameters } from '#src/http/series.ts'
 
@@ -10,19 +11,8 @@ export const QuoteQuery = seriesParameters({
     'The state in force at each step of this length instead of every change; steps are multiples of it since 1970, UTC.',
 })
 
-const nullable = (schema: TSchema, description: string, example: number) =>
-  Type.Union([schema, Type.Null()], { description, examples: [example] })
-const decimalOrNull = (description: string, example: number) =>
-  nullable(Type.Number(), description, example)
-
 export const QuoteRow = Type.Object({
-  time: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      description: 'The step; only with `interval`.',
-      examples: ['2026-04-14T08:00:11.000Z'],
-    }),
-  ),
+  time: Type.Optional(time('The step; only with `interval`.', '2026-04-14T08:00:11.000Z')),
   ageMs: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -35,11 +25,7 @@ export const QuoteRow = Type.Object({
     examples: ['1482734'],
   }),
   outcome: literals(outcomes, { description: 'Outcome whose book this is.', examples: ['up'] }),
-  timestamp: Type.String({
-    format: 'date-time',
-    description: "The venue's time of the state, UTC, milliseconds.",
-    examples: ['2026-04-14T08:00:10.672Z'],
-  }),
+  timestamp: time("The venue's time of the state, UTC, milliseconds.", '2026-04-14T08:00:10.672Z'),
   bid: decimalOrNull('Best bid in USDC per share, exact; null when the side is empty.', 0.53),
   bidSize: decimalOrNull('Shares at the best bid, exact; null when the side is empty.', 12480.06),
   ask: decimalOrNull('Best ask in USDC per share, exact; null when the side is empty.', 0.54),
