@@ -12,7 +12,7 @@ import type { HistoryStore } from '#src/store/history.ts'
 import type { FillQuery } from './model.ts'
 import { readOrder } from './order.ts'
 
-/** `outcomes` that the answer rests on: one, or undefined for both. */
+/** `outcome` is the one whose states the answer rests on; undefined for both. */
 export type FillAnswer = { body: string; tsMs: number; outcome: Outcome | undefined }
 
 const MONEY_DECIMALS = 6

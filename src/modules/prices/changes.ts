@@ -1,5 +1,5 @@
-import { doubleMidOf } from '#src/core/bars.ts'
 /** Prices over time: a row wherever the mid or the last trade is another than before. */
+import { doubleMidOf } from '#src/core/bars.ts'
 import { readChanges } from '#src/core/changes.ts'
 import type { Market } from '#src/core/market.ts'
 import { putMicros } from '#src/core/micros-bytes.ts'

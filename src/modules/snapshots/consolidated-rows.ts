@@ -1,8 +1,8 @@
-import type { ConsolidatedRow } from '#src/core/consolidated-text.ts'
 /**
  * Rows of consolidated ladders. Each stored state gives one, with what is in force of the other outcome
  * at its time, to the millisecond and with it: so the ladder of a row is what `at` says of its time.
  */
+import type { ConsolidatedRow } from '#src/core/consolidated-text.ts'
 import { consolidate } from '#src/core/consolidated.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
