@@ -18,7 +18,7 @@ export const momentParameter = (what: string, example: number) =>
   })
 
 /** 9999-12-31T23:59:59.999Z: later ones have no text of four digits for the year. */
-const MOMENT_MS_MAX = 253_402_300_799_999
+export const MOMENT_MS_MAX = 253_402_300_799_999
 
 /** `ts` of what was in force at a moment; it can be printed as a time. */
 export const asOfParameter = Type.Integer({

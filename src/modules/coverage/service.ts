@@ -3,7 +3,7 @@ import type { CoverageQuestion } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
-import { readMoment, readRange } from '#src/http/data-query.ts'
+import { MOMENT_MS_MAX, readMoment, readRange } from '#src/http/data-query.ts'
 import { createCache } from '#src/lib/cache.ts'
 import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -28,8 +28,6 @@ const OVER_KEPT_MS = 60_000
 const PENDING_KEPT_MS = 1_000
 /** Ten years of days; one takes about a kilobyte. */
 const DAYS_KEPT_MAX = 3_660
-/** The last moment that ISO 8601 has four digits for the year of. */
-const TIME_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** Makes the service of a history. */
 export function createCoverageService({ history, clock, turns }: Deps) {
@@ -98,15 +96,15 @@ const keptFor = ({ startMs }: DayPlace, { madeMs }: KeptDay): number =>
   startMs + DAY_MS <= madeMs ? OVER_KEPT_MS : PENDING_KEPT_MS
 
 const printable = (timeMs: number | undefined): number | undefined =>
-  timeMs === undefined ? undefined : Math.min(timeMs, TIME_MAX)
+  timeMs === undefined ? undefined : Math.min(timeMs, MOMENT_MS_MAX)
 
 /** The days of a query: `fromMs` and `toMs` are midnights. Throws `invalid_parameter`. */
 function readDays({ from, to }: CoinCoverageQuery, nowMs: number) {
   readRange({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) })
   const spanMs = DAYS_DEFAULT * DAY_MS
-  const firstMs = from === undefined ? undefined : dayOf(Math.min(readMoment(from), TIME_MAX))
+  const firstMs = from === undefined ? undefined : dayOf(Math.min(readMoment(from), MOMENT_MS_MAX))
   const endMs =
-    to === undefined ? undefined : dayOf(Math.min(readMoment(to), TIME_MAX) + DAY_MS - 1)
+    to === undefined ? undefined : dayOf(Math.min(readMoment(to), MOMENT_MS_MAX) + DAY_MS - 1)
   const toMs = endMs ?? (firstMs === undefined ? dayOf(nowMs) + DAY_MS : firstMs + spanMs)
   const fromMs = firstMs ?? Math.max(0, toMs - spanMs)
   if (toMs - fromMs > DAYS_MAX * DAY_MS) {
@@ -116,7 +114,7 @@ function readDays({ from, to }: CoinCoverageQuery, nowMs: number) {
       { param: 'to' },
     )
   }
-  return { fromMs, toMs: Math.min(toMs, dayOf(TIME_MAX) + DAY_MS) }
+  return { fromMs, toMs: Math.min(toMs, dayOf(MOMENT_MS_MAX) + DAY_MS) }
 }
 
 const dayOf = (timeMs: number): number => timeMs - (timeMs % DAY_MS)
