@@ -40,6 +40,7 @@ export function* queriesOf({
 }: Source): Generator<StreamQuery> {
   for (const [index, conditionId] of conditionIds.entries()) {
     const market = history.findMarket(conditionId)
-    if (market !== undefined) yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
+    if (market !== undefined)
+      yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
   }
 }
