@@ -98,13 +98,15 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
 
 /**
  * The last moment that can be answered for. While a market is open that is before the last state of each
- * outcome that is not silent, so that no later state can change an answer; a follower sees each step once.
+ * outcome, of a silent one before that of the market, so that no later state can change an answer; a
+ * follower sees each step once.
  */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
-  const lasts = asked
-    .filter((outcome) => !isSilent(market, outcome))
-    .map((outcome) => market.spans[outcome]?.lastMs ?? Number.POSITIVE_INFINITY)
+  const lasts = asked.map((outcome) => {
+    const held = isSilent(market, outcome) ? market.lastSnapshotMs : market.spans[outcome]?.lastMs
+    return held ?? Number.POSITIVE_INFINITY
+  })
   return Math.min(...lasts) - 1
 }
 

@@ -293,4 +293,16 @@ describe('a follower of X-Resume-Cursor', () => {
       expect(Math.abs(coveredOf(text) - coveredOf(seen[index] ?? ''))).toBeLessThan(0.0003)
     }
   })
+
+  test('behavior: is given the bar again of an outcome that fell silent in it and came back', async () => {
+    const { history, send, path } = createFilled('none', [0, 0], false)
+    const at = (outcome: Outcome, ms: number) => aSnapshot({ outcome, timestampMs: START_MS + ms })
+    appendAll(history, [at('up', 1_000), at('down', 1_000), at('down', 5_000), at('down', 9_000)])
+    const params: Params = { interval: '1m', outcome: 'up' }
+    const first = await readPage(send, path, params)
+    appendAll(history, [at('up', 20_000), at('down', 20_000)])
+    const again = await readPage(send, path, { ...params, cursor: first.resumeCursor })
+    const statesOf = (text: string) => (JSON.parse(text) as { states: number }).states
+    expect([first, again].map(({ text }) => rowTexts(text).map(statesOf))).toEqual([[1], [2]])
+  })
 })
