@@ -110,6 +110,19 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   return Math.min(...lasts) - 1
 }
 
+/** Steps of states: of each, (k·stepMs, (k+1)·stepMs], the last states before `toMs` are wanted. */
+type StateSteps = { stepMs: number; outcome?: Outcome | undefined; toMs?: number | undefined }
+
+/** The end, exclusive, of the steps whose last states no later one can replace; `toMs` if that is first. */
+export function decidedStepsEndMs(
+  market: Market,
+  { stepMs, outcome, toMs }: StateSteps,
+): number | undefined {
+  const lastMs = decidedMs(market, outcome === undefined ? outcomes : [outcome])
+  if (lastMs >= (toMs ?? Number.POSITIVE_INFINITY) - 1) return toMs
+  return Math.floor(lastMs / stepMs) * stepMs + 1
+}
+
 /** True when the other outcome went on for so long that this one's end is a gap. */
 const isSilent = ({ spans, lastSnapshotMs = 0, timeframe }: Market, outcome: Outcome): boolean =>
   lastSnapshotMs - (spans[outcome]?.lastMs ?? lastSnapshotMs) > silenceMs(timeframe)

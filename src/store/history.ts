@@ -175,7 +175,8 @@ export type RowQuery = {
   limit: number
   /**
    * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state in force at
-   * the step's end, once, where it changed in it. Not for `tops`.
+   * the step's end, once, where it changed in it. Of a market that is not closed only steps that are over, by
+   * `decidedStepsEndMs`. Not for `tops`.
    */
   stepMs?: number | undefined
 }

@@ -1,9 +1,11 @@
 /**
  * Chooses the rows of a page in steps: of each outcome the last row of every step (k·stepMs, (k+1)·stepMs].
  * Steps begin at the same times for both outcomes, so the rows that one step keeps, two at most, are known as
- * soon as the walk leaves it. Nothing but columns is read.
+ * soon as the walk leaves it. Nothing but columns is read. Of an open market steps that a later row may still
+ * change are left out, so that a row which was on a page stays on it.
  */
 import type { Position } from '#src/core/snapshot.ts'
+import { decidedStepsEndMs } from '#src/core/steps.ts'
 
 import type { ChunkRef, ChunkTable } from './chunk-table.ts'
 import type { Chunk } from './codec/chunk.ts'
@@ -30,9 +32,10 @@ type Seen = [up: boolean, down: boolean]
 export function selectSteps(
   view: MarketView,
   chunks: ChunkTable,
-  { stepMs = 1, ...query }: RowQuery,
+  { stepMs = 1, ...asked }: RowQuery,
 ): StepSelection {
   const reach = { view, chunks }
+  const query = { ...asked, toMs: decidedStepsEndMs(view.market, { stepMs, ...asked }) }
   const taker = new Taker(query.limit)
   if (query.order === 'asc') takeUp(taker, reach, { ...toBounds(query), stepMs })
   else takeDown(taker, reach, { ...toBounds(query), stepMs, after: query.after, toMs: query.toMs })

@@ -14,7 +14,13 @@ import {
   rowsAt,
 } from '../support/market-history.ts'
 import { type Params, readPage, readProblem, walk, withParams } from '../support/page-client.ts'
-import { lastInSteps, readKnown, toConsolidated, toCutText } from '../support/snapshot-views.ts'
+import {
+  decidedOf,
+  lastInSteps,
+  readKnown,
+  toConsolidated,
+  toCutText,
+} from '../support/snapshot-views.ts'
 
 const { history, both, single, open, edge, empty } = createMarketHistory()
 const { send } = createHarness({ history })
@@ -60,21 +66,39 @@ function draw(random: Random, rows: readonly StoredSnapshot[]): Drawn {
 const inRange = (rows: readonly StoredSnapshot[], { fromMs, toMs }: Drawn) =>
   rows.filter(({ timestampMs }) => timestampMs >= fromMs && timestampMs < toMs)
 
+/** All rows of a market, of which an open one may get more. */
+type Known = { rows: readonly StoredSnapshot[]; isOpen: boolean }
+
+const knownOf = async (market: KnownMarket): Promise<Known> => ({
+  rows: await readKnown(send, market),
+  isOpen: market === open || market === edge,
+})
+
+/** Of rows in their order those that steps keep; `isAny` as of `lastInSteps`. */
+function stepsOf({ rows, isOpen }: Known, drawn: Drawn, isAny: boolean): StoredSnapshot[] {
+  const { outcome, interval, toMs } = drawn
+  const found = inRange(rows, drawn).filter(
+    (row) => isAny || (outcome ?? row.outcome) === row.outcome,
+  )
+  if (interval === undefined) return found
+  const stepMs = intervalMs[interval]
+  const kept = lastInSteps(found, stepMs, isAny && outcome !== undefined)
+  return isOpen
+    ? decidedOf(kept, rows, { stepMs, outcome: isAny ? undefined : outcome, toMs })
+    : kept
+}
+
 /** The rows that a query should find, in its order. */
-function expectedOwn(rows: readonly StoredSnapshot[], drawn: Drawn): StoredSnapshot[] {
-  const { outcome, interval, order } = drawn
-  const own = inRange(rows, drawn).filter((row) => outcome === undefined || row.outcome === outcome)
-  const kept = interval === undefined ? own : lastInSteps(own, intervalMs[interval])
-  return order === 'asc' ? kept : kept.toReversed()
+function expectedOwn(known: Known, drawn: Drawn): StoredSnapshot[] {
+  const kept = stepsOf(known, drawn, false)
+  return drawn.order === 'asc' ? kept : kept.toReversed()
 }
 
 /** What a page of consolidated rows should be. */
-function expectedConsolidated(rows: readonly StoredSnapshot[], drawn: Drawn) {
-  const { outcome, interval, order, depth, fields } = drawn
-  const found = inRange(rows, drawn)
-  const isOne = outcome !== undefined
-  const kept = interval === undefined ? found : lastInSteps(found, intervalMs[interval], isOne)
-  const data = kept.map((row) => {
+function expectedConsolidated(known: Known, drawn: Drawn) {
+  const { outcome, order, depth, fields } = drawn
+  const { rows } = known
+  const data = stepsOf(known, drawn, true).map((row) => {
     const shown = { outcome: outcome ?? row.outcome, timeMs: row.timestampMs, row }
     const whole = Object.entries(toConsolidated(rows, shown, depth) ?? {})
     return Object.fromEntries(whole.filter(([name]) => fields?.includes(name) !== false))
@@ -82,36 +106,36 @@ function expectedConsolidated(rows: readonly StoredSnapshot[], drawn: Drawn) {
   return order === 'asc' ? data : data.reverse()
 }
 
-const textOf = (rows: readonly StoredSnapshot[], drawn: Drawn): string =>
-  expectedOwn(rows, drawn)
+const textOf = (known: Known, drawn: Drawn): string =>
+  expectedOwn(known, drawn)
     .map((row) => toCutText(row, drawn))
     .join(',')
 
 describe('depth, fields and interval', () => {
   for (const [name, market] of Object.entries(markets)) {
     test(`property: a page of ${name} is the bytes of its rows without what is not wanted`, async () => {
-      const rows = await readKnown(send, market)
+      const known = await knownOf(market)
       const random = createRandom(`cut ${name}`)
       for (let round = 0; round < 40; round++) {
-        const drawn = draw(random, rows)
+        const drawn = draw(random, known.rows)
         const { text } = await readPage(send, market.path, { ...drawn.params, limit: 1000 })
-        expect(text).toBe(`{"data":[${textOf(rows, drawn)}],"nextCursor":null}`)
+        expect(text).toBe(`{"data":[${textOf(known, drawn)}],"nextCursor":null}`)
       }
     })
   }
 
   test('behavior: gzip holds the same bytes, also the second and the third time', async () => {
-    const rows = await readKnown(send, both)
+    const known = await knownOf(both)
     const random = createRandom('cut gzip')
     for (let round = 0; round < 12; round++) {
-      const drawn = draw(random, rows)
+      const drawn = draw(random, known.rows)
       const path = withParams(both.path, { ...drawn.params, limit: 1000 })
       for (let time = 0; time < 3; time++) {
         const response = await send(path, { headers: { 'accept-encoding': 'gzip' } })
         expect(response.headers.get('content-encoding')).toBe('gzip')
         const bytes = Bun.gunzipSync(await response.arrayBuffer())
         const text = new TextDecoder().decode(bytes)
-        expect(text).toBe(`{"data":[${textOf(rows, drawn)}],"nextCursor":null}`)
+        expect(text).toBe(`{"data":[${textOf(known, drawn)}],"nextCursor":null}`)
       }
     }
   })
@@ -136,13 +160,13 @@ describe('depth, fields and interval', () => {
 describe('view=consolidated', () => {
   for (const [name, market] of Object.entries(markets)) {
     test(`property: each row of ${name} is what is in force of both books at its time`, async () => {
-      const rows = await readKnown(send, market)
+      const known = await knownOf(market)
       const random = createRandom(`consolidated ${name}`)
       for (let round = 0; round < 25; round++) {
-        const drawn = draw(random, rows)
+        const drawn = draw(random, known.rows)
         const params = { ...drawn.params, view: 'consolidated', limit: 1000 }
         const { body } = await readPage(send, market.path, params)
-        expect<unknown>(body.data).toEqual(expectedConsolidated(rows, drawn))
+        expect<unknown>(body.data).toEqual(expectedConsolidated(known, drawn))
         expect(body.nextCursor).toBeNull()
       }
     })

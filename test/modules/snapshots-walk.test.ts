@@ -121,6 +121,81 @@ describe('a walk while rows are written', () => {
   })
 })
 
+describe('a follower of steps', () => {
+  const MINUTE_MS = 60_000
+
+  /** Adds a state of both outcomes at each of the times. */
+  function appendBoth(history: HistoryStore, market: KnownMarket, times: readonly number[]): void {
+    for (const outcome of ['up', 'down'] as const) {
+      const last = market.rows.findLast((row) => row.outcome === outcome)
+      const rows = rowsAt(market, times)
+      appendRows(
+        history,
+        market,
+        rows.map((row) => ({ ...row, outcome, assetId: last?.assetId ?? '' })),
+      )
+    }
+  }
+
+  test.each(['own', 'consolidated'])(
+    'behavior: a running step has no row until it is over, and then its last states once (%s)',
+    async (view) => {
+      const { history, open: market } = createMarketHistory()
+      const { send } = createHarness({ history })
+      const lastMs = market.rows.at(-1)?.timestampMs ?? 0
+      const endMs = Math.ceil((lastMs + 1) / MINUTE_MS) * MINUTE_MS
+      const params: Params = { interval: '1m', view }
+      const timesAfter = async (place: Params) => {
+        const page = await readPage(send, market.path, { ...params, ...place })
+        expect(page.body.nextCursor).toBeNull()
+        const times = page.body.data.map(({ timestamp }) => Date.parse(timestamp))
+        return { times, place: { cursor: page.resumeCursor } }
+      }
+      appendBoth(history, market, [endMs - 9_000])
+      const first = await timesAfter({})
+      expect(first.times.every((timeMs) => timeMs <= endMs - MINUTE_MS)).toBe(true)
+      appendBoth(history, market, [endMs - 5_000, endMs])
+      const second = await timesAfter(first.place)
+      expect(second.times).toEqual([])
+      appendBoth(history, market, [endMs + 4_000])
+      const third = await timesAfter(second.place)
+      expect(third.times).toEqual([endMs, endMs])
+      history.close(market.conditionId)
+      const fourth = await timesAfter(third.place)
+      expect(fourth.times).toEqual([endMs + 4_000, endMs + 4_000])
+      const whole = await timesAfter({})
+      expect(whole.times).toEqual([...first.times, ...third.times, ...fourth.times])
+    },
+  )
+
+  test.each(['own', 'consolidated'])(
+    'property: sees each row of the whole once, while states come in (%s)',
+    async (view) => {
+      const random = createRandom(`follower of steps ${view}`)
+      const { history, open: market } = createMarketHistory()
+      const { send } = createHarness({ history })
+      const params: Params = { interval: '5s', view }
+      const seen: Row[] = []
+      let place: Params = {}
+      const read = async (limit: number) => {
+        const page = await readPage(send, market.path, { ...params, ...place, limit })
+        seen.push(...page.body.data)
+        place = { cursor: page.resumeCursor }
+        return page.body.nextCursor
+      }
+      for (let round = 0; round < 80; round++) {
+        const lastMs = market.rows.reduce((max, row) => Math.max(max, row.timestampMs), 0)
+        appendBoth(history, market, [lastMs + 1 + random.integer(4_000)])
+        await read(1 + random.integer(9))
+      }
+      history.close(market.conditionId)
+      while ((await read(50)) !== null);
+      expect(seen).toEqual(rowsOf(await walk(send, market.path, { params, limits: [1000] })))
+      expect(seen.length).toBeGreaterThan(60)
+    },
+  )
+})
+
 function drawFilter(random: Random, { rows }: KnownMarket): Params {
   const params: Params = {}
   if (random.integer(2) === 0) params.outcome = random.pick(['up', 'down'])

@@ -86,14 +86,19 @@ export function conformRandomly(open: Open, { seeds, steps }: Effort): void {
 }
 
 function takeStep(trial: Trial): void {
-  const { random, history } = trial
+  const { random } = trial
   const conditionId = conditionIdOf(1 + random.integer(MARKETS))
   const kind = random.integer(10)
   if (kind < 4) appendRandomly(trial, randomBatch(trial))
   else if (kind === 4) appendRandomly(trial, repeated(trial, conditionId))
-  else if (kind === 5) history.close(conditionId)
+  else if (kind === 5) closeBoth(trial, conditionId)
   else if (kind === 6) failToAppend(trial)
   else for (let query = 0; query < 6; query++) checkPage(trial, conditionId)
+}
+
+function closeBoth({ history, model }: Trial, conditionId: string): void {
+  history.close(conditionId)
+  model.close(conditionId)
 }
 
 /** Appends to both and checks the counts, and that revisions rise exactly where something changed. */

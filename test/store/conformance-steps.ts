@@ -19,11 +19,18 @@ const ROWS = 430
 const rowAt = (afterMs: number, outcome: Outcome = 'up', size = afterMs + 1_000_000): Snapshot =>
   aSnapshot({ outcome, timestampMs: START_MS + afterMs }, size)
 
+/** Appends rows to a market that is over: nothing of it can change a step but what is late. */
+function appendClosed(history: HistoryStore, rows: readonly Snapshot[]): void {
+  appendAll(history, rows)
+  history.close(CONDITION_ID)
+}
+
 const fill = (history: HistoryStore): HistoryModel => {
   const model = new HistoryModel()
   const snapshots = someSnapshots(ROWS)
-  appendAll(history, snapshots)
+  appendClosed(history, snapshots)
   model.append({ id: 'model', source: 'simulated', snapshots })
+  model.close(CONDITION_ID)
   return model
 }
 
@@ -33,6 +40,7 @@ const idsOfModel = (model: HistoryModel, query: ModelQuery): number[] =>
 export function conformSteps(use: Use): void {
   describe('page in steps', () => {
     conformKept(use)
+    conformOpen(use)
     conformRange(use)
     conformWalks(use)
     conformEdges(use)
@@ -43,7 +51,7 @@ function conformKept(use: Use): void {
   test(
     'default: keeps the last row of a step, whose end is in it and whose start is not',
     use((history) => {
-      appendAll(history, [
+      appendClosed(history, [
         rowAt(0),
         rowAt(1),
         rowAt(999),
@@ -64,7 +72,7 @@ function conformKept(use: Use): void {
   test(
     'behavior: of several rows of one moment the last accepted is kept',
     use((history) => {
-      appendAll(history, [rowAt(5, 'up', 1), rowAt(5, 'down', 2), rowAt(5, 'up', 3)])
+      appendClosed(history, [rowAt(5, 'up', 1), rowAt(5, 'down', 2), rowAt(5, 'up', 3)])
       for (const stepMs of [1, 5, 1000]) {
         expect(idsOf(history, { order: 'asc', stepMs, limit: 9 })).toEqual([2, 3])
         expect(idsOf(history, { order: 'desc', stepMs, limit: 9 })).toEqual([3, 2])
@@ -77,7 +85,7 @@ function conformKept(use: Use): void {
     use((history) => {
       const downs = Array.from({ length: 250 }, (_, at) => rowAt(1000 + at * 10, 'down'))
       const ups = Array.from({ length: 250 }, (_, at) => rowAt(4000 + at * 10))
-      appendAll(history, [rowAt(500), ...downs, ...ups])
+      appendClosed(history, [rowAt(500), ...downs, ...ups])
       for (const order of orders) {
         const query = { order, stepMs: 60_000, limit: 10 }
         expect(idsOf(history, query).sort((a, b) => a - b)).toEqual([251, 501])
@@ -92,13 +100,85 @@ function conformKept(use: Use): void {
   test(
     'behavior: a late row takes the place of the one that its step kept',
     use((history) => {
-      appendAll(history, [rowAt(100), rowAt(300), rowAt(1200)])
+      appendClosed(history, [rowAt(100), rowAt(300), rowAt(1200)])
       const query = { order: 'asc', stepMs: 1000, limit: 9 } as const
       expect(idsOf(history, query)).toEqual([2, 3])
       appendAll(history, [rowAt(700)])
       expect(idsOf(history, query)).toEqual([4, 3])
     }),
   )
+}
+
+/** Of an open market: a row that was once on a page is there for good, and each is there once. */
+function conformOpen(use: Use): void {
+  const query = { order: 'asc', stepMs: 1000, limit: 100 } as const
+
+  test(
+    'behavior: a step of an open market has no row before a later row of each outcome has come',
+    use((history) => {
+      appendAll(history, [rowAt(0), rowAt(1, 'down'), rowAt(900), rowAt(1000, 'down')])
+      for (const order of orders) expect(idsOf(history, { ...query, order })).toEqual([1])
+      // Another row of the step's last millisecond may come.
+      expect(idsOf(history, { ...query, outcome: 'down' })).toEqual([])
+      appendAll(history, [rowAt(1000, 'down', 7), rowAt(1001, 'down')])
+      expect(idsOf(history, { ...query, outcome: 'down' })).toEqual([5])
+      expect(idsOf(history, query)).toEqual([1])
+      appendAll(history, [rowAt(1001)])
+      expect(idsOf(history, query)).toEqual([1, 3, 5])
+      expect(idsOf(history, { ...query, order: 'desc', limit: 2 })).toEqual([5, 3])
+      history.close(CONDITION_ID)
+      expect(idsOf(history, query)).toEqual([1, 3, 5, 6, 7])
+    }),
+  )
+
+  test(
+    'behavior: a range that ends before the last rows is whole, and one behind them is empty',
+    use((history) => {
+      appendAll(history, [rowAt(100), rowAt(100, 'down'), rowAt(700), rowAt(800, 'down')])
+      expect(idsOf(history, { ...query, toMs: START_MS + 700 })).toEqual([1, 2])
+      expect(idsOf(history, { ...query, toMs: START_MS + 701 })).toEqual([])
+      expect(idsOf(history, { ...query, toMs: START_MS + 701, outcome: 'down' })).toEqual([2])
+      const ahead = pageOf(history, { ...query, fromMs: START_MS + 700 })
+      expect([ahead.count, ahead.hasMore]).toEqual([0, false])
+    }),
+  )
+
+  test(
+    'behavior: of an outcome that fell silent a step is there once the market is behind it',
+    use((history) => {
+      const slow = { ...query, stepMs: 60_000 }
+      appendAll(history, [rowAt(10, 'down'), ...someSnapshots(1), rowAt(58_000)])
+      expect(idsOf(history, { ...slow, outcome: 'down' })).toEqual([])
+      appendAll(history, [rowAt(60_001)])
+      expect(idsOf(history, { ...slow, outcome: 'down' })).toEqual([1])
+      expect(idsOf(history, slow)).toEqual([2, 1, 3])
+    }),
+  )
+
+  for (const stepMs of [1000, 7000, 60_000]) {
+    test(
+      `behavior: a follower is given each row once, as it stays (${stepMs} ms)`,
+      use((history) => {
+        const rows = someSnapshots(200)
+        const seen: number[] = []
+        let after: Position | undefined
+        function follow(limit: number): boolean {
+          const page = pageOf(history, { ...query, stepMs, limit, after })
+          for (const text of page.texts()) seen.push(JSON.parse(Buffer.from(text).toString()).id)
+          after = page.last ?? after
+          return page.hasMore
+        }
+        for (let at = 0; at < rows.length; at += 3) {
+          appendAll(history, rows.slice(at, at + 3))
+          follow(1 + (at % 4))
+        }
+        history.close(CONDITION_ID)
+        while (follow(5));
+        const whole = idsOf(history, { ...query, stepMs, limit: 1000 })
+        expect(seen.map(Number)).toEqual(whole)
+      }),
+    )
+  }
 }
 
 function conformRange(use: Use): void {

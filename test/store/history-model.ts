@@ -1,4 +1,6 @@
 /** What a history must answer, from a plain array: the reference that engines are compared with. */
+import { silenceMs } from '#src/core/coverage.ts'
+import { outcomes } from '#src/core/market.ts'
 import type { Ladder, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Batch, RowQuery } from '#src/store/history.ts'
 
@@ -10,10 +12,15 @@ const compare = (a: Position, b: Position): number => a.timestampMs - b.timestam
 /** Keeps every accepted row; ids rise by one. */
 export class HistoryModel {
   readonly #rows = new Map<string, StoredSnapshot[]>()
+  readonly #closed = new Set<string>()
   #nextId = 1
 
   rows(conditionId: string): readonly StoredSnapshot[] {
     return this.#rows.get(conditionId) ?? []
+  }
+
+  close(conditionId: string): void {
+    if (this.#rows.has(conditionId)) this.#closed.add(conditionId)
   }
 
   get count(): number {
@@ -42,9 +49,11 @@ export class HistoryModel {
         row.timestampMs < toMs &&
         (query.outcome ?? row.outcome) === row.outcome,
     )
-    const matching = lastOfSteps(inRange, query.stepMs).filter(
-      (row) => after === undefined || compare(row, after) * step > 0,
+    const isOpen = !this.#closed.has(conditionId)
+    const kept = lastOfSteps(inRange, query.stepMs).filter(
+      (row) => !isOpen || isDecided(this.rows(conditionId), query, row),
     )
+    const matching = kept.filter((row) => after === undefined || compare(row, after) * step > 0)
     if (order === 'desc') matching.reverse()
     return { rows: matching.slice(0, query.limit), hasMore: matching.length > query.limit }
   }
@@ -56,6 +65,23 @@ function lastOfSteps(rows: readonly StoredSnapshot[], stepMs: number | undefined
   const keyOf = (row: StoredSnapshot) => `${row.outcome} ${Math.ceil(row.timestampMs / stepMs)}`
   const last = new Map(rows.map((row) => [keyOf(row), row]))
   return rows.filter((row) => last.get(keyOf(row)) === row)
+}
+
+/** Whether each outcome asked for, or the market where that fell silent, has a row behind the step of a row. */
+function isDecided(
+  rows: readonly StoredSnapshot[],
+  { stepMs, outcome, toMs = Number.POSITIVE_INFINITY }: ModelQuery,
+  { timestampMs }: StoredSnapshot,
+): boolean {
+  if (stepMs === undefined) return true
+  const endMs = Math.min(Math.ceil(timestampMs / stepMs) * stepMs, toMs - 1)
+  const marketMs = rows.at(-1)?.timestampMs ?? 0
+  const asked = outcomes.filter((each) => (outcome ?? each) === each)
+  return asked.every((each) => {
+    const lastMs = rows.findLast((row) => row.outcome === each)?.timestampMs
+    if (lastMs === undefined) return true
+    return (marketMs - lastMs > silenceMs('5m') ? marketMs : lastMs) > endMs
+  })
 }
 
 function isDuplicate(row: StoredSnapshot, snapshot: Snapshot): boolean {

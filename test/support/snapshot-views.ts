@@ -44,6 +44,23 @@ export const lastInSteps = (
     return next === undefined || stepOf(next, stepMs) > stepOf(row, stepMs)
   })
 
+type Steps = { stepMs: number; outcome?: Outcome | undefined; toMs: number }
+
+/** Of rows that steps of an open market keep those behind whose step each outcome asked for has a state. */
+export function decidedOf(
+  kept: readonly StoredSnapshot[],
+  rows: readonly StoredSnapshot[],
+  { stepMs, outcome, toMs }: Steps,
+): StoredSnapshot[] {
+  const held = (['up', 'down'] as const)
+    .filter((each) => (outcome ?? each) === each)
+    .map((each) => rows.findLast((row) => row.outcome === each))
+  return kept.filter((row) => {
+    const lastMs = Math.min(stepOf(row, stepMs) * stepMs, toMs - 1)
+    return held.every((last) => last === undefined || last.timestampMs > lastMs)
+  })
+}
+
 /** Steps end with their last millisecond. */
 const stepOf = ({ timestampMs }: Snapshot, stepMs: number) => Math.ceil(timestampMs / stepMs)
 
