@@ -1,7 +1,7 @@
 /**
  * Series by steps: at each multiple of an interval the state of each outcome in force, at or before it
  * and never after. Where nothing is known to be in force there is no row: before an outcome's first
- * state, inside a gap, and behind its last one.
+ * state, inside a gap, and behind the market's close or what is held of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
@@ -123,30 +123,41 @@ export function decidedStepsEndMs(
   return Math.floor(lastMs / stepMs) * stepMs + 1
 }
 
-/** True when the other outcome went on for so long that this one's end is a gap. */
-const isSilent = ({ spans, lastSnapshotMs = 0, timeframe }: Market, outcome: Outcome): boolean =>
-  lastSnapshotMs - (spans[outcome]?.lastMs ?? lastSnapshotMs) > silenceMs(timeframe)
+/** True when an outcome ended so long before the market, or what is held of it so far, that its end is a gap. */
+function isSilent(market: Market, outcome: Outcome): boolean {
+  const { spans, lastSnapshotMs = 0, timeframe } = market
+  const lastMs = spans[outcome]?.lastMs ?? lastSnapshotMs
+  // The close is not in the window any more.
+  const endMs = Math.max(lastSnapshotMs, (closeOf(market) ?? 0) - 1)
+  return endMs - lastMs > silenceMs(timeframe)
+}
+
+/** When the window of a market ended that is over. */
+const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
+  isClosed ? windowEndMs : undefined
+
+/** The last moment at which the state of an outcome is known, inclusive: that of the close is known at the close. */
+function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
+  if (isSilent(market, outcome)) return heldMs
+  return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
+}
 
 /** Where the state of an outcome is known, ascending. A gap begins at the last state known before it. */
-function knownSpans(
-  { market, gaps, stepMs }: StepQuery,
-  outcome: Outcome,
-  endMs: number,
-): KnownSpan[] {
+function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number): KnownSpan[] {
   const held = market.spans[outcome]
   if (held === undefined) return []
-  const lastMs = isSilent(market, outcome)
-    ? held.lastMs
-    : Math.ceil((market.lastSnapshotMs ?? held.lastMs) / stepMs) * stepMs
-  const toMs = Math.min(lastMs, endMs)
+  const toMs = Math.min(lastKnownMs(market, outcome, held.lastMs), endMs)
   const spans: KnownSpan[] = []
   let at = held.firstMs
   for (const gap of gaps) {
     if (gap.outcome !== outcome || gap.toMs <= at) continue
-    if (gap.fromMs >= at) spans.push({ fromMs: at, toMs: Math.min(gap.fromMs, toMs) })
+    // A book that contradicts its hash is the first of its gap.
+    const lastMs = gap.reason === 'hash_mismatch' ? gap.fromMs - 1 : gap.fromMs
+    if (lastMs >= at) spans.push({ fromMs: at, toMs: Math.min(lastMs, toMs) })
     at = gap.toMs
   }
-  spans.push({ fromMs: at, toMs })
+  // At the close only what was known before it is.
+  if (at < toMs || at <= held.lastMs) spans.push({ fromMs: at, toMs })
   return spans.filter((span) => span.fromMs <= span.toMs)
 }
 

@@ -15,7 +15,9 @@ const SILENCE_MS = silenceMs('5m')
 
 type History = { states: NumberedState[]; gaps: Gap[]; market: Market }
 
-function toHistory(states: NumberedState[], isClosed: boolean, gaps: Gap[] = []): History {
+type Life = { isClosed: boolean; windowEndMs?: number | undefined }
+
+function toHistory(states: NumberedState[], life: Life, gaps: Gap[] = []): History {
   const spanOf = (outcome: Outcome) => {
     const times = states
       .filter((state) => state.outcome === outcome)
@@ -38,8 +40,8 @@ function toHistory(states: NumberedState[], isClosed: boolean, gaps: Gap[] = [])
     longestSilenceMs: {},
     firstSnapshotMs: states[0]?.timestampMs,
     lastSnapshotMs: states.at(-1)?.timestampMs,
-    isClosed,
     orderMs: 0,
+    ...life,
   }
   const silences = outcomes.flatMap((outcome) => {
     const own = states.filter((state) => state.outcome === outcome)
@@ -56,16 +58,26 @@ function toHistory(states: NumberedState[], isClosed: boolean, gaps: Gap[] = [])
 type Asked = { stepMs: number; outcome: Outcome | undefined; fromMs?: number; toMs?: number }
 
 /** The state of an outcome at a moment, told the plain way; undefined where none is known. */
-function plainState(
-  { states, gaps }: History,
-  { timeMs, outcome }: Mark,
-): NumberedState | undefined {
-  const own = states.filter((state) => state.outcome === outcome)
-  const isIn = (gap: Gap) => gap.outcome === outcome && gap.fromMs < timeMs && timeMs < gap.toMs
-  const endMs = own.at(-1)?.timestampMs ?? 0
-  const isSilent = (states.at(-1)?.timestampMs ?? 0) - endMs > SILENCE_MS
-  if (gaps.some(isIn) || (isSilent && timeMs > endMs)) return undefined
+function plainState(history: History, { timeMs, outcome }: Mark): NumberedState | undefined {
+  const own = history.states.filter((state) => state.outcome === outcome)
+  const gaps = history.gaps.filter((gap) => gap.outcome === outcome)
+  const isIn = ({ fromMs, toMs, reason }: Gap) =>
+    (reason === 'hash_mismatch' ? fromMs <= timeMs : fromMs < timeMs) && timeMs < toMs
+  if (gaps.some(isIn)) return undefined
+  const ownEndMs = own.at(-1)?.timestampMs ?? 0
+  if (timeMs > ownEndMs && !isKnownBehind(history, { timeMs, ownEndMs, gaps })) return undefined
   return own.findLast((state) => state.timestampMs <= timeMs)
+}
+
+type Behind = { timeMs: number; ownEndMs: number; gaps: readonly Gap[] }
+
+/** Whether a state is known to be in force behind the last one of its outcome. */
+function isKnownBehind({ states, market }: History, { timeMs, ownEndMs, gaps }: Behind): boolean {
+  const heldEndMs = states.at(-1)?.timestampMs ?? 0
+  const closeMs = (market.isClosed ? market.windowEndMs : undefined) ?? 0
+  const endMs = Math.max(heldEndMs, closeMs)
+  if (Math.max(heldEndMs, closeMs - 1) - ownEndMs > SILENCE_MS || timeMs > endMs) return false
+  return timeMs < endMs || gaps.every(({ toMs }) => toMs !== endMs)
 }
 
 /** The first moment that the states to come may still change. */
@@ -81,7 +93,8 @@ function plainHorizon({ states, market }: History, own: readonly Outcome[]): num
 /** Every step with the state in force, each moment by itself. */
 function plainSteps(history: History, asked: Asked) {
   const { stepMs, outcome, fromMs = 0, toMs = Infinity } = asked
-  const endMs = (history.states.at(-1)?.timestampMs ?? -stepMs) + stepMs
+  const { lastSnapshotMs = -stepMs, windowEndMs = 0 } = history.market
+  const endMs = Math.max(lastSnapshotMs, windowEndMs) + stepMs
   const own = outcomes.filter((each) => (outcome ?? each) === each)
   const bound = Math.min(endMs, toMs, plainHorizon(history, own))
   const times = Array.from({ length: Math.ceil(endMs / stepMs) }, (_, index) => index * stepMs)
@@ -106,7 +119,10 @@ function drawHistory(random: Random): History {
       reason,
     }
   })
-  return toHistory(states, random.integer(2) === 0, gaps)
+  const lastMs = states.at(-1)?.timestampMs ?? 0
+  const nearMs = Math.ceil((lastMs - 4_000 + random.integer(12_000)) / 1_000) * 1_000
+  const windowEndMs = random.pick([undefined, Math.max(1, nearMs), lastMs + 700_000])
+  return toHistory(states, { isClosed: random.integer(2) === 0, windowEndMs }, gaps)
 }
 
 function drawAsked(random: Random, { states }: History): Asked {
@@ -164,6 +180,8 @@ describe('steps', () => {
     outcome,
     value: id,
   })
+  const OVER = { isClosed: true }
+  const OPEN = { isClosed: false }
   const timesOf = (history: History, asked: Partial<Asked> = {}): number[] =>
     walk(
       history,
@@ -172,7 +190,7 @@ describe('steps', () => {
     ).map(({ mark }) => mark.timeMs)
 
   test('behavior: a step takes the state at or before it and never a later one', () => {
-    const history = toHistory([stateAt(1_000, 1), stateAt(1_001, 2), stateAt(2_000, 3)], true)
+    const history = toHistory([stateAt(1_000, 1), stateAt(1_001, 2), stateAt(2_000, 3)], OVER)
     const rows = walk(history, { stepMs: 1_000, outcome: 'up', order: 'asc' }, createRandom('at'))
     expect(rows.map(({ mark, state }) => [mark.timeMs, state?.id])).toEqual([
       [1_000, 1],
@@ -180,51 +198,76 @@ describe('steps', () => {
     ])
   })
 
-  test('behavior: the steps of a closed market end with the first at or after the last state', () => {
-    expect(timesOf(toHistory([stateAt(900, 1), stateAt(2_100, 2)], true))).toEqual([
-      1_000, 2_000, 3_000,
-    ])
-    expect(timesOf(toHistory([stateAt(900, 1), stateAt(2_000, 2)], true))).toEqual([1_000, 2_000])
+  test('behavior: the steps of a closed market end with its close, or the last state behind it', () => {
+    const states = [stateAt(900, 1), stateAt(2_100, 2)]
+    const endingAt = (windowEndMs: number | undefined, asked?: Partial<Asked>) =>
+      timesOf(toHistory(states, { isClosed: true, windowEndMs }), asked)
+    for (const windowEndMs of [undefined, 2_000])
+      expect(endingAt(windowEndMs)).toEqual([1_000, 2_000])
+    expect(endingAt(4_000)).toEqual([1_000, 2_000, 3_000, 4_000])
+    expect(endingAt(3_999)).toEqual([1_000, 2_000, 3_000])
+    expect(endingAt(4_000, { stepMs: 5_000 })).toEqual([])
+    expect(endingAt(5_000, { stepMs: 5_000 })).toEqual([5_000])
+  })
+
+  test('behavior: of a market that fell silent before its close the last state is not known there', () => {
+    const states = [stateAt(900, 1), stateAt(2_100, 2)]
+    const endingAt = (windowEndMs: number) =>
+      timesOf(toHistory(states, { isClosed: true, windowEndMs }), { stepMs: 100 }).at(-1)
+    expect([endingAt(7_100), endingAt(7_101), endingAt(7_102)]).toEqual([7_100, 7_100, 2_100])
+  })
+
+  test('behavior: a gap up to the close leaves nothing that is known at the close', () => {
+    const gap = { outcome: 'up', fromMs: 3_000, toMs: 5_000, reason: 'recorder_down' } as const
+    const states = [stateAt(900, 1), stateAt(2_100, 2)]
+    const history = toHistory(states, { isClosed: true, windowEndMs: 5_000 }, [gap])
+    expect(timesOf(history)).toEqual([1_000, 2_000, 3_000])
+  })
+
+  test('behavior: a book that contradicts its hash is in force at no step', () => {
+    const gap = { outcome: 'up', fromMs: 2_000, toMs: 4_000, reason: 'hash_mismatch' } as const
+    const states = [stateAt(1_000, 1), stateAt(2_000, 2), stateAt(4_000, 3)]
+    expect(timesOf(toHistory(states, OVER, [gap]))).toEqual([1_000, 4_000])
   })
 
   test('behavior: on an open market a step is there once a later state has come', () => {
-    expect(timesOf(toHistory([stateAt(900, 1), stateAt(2_000, 2)], false))).toEqual([1_000])
-    expect(timesOf(toHistory([stateAt(900, 1), stateAt(2_001, 2)], false))).toEqual([1_000, 2_000])
+    expect(timesOf(toHistory([stateAt(900, 1), stateAt(2_000, 2)], OPEN))).toEqual([1_000])
+    expect(timesOf(toHistory([stateAt(900, 1), stateAt(2_001, 2)], OPEN))).toEqual([1_000, 2_000])
   })
 
   test('behavior: inside a gap nothing is in force; at its bounds the states there are', () => {
-    const history = toHistory([stateAt(1_000, 1), stateAt(9_000, 2), stateAt(9_500, 3)], true)
+    const history = toHistory([stateAt(1_000, 1), stateAt(9_000, 2), stateAt(9_500, 3)], OVER)
     expect(history.gaps).toHaveLength(1)
-    expect(timesOf(history)).toEqual([1_000, 9_000, 10_000])
+    expect(timesOf(history)).toEqual([1_000, 9_000])
   })
 
   test('behavior: an outcome that fell silent ends with its last state, the other goes on', () => {
     const states = [stateAt(1_000, 1), stateAt(1_000, 2, 'down')]
     for (let second = 2; second <= 9; second++) states.push(stateAt(second * 1_000, second + 1))
-    const history = toHistory(states, true)
+    const history = toHistory(states, OVER)
     expect(timesOf(history, { outcome: 'down' })).toEqual([1_000])
     expect(timesOf(history, { outcome: 'up' })).toHaveLength(9)
   })
 
   test('behavior: a pause of years costs no step', () => {
-    const history = toHistory([stateAt(1_000, 1), stateAt(8_640_000_000_000, 2)], true)
+    const history = toHistory([stateAt(1_000, 1), stateAt(8_640_000_000_000, 2)], OVER)
     expect(timesOf(history)).toEqual([1_000, 8_640_000_000_000])
   })
 
   test('behavior: many states between two steps are not read through', () => {
     const states = Array.from({ length: 50_000 }, (_, index) => stateAt(index * 100, index + 1))
-    const history = toHistory(states, true)
+    const history = toHistory(states, OVER)
     const { read, counts } = readerOf(states)
     const range: StatePart = { order: 'asc', outcome: 'up', limit: 1_000 }
     const marks = listMarks({ ...history, stepMs: intervalMs['15m'], range })
     const found = readInForce(read, marks, 'up')
     expect(found.map((state) => state?.timestampMs)).toEqual([
-      0, 900_000, 1_800_000, 2_700_000, 3_600_000, 4_500_000, 4_999_900,
+      0, 900_000, 1_800_000, 2_700_000, 3_600_000, 4_500_000,
     ])
     expect(counts.states).toBeLessThan(1_100)
   })
 
   test('behavior: a market without states has no step', () => {
-    for (const isClosed of [true, false]) expect(timesOf(toHistory([], isClosed))).toEqual([])
+    for (const life of [OVER, OPEN]) expect(timesOf(toHistory([], life))).toEqual([])
   })
 })

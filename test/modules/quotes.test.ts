@@ -45,22 +45,32 @@ function createFilled(seed: string, count: number, isClosed = true) {
 const changeTexts = (rows: readonly StoredSnapshot[], asked: Asked): string[] =>
   changesOf(inRange(rows, asked), quoteKey).map((row) => `{${quoteRow(row)}}`)
 
+const CLOSE_MS = START_MS + 300_000
+
+/** The last moment at which the last state of an outcome is known: the close, or what is held behind it. */
+function knownEndMs(rows: readonly StoredSnapshot[], lastMs: number): number {
+  const heldMs = rows.at(-1)?.timestampMs ?? 0
+  const isSilent = Math.max(heldMs, CLOSE_MS - 1) - lastMs > SILENCE_MS
+  return isSilent ? lastMs : Math.max(heldMs, CLOSE_MS)
+}
+
 /** The last state at or before a step, where no pause that is a silence lies around it. */
 function stepText(rows: readonly StoredSnapshot[], timeMs: number, outcome: Outcome): string[] {
   const own = rows.filter((row) => row.outcome === outcome)
   const state = own.findLast((row) => row.timestampMs <= timeMs)
   if (state === undefined) return []
   const nextMs = own.find((row) => row.timestampMs > timeMs)?.timestampMs
-  const endMs = nextMs ?? rows.at(-1)?.timestampMs ?? 0
   const ageMs = timeMs - state.timestampMs
-  if (endMs - state.timestampMs > SILENCE_MS && ageMs > 0) return []
+  const isPause = nextMs !== undefined && nextMs - state.timestampMs > SILENCE_MS
+  if (isPause && ageMs > 0) return []
+  if (nextMs === undefined && timeMs > knownEndMs(rows, state.timestampMs)) return []
   return [`{"time":"${iso(timeMs)}","ageMs":${ageMs},${quoteRow(state)}}`]
 }
 
-/** Each step by itself, up to the first one at or after the last state. */
+/** Each step by itself. */
 function stepTexts(rows: readonly StoredSnapshot[], stepMs: number, asked: Asked): string[] {
   const { outcome, from = 0, to = Number.POSITIVE_INFINITY } = asked
-  const endMs = (rows.at(-1)?.timestampMs ?? 0) + stepMs
+  const endMs = Math.max(rows.at(-1)?.timestampMs ?? 0, CLOSE_MS) + stepMs
   const own = outcomes.filter((each) => (outcome ?? each) === each)
   const texts: string[] = []
   const firstMs = Math.floor(START_MS / stepMs) * stepMs
@@ -116,7 +126,6 @@ describe('GET /v1/{coin}/markets/{conditionId}/quotes', () => {
       `${stepAt(1)},"ageMs":1000,"id":"1","outcome":"up","timestamp":"${iso(START_MS)}",${both}`,
       `${stepAt(2)},"ageMs":500,"id":"3","outcome":"up","timestamp":"${iso(START_MS + 1_500)}",${both}`,
       `${stepAt(3)},"ageMs":500,"id":"4","outcome":"up","timestamp":"${iso(START_MS + 2_500)}","bid":null,"bidSize":null,"ask":0.540001,"askSize":96.5,${none}`,
-      `${stepAt(4)},"ageMs":400,"id":"6","outcome":"up","timestamp":"${iso(START_MS + 3_600)}","bid":null,"bidSize":null,"ask":null,"askSize":null,${none}`,
     ])
   })
 

@@ -17,7 +17,7 @@ const detail = seriesDetail('quotes', {
   operationId: 'listQuotes',
   summary: 'Best bid and ask over time',
   description:
-    'Without `interval` every change of best bid, best ask or their sizes: a state that repeats the one before it of its outcome is no row; the first state of each outcome in the range always is. With `interval` the state in force at each step, at or before it and never after. A step in a gap, before the first state or behind the last one has no row, because what was in force is not known; on a closed market the steps end with the first one at or after the last state, on an open one a step is there once a later state has come. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
+    'Without `interval` every change of best bid, best ask or their sizes: a state that repeats the one before it of its outcome is no row; the first state of each outcome in the range always is. With `interval` the state in force at each step, at or before it and never after. A step in a gap, before the first state or behind the close (or behind the last state, where that is later) has no row, because what was in force is not known; so an interval longer than the market often has none at all. On an open market a step is there once a later state of each outcome asked for has come. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
   parameters: QuoteQuery,
   list: QuoteList,
   page: 'A page of quotes.',

@@ -8,7 +8,7 @@ import { seriesList, seriesParameters } from '#src/http/series.ts'
 export const QuoteQuery = seriesParameters({
   range: '`timestamp`, or of `time` with `interval`',
   interval:
-    'The state in force at each step of this length instead of every change; steps are multiples of it since 1970, UTC.',
+    'The state in force at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step behind the close has no row, so of `1h` and a market of five minutes most have none.',
 })
 
 export const QuoteRow = Type.Object({
