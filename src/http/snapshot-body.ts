@@ -95,15 +95,21 @@ const members = {
   sources: Type.Optional(Sources),
 }
 
-/** Every member but `sources` is there unless `fields` leaves it out. */
-export const SnapshotBody = Type.Object(members)
+/** A client that sends `fields` must not be told that what it left out is there. */
+export const SnapshotBody = Type.Partial(Type.Object(members), {
+  description:
+    'Without `fields` every member is there, but `sources` only with `view=consolidated`; with `fields` those that it names.',
+})
 
 /** A snapshot that was in force at a moment. */
-export const AgedSnapshotBody = Type.Object({
-  ...members,
-  ageMs: Type.Integer({
-    minimum: 0,
-    description: 'Milliseconds from `timestamp` to the moment asked for.',
-    examples: [328],
-  }),
-})
+export const AgedSnapshotBody = Type.Object(
+  {
+    ...SnapshotBody.properties,
+    ageMs: Type.Integer({
+      minimum: 0,
+      description: 'Milliseconds from `timestamp` to the moment asked for; also with `fields`.',
+      examples: [328],
+    }),
+  },
+  { description: SnapshotBody.description ?? '' },
+)

@@ -58,19 +58,42 @@ describe('types generated from the OpenAPI document', () => {
     const program = `
 const place = { coin: 'btc', conditionId: '0x' }
 const page = await get('/v1/{coin}/markets/{conditionId}/snapshots', place, { limit: 10, outcome: 'up', order: 'desc' })
-const best: number | undefined = page.data[0]?.bids[0]?.price
+const best: number | undefined = page.data[0]?.bids?.[0]?.price
+const cut = await get('/v1/{coin}/markets/{conditionId}/snapshots', place, { fields: 'timestamp,asks', interval: '1m' })
+const asks: number = (cut.data[0]?.asks ?? []).length
+const id: string | undefined = cut.data[0]?.id
 const next: string | null = page.nextCursor
 const quotes = await get('/v1/{coin}/markets/{conditionId}/quotes', place, { interval: '1s' })
-const mid: number | null | undefined = quotes.data[0]?.mid
+const mid: number | null = quotes.data[0]!.mid
+const step: string | undefined = quotes.data[0]?.time
 const moment = await get('/v1/{coin}/markets/{conditionId}/snapshots/at', place, { ts: 1776153610672 })
-const age: number | undefined = moment.data[0]?.ageMs
+const age: number = moment.data[0]!.ageMs
+const since: string | undefined = moment.data[0]?.timestamp
 const panel = await get('/v1/{coin}/panel', place, { timeframe: '5m', offsets: '-60s' })
 const winner: 'up' | 'down' | null | undefined = panel.data[0]?.winner
 const fill = await get('/v1/{coin}/markets/{conditionId}/fill', place, { ts: 1, outcome: 'up', side: 'buy', size: '10' })
 const price: number | null = fill.averagePrice
-export const all = [best, next, mid, age, winner, price]
+export const all = [best, next, asks, id, mid, step, age, since, winner, price]
 `
     expect(compile(program)).toEqual([])
+  }, 60_000)
+
+  test('case mistakes: a member that `fields` may leave out, or that needs an interval, may be missing', () => {
+    const program = `
+const place = { coin: 'btc', conditionId: '0x' }
+const page = await get('/v1/{coin}/markets/{conditionId}/snapshots', place, { fields: 'bids' })
+export const id: string = page.data[0]!.id
+const moment = await get('/v1/{coin}/markets/{conditionId}/snapshots/at', place, { ts: 1, fields: 'bids' })
+export const asks: object = moment.data[0]!.asks
+const quotes = await get('/v1/{coin}/markets/{conditionId}/quotes', place, {})
+export const time: string = quotes.data[0]!.time
+`
+    const faults = compile(program)
+    expect(faults.map((fault) => fault.includes("'undefined' is not assignable"))).toEqual([
+      true,
+      true,
+      true,
+    ])
   }, 60_000)
 
   test('case mistakes: a wrong value, a missing parameter and an unknown field do not', () => {
