@@ -10,7 +10,7 @@ import {
   createMarketHistory,
   type KnownMarket,
 } from '../support/market-history.ts'
-import { readProblem } from '../support/page-client.ts'
+import { readProblem, withParams } from '../support/page-client.ts'
 import { asJson } from '../support/signup-client.ts'
 import { readKnown, rowAt, toConsolidated, toCutText } from '../support/snapshot-views.ts'
 
@@ -81,6 +81,46 @@ describe('POST /v1/{coin}/snapshots/at', () => {
       }
     }
   })
+
+  const lastMs = timeOf(both, -1)
+  const firstMs = timeOf(both, 0)
+
+  test.each([
+    ['before the first state', { market: both.conditionId, ts: firstMs - 1, error: 'no_snapshot' }],
+    ['before any window', { market: both.conditionId, ts: 0, error: 'no_snapshot' }],
+    ['in the window', { market: both.conditionId, ts: timeOf(both, 100), error: null }],
+    ['in a gap', { market: both.conditionId, ts: lastMs + 10_000, error: null }],
+    [
+      'in a gap, too old',
+      { market: both.conditionId, ts: lastMs + 10_000, maxAgeMs: 9_999, error: 'stale' },
+    ],
+    ['behind every window', { market: both.conditionId, ts: lastMs + 86_400_000, error: null }],
+    [
+      'behind it, too old',
+      { market: both.conditionId, ts: lastMs + 86_400_000, maxAgeMs: 1, error: 'stale' },
+    ],
+    ['of no market', { market: conditionIdOf('0'), ts: firstMs, error: 'unknown_market' }],
+    ['of another coin', { market: edge.conditionId, ts: firstMs, error: 'unknown_market' }],
+  ])(
+    'behavior: of a moment %s, GET and POST say the same',
+    async (_where, { market, ts, error, ...asked }) => {
+      const terms = { maxAgeMs: 1e12, ...asked }
+      for (const view of ['own', 'consolidated']) {
+        const params = { ...terms, ts, view, outcome: 'down' }
+        const get = await send(withParams(`/v1/btc/markets/${market}/snapshots/at`, params))
+        const batch = await post({ requests: [{ market, ts, outcome: 'down' }], view, ...terms })
+        const { data } = (await batch.json()) as { data: [{ snapshot: object; ageMs: number }] }
+        const [{ snapshot, ageMs }] = data
+        expect(data).toMatchObject([{ error, snapshot: error === null ? {} : null }])
+        if (error !== null) {
+          expect<string>((await readProblem(get)).code).toBe(error)
+          continue
+        }
+        expect(await get.json()).toMatchObject({ data: [{ ...snapshot, ageMs }] })
+        expect(batch.headers.get('x-coverage')).toBe(get.headers.get('x-coverage') ?? '')
+      }
+    },
+  )
 
   test('behavior: one that has no answer says why and fails no other', async () => {
     const ts = timeOf(both, -1) + 60_000

@@ -32,7 +32,7 @@ const detail = {
   operationId: 'getSnapshotsAt',
   summary: 'The book in force at a moment',
   description:
-    'The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age. An outcome that has none by then is left out; if that leaves nothing, 404 says why.',
+    'The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age; in a gap or behind the close that is the last one before, and `X-Coverage` says so. An outcome that has none by then, or none that `maxAgeMs` allows, is left out; if that leaves nothing, 404 says why.',
   parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(AsOfQuery)],
   responses: {
     200: jsonContent('What was in force.', AsOfBody, { ...dataHeaderTexts, ...coverageTexts }),

@@ -79,7 +79,7 @@ export const BatchAnswer = Type.Object({
       }),
       error: Type.Union([literals(['unknown_market', 'no_snapshot', 'stale'], {}), Type.Null()], {
         description:
-          '`unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: what is in force is older than `maxAgeMs`.',
+          'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: what is in force is older than `maxAgeMs`.',
       }),
     }),
     { description: 'One answer for each request, in their order.' },
