@@ -47,8 +47,8 @@ describe('GET /v1/{coin}/prices', () => {
     const trades = [{ timestampMs: NOW_MS - 5_000, price: 531_000, outcome: 'down' } as const]
     history.putTrades({ id: 'trades', conditionId, trades })
     const { text, response } = await read()
-    const up = `{"bid":0.53,"ask":0.540001,"mid":0.5350005,"timestamp":"${iso(NOW_MS - 328)}","ageMs":328}`
-    const down = `{"bid":0.53,"ask":null,"mid":null,"timestamp":"${iso(NOW_MS - 400)}","ageMs":400}`
+    const up = `{"bid":0.53,"ask":0.540001,"mid":0.5350005,"timestamp":"${iso(NOW_MS - 328)}"}`
+    const down = `{"bid":0.53,"ask":null,"mid":null,"timestamp":"${iso(NOW_MS - 400)}"}`
     const window = `"windowStart":"${iso(NOW_MS - 100_000)}","windowEnd":"${iso(NOW_MS + 200_000)}"`
     const trade = `{"price":0.531,"outcome":"down","timestamp":"${iso(NOW_MS - 5_000)}"}`
     expect(text).toBe(
@@ -109,14 +109,25 @@ describe('GET /v1/{coin}/prices', () => {
     expect((await read()).body.data[0]?.up).toBeNull()
   })
 
-  test('behavior: what did not change while time stood still is a 304', async () => {
-    const { send, history, advance } = createServer([factsOf(1, {})])
+  test('behavior: what did not change is a 304 however much later; a state, a trade or a close is none', async () => {
+    const { send, history, advance } = createServer([factsOf(1, {}), factsOf(2, {})])
     appendAll(history, [aSnapshot({ timestampMs: NOW_MS - 50 })])
-    const etag = (await send(PATH)).headers.get('etag') ?? ''
-    const init = { headers: { 'if-none-match': etag } }
-    expect((await send(PATH, init)).status).toBe(304)
-    advance(1)
-    expect((await send(PATH, init)).status).toBe(200)
+    let etag = ''
+    const ask = async () => {
+      const response = await send(PATH, { headers: { 'if-none-match': etag } })
+      etag = response.headers.get('etag') ?? ''
+      return response.status
+    }
+    expect([await ask(), await ask()]).toEqual([200, 304])
+    advance(90_000)
+    expect(await ask()).toBe(304)
+    appendAll(history, [aSnapshot({ timestampMs: NOW_MS + 80_000 })])
+    expect([await ask(), await ask()]).toEqual([200, 304])
+    const trades = [{ timestampMs: NOW_MS, price: 531_000 }]
+    history.putTrades({ id: 'trades', conditionId: conditionIdOf(1), trades })
+    expect([await ask(), await ask()]).toEqual([200, 304])
+    advance(110_000)
+    expect([await ask(), await ask()]).toEqual([200, 304])
   })
 
   test.each([

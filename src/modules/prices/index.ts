@@ -23,7 +23,7 @@ const nowDetail = {
   operationId: 'listCurrentPrices',
   summary: 'Prices now',
   description:
-    'Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed.',
+    'Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed. Send the `ETag` as `If-None-Match`: as long as no state or trade has come and no market has opened or closed, the answer is a 304.',
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(NowQuery)],
   responses: {
     200: jsonContent('The open markets.', NowList, dataHeaderTexts),

@@ -91,12 +91,10 @@ const OutcomePrice = (name: string) =>
     [
       Type.Object({
         ...{ bid, ask, mid },
-        timestamp: time("The venue's time of the last state, UTC.", '2026-04-14T08:00:10.672Z'),
-        ageMs: Type.Integer({
-          minimum: 0,
-          description: 'Milliseconds from `timestamp` until now.',
-          examples: [328],
-        }),
+        timestamp: time(
+          "The venue's time of the last state, UTC. Its age is not told, so that what did not change is a 304.",
+          '2026-04-14T08:00:10.672Z',
+        ),
       }),
       Type.Null(),
     ],

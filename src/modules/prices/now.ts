@@ -66,6 +66,5 @@ function toPrice(history: History, { market, outcome, nowMs }: Book) {
     ask: hasAsk ? exactNumber(formatMicros(askPrice)) : null,
     mid: hasBid && hasAsk ? exactNumber(formatMid(bidPrice, askPrice)) : null,
     timestamp: toIso(timestampMs),
-    ageMs: nowMs - timestampMs,
   }
 }
