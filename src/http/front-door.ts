@@ -196,12 +196,16 @@ function assertDecodable(target: string): void {
 const asGet = ({ url, headers, signal }: Request): Request =>
   new Request(url, { method: 'GET', headers, signal })
 
-/** Keeps the headers, with the length that GET would have had; a stream has none. */
+/** Keeps the headers, with the length that GET would have had; a stream has none, and is not begun. */
 async function withoutBody(response: Response, isStream: boolean): Promise<Response> {
   const { status, headers } = response
   if (isStream || headers.has('content-length')) await response.body?.cancel()
   else if (response.body !== null) {
     headers.set('Content-Length', String((await response.arrayBuffer()).byteLength))
   }
-  return new Response(null, { status, headers })
+  return new Response(isStream ? nothing() : null, { status, headers })
 }
+
+/** Of no body Bun would tell the length, 0; of a stream it tells none, and never pulls it for HEAD. */
+const nothing = (): ReadableStream<Uint8Array> =>
+  new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { openHistory } from '#src/store/open.ts'
@@ -9,7 +10,28 @@ import { appendRows, createMarketHistory, rowsAt } from '../support/market-histo
 import { readProblem } from '../support/page-client.ts'
 
 const { history, both, single } = createMarketHistory()
-const { send, sendAs, ledger, key } = createHarness({ history })
+const { app, send, sendAs, ledger, key } = createHarness({ history })
+
+const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: app.fetch })
+afterAll(() => server.stop(true))
+
+/** Sends bytes and returns all that comes back until the server closes. */
+function exchange(bytes: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const parts: Buffer[] = []
+  const socket = connect(server.port ?? 0, '127.0.0.1', () => socket.write(bytes))
+  socket.on('data', (part) => parts.push(Buffer.from(part)))
+  socket.on('error', reject)
+  socket.on('close', () => resolve(Buffer.concat(parts).toString('latin1')))
+  return promise
+}
+
+/** Names of the headers of an answer, without those of the connection. */
+const namesOf = (answer = ''): string[] =>
+  [...(answer.split('\r\n\r\n')[0] ?? '').matchAll(/\r\n([\w-]+):/g)]
+    .map(([, name = '']) => name.toLowerCase())
+    .filter((name) => name !== 'connection' && name !== 'date')
+    .sort()
 
 describe('GET /v1/exports', () => {
   const list = async (token = key) => {
@@ -93,6 +115,27 @@ describe('exports beside writers and readers', () => {
     expect(response.headers.get('x-export-id')).toStartWith('exp_')
     expect(await response.text()).toBe('')
   })
+
+  test.each(['ndjson', 'csv', 'parquet'])(
+    'behavior: HEAD has the headers of GET on the wire, and the connection stays in step: %s',
+    async (format) => {
+      const ask = (method: string, path: string, more = '') =>
+        `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`
+      const address = exportOf(both, { format })
+      const close = 'Connection: close\r\n'
+      const [heads, got] = [
+        await exchange(ask('HEAD', address) + ask('HEAD', address) + ask('GET', '/healthz', close)),
+        await exchange(ask('GET', address, close)),
+      ]
+      const [first, second, health, ...rest] = heads.split(/(?=HTTP\/1\.1 200 OK\r\n)/)
+      expect(rest).toEqual([])
+      expect(namesOf(first)).toEqual(namesOf(got))
+      expect(namesOf(first)).not.toContain('content-length')
+      expect(namesOf(second)).toEqual(namesOf(got))
+      for (const head of [first, second]) expect(head).toEndWith('\r\n\r\n')
+      expect(health).toContain('"status":"ok"')
+    },
+  )
 
   test('304: what did not change is not sent again', async () => {
     const first = await send(exportOf(both))
