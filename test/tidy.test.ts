@@ -55,6 +55,7 @@ const owners: Record<string, RegExp> = {
   'cli-progress': /^src\/cli\//,
   'hyparquet-writer': /^src\/modules\/exports\/parquet\.ts/,
   'lru-cache': /^src\/lib\/cache\.ts/,
+  negotiator: /^src\/http\//,
   sax: /^src\/screening\//,
   viem: /^src\/(chain|facilitator|sandbox)\//,
   '@x402/core': /^src\/(facilitator|sandbox)\//,

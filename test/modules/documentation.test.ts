@@ -19,6 +19,14 @@ describe('GET /errors', () => {
     expect((await createHarness().sendAs(undefined, '/errors')).status).toBe(200)
   })
 
+  test.each(['text/html;q=0', 'text/markdown, text/html;q=0.5', '*/*'])(
+    'behavior: whoever likes a page less gets Markdown: %s',
+    async (accept) => {
+      const { headers } = await createHarness().send('/errors', { headers: { accept } })
+      expect(headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+    },
+  )
+
   test('behavior: a browser gets a page in which every problem type is an anchor', async () => {
     const headers = { accept: 'text/html,*/*;q=0.8' }
     const html = await (await createHarness().send('/errors', { headers })).text()

@@ -141,6 +141,16 @@ describe('GET …/export as CSV', () => {
     const ndjson = await send(exportOf(both, { format: 'ndjson' }), { headers })
     expect(ndjson.headers.get('content-type')).toBe('application/x-ndjson')
   })
+
+  test.each([
+    ['text/csv;q=0', 'application/x-ndjson'],
+    ['text/csv;q=0.2, application/vnd.apache.parquet;q=0.3', 'application/vnd.apache.parquet'],
+    ['image/png', 'application/x-ndjson'],
+  ])('behavior: Accept is weighed, and passed over if it leaves nothing: %s', async (...asked) => {
+    const [accept, type] = asked
+    const { status, headers } = await send(exportOf(both), { headers: { accept }, method: 'HEAD' })
+    expect([status, headers.get('content-type')]).toEqual([200, type])
+  })
 })
 
 describe('GET …/export as Parquet', () => {

@@ -1,11 +1,17 @@
 import { Elysia } from 'elysia'
 
+import { preferredType } from '#src/http/media-type.ts'
 import { commonHeaders, textHeader } from '#src/http/openapi-operation.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 
 const MAX_AGE = 'public, max-age=300'
+
+const errorTypes = {
+  markdown: 'text/markdown; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+}
 
 /** Serves the page that the `type` of every problem points to, docs/errors.md itself, and docs/llms.txt for agents. */
 export const documentation = () => {
@@ -14,9 +20,9 @@ export const documentation = () => {
     .get(
       '/errors',
       ({ request }) =>
-        request.headers.get('accept')?.includes('text/html')
-          ? answer(html, 'text/html; charset=utf-8')
-          : answer(errorsText, 'text/markdown; charset=utf-8'),
+        preferredType(request, errorTypes, 'markdown') === 'html'
+          ? answer(html, errorTypes.html)
+          : answer(errorsText, errorTypes.markdown),
       { detail: errorsDetail },
     )
     .get('/llms.txt', () => answer(llmsText, 'text/plain; charset=utf-8'), { detail: llmsDetail })

@@ -5,19 +5,14 @@ import { acceptsGzip } from '#src/http/content-coding.ts'
 import { answerUnchanged, cachingHeaders } from '#src/http/data-response.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { type FindMarket, readCoin, readMarket } from '#src/http/market-path.ts'
+import { preferredType } from '#src/http/media-type.ts'
 import { NoQuery, parseQuery } from '#src/http/query.ts'
 import { streamResponse } from '#src/http/stream.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
 
 import { dayDetail, listDetail, marketDetail } from './documentation.ts'
-import {
-  DayExportQuery,
-  type ExportList,
-  type Format,
-  formats,
-  MarketExportQuery,
-} from './model.ts'
+import { DayExportQuery, type ExportList, type Format, MarketExportQuery } from './model.ts'
 import type { ExportPlan } from './plan.ts'
 import type { ExportService } from './service.ts'
 
@@ -74,13 +69,9 @@ type MarketContext = { params: { coin: string; conditionId: string }; request: R
 type CoinContext = { params: { coin: string }; request: Request }
 type Call = { service: ExportService; request: Request }
 
-/** The parameter goes before the header; a header that names none of ours asks for NDJSON. */
-function formatOf(request: Request, asked: Format | undefined): Format {
-  if (asked !== undefined) return asked
-  const accept = request.headers.get('accept') ?? ''
-  const named = formats.find((format) => accept.includes(mediaTypes[format].split(';')[0] ?? ''))
-  return named ?? 'ndjson'
-}
+/** The parameter goes before the header; a header that leaves none of ours is passed over. */
+const formatOf = (request: Request, asked: Format | undefined): Format =>
+  asked ?? preferredType(request, mediaTypes, 'ndjson')
 
 function answer({ service, request }: Call, plan: ExportPlan): Response {
   // Parquet is compressed inside.

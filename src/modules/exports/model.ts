@@ -4,7 +4,7 @@ import { timeframeMs } from '#src/core/market.ts'
 import { outcomeParameter, rangeParameters } from '#src/http/data-query.ts'
 import { literals } from '#src/http/literals.ts'
 
-export const formats = ['ndjson', 'csv', 'parquet'] as const
+const formats = ['ndjson', 'csv', 'parquet'] as const
 export type Format = (typeof formats)[number]
 
 export const LEVELS_MAX = 4000
@@ -16,7 +16,7 @@ const shared = {
   format: Type.Optional(
     literals(formats, {
       description:
-        'Goes before `Accept`, which may say `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`; NDJSON when neither says.',
+        'Goes before `Accept`, which may weigh `application/x-ndjson`, `text/csv` and `application/vnd.apache.parquet` by `q`; NDJSON when neither says, and when `Accept` leaves none of the three.',
     }),
   ),
   shape: Type.Optional(

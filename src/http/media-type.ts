@@ -1,0 +1,18 @@
+/** Chooses the media type of a body by `Accept` (RFC 9110 §12.5.1): ranges, weights and parameters. */
+import Negotiator from 'negotiator'
+
+/**
+ * Names the one of `types` that the caller likes best. Of those liked alike it is the one that `Accept` tells
+ * first, then the one that stands first here; `otherwise` where none is welcome.
+ */
+export function preferredType<T extends string>(
+  { headers }: Request,
+  types: Readonly<Record<T, string>>,
+  otherwise: NoInfer<T>,
+): T {
+  const accept = headers.get('accept') ?? undefined
+  const names = Object.keys(types) as T[]
+  const texts = names.map((name) => types[name])
+  const best = new Negotiator({ headers: { accept } }).mediaType(texts)
+  return names.find((name) => types[name] === best) ?? otherwise
+}
