@@ -46,7 +46,8 @@ const variables = {
     name: 'BOOKFEED_LOG',
     default: 'json',
     accepts: '`json` or `off`',
-    description: 'Access log on standard error: one JSON line a request, or none.',
+    description:
+      'Access log on standard error: one JSON line a request; `off` leaves only failures of the server itself.',
     parse: (text: string) => (text === 'json' || text === 'off' ? text : undefined),
   },
   pageCacheBytes: {

@@ -123,6 +123,14 @@ describe('readConfig', () => {
     }
   })
 
+  test('behavior: each word that a variable says it accepts is accepted', () => {
+    for (const { name, accepts, parse } of configVariables) {
+      for (const [, word = ''] of accepts.matchAll(/`(\w+)`/g)) {
+        expect([name, word, parse(word)]).not.toContain(undefined)
+      }
+    }
+  })
+
   test('error: a misspelt variable is refused with the list of those known', () => {
     expect(() => readConfig({ BOOKFEED_PROT: '80' })).toThrow(
       /^BOOKFEED_PROT is not .*BOOKFEED_PORT/,

@@ -90,8 +90,8 @@ const withSubcommands = (command: Command): Command[] => [
 function renderVariables(): string {
   const width = Math.max(...configVariables.map(({ name }) => name.length))
   const lines = configVariables.map(
-    (variable) =>
-      `  ${variable.name.padEnd(width)}  ${variable.description} Default: ${variable.default}`,
+    ({ name, description, accepts, default: fallback }) =>
+      `  ${name.padEnd(width)}  ${description} Accepts ${accepts}. Default: ${fallback}`,
   )
   return ['Environment variables:', ...lines].join('\n')
 }

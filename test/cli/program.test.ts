@@ -14,8 +14,9 @@ describe('runCli', () => {
       expect(help).toMatch(new RegExp(`^ {2}${command} `, 'm'))
     }
     for (const variable of configVariables) {
-      expect(help).toContain(variable.name)
-      expect(help).toContain(`Default: ${variable.default}`)
+      const values = `Accepts ${variable.accepts}. Default: ${variable.default}`
+      expect(help).toContain(`${variable.name} `)
+      expect(help).toContain(`${variable.description} ${values}`)
     }
     expect(help).toContain('Examples:')
   })
