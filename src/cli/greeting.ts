@@ -1,9 +1,13 @@
 /** What a server prints when it listens. */
-import { coins, type Market } from '#src/core/market.ts'
+import { type Coin, coins, type Market } from '#src/core/market.ts'
 import type { SignupState } from '#src/core/screening.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import type { CoinTotals, HistoryStore } from '#src/store/history.ts'
 
 const NEWEST_COUNT = 10
+const PAGE_MARKETS = 500
+/** A market's window begins within this of its snapshots: what a list names beyond is not looked at. */
+const APART_MS = 30 * DAY_MS
 
 /** What holds for every server. */
 export type ServerState = {
@@ -25,8 +29,9 @@ export type Greeting = ServerState & {
 export function greet(greeting: Greeting): string[] {
   const { history } = greeting
   const origin = originOf(greeting)
-  const market = findExample(history)
-  const markets = `${origin}/v1/${market?.coin ?? 'btc'}/markets`
+  const totals = history.coinTotals(0)
+  const market = findExample(history, totals)
+  const markets = `${origin}/v1/${(market ?? totals[0])?.coin ?? 'btc'}/markets`
   const lines = [...greetServer(greeting), '', ...describeKey(greeting)]
   const curl = `curl -H ${authorize(greeting)}`
   lines.push(`  ${curl} '${markets}'`)
@@ -36,7 +41,11 @@ export function greet(greeting: Greeting): string[] {
     lines.push(`  ${curl} '${page}?limit=2'`)
     lines.push(`  ${curl} --compressed -s -o /dev/null ${size} '${page}?limit=1000'`)
   } else {
-    lines.push(`  curl '${origin}/readyz'`, '', 'The history is empty. See: bookfeed import --help')
+    lines.push(
+      `  curl '${origin}/readyz'`,
+      '',
+      'The history has no snapshots. See: bookfeed import --help',
+    )
   }
   return lines
 }
@@ -57,9 +66,23 @@ const originOf = ({ url }: ServerState): string =>
   url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
 
 /** The newest market that is whole; one that has just begun would show next to nothing. */
-function findExample(history: HistoryStore): Market | undefined {
-  const newest = coins.flatMap((coin) => history.listMarkets({ coin, limit: NEWEST_COUNT }))
-  return newest.find(({ isClosed, lastSnapshotMs }) => isClosed && lastSnapshotMs) ?? newest[0]
+function findExample(history: HistoryStore, totals: readonly CoinTotals[]): Market | undefined {
+  const newest = coins.flatMap((coin) => {
+    const held = totals.filter((total) => total.coin === coin && total.snapshots > 0)
+    return held.length === 0 ? [] : [...listHeld(history, coin, held).take(NEWEST_COUNT)]
+  })
+  return newest.find(({ isClosed }) => isClosed) ?? newest[0]
+}
+
+/** Markets of a coin that have snapshots, newest first; those that only a list names are passed over. */
+function* listHeld(history: HistoryStore, coin: Coin, totals: readonly CoinTotals[]) {
+  const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
+  const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS
+  let page: Market[] = []
+  do {
+    page = history.listMarkets({ coin, fromMs, toMs, limit: PAGE_MARKETS, after: page.at(-1) })
+    yield* page.filter(({ lastSnapshotMs }) => lastSnapshotMs !== undefined)
+  } while (page.length === PAGE_MARKETS)
 }
 
 const describeSignup = (signup: SignupState): string =>

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 
 import { greet, type Greeting } from '#src/cli/greeting.ts'
+import type { Coin } from '#src/core/market.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+import { openHistory } from '#src/store/open.ts'
 
 import { fakeHistory } from '../support/fake-history.ts'
+import { createMarketHistory } from '../support/market-history.ts'
 
 const KEY = `bf_live_${'a'.repeat(33)}`
 
@@ -17,7 +21,41 @@ const greeting = (changes: Partial<Greeting> = {}): string[] =>
     ...changes,
   })
 
+const START_MS = Date.UTC(2026, 0, 1)
+
+/** Puts markets of consecutive windows as a list names them: without any snapshot. */
+function list(history: HistoryStore, coin: Coin, count: number) {
+  for (let index = 0; index < count; index++) {
+    const windowStartMs = START_MS + (index - 5) * 300_000
+    history.putMarket({
+      conditionId: `0x${String(index).padStart(64, '0')}`,
+      coin,
+      timeframe: '5m',
+      source: 'recorded',
+      windowStartMs,
+      windowEndMs: windowStartMs + 300_000,
+    })
+  }
+}
+
 describe('greet', () => {
+  test('behavior: shows a market that has snapshots, however many newer ones have none', () => {
+    const { history, both } = createMarketHistory()
+    list(history, 'btc', 1200)
+    const pages = greeting({ history }).filter((line) => line.includes('/snapshots?limit='))
+    expect(pages).toHaveLength(2)
+    for (const page of pages) expect(page).toContain(`/${both.coin}/markets/${both.conditionId}/`)
+  })
+
+  test('behavior: with markets and no snapshot, it shows the markets and says what is missing', () => {
+    const history = openHistory(':memory:')
+    list(history, 'eth', 3)
+    const lines = greeting({ history })
+    expect(lines.join('\n')).not.toContain('/snapshots?')
+    expect(lines.join('\n')).toContain("/v1/eth/markets'")
+    expect(lines.at(-1)).toBe('The history has no snapshots. See: bookfeed import --help')
+  })
+
   test('default: with a key of this start, the commands carry it', () => {
     const lines = greeting({ localKey: KEY })
     const commands = lines.filter((line) => line.startsWith('  curl '))
