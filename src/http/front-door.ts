@@ -15,6 +15,7 @@ import { bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { problemResponse, toProblem } from './problem.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts'
 import type { RouteTable } from './route-table.ts'
+import { STREAM_SECONDS_MAX } from './stream.ts'
 import { decodePart, pathOf, targetOf } from './url.ts'
 
 /** `peers` tells the caller's address; without it all callers without a key are one. */
@@ -23,8 +24,6 @@ export type Handle = (request: Request, peers?: PeerSource) => Response | Promis
 /** A payment may take longer than a connection may be silent otherwise: the chain has the time. */
 const SETTLE_PATH = '/v1/billing/x402/settle'
 const SETTLE_SECONDS_MAX = 120
-/** How long a client may take nothing of a stream before it is given up. */
-const STREAM_SECONDS_MAX = 60
 
 export type FrontDoorOptions = {
   handle: (request: Request) => Response | Promise<Response>

@@ -4,6 +4,9 @@
  */
 import { visitOf } from './gate.ts'
 
+/** How long a client may take nothing of a stream before it is given up. */
+export const STREAM_SECONDS_MAX = 60
+
 /** What became of a body: what was handed to the connection, whether it was all of it, and the fault that broke it off. */
 export type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
 

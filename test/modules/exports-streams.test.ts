@@ -137,6 +137,21 @@ describe('exports beside writers and readers', () => {
     },
   )
 
+  test('behavior: a stream may stay untaken for as long as the documents say', async () => {
+    const seconds: number[] = []
+    const peers = {
+      requestIP: () => null,
+      timeout: (_: Request, told: number) => void seconds.push(told),
+    }
+    const headers = { authorization: `Bearer ${key}` }
+    const request = new Request(`http://localhost${exportOf(both)}`, { headers })
+    await (await app.fetch(request, peers)).body?.cancel()
+    const said = `takes nothing for ${seconds.join()} seconds is cut off`
+    const document = await (await send('/swagger/json')).text()
+    expect(document.split(said)).toHaveLength(3)
+    expect(await Bun.file(new URL('../../docs/data.md', import.meta.url)).text()).toContain(said)
+  })
+
   test('304: what did not change is not sent again', async () => {
     const first = await send(exportOf(both))
     await first.body?.cancel()
