@@ -91,8 +91,17 @@ export function createGate({
       writeRateHeaders(headers, { ...rate, leftMs }, clock())
     },
 
-    leave({ caller, isCounted, route }, bytes = 0) {
-      if (caller !== undefined && isCounted) meter.add(caller, route, bytes)
+    send(visit, bytes) {
+      const { caller, isCounted, route, isCountedAsSent } = visit
+      if (caller === undefined || !isCounted) return
+      if (isCountedAsSent) meter.addBytes(caller, route, bytes)
+      else meter.add(caller, route, bytes)
+      visit.isCountedAsSent = true
+    },
+
+    leave({ caller, isCounted, route, isCountedAsSent }, bytes = 0) {
+      if (caller === undefined || !isCounted || isCountedAsSent) return
+      meter.add(caller, route, bytes)
     },
 
     windowsOf(caller) {

@@ -1,6 +1,6 @@
 /**
- * Counts what keys use. A request only adds to a counter in memory; `flush`, on a timer, adds the
- * counters to the ledger. A killed process loses what came after its last flush.
+ * Counts what keys use. A request, or a piece of a stream, only adds to a counter in memory; `flush`, on a
+ * timer, adds the counters to the ledger. A killed process loses what came after its last flush.
  */
 import type { Caller } from '#src/core/caller.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
@@ -23,6 +23,8 @@ type Counter = {
 export type UsageMeter = {
   /** Counts one answered request. */
   add(caller: Caller, route: string, bytes: number): void
+  /** Counts more bytes of a request that was counted before. */
+  addBytes(caller: Caller, route: string, bytes: number): void
   /** Moves a bounded number of counters into the ledger; true if there are more. */
   flush(): boolean
   /** What the caller's account used in the last 90 days, up to this moment. */
@@ -49,11 +51,20 @@ export function createUsageMeter({
     prunedDay = day
   }
 
-  function begin(counter: Counter): void {
-    const { caller, route } = counter
+  /** The counter of this day, used at this moment. */
+  function use(caller: Caller, route: string): Counter {
+    const nowMs = clock()
+    const day = Math.floor(nowMs / DAY_MS)
+    const known = running.get(caller.keyId)?.get(route)
+    if (known?.day === day) {
+      known.lastUsedMs = nowMs
+      return known
+    }
+    const counter = { caller, route, day, requests: 0, bytes: 0, lastUsedMs: nowMs }
     const routes = running.get(caller.keyId) ?? new Map<string, Counter>()
     running.set(caller.keyId, routes.set(route, counter))
     counters.add(counter)
+    return counter
   }
 
   function forget(counter: Counter): void {
@@ -66,16 +77,13 @@ export function createUsageMeter({
 
   return {
     add(caller, route, bytes) {
-      const nowMs = clock()
-      const day = Math.floor(nowMs / DAY_MS)
-      const counter = running.get(caller.keyId)?.get(route)
-      if (counter?.day !== day) {
-        begin({ caller, route, day, requests: 1, bytes, lastUsedMs: nowMs })
-        return
-      }
+      const counter = use(caller, route)
       counter.requests++
       counter.bytes += bytes
-      counter.lastUsedMs = nowMs
+    },
+
+    addBytes(caller, route, bytes) {
+      use(caller, route).bytes += bytes
     },
 
     flush() {

@@ -110,7 +110,7 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
     log(toLine(entry))
   }
 
-  /** Of a stream when it has ended, of anything else now. */
+  /** Of a stream its bytes as they are sent, and the rest when it has ended; of anything else now. */
   const recordBody = (exchange: Exchange, { status, headers }: Response) => {
     const { visit, request, peers } = exchange
     if (visit.body === undefined) {
@@ -118,7 +118,8 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
       return
     }
     peers?.timeout?.(request, STREAM_SECONDS_MAX)
-    void visit.body.then(({ bytes, error }) => {
+    visit.body.onPiece = (bytes) => gate.send(visit, bytes)
+    void visit.body.ended.then(({ bytes, error }) => {
       if (error !== undefined) exchange.fault = describeFault(error)
       record(exchange, status, bytes)
     })

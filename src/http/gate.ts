@@ -29,8 +29,18 @@ export type Visit = {
   refusal: AppError | undefined
   /** What usage is counted under; the `access` plugin names it. */
   route: string
-  /** Set when the body is made while it is sent: resolves when it has ended. */
-  body?: Promise<{ bytes: number; error?: unknown }>
+  /** Set when the body is made while it is sent. */
+  body?: SentBody
+  /** True once bytes of the body were counted while it was sent. */
+  isCountedAsSent?: boolean
+}
+
+/** A body that is made while it is sent. */
+export type SentBody = {
+  /** Resolves when it has ended. */
+  ended: Promise<{ bytes: number; error?: unknown }>
+  /** Called with the length of each piece when it is handed to the connection; to be set before the first. */
+  onPiece: (bytes: number) => void
 }
 
 /** Tells the address that a request came from, and how long it may stay silent; Bun's server is one. */
@@ -44,7 +54,9 @@ export type Gate = {
   enter(request: Request, target: string, peers: PeerSource | undefined): Visit
   /** Tells the caller of its window. `headers` are those of any response. Must not throw. */
   mark(visit: Visit, headers: Headers): void
-  /** Counts what was answered, once all of it was. Must not throw. */
+  /** Counts a piece of a body that goes on; the request with the first. Must not throw. */
+  send(visit: Visit, bytes: number): void
+  /** Counts what was answered, once all of it was, unless it was counted piece by piece. Must not throw. */
   leave(visit: Visit, bytes: number | undefined): void
 }
 

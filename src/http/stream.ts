@@ -2,7 +2,7 @@
  * Bodies that are made while they are sent. A piece is made when the client has taken the ones before,
  * so memory is that of a piece however slow the client; when it goes away, the work ends.
  */
-import { visitOf } from './gate.ts'
+import { type SentBody, visitOf } from './gate.ts'
 
 /** How long a client may take nothing of a stream before it is given up. */
 export const STREAM_SECONDS_MAX = 60
@@ -17,12 +17,12 @@ export type BodyStream = {
   onEnd: (end: BodyEnd) => void
 }
 
-/** Answers with a stream. What it sent is counted, and its line is written, when it ends. */
+/** Answers with a stream. What it sends is counted piece by piece, and its line is written when it ends. */
 export function streamResponse(request: Request, { headers, pieces, onEnd }: BodyStream): Response {
-  const visit = visitOf(request)
   const end: BodyEnd = { bytes: 0, isWhole: false }
   const ended = Promise.withResolvers<BodyEnd>()
-  visit.body = ended.promise
+  const sent: SentBody = { ended: ended.promise, onPiece() {} }
+  visitOf(request).body = sent
 
   let isGone = false
   const finish = () => {
@@ -42,6 +42,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
             return
           }
           end.bytes += value.length
+          sent.onPiece(value.length)
           controller.enqueue(value)
         } catch (error) {
           if (isGone) return

@@ -101,6 +101,40 @@ describe('exports beside writers and readers', () => {
     expect(JSON.stringify(usage)).toContain(`"bytes":${bytes}`)
   })
 
+  test('behavior: a killed process loses no bytes of a stream that were flushed, and none counts twice', async () => {
+    const own = createHarness({ history })
+    const accountId = own.ledger.listKeys()[0]?.accountId ?? ''
+    const countedOf = () =>
+      own.ledger.usageOf(accountId, '2026-01-01').map(({ requests, bytes }) => [requests, bytes])
+    const response = await own.send(exportOf(both))
+    own.app.flushUsage()
+    expect(countedOf()).toEqual([])
+    let sent = 0
+    const reader = response.body?.getReader()
+    for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+      sent += part.value.length
+      own.app.flushUsage()
+      expect(countedOf()).toEqual([[1, sent]])
+    }
+    own.app.flushUsage()
+    expect(countedOf()).toEqual([[1, sent]])
+  })
+
+  test('behavior: over midnight the bytes of a stream belong to the days on which they were sent', async () => {
+    const own = createHarness({ history })
+    const reader = (await own.send(exportOf(both))).body?.getReader()
+    const first = (await reader?.read())?.value?.length
+    own.advance(24 * 3_600_000)
+    const second = (await reader?.read())?.value?.length
+    await reader?.cancel()
+    own.app.flushUsage()
+    const rows = own.ledger.usageOf(own.ledger.listKeys()[0]?.accountId ?? '', '2026-01-01')
+    expect(rows.map(({ day, requests, bytes }) => [day, requests, bytes])).toEqual([
+      ['2026-01-02', 1, first],
+      ['2026-01-03', 0, second],
+    ])
+  })
+
   test('log: the line of a stream is written at its end, with its length', async () => {
     const own = createHarness({ history })
     const response = await own.send(exportOf(both))
