@@ -2,6 +2,7 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 
+import { createFixedText } from './fixed-text.ts'
 import { commonHeaderTexts } from './openapi-operation.ts'
 import { toOpenApiSchema } from './openapi-schema.ts'
 import { Problem } from './problem.ts'
@@ -48,16 +49,25 @@ const documentation = {
 }
 
 /** Serves the document; its routes are those of the app that uses this. */
-export const openapi = (version: string) =>
-  new Elysia({ name: 'openapi' }).use(
-    swagger({
-      provider: 'swagger-ui',
-      path: '/swagger',
-      // A route is no file because of the dot in its name.
-      excludeStaticFile: false,
-      documentation: {
-        ...documentation,
-        info: { title: 'Bookfeed', version, description, license: { name: 'UNLICENSED' } },
-      },
-    }),
-  )
+export const openapi = (version: string) => {
+  // Every route is there by the first request, so the document stays what it is then.
+  let answer: ReturnType<typeof createFixedText> | undefined
+  return new Elysia({ name: 'openapi' })
+    .mapResponse(({ request, responseValue }) => {
+      const contentType = 'application/json'
+      answer ??= createFixedText({ text: JSON.stringify(responseValue), contentType })
+      return answer(request)
+    })
+    .use(
+      swagger({
+        provider: 'swagger-ui',
+        path: '/swagger',
+        // A route is no file because of the dot in its name.
+        excludeStaticFile: false,
+        documentation: {
+          ...documentation,
+          info: { title: 'Bookfeed', version, description, license: { name: 'UNLICENSED' } },
+        },
+      }),
+    )
+}

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 
 import { errorCodes } from '#src/core/errors.ts'
 
@@ -31,5 +31,53 @@ describe('GET /errors', () => {
     const headers = { accept: 'text/html,*/*;q=0.8' }
     const html = await (await createHarness().send('/errors', { headers })).text()
     for (const code of Object.keys(errorCodes)) expect(html).toContain(`<h2 id="${code}">`)
+  })
+})
+
+describe('texts that do not change', () => {
+  const { send } = createHarness()
+  const texts: [path: string, accept: string, vary: string][] = [
+    ['/swagger/json', '*/*', 'Accept-Encoding'],
+    ['/llms.txt', '*/*', 'Accept-Encoding'],
+    ['/errors', '*/*', 'Accept, Accept-Encoding'],
+    ['/errors', 'text/html', 'Accept, Accept-Encoding'],
+  ]
+
+  test.each(texts)('default: %s as %s comes in gzip, and is known by a tag', async (...of) => {
+    const [path, accept, vary] = of
+    const ask = (coding: string, tag = '""') =>
+      send(path, { headers: { accept, 'accept-encoding': coding, 'if-none-match': tag } })
+    const [plain, gzip] = [await ask('identity'), await ask('gzip')]
+    expect([plain, gzip].map((each) => each.headers.get('content-encoding'))).toEqual([
+      null,
+      'gzip',
+    ])
+    const tags = [plain, gzip].map((each) => each.headers.get('etag') ?? '')
+    expect(new Set(tags).size).toBe(2)
+    const bytes = new Uint8Array(await gzip.arrayBuffer())
+    expect(gzip.headers.get('content-length')).toBe(String(bytes.length))
+    expect(Bun.gunzipSync(bytes)).toEqual(new Uint8Array(await plain.arrayBuffer()))
+    for (const [index, coding] of ['identity', 'gzip'].entries()) {
+      const again = await ask(coding, tags[index])
+      expect([again.status, await again.text()]).toEqual([304, ''])
+      expect(again.headers.get('etag')).toBe(tags[index] ?? '')
+      expect(again.headers.get('cache-control')).toBe('public, max-age=300')
+      expect(again.headers.get('vary')).toBe(vary)
+    }
+    // Each form has a tag of its own.
+    expect((await ask('gzip', tags[0])).status).toBe(200)
+  })
+
+  test('behavior: the document is compressed once, however often it is asked for', async () => {
+    const compress = spyOn(Bun, 'gzipSync')
+    try {
+      const own = createHarness()
+      for (let count = 0; count < 3; count++) {
+        await own.send('/swagger/json', { headers: { 'accept-encoding': 'gzip' } })
+      }
+      expect(compress).toHaveBeenCalledTimes(1)
+    } finally {
+      compress.mockRestore()
+    }
   })
 })

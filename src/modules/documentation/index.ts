@@ -1,12 +1,10 @@
 import { Elysia } from 'elysia'
 
+import { createFixedText, fixedTextResponses } from '#src/http/fixed-text.ts'
 import { preferredType } from '#src/http/media-type.ts'
-import { commonHeaders, textHeader } from '#src/http/openapi-operation.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
-
-const MAX_AGE = 'public, max-age=300'
 
 const errorTypes = {
   markdown: 'text/markdown; charset=utf-8',
@@ -15,36 +13,26 @@ const errorTypes = {
 
 /** Serves the page that the `type` of every problem points to, docs/errors.md itself, and docs/llms.txt for agents. */
 export const documentation = () => {
-  const html = toPage('Errors', errorsText)
+  const chosenBy = 'Accept'
+  const errors = {
+    markdown: createFixedText({ text: errorsText, contentType: errorTypes.markdown, chosenBy }),
+    html: createFixedText({
+      text: toPage('Errors', errorsText),
+      contentType: errorTypes.html,
+      chosenBy,
+    }),
+  }
+  const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
   return new Elysia({ name: 'documentation' })
     .get(
       '/errors',
-      ({ request }) =>
-        preferredType(request, errorTypes, 'markdown') === 'html'
-          ? answer(html, errorTypes.html)
-          : answer(errorsText, errorTypes.markdown),
+      ({ request }) => errors[preferredType(request, errorTypes, 'markdown')](request),
       { detail: errorsDetail },
     )
-    .get('/llms.txt', () => answer(llmsText, 'text/plain; charset=utf-8'), { detail: llmsDetail })
+    .get('/llms.txt', ({ request }) => llms(request), { detail: llmsDetail })
 }
-
-const answer = (body: string, contentType: string) =>
-  new Response(body, {
-    headers: {
-      'Content-Type': contentType,
-      'Content-Length': String(Buffer.byteLength(body)),
-      'Cache-Control': MAX_AGE,
-      Vary: 'Accept',
-    },
-  })
 
 const text = { schema: { type: 'string' as const } }
-
-const headers = {
-  ...commonHeaders,
-  'Cache-Control': textHeader('`public, max-age=300`.'),
-  Vary: textHeader('`Accept`.'),
-}
 
 const llmsDetail = {
   tags: ['documentation'],
@@ -52,7 +40,7 @@ const llmsDetail = {
   summary: 'The service in one page, for agents',
   description:
     'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
-  responses: { 200: { description: 'The page.', headers, content: { 'text/plain': text } } },
+  responses: fixedTextResponses('The page.', { 'text/plain': text }),
 }
 
 const errorsDetail = {
@@ -60,13 +48,11 @@ const errorsDetail = {
   operationId: 'getErrors',
   summary: 'What each error code means, and what to do',
   description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
-  responses: {
-    200: {
-      description: 'One heading a code.',
-      headers,
-      content: { 'text/markdown': text, 'text/html': text },
-    },
-  },
+  responses: fixedTextResponses(
+    'One heading a code.',
+    { 'text/markdown': text, 'text/html': text },
+    'Accept',
+  ),
 }
 
 /** Headings of codes get the code as their anchor; Bun's own would drop the underscores. */
