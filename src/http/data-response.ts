@@ -48,6 +48,9 @@ export const notModified = (headers: Record<string, OpenApiHeader> = {}) => ({
   },
 })
 
+/** Of `X-Resume-Cursor` where a 304 is answered before any row is read: the tag decides it as well. */
+export const resumeAfter304 = 'A 304 comes without it: that of the answer which it confirms holds.'
+
 /** Answers 304 if the caller has what `etag`, quotes included, names. */
 export const answerUnchanged = (
   request: Request,

@@ -32,6 +32,7 @@ import {
   digestOf,
   historyTagOf,
   notModified,
+  resumeAfter304,
 } from './data-response.ts'
 import { type FindMarket, MarketPath } from './market-path.ts'
 import {
@@ -183,7 +184,7 @@ export const seriesDetail = (
     200: jsonContent(page, list, {
       ...dataHeaderTexts,
       ...coverageTexts,
-      'X-Resume-Cursor': textHeader(resume),
+      'X-Resume-Cursor': textHeader(`${resume} ${resumeAfter304}`),
     }),
     ...notModified(coverageTexts),
     ...problemResponses([

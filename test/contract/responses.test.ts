@@ -161,6 +161,8 @@ function* schemasOf(value: unknown, at = ''): Generator<[string, Schema]> {
   for (const [key, member] of Object.entries(value)) yield* schemasOf(member, `${at}/${key}`)
 }
 
+const RESUME = 'X-Resume-Cursor'
+
 describe('documented answers', () => {
   test('default: every body and header of a walk over every route is as documented', async () => {
     for (const entry of reading) {
@@ -230,6 +232,24 @@ describe('documented answers', () => {
         expect(response.status).toBe(304)
         await expectDocumented(document, entry, response)
       }
+    }
+  })
+
+  test('behavior: a 304 has the X-Resume-Cursor of its 200, or the document says which one holds', async () => {
+    const followed = entries.filter(({ responses }) => responses[200]?.headers?.[RESUME])
+    expect(followed.length).toBeGreaterThan(3)
+    for (const entry of followed) {
+      const [address = ''] = await heldAddressesOf(entry)
+      const { headers } = await send(address)
+      const tag = headers.get('etag') ?? ''
+      const unchanged = await send(address, { headers: { 'if-none-match': tag } })
+      const isSaid = JSON.stringify(entry.responses[200]?.headers?.[RESUME]).includes('A 304')
+      const told = unchanged.headers.get(RESUME)
+      expect([address, unchanged.status, told]).toEqual([
+        address,
+        304,
+        isSaid ? null : headers.get(RESUME),
+      ])
     }
   })
 

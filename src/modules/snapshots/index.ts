@@ -9,6 +9,7 @@ import {
   cachingHeaders,
   dataHeaderTexts,
   notModified,
+  resumeAfter304,
 } from '#src/http/data-response.ts'
 import { type FindMarket, MarketPath, readMarket } from '#src/http/market-path.ts'
 import {
@@ -36,7 +37,7 @@ const detail = {
     200: jsonContent('A page of snapshots.', SnapshotList, {
       ...dataHeaderTexts,
       'X-Resume-Cursor': textHeader(
-        'The place behind the last row, also when `nextCursor` is null.',
+        `The place behind the last row, also when \`nextCursor\` is null. ${resumeAfter304}`,
       ),
       ...coverageTexts,
     }),
