@@ -4,6 +4,7 @@ import coverage from './history/migrations/0001_coverage.sql' with { type: 'text
 import coverageDue from './history/migrations/0002_coverage_due.sql' with { type: 'text' }
 import coinTotals from './history/migrations/0003_coin_totals.sql' with { type: 'text' }
 import coinTotalTriggers from './history/migrations/0004_coin_total_triggers.sql' with { type: 'text' }
+import gapStarts from './history/migrations/0005_gap_starts.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -15,5 +16,6 @@ export const historyMigrations: readonly string[] = [
   coverageDue,
   coinTotals,
   coinTotalTriggers,
+  gapStarts,
 ]
 export const ledgerMigrations: readonly string[] = [ledger, auditTriggers, payments, auditNoReplace]

@@ -23,7 +23,10 @@ export type GapReason = (typeof gapReasons)[number]
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 export type Span = { readonly fromMs: number; readonly toMs: number }
 
-/** A time without recorded states of one outcome. */
+/**
+ * A time without recorded states of one outcome. A state is known at its own millisecond: what comes after it
+ * is unknown from the next one on, up to that of the next state.
+ */
 export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
 
 /** What is recorded of one outcome in a span; `intervals` and `gaps` tile it in order of time. */

@@ -142,7 +142,7 @@ function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
   return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
 }
 
-/** Where the state of an outcome is known, ascending. A gap begins at the last state known before it. */
+/** Where the state of an outcome is known, ascending. */
 function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number): KnownSpan[] {
   const held = market.spans[outcome]
   if (held === undefined) return []
@@ -151,9 +151,7 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
   let at = held.firstMs
   for (const gap of gaps) {
     if (gap.outcome !== outcome || gap.toMs <= at) continue
-    // A book that contradicts its hash is the first of its gap.
-    const lastMs = gap.reason === 'hash_mismatch' ? gap.fromMs - 1 : gap.fromMs
-    if (lastMs >= at) spans.push({ fromMs: at, toMs: Math.min(lastMs, toMs) })
+    spans.push({ fromMs: at, toMs: Math.min(gap.fromMs - 1, toMs) })
     at = gap.toMs
   }
   // At the close only what was known before it is.

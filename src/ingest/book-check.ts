@@ -10,8 +10,8 @@ export type HashGap = { conditionId: string; assetId: string; gap: Gap }
 export type BookCheck = {
   /**
    * Returns the snapshots with what the venue's hash says of each, and the gaps that they close: a book that
-   * contradicts its hash, between books of the same asset that do not, was not known until the next of
-   * these. The last books of an asset are remembered from call to call.
+   * contradicts its hash, between books of the same asset that do not, was not known from its own moment until
+   * the next of these. The last books of an asset are remembered from call to call.
    */
   check<Row extends Snapshot>(rows: readonly Row[]): { snapshots: Row[]; gaps: HashGap[] }
 }

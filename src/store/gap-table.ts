@@ -25,7 +25,7 @@ export function createGapTable(db: Database) {
      ORDER BY from_ms`,
   )
   const longest = db.prepare<{ ms: number | null }, [number, number]>(
-    `SELECT max(to_ms - from_ms) AS ms FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1`,
+    `SELECT max(to_ms - from_ms) + 1 AS ms FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1`,
   )
   const insert = db.prepare(
     `INSERT OR IGNORE INTO gap (market_id, outcome, is_derived, from_ms, to_ms, reason)
@@ -46,7 +46,7 @@ export function createGapTable(db: Database) {
         .all(marketId, outcome, fromMs, toMs)
         .map((row) => ({ fromMs: row.from_ms, toMs: row.to_ms, reason: row.reason })),
 
-    /** Length of the longest derived gap; undefined when there is none. */
+    /** Longest time between two snapshots with a derived gap between them; undefined when there is none. */
     longestDerived: ({ marketId, outcome }: GapOwner): number | undefined =>
       longest.get(marketId, outcome)?.ms ?? undefined,
 

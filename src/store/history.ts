@@ -59,7 +59,8 @@ export type HistoryStore = {
 
   /**
    * Gaps of a market, ascending by `fromMs`: those recorded, and the silences between consecutive snapshots
-   * of an outcome longer than `silenceMs` of its timeframe. What lies outside its snapshots is in no gap here.
+   * of an outcome longer than `silenceMs` of its timeframe, from a millisecond behind the former on. What lies
+   * outside its snapshots is in no gap here.
    */
   gaps(market: Market): readonly Gap[]
 

@@ -2,7 +2,7 @@ import type { Span } from '#src/core/coverage.ts'
 
 /** Takes the times of one outcome's snapshots, ascending, and knows their silences. */
 export class SilenceTally {
-  /** Silences longer than the quiet that is usual: from a snapshot, inclusive, to the next, exclusive. */
+  /** Silences longer than the quiet that is usual: from behind a snapshot to the next, exclusive. */
   readonly gaps: Span[] = []
   /** Longest silence; negative while there are not two snapshots. */
   longestMs = -1
@@ -35,6 +35,6 @@ export class SilenceTally {
     }
     const ms = timeMs - fromMs
     if (ms > this.longestMs) this.longestMs = ms
-    if (ms > this.#quietMs) this.gaps.push({ fromMs, toMs: timeMs })
+    if (ms > this.#quietMs) this.gaps.push({ fromMs: fromMs + 1, toMs: timeMs })
   }
 }

@@ -47,7 +47,8 @@ function toHistory(states: NumberedState[], life: Life, gaps: Gap[] = []): Histo
     const own = states.filter((state) => state.outcome === outcome)
     return own.flatMap((state, index): Gap[] => {
       const nextMs = own[index + 1]?.timestampMs ?? state.timestampMs
-      const gap = { outcome, fromMs: state.timestampMs, toMs: nextMs, reason: 'import' } as const
+      const fromMs = state.timestampMs + 1
+      const gap = { outcome, fromMs, toMs: nextMs, reason: 'import' } as const
       return nextMs - state.timestampMs > SILENCE_MS ? [gap] : []
     })
   })
@@ -61,8 +62,7 @@ type Asked = { stepMs: number; outcome: Outcome | undefined; fromMs?: number; to
 function plainState(history: History, { timeMs, outcome }: Mark): NumberedState | undefined {
   const own = history.states.filter((state) => state.outcome === outcome)
   const gaps = history.gaps.filter((gap) => gap.outcome === outcome)
-  const isIn = ({ fromMs, toMs, reason }: Gap) =>
-    (reason === 'hash_mismatch' ? fromMs <= timeMs : fromMs < timeMs) && timeMs < toMs
+  const isIn = ({ fromMs, toMs }: Gap) => fromMs <= timeMs && timeMs < toMs
   if (gaps.some(isIn)) return undefined
   const ownEndMs = own.at(-1)?.timestampMs ?? 0
   if (timeMs > ownEndMs && !isKnownBehind(history, { timeMs, ownEndMs, gaps })) return undefined
@@ -221,7 +221,7 @@ describe('steps', () => {
     const gap = { outcome: 'up', fromMs: 3_000, toMs: 5_000, reason: 'recorder_down' } as const
     const states = [stateAt(900, 1), stateAt(2_100, 2)]
     const history = toHistory(states, { isClosed: true, windowEndMs: 5_000 }, [gap])
-    expect(timesOf(history)).toEqual([1_000, 2_000, 3_000])
+    expect(timesOf(history)).toEqual([1_000, 2_000])
   })
 
   test('behavior: a book that contradicts its hash is in force at no step', () => {

@@ -64,16 +64,16 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
     expect(up).toMatchObject({ outcome: 'up', covered: 1, coveredMs: 300_000, gaps: [] })
     expect(spansOf(up?.intervals ?? [])).toEqual([[isoOf(0), isoOf(300), 300_000]])
     expect(spansOf(down?.intervals ?? [])).toEqual([
-      [isoOf(20), isoOf(100), 80_000],
+      [isoOf(20), isoOf(100.001), 80_001],
       [isoOf(160), isoOf(300), 140_000],
     ])
     expect(spansOf(down?.gaps ?? [])).toEqual([
       [isoOf(0), isoOf(20), 20_000],
-      [isoOf(100), isoOf(160), 60_000],
+      [isoOf(100.001), isoOf(160), 59_999],
     ])
     expect(down?.gaps.map(({ reason }) => reason)).toEqual(['import', 'import'])
-    expect([down?.covered, down?.coveredMs]).toEqual([0.733333, 220_000])
-    expect(body.covered).toBe(0.866666)
+    expect([down?.covered, down?.coveredMs]).toEqual([0.733336, 220_001])
+    expect(body.covered).toBe(0.866668)
     expect(body.silenceMs).toBe(5000)
   })
 
@@ -96,7 +96,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
     const whole = await read(send)
     const part = await read(send, { from: at(90), to: at(110) })
     expect(part.requested).toEqual({ from: isoOf(90), to: isoOf(110), durationMs: 20_000 })
-    expect(part.outcomes.map(({ covered }) => covered)).toEqual([1, 0.5])
+    expect(part.outcomes.map(({ covered }) => covered)).toEqual([1, 0.50005])
     expect(part.outcomes.map(({ wholeMarket }) => wholeMarket)).toEqual(
       whole.outcomes.map(({ wholeMarket }) => wholeMarket),
     )
@@ -144,6 +144,9 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
       (await send(withParams(PATH, params))).headers.get('x-coverage')
     expect(await header({})).toBe('partial;covered=0.866;gaps=2;reasons="import"')
     expect(await header({ from: at(30), to: at(90) })).toBe('full')
+    // The state of 100 s is known then, and what is in force a millisecond later is not.
+    expect(await header({ from: at(100), to: at(100) + 1 })).toBe('full')
+    expect(await header({ from: at(100) + 1, to: at(100) + 3 })).toMatch(/^partial;covered=0\.5;/)
     expect(await header({ from: at(-60), to: at(-30) })).toBe(
       'none;covered=0.0;gaps=2;reasons="not_open"',
     )

@@ -30,6 +30,10 @@ const aGap = (fromMs: number, toMs: number, changes: Partial<Gap> = {}): Gap => 
   ...changes,
 })
 
+/** What follows from two snapshots and nothing between them: the first is known at its own millisecond. */
+const aSilence = (lastMs: number, nextMs: number, changes: Partial<Gap> = {}): Gap =>
+  aGap(lastMs + 1, nextMs, changes)
+
 function appendFor(
   history: HistoryStore,
   snapshots: readonly Snapshot[],
@@ -54,10 +58,10 @@ export function conformGaps(use: Use, effort: Effort): void {
 
 function conformDerived(use: Use): void {
   test(
-    'default: a silence longer than a sixtieth of the timeframe is a gap, from snapshot to snapshot',
+    'default: a silence longer than a sixtieth of the timeframe is a gap, from behind a snapshot to the next',
     use((history) => {
       appendFor(history, [at(0), at(QUIET_MS), at(2 * QUIET_MS + 1)])
-      expect(gapsOf(history)).toEqual([aGap(QUIET_MS, 2 * QUIET_MS + 1)])
+      expect(gapsOf(history)).toEqual([aSilence(QUIET_MS, 2 * QUIET_MS + 1)])
       expect(getMarket(history).longestSilenceMs).toEqual({ up: QUIET_MS + 1 })
     }),
   )
@@ -86,7 +90,7 @@ function conformDerived(use: Use): void {
     use((history) => {
       const down = { outcome: 'down' } as const
       appendFor(history, [at(0), at(3000, down), at(4000), at(8000), at(20_000, down), at(9000)])
-      expect(gapsOf(history)).toEqual([aGap(3000, 20_000, down)])
+      expect(gapsOf(history)).toEqual([aSilence(3000, 20_000, down)])
       expect(getMarket(history)).toMatchObject({
         spans: {
           up: { firstMs: START_MS, lastMs: START_MS + 9000 },
@@ -104,14 +108,14 @@ function conformLate(use: Use): void {
     use((history) => {
       appendFor(history, [at(0), at(60_000)])
       appendFor(history, [at(20_000)])
-      expect(gapsOf(history)).toEqual([aGap(0, 20_000), aGap(20_000, 60_000)])
+      expect(gapsOf(history)).toEqual([aSilence(0, 20_000), aSilence(20_000, 60_000)])
       appendFor(history, [at(5000), at(10_000), at(15_000)])
-      expect(gapsOf(history)).toEqual([aGap(20_000, 60_000)])
+      expect(gapsOf(history)).toEqual([aSilence(20_000, 60_000)])
       appendFor(history, [at(-30_000)])
-      expect(gapsOf(history)).toEqual([aGap(-30_000, 0), aGap(20_000, 60_000)])
+      expect(gapsOf(history)).toEqual([aSilence(-30_000, 0), aSilence(20_000, 60_000)])
       const late = [25, 30, 35, 40, 45, 50, 55].map((second) => at(second * 1000))
       appendFor(history, late)
-      expect(gapsOf(history)).toEqual([aGap(-30_000, 0)])
+      expect(gapsOf(history)).toEqual([aSilence(-30_000, 0)])
       expect(getMarket(history).longestSilenceMs.up).toBe(30_000)
       appendFor(
         history,
@@ -156,9 +160,9 @@ function conformReasons(use: Use): void {
       appendFor(history, [at(0), at(60_000)], 'recorder_down')
       appendFor(history, [at(-9000), at(30_000)], 'venue_silent')
       expect(gapsOf(history)).toEqual([
-        aGap(-9000, 0, { reason: 'venue_silent' }),
-        aGap(0, 30_000, { reason: 'recorder_down' }),
-        aGap(30_000, 60_000, { reason: 'recorder_down' }),
+        aSilence(-9000, 0, { reason: 'venue_silent' }),
+        aSilence(0, 30_000, { reason: 'recorder_down' }),
+        aSilence(30_000, 60_000, { reason: 'recorder_down' }),
       ])
     }),
   )
@@ -185,9 +189,14 @@ function conformRecorded(use: Use): void {
       const down = aGap(10_000, 20_000, { outcome: 'down', reason: 'recorder_down' })
       const mismatch = aGap(-10, 5, { reason: 'hash_mismatch' })
       history.putGaps(conditionIdOf(1), [down, mismatch])
-      expect(gapsOf(history)).toEqual([mismatch, aGap(0, 60_000), down])
+      expect(gapsOf(history)).toEqual([mismatch, aSilence(0, 60_000), down])
       appendFor(history, [at(30_000)])
-      expect(gapsOf(history)).toEqual([mismatch, aGap(0, 30_000), down, aGap(30_000, 60_000)])
+      expect(gapsOf(history)).toEqual([
+        mismatch,
+        aSilence(0, 30_000),
+        down,
+        aSilence(30_000, 60_000),
+      ])
       expect([...history.verify()]).toEqual([])
     }),
   )
@@ -197,10 +206,10 @@ function conformRecorded(use: Use): void {
     use((history) => {
       appendFor(history, [at(0), at(60_000)])
       const gap = aGap(100, 200, { reason: 'recorder_down' })
-      history.putGaps(conditionIdOf(1), [gap, gap, aGap(0, 60_000)])
+      history.putGaps(conditionIdOf(1), [gap, gap, aSilence(0, 60_000)])
       const { revision, layout } = getMarket(history)
       history.putGaps(conditionIdOf(1), [gap, aGap(7, 7), aGap(9, 8)])
-      expect(gapsOf(history)).toEqual([aGap(0, 60_000), gap])
+      expect(gapsOf(history)).toEqual([aSilence(0, 60_000), gap])
       expect(getMarket(history)).toMatchObject({ revision, layout })
       expect([...history.verify()]).toEqual([])
     }),

@@ -16,6 +16,8 @@ export class GapModel {
     this.#gaps = outcomes.flatMap((outcome) =>
       this.#steps(outcome)
         .filter(({ fromMs, toMs }) => toMs - fromMs > quietMs)
+        // A state is known at its own millisecond.
+        .map(({ fromMs, toMs }) => ({ fromMs: fromMs + 1, toMs }))
         .map((span) => {
           const whole = before.find(
             (gap) => gap.outcome === outcome && gap.fromMs <= span.fromMs && gap.toMs >= span.toMs,

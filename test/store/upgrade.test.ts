@@ -17,9 +17,12 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let files = 0
 const newPath = (): string => join(folder, `${++files}.db`)
 
-/** A file of the first format, open. */
-const openFirst = (path: string): Database =>
-  openDatabase(path, { format: { ...historyFormat, migrations: historyMigrations.slice(0, 1) } })
+/** A file of an older format, open; the first has one migration. */
+const openOlder = (path: string, migrations: number): Database =>
+  openDatabase(path, {
+    format: { ...historyFormat, migrations: historyMigrations.slice(0, migrations) },
+  })
+const openFirst = (path: string): Database => openOlder(path, 1)
 
 const columnsOf = (db: Database, table: string): string =>
   db
@@ -28,12 +31,14 @@ const columnsOf = (db: Database, table: string): string =>
     .map(({ name }) => name)
     .join(', ')
 
-/** Writes what a history holds into a file of the first format, as a bookfeed of then would have. */
-function downgrade(path: string): string {
+const firstTables = ['market', 'chunk', 'tail', 'batch', 'meta']
+
+/** Writes what a history holds into a file of an older format, as a bookfeed of then would have. */
+function downgrade(path: string, migrations = 1): string {
   const older = newPath()
-  const db = openFirst(older)
+  const db = openOlder(older, migrations)
   db.prepare('ATTACH ? AS newer').run(path)
-  for (const table of ['market', 'chunk', 'tail', 'batch', 'meta']) {
+  for (const table of migrations === 1 ? firstTables : [...firstTables, 'gap', 'trade']) {
     const columns = columnsOf(db, table)
     db.run(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
   }
@@ -145,5 +150,34 @@ describe('a file of the first format', () => {
     fill(history)
     expect([...history.verify()]).toEqual([])
     history.dispose()
+  })
+})
+
+describe('a file whose derived gaps begin at a state', () => {
+  test('behavior: they begin behind it from the first opening on; recorded ones stay', () => {
+    const path = newPath()
+    const newer = openHistory(path)
+    fill(newer)
+    const conditionId = conditionIdOf(1)
+    const recorded = { outcome: 'up', fromMs: START_MS, toMs: START_MS + 7 } as const
+    newer.putGaps(conditionId, [{ ...recorded, reason: 'hash_mismatch' }])
+    const expected = everything(newer)
+    const { revision } = getMarket(newer, conditionId)
+    const untouched = getMarket(newer, conditionIdOf(4))
+    newer.dispose()
+    const older = downgrade(path, 5)
+    const db = openOlder(older, 5)
+    expect(db.run('UPDATE gap SET from_ms = from_ms - 1 WHERE is_derived = 1').changes).not.toBe(0)
+    db.close()
+    const history = openHistory(older)
+    expect(everything(history)).toEqual(expected)
+    expect([...history.verify()]).toEqual([])
+    // Answers that told of the gaps are other ones now.
+    expect(getMarket(history, conditionId).revision).toBe(revision + 1)
+    expect(getMarket(history, conditionIdOf(4))).toEqual(untouched)
+    history.dispose()
+    const again = openHistory(older)
+    expect(everything(again)).toEqual(expected)
+    again.dispose()
   })
 })

@@ -31,7 +31,7 @@ const marketDetail = {
   operationId: 'getMarketCoverage',
   summary: 'What is recorded of a market',
   description:
-    'Per outcome when it is recorded and when it is not, and why. A book is in force from its snapshot to the next; where the next one is later than `silenceMs`, that time counts as a gap, because it is not known whether nothing happened or nothing was seen. Recordings often begin before the window: then so does the market.',
+    'Per outcome when it is recorded and when it is not, and why. A book is in force from its snapshot to the next; where the next one is more than `silenceMs` later, the time between, from the millisecond behind the snapshot, counts as a gap, because it is not known whether nothing happened or nothing was seen. Recordings often begin before the window: then so does the market.',
   parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(MarketCoverageQuery)],
   responses: {
     200: jsonContent('Its coverage.', MarketCoverageBody, { ...dataHeaderTexts, ...coverageTexts }),
