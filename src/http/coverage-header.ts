@@ -22,8 +22,12 @@ export const coverageTexts = { [COVERAGE_HEADER]: coverageHeaderText }
  * Says how far the spans of all questions are covered; `full`, or for example
  * `partial;covered=0.982;gaps=3;reasons="import venue_silent"`. Without a question, nothing is.
  */
-export const coverageHeader = (...questions: CoverageQuestion[]): Record<string, string> => ({
-  [COVERAGE_HEADER]: toItem(sumTallies(questions.map(tallyCoverage))),
+export const coverageHeader = (...questions: CoverageQuestion[]): Record<string, string> =>
+  tallyHeader(questions.map(tallyCoverage))
+
+/** The same of what was added up already. */
+export const tallyHeader = (tallies: readonly CoverageTally[]): Record<string, string> => ({
+  [COVERAGE_HEADER]: toItem(sumTallies(tallies)),
 })
 
 function toItem({ totalMs, coveredMs, gaps }: CoverageTally): string {

@@ -72,6 +72,6 @@ export function fixedTextResponses(
   }
   return {
     200: { description, headers: { ...dataHeaderTexts, ...headers }, content },
-    304: { description: notModified[304].description, headers },
+    304: { description: notModified()[304].description, headers },
   }
 }

@@ -106,6 +106,15 @@ describe('GET /v1/{coin}/coverage', () => {
     expect([state, covered, gaps]).toEqual(['degraded', 1, []])
   })
 
+  test('behavior: a window that is there twice does not stand for another one', async () => {
+    const history = openHistory(':memory:')
+    for (const hour of [5, ...Array(23).keys()]) {
+      addMarket(history, { startMs: TODAY_MS - DAY_MS + hour * HOUR_MS })
+    }
+    const { state, markets } = await readDay(createHarness({ history }).send, 1)
+    expect([state, markets]).toEqual(['degraded', 24])
+  })
+
   test('behavior: what is missing in the windows is added up, in all and by timeframe', async () => {
     const history = openHistory(':memory:')
     const startMs = TODAY_MS - DAY_MS

@@ -10,14 +10,17 @@ import {
 import { exactMicros } from '#src/core/decimal.ts'
 import { type Market, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
+import { missingWindows } from '#src/core/windows.ts'
 
 type Sum = { markets: number; totalMs: number; coveredMs: number }
+/** `startsMs`: of its markets' windows, ascending. */
+type TimeframeSum = Sum & { startsMs: number[] }
 
 const dayLength = 'YYYY-MM-DD'.length
 
-/** Begins a day that has no markets yet. */
+/** Begins a day that has no markets yet; they are added by the start of their windows. */
 export function createCoverageDay(startMs: number, nowMs: number) {
-  const sums = new Map<Timeframe, Sum>()
+  const sums = new Map<Timeframe, TimeframeSum>()
   const gaps = new Map<GapReason, { count: number; ms: number }>()
   const snapshots = { up: 0, down: 0 }
   let verified = 0
@@ -33,9 +36,11 @@ export function createCoverageDay(startMs: number, nowMs: number) {
   }
 
   function add(market: Market, stored: readonly Gap[]): void {
-    const sum = sums.get(market.timeframe) ?? { markets: 0, totalMs: 0, coveredMs: 0 }
+    const known = sums.get(market.timeframe)
+    const sum = known ?? { markets: 0, totalMs: 0, coveredMs: 0, startsMs: [] }
     sums.set(market.timeframe, sum)
     sum.markets++
+    sum.startsMs.push(market.orderMs)
     const span = windowOf(market, nowMs)
     if (span.toMs > span.fromMs) {
       addTime(sum, tallyCoverage({ market, gaps: stored, nowMs, ...span }))
@@ -60,7 +65,12 @@ export function createCoverageDay(startMs: number, nowMs: number) {
       all.totalMs += totalMs
       all.coveredMs += coveredMs
     }
-    const isWhole = gaps.size === 0 && listed.every(({ markets, windows }) => markets >= windows)
+    const range = { fromMs: startMs, toMs: startMs + DAY_MS, nowMs }
+    const isWhole =
+      gaps.size === 0 &&
+      listed.every(
+        ({ timeframe, startsMs }) => missingWindows(startsMs, { timeframe, ...range }).length === 0,
+      )
     return JSON.stringify({
       day: toIso(startMs).slice(0, dayLength),
       state: stateOf({ isOver: startMs + DAY_MS <= nowMs, markets: all.markets, isWhole }),

@@ -56,7 +56,7 @@ export const dayDetail = {
   tags: ['exports'],
   operationId: 'exportDay',
   summary: 'All snapshots of a coin and day as one file',
-  description: `The markets of a day one after the other, oldest window first, each as its own export would be. ${description}`,
+  description: `The markets of a day one after the other, oldest window first, each as its own export would be. \`X-Coverage\` counts windows that are not held, too: of \`timeframe\`, or of each timeframe held that day. ${description}`,
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(DayExportQuery)],
   responses: { ...responses, ...problemResponses([...accessCodes('snapshots'), ...codes]) },
 }

@@ -1,4 +1,5 @@
 /** What an export will be: its markets, its rows and its shape, from what was asked. */
+import type { Span } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
@@ -26,7 +27,12 @@ export type ExportPlan = {
   name: string
   /** A market may still be added before it, Unix milliseconds. */
   openUntilMs: number
+  /** The windows that the export should have; undefined for that of a market. */
+  windows: DayWindows | undefined
 }
+
+/** Windows that begin in a span, of each timeframe, by the starts of all that are held of the day, ascending. */
+export type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
 
 const MARKETS_A_READ = 500
 
@@ -65,6 +71,7 @@ export function createPlanner(history: HistoryStore) {
         source: { history, ...rows },
         name: nameOf(market),
         openUntilMs: 0,
+        windows: undefined,
       }
     },
 
@@ -72,7 +79,8 @@ export function createPlanner(history: HistoryStore) {
     planDay(coin: Coin, query: DayExportQuery, format: Format): ExportPlan {
       const { day, outcome, after } = query
       const timeframe = query.timeframe as Timeframe | undefined
-      let markets = listDay(coin, day, timeframe)
+      const listed = listDay(coin, day, timeframe)
+      let markets = listed
       let place: Position | undefined
       if (after !== undefined) {
         const [conditionId = '', id = ''] = after.split(':')
@@ -84,12 +92,17 @@ export function createPlanner(history: HistoryStore) {
         place = positionOf(market, id)
       }
       const range = { fromMs: undefined, toMs: undefined }
+      const startMs = readDay(day)
+      const endMs = startMs + DAY_MS
+      // What goes on with a market is asked for from there.
+      const fromMs = after === undefined ? startMs : (markets[0]?.orderMs ?? startMs)
       return {
         format,
         shape: readShape(query, format),
         markets,
         source: { history, conditionIds: idsOf(markets), outcome, ...range, after: place },
-        openUntilMs: readDay(day) + DAY_MS,
+        openUntilMs: endMs,
+        windows: { fromMs, toMs: endMs, startsMs: startsOf(listed, timeframe) },
         name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
       }
     },
@@ -98,6 +111,17 @@ export function createPlanner(history: HistoryStore) {
 
 const idsOf = (markets: readonly Market[]): string[] =>
   markets.map(({ conditionId }) => conditionId)
+
+/** Of the timeframes that were asked for or that are held. */
+function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {
+  const startsMs = new Map<Timeframe, number[]>(asked === undefined ? [] : [[asked, []]])
+  for (const { timeframe, orderMs } of markets) {
+    const known = startsMs.get(timeframe)
+    if (known === undefined) startsMs.set(timeframe, [orderMs])
+    else known.push(orderMs)
+  }
+  return startsMs
+}
 
 type ShapeQuery = Pick<MarketExportQuery, 'shape' | 'depth' | 'after'>
 

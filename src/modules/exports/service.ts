@@ -1,8 +1,16 @@
 /** Exports: what is asked for, made piece by piece while it is sent. */
 import { createHash } from 'node:crypto'
 
+import {
+  type CoverageQuestion,
+  type CoverageTally,
+  spanOf,
+  tallyCoverage,
+} from '#src/core/coverage.ts'
+import { outcomes } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
-import { coverageHeader } from '#src/http/coverage-header.ts'
+import { missingWindows, tallyOfNothing } from '#src/core/windows.ts'
+import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
 import type { Turns } from '#src/lib/turns.ts'
 import type { Encoding, HistoryStore } from '#src/store/history.ts'
@@ -11,7 +19,7 @@ import { csvPieces } from './csv.ts'
 import { ndjsonPieces } from './ndjson.ts'
 import { parquetPieces } from './parquet.ts'
 import { gzipped, inTurns, seen } from './pieces.ts'
-import { createPlanner, type ExportPlan } from './plan.ts'
+import { createPlanner, type DayWindows, type ExportPlan } from './plan.ts'
 import { createExportRecords, type ExportRecord } from './records.ts'
 import type { Progress } from './source.ts'
 
@@ -37,13 +45,20 @@ export function createExportService({ history, clock, mint, turns }: Deps) {
     isClosed: ({ markets, openUntilMs }: ExportPlan): boolean =>
       clock() >= openUntilMs && markets.every((market) => market.isClosed),
 
-    /** Over all markets of the export. */
-    coverageOf({ markets, source }: ExportPlan): Record<string, string> {
+    /** Over all markets of the export, and all windows of the day that have none. */
+    coverageOf({ markets, source, windows }: ExportPlan): Record<string, string> {
       const { outcome, fromMs, toMs } = source
       const shared = { outcome, fromMs, toMs, nowMs: clock() }
-      return coverageHeader(
-        ...markets.map((market) => ({ market, gaps: history.gaps(market), ...shared })),
-      )
+      const questions = markets.map((market) => ({
+        market,
+        gaps: history.gaps(market),
+        ...shared,
+      }))
+      if (windows === undefined) return coverageHeader(...questions)
+      // Nothing is missing of a window that has not opened.
+      const tallies = questions.filter(hasBegun).map(tallyCoverage)
+      const asked = outcome === undefined ? outcomes.length : 1
+      return tallyHeader([...tallies, ...missingTallies(windows, asked, shared.nowMs)])
     },
 
     /** Begins an export for an account. */
@@ -78,6 +93,23 @@ export function createExportService({ history, clock, mint, turns }: Deps) {
 }
 
 export type ExportService = ReturnType<typeof createExportService>
+
+const hasBegun = (question: CoverageQuestion): boolean => {
+  const { fromMs, toMs } = spanOf(question)
+  return toMs > fromMs
+}
+
+/** What of the windows of a day has no market, over so many outcomes. */
+const missingTallies = (
+  { startsMs, ...range }: DayWindows,
+  asked: number,
+  nowMs: number,
+): CoverageTally[] =>
+  [...startsMs].flatMap(([timeframe, held]) =>
+    missingWindows(held, { timeframe, ...range, nowMs }).map(({ fromMs, toMs, windows }) =>
+      tallyOfNothing(windows * asked, (toMs - fromMs) * asked),
+    ),
+  )
 
 function piecesOf(
   { format, shape, source }: ExportPlan,

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { coverageHeader, coverageTexts } from '#src/http/coverage-header.ts'
+import { coverageTexts, tallyHeader } from '#src/http/coverage-header.ts'
 import { answerLargeData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import { CoinPath, readCoin } from '#src/http/market-path.ts'
 import {
@@ -30,7 +30,7 @@ const detail = {
   operationId: 'getPanel',
   summary: 'Every market at moments before its close',
   description:
-    'One row a market and offset: what was in force at that moment before the close, at or before it and never after, and who won. A market is in the panel once its close is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
+    'One row a market and offset: what was in force at that moment before the close, at or before it and never after, and who won. A market is in the panel once its close is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel. `X-Coverage` counts the moments of windows that are not held, too, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(PanelQuery)],
   responses: {
     200: jsonContent('A page of the panel.', PanelList, { ...dataHeaderTexts, ...placeTexts }),
@@ -54,8 +54,8 @@ export const panel = ({ guard, service }: Deps) =>
     async ({ params, request }) => {
       const coin = readCoin(params.coin)
       const query = parseQuery(PanelQuery, searchOf(request.url))
-      const { body, isFinal, resumeCursor, questions } = await service.page(coin, query)
-      const headers = { ...coverageHeader(...questions), 'X-Resume-Cursor': resumeCursor }
+      const { body, isFinal, resumeCursor, coverage } = await service.page(coin, query)
+      const headers = { ...tallyHeader(coverage), 'X-Resume-Cursor': resumeCursor }
       return answerLargeData(request, { body, isClosed: isFinal, headers })
     },
     // A copy: Elysia adds `security` to what it is given.

@@ -1,6 +1,7 @@
 /** Which markets a page of a panel has. */
-import type { MarketPlace } from '#src/core/market-cursor.ts'
-import type { Coin, Market, Timeframe } from '#src/core/market.ts'
+import { type MarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
+import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { missingWindows } from '#src/core/windows.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 /** A market whose window is known and over. */
@@ -11,6 +12,8 @@ export type Selection = {
   hasMore: boolean
   /** True when nothing but a backfill can add markets to the page or change them. */
   isFinal: boolean
+  /** Starts of the known windows that were looked at, over or not, ascending. */
+  startsMs: number[]
 }
 
 export type MarketRange = {
@@ -30,6 +33,7 @@ export function selectMarkets(
 ): Selection {
   const toMs = Math.min(range.toMs ?? nowMs, nowMs)
   const markets: ClosedMarket[] = []
+  const startsMs: number[] = []
   const isBounded = range.toMs !== undefined && range.toMs <= nowMs
   let isComplete = true
   let { after } = range
@@ -37,10 +41,11 @@ export function selectMarkets(
   while (isMore) {
     // One more than asked tells whether a next page exists.
     const listed = history.listMarkets({ ...range, toMs, after, order: 'asc', limit: limit + 1 })
+    startsMs.push(...listed.flatMap(startOf))
     for (const market of listed) {
       if (isOver(market, nowMs)) {
         if (markets.length === limit) {
-          return { markets, hasMore: true, isFinal: isComplete && areFinal(markets) }
+          return { markets, hasMore: true, isFinal: isComplete && areFinal(markets), startsMs }
         }
         markets.push(market)
       } else isComplete = false
@@ -48,11 +53,39 @@ export function selectMarkets(
     isMore = listed.length > limit
     after = listed.at(-1)
   }
-  return { markets, hasMore: false, isFinal: isBounded && isComplete && areFinal(markets) }
+  const isFinal = isBounded && isComplete && areFinal(markets)
+  return { markets, hasMore: false, isFinal, startsMs }
+}
+
+/**
+ * Counts the windows in the range of a page that are over and that it has no market of. The range begins at
+ * `from`, behind the cursor or with the first market; it ends with the last market, but on the last page at `to`
+ * if there is one. So the ranges of the pages of a walk tile.
+ */
+export function countMissing(
+  { markets, hasMore, startsMs }: Selection,
+  range: MarketRange,
+  nowMs: number,
+): number {
+  const { timeframe, after } = range
+  const isBehind =
+    after !== undefined && after.conditionId !== startOfMarkets({ order: 'asc' }).conditionId
+  const heldMs = isBehind ? [after.orderMs, ...startsMs] : startsMs
+  const fromMs = isBehind ? after.orderMs + 1 : (range.fromMs ?? markets[0]?.windowStartMs)
+  const lastMs = markets.at(-1)?.windowStartMs
+  const endMs = hasMore || range.toMs === undefined ? lastMs : range.toMs - 1
+  if (fromMs === undefined || endMs === undefined) return 0
+  // A window that is not over is in no panel.
+  const toMs = Math.min(endMs, nowMs - timeframeMs[timeframe]) + 1
+  const missing = missingWindows(heldMs, { timeframe, fromMs, toMs, nowMs })
+  return missing.reduce((sum, { windows }) => sum + windows, 0)
 }
 
 const areFinal = (markets: readonly Market[]): boolean =>
   markets.every(({ isClosed, winner }) => isClosed && winner !== undefined)
+
+const startOf = ({ windowStartMs, windowEndMs }: Market): number[] =>
+  windowStartMs === undefined || windowEndMs === undefined ? [] : [windowStartMs]
 
 const isOver = (market: Market, nowMs: number): market is ClosedMarket =>
   market.windowStartMs !== undefined &&

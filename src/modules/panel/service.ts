@@ -2,12 +2,13 @@
  * Panels: the state of each market at moments before its close, a page of markets at a time. A page opens
  * thousands of books, so it is made in slices between which other requests have their turn.
  */
-import { type CoverageQuestion, type Span, tallyCoverage } from '#src/core/coverage.ts'
+import { type CoverageTally, type Span, tallyCoverage } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
-import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
+import { type Coin, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
 import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
 import type { Clock } from '#src/core/time.ts'
+import { tallyOfNothing } from '#src/core/windows.ts'
 import { readRange } from '#src/http/data-query.ts'
 import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -15,7 +16,7 @@ import type { HistoryStore } from '#src/store/history.ts'
 import type { PanelQuery } from './model.ts'
 import { type Offset, readOffsets } from './offsets.ts'
 import { marketText, rowText, stateText } from './row-text.ts'
-import { type ClosedMarket, selectMarkets } from './selection.ts'
+import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 
 type Deps = {
   history: HistoryStore
@@ -30,8 +31,8 @@ export type PanelPage = {
   body: string
   isFinal: boolean
   resumeCursor: string
-  /** The moments of all rows. */
-  questions: CoverageQuestion[]
+  /** Of the moments of all rows, and of those that windows without a market would have. */
+  coverage: CoverageTally[]
 }
 
 /** Work between two turns of others. */
@@ -51,9 +52,9 @@ export function createPanelService({ history, cursors, clock, timer, turns }: De
   }
 
   function toRow(market: string, cell: Cell): string {
-    const { offset, tsMs } = cell
+    const { offset, tsMs, coverage } = cell
     const [lastTrade] = history.trades({ market: cell.market, toMs: tsMs + 1, last: 1 })
-    const isCovered = { up: isRecorded(cell, 'up'), down: isRecorded(cell, 'down') }
+    const isCovered = { up: coverage.up.coveredMs > 0, down: coverage.down.coveredMs > 0 }
     const states = { up: stateAt(cell, 'up'), down: stateAt(cell, 'down') }
     return rowText(market, { offset, tsMs, lastTrade, isCovered, ...states })
   }
@@ -67,8 +68,10 @@ export function createPanelService({ history, cursors, clock, timer, turns }: De
       const after = place === undefined ? undefined : decodeMarketPlace(place)
       const nowMs = clock()
       const chosen = selectMarkets(history, { ...range, after }, nowMs)
+      const missing = countMissing(chosen, { ...range, after }, nowMs)
+      const missingMoments = missing * offsets.length * outcomes.length
       const rows: string[] = []
-      const questions: CoverageQuestion[] = []
+      const tallies = [tallyOfNothing(missingMoments, missingMoments)]
       let sliceStartMs = timer()
       for (const market of chosen.markets) {
         const head = marketText(market)
@@ -76,8 +79,12 @@ export function createPanelService({ history, cursors, clock, timer, turns }: De
         for (const offset of offsets) {
           const tsMs = market.windowEndMs - offset.beforeMs
           const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
-          questions.push(question)
-          rows.push(toRow(head, { market, offset, tsMs, maxAgeMs, question }))
+          const coverage = {
+            up: tallyCoverage({ ...question, outcome: 'up' }),
+            down: tallyCoverage({ ...question, outcome: 'down' }),
+          }
+          tallies.push(coverage.up, coverage.down)
+          rows.push(toRow(head, { market, offset, tsMs, maxAgeMs, coverage }))
         }
         if (timer() - sliceStartMs < SLICE_MS) continue
         await turns.take()
@@ -87,7 +94,7 @@ export function createPanelService({ history, cursors, clock, timer, turns }: De
       const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
       const nextCursor = chosen.hasMore ? `"${resumeCursor}"` : 'null'
       const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
-      return { body, isFinal: chosen.isFinal, resumeCursor, questions }
+      return { body, isFinal: chosen.isFinal, resumeCursor, coverage: tallies }
     },
   }
 }
@@ -100,7 +107,7 @@ type Cell = {
   offset: Offset
   tsMs: number
   maxAgeMs: number
-  question: CoverageQuestion
+  coverage: Record<Outcome, CoverageTally>
 }
 
 /** The close is not in the window any more; a state in force there was recorded before. */
@@ -108,9 +115,6 @@ function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
   const fromMs = Math.min(tsMs, windowEndMs - 1)
   return { fromMs, toMs: fromMs + 1 }
 }
-
-const isRecorded = ({ question }: Cell, outcome: Outcome): boolean =>
-  tallyCoverage({ ...question, outcome }).coveredMs > 0
 
 function readRequest(coin: Coin, query: PanelQuery) {
   const timeframe = query.timeframe as Timeframe

@@ -1,0 +1,65 @@
+/**
+ * Windows of which no market is held. Those of a timeframe follow one another without a pause, so the held ones
+ * tell where the others begin: day and four-hour windows follow the clocks of New York, not multiples of
+ * their length. Where none is held, multiples are taken.
+ */
+import type { CoverageTally, Span } from './coverage.ts'
+import { type Timeframe, timeframeMs } from './market.ts'
+
+export type WindowQuery = {
+  timeframe: Timeframe
+  /** Windows that begin in [`fromMs`, `toMs`) count, if they have begun by `nowMs`. */
+  fromMs: number
+  toMs: number
+  nowMs: number
+}
+
+/** Windows one after the other of which none is held; `toMs` is `nowMs` while the last one is open. */
+export type MissingRun = Span & { readonly windows: number }
+
+/** Lists what is missing beside windows whose starts are given, ascending; these may lie outside the range. */
+export function missingWindows(heldMs: readonly number[], query: WindowQuery): MissingRun[] {
+  const stepMs = timeframeMs[query.timeframe]
+  const [firstMs] = heldMs
+  const lastMs = heldMs.at(-1)
+  const runs: MissingRun[] = []
+  const add = (grid: Grid): void => {
+    const run = runOf(grid, stepMs, query)
+    if (run.windows > 0) runs.push(run)
+  }
+  if (firstMs === undefined || lastMs === undefined) {
+    add({ originMs: 0 })
+    return runs
+  }
+  add({ originMs: firstMs, last: -1 })
+  for (const [index, nextMs] of heldMs.slice(1).entries()) {
+    const originMs = heldMs[index] ?? nextMs
+    // Rounded, because a day has 23 or 25 hours when clocks change.
+    const last = Math.round((nextMs - originMs) / stepMs) - 1
+    if (last > 0) add({ originMs, first: 1, last, nextMs })
+  }
+  add({ originMs: lastMs, first: 1 })
+  return runs
+}
+
+/** Windows by their number after one that begins at `originMs`; both bounds are inclusive, `nextMs` is held again. */
+type Grid = { originMs: number; first?: number; last?: number; nextMs?: number }
+
+function runOf(grid: Grid, stepMs: number, { fromMs, toMs, nowMs }: WindowQuery): MissingRun {
+  const { originMs, nextMs = Number.POSITIVE_INFINITY } = grid
+  const endMs = Math.min(toMs, nowMs)
+  const first = Math.max(grid.first ?? -Infinity, Math.ceil((fromMs - originMs) / stepMs))
+  const last = Math.min(grid.last ?? Infinity, Math.ceil((endMs - originMs) / stepMs) - 1)
+  return {
+    fromMs: originMs + first * stepMs,
+    toMs: Math.min(originMs + (last + 1) * stepMs, nextMs, nowMs),
+    windows: Math.max(0, last - first + 1),
+  }
+}
+
+/** So many gaps of together so many milliseconds, beside which there is nothing. */
+export const tallyOfNothing = (count: number, ms: number): CoverageTally => ({
+  totalMs: ms,
+  coveredMs: 0,
+  gaps: new Map(count === 0 ? [] : [['import', { count, ms }]]),
+})

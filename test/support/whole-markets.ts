@@ -1,0 +1,44 @@
+/** Markets of BTC that are recorded whole, so that all that X-Coverage can miss is others. */
+import { type Timeframe, timeframeMs } from '#src/core/market.ts'
+import type { HistoryStore } from '#src/store/history.ts'
+import { openHistory } from '#src/store/open.ts'
+
+import { aSnapshot, assetIdOf, conditionIdOf } from '../store/books.ts'
+
+export const DAY_START_MS = Date.UTC(2026, 0, 1)
+
+/** Makes histories of windows by their number in the first day of 2026, counted from 0. */
+export function wholeMarkets(windows: Partial<Record<Timeframe, readonly number[]>>): HistoryStore {
+  const history = openHistory(':memory:')
+  let number = 0
+  for (const timeframe of Object.keys(windows) as Timeframe[]) {
+    const lengthMs = timeframeMs[timeframe]
+    for (const window of windows[timeframe] ?? []) {
+      addWhole(history, { number: ++number, timeframe, startMs: DAY_START_MS + window * lengthMs })
+    }
+  }
+  return history
+}
+
+type Draft = { number: number; timeframe: Timeframe; startMs: number }
+
+/** Adds a market with a state of each outcome every sixtieth of its window, the longest quiet that is no gap. */
+export function addWhole(history: HistoryStore, { number, timeframe, startMs }: Draft): string {
+  const conditionId = conditionIdOf(number)
+  const identity = { conditionId, timeframe } as const
+  const windowEndMs = startMs + timeframeMs[timeframe]
+  history.putMarket({
+    ...{ ...identity, coin: 'btc', source: 'simulated' },
+    ...{ windowStartMs: startMs, windowEndMs },
+  })
+  const stepMs = timeframeMs[timeframe] / 60
+  const snapshots = Array.from({ length: 120 }, (_, index) => {
+    const outcome = index % 2 === 0 ? 'up' : 'down'
+    const timestampMs = startMs + (index >> 1) * stepMs
+    const assetId = assetIdOf(conditionId, outcome)
+    return aSnapshot({ ...identity, outcome, timestampMs, assetId }, index + 1)
+  })
+  history.append({ id: `whole-${number}`, source: 'simulated', snapshots })
+  history.close(conditionId)
+  return conditionId
+}
