@@ -86,18 +86,14 @@ function keepRow(run: ImportRun, place: Place, row: OutcomeRow): void {
     report.windowsNotHeld++
     return
   }
-  const { conditionId, coin, timeframe, winner, winnerSource } = market
-  if (winner !== undefined && winner !== row.outcome) {
-    throw new RecordFault(
-      `outcome: ${row.outcome}, but ${row.slug} is known to be won by ${winner} (${winnerSource})`,
-    )
-  }
+  const { conditionId, coin, timeframe } = market
   keepFacts(run, place, {
     conditionId,
     coin,
     timeframe,
     strike: market.strike ?? row.strike,
     finalPrice: market.finalPrice ?? row.finalPrice,
-    ...(winner === undefined && { winner: row.outcome, winnerSource: 'dataset' }),
+    winner: row.outcome,
+    winnerSource: 'dataset',
   })
 }

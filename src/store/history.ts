@@ -30,7 +30,8 @@ export type HistoryStore = {
 
   /**
    * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner is
-   * replaced only by a source of the same or a higher rank. Throws `market_conflict` as `append` does.
+   * replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, and for another
+   * winner by any other source; then nothing is recorded.
    */
   putMarket(facts: MarketFacts): void
 

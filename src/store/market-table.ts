@@ -46,8 +46,8 @@ export function createMarketTable(db: Database) {
     list: createMarketList(db),
 
     /**
-     * Throws `market_conflict` when the market is known as another coin, timeframe or source, or with
-     * other assets.
+     * Throws `market_conflict` when the market is known as another coin, timeframe or source, with
+     * other assets, or with another winner by a source that is not outranked.
      */
     put(told: MarketFacts): StoredMarket {
       const known = find(told.conditionId)
@@ -140,15 +140,21 @@ function mergeFacts(known: Market | undefined, told: MarketFacts): MarketFacts {
 
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
 
+/** The known winner stays unless the source of the told one outranks its own. */
 function mergeWinner(known: Winner | undefined, told: MarketFacts): Winner {
   const { winner } = told
   if (winner === undefined) return { winner: known?.winner, winnerSource: known?.winnerSource }
   const winnerSource = told.winnerSource ?? (told.source === 'simulated' ? 'simulated' : 'dataset')
-  const isOutranked =
-    known?.winnerSource !== undefined && outranks(known.winnerSource, winnerSource)
-  return isOutranked
-    ? { winner: known.winner, winnerSource: known.winnerSource }
-    : { winner, winnerSource }
+  if (known?.winnerSource === undefined || outranks(winnerSource, known.winnerSource)) {
+    return { winner, winnerSource }
+  }
+  if (known.winner !== winner) {
+    throw new AppError(
+      'market_conflict',
+      `Market ${told.conditionId} is known to be won by ${known.winner} (${known.winnerSource}), not ${winner} (${winnerSource}).`,
+    )
+  }
+  return { winner, winnerSource: known.winnerSource }
 }
 
 const outranks = (one: WinnerSource, other: WinnerSource): boolean =>

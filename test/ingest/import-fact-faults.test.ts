@@ -8,8 +8,9 @@ import {
   aTrade,
   conditionId,
   downId,
-  slug,
+  resolved,
   startMs,
+  upId,
 } from './market-objects.ts'
 
 const { aHistory, run, write } = createImportHarness()
@@ -106,11 +107,47 @@ describe('importFiles of faulty facts', () => {
       '3: timestamp: not the Unix seconds at which a window starts',
       '4: outcome: neither "up" nor "down"',
       '5: btc_open: not a plain decimal such as 72815.25',
-      `8: outcome: down, but ${slug} is known to be won by up (dataset)`,
+      `8: Market ${conditionId} is known to be won by up (dataset), not down (dataset).`,
     ])
     expect(report).toMatchObject({ invalid: 5, windowsNotHeld: 0 })
     expect(history.findMarket(conditionId)).toMatchObject({ winner: 'up', finalPrice: '2.50' })
     expect(history.findMarket(conditionId)?.strike).toBeUndefined()
+  })
+
+  test('behavior: another winner than the known one is refused by its place in every kind of file', async () => {
+    const history = aHistory()
+    const up = { ...resolved, outcomePrices: '["1","0"]' }
+    const down = { ...resolved, outcomePrices: '["0","1"]' }
+    const tokens = [
+      aToken({ winner: 'up' }),
+      aToken({ winner: 'down', assetId: upId, outcome: 'up' }),
+    ]
+    const tokensFile = await write('winners.json', JSON.stringify(tokens))
+    const tokenLines = await write('winners.jsonl', `{}\n${JSON.stringify(tokens[1])}\n`)
+    const table = await write('winners.csv', `${header}\n${startSeconds},down,1,2\n`)
+    const downByVenue = await write('venue-down.json', JSON.stringify([aGammaMarket(down)]))
+    const upByVenue = await write('venue-up.json', JSON.stringify([aGammaMarket(up)]))
+    const known = () => {
+      const { winner, winnerSource, strike, assetIds } = history.findMarket(conditionId) ?? {}
+      return [winner, winnerSource, strike, assetIds?.up]
+    }
+    const places = async (file: string) => {
+      const { faults, report } = await run([file], { history })
+      expect(report.invalid).toBe(faults.length)
+      return faults
+        .filter(({ reason }) => reason.includes('is known to be won by'))
+        .map(({ file: named, line, entry }) => [named === file, line ?? 0, entry ?? 0])
+    }
+    expect(await places(tokensFile)).toEqual([[true, 0, 2]])
+    expect(await places(tokenLines)).toEqual([[true, 2, 0]])
+    expect(await places(table)).toEqual([[true, 2, 0]])
+    // Nothing else of what was refused is kept.
+    expect(known()).toEqual(['up', 'dataset', undefined, undefined])
+    expect(await places(downByVenue)).toEqual([])
+    expect(known()).toEqual(['down', 'venue', undefined, upId])
+    expect(await places(upByVenue)).toEqual([[true, 0, 1]])
+    expect(await places(tokensFile)).toEqual([[true, 0, 1]])
+    expect(known()).toEqual(['down', 'venue', undefined, upId])
   })
 
   test('error: strict ends at a bad row', async () => {

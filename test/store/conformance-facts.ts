@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { MarketFacts, Outcome, WinnerSource } from '#src/core/market.ts'
+import type { HistoryStore } from '#src/store/history.ts'
 
 import {
   appendAll,
@@ -109,13 +110,9 @@ function conformKept(use: Use): void {
 
 type Told = [Outcome, WinnerSource]
 
-/** What is told first, what second, and what is kept. */
-const successions: [Told, Told, Told][] = [
-  [
-    ['up', 'simulated'],
-    ['down', 'simulated'],
-    ['down', 'simulated'],
-  ],
+/** What is told first, what second, and what is kept, or that the second is refused. */
+const successions: [Told, Told, Told | 'conflict'][] = [
+  [['up', 'simulated'], ['down', 'simulated'], 'conflict'],
   [
     ['up', 'simulated'],
     ['down', 'dataset'],
@@ -126,35 +123,20 @@ const successions: [Told, Told, Told][] = [
     ['down', 'venue'],
     ['down', 'venue'],
   ],
-  [
-    ['up', 'dataset'],
-    ['down', 'simulated'],
-    ['up', 'dataset'],
-  ],
-  [
-    ['up', 'dataset'],
-    ['down', 'dataset'],
-    ['down', 'dataset'],
-  ],
+  [['up', 'dataset'], ['down', 'simulated'], 'conflict'],
+  [['up', 'dataset'], ['down', 'dataset'], 'conflict'],
   [
     ['up', 'dataset'],
     ['down', 'venue'],
     ['down', 'venue'],
   ],
+  [['up', 'venue'], ['down', 'simulated'], 'conflict'],
+  [['up', 'venue'], ['down', 'dataset'], 'conflict'],
+  [['up', 'venue'], ['down', 'venue'], 'conflict'],
   [
-    ['up', 'venue'],
-    ['down', 'simulated'],
-    ['up', 'venue'],
-  ],
-  [
-    ['up', 'venue'],
-    ['down', 'dataset'],
-    ['up', 'venue'],
-  ],
-  [
-    ['up', 'venue'],
-    ['down', 'venue'],
-    ['down', 'venue'],
+    ['up', 'dataset'],
+    ['up', 'dataset'],
+    ['up', 'dataset'],
   ],
   [
     ['up', 'dataset'],
@@ -170,17 +152,35 @@ const successions: [Told, Told, Told][] = [
 
 function conformWinners(use: Use): void {
   for (const [first, second, kept] of successions) {
-    test(
-      `behavior: ${first.join(' by ')}, then ${second.join(' by ')}: ${kept.join(' by ')}`,
-      use((history) => {
-        const put = ([winner, winnerSource]: Told, slug?: string) =>
-          history.putMarket(someFacts(1, { winner, winnerSource, slug }))
-        put(first)
-        put(second, 'told')
-        const { winner, winnerSource, slug } = getMarket(history)
-        expect([winner, winnerSource, slug]).toEqual([...kept, 'told'])
-      }),
-    )
+    const title = `${first.join(' by ')}, then ${second.join(' by ')}`
+    const put = (history: HistoryStore, [winner, winnerSource]: Told, slug?: string) =>
+      history.putMarket(someFacts(1, { winner, winnerSource, slug }))
+    if (kept === 'conflict') {
+      test(
+        `error: ${title}: refused, and changes nothing`,
+        use((history) => {
+          put(history, first)
+          const before = getMarket(history)
+          expect(() => put(history, second, 'told')).toThrow(
+            expect.objectContaining({
+              code: 'market_conflict',
+              message: `Market ${conditionIdOf(1)} is known to be won by up (${first[1]}), not down (${second[1]}).`,
+            }),
+          )
+          expect(getMarket(history)).toEqual(before)
+        }),
+      )
+    } else {
+      test(
+        `behavior: ${title}: ${kept.join(' by ')}`,
+        use((history) => {
+          put(history, first)
+          put(history, second, 'told')
+          const { winner, winnerSource, slug } = getMarket(history)
+          expect([winner, winnerSource, slug]).toEqual([...kept, 'told'])
+        }),
+      )
+    }
   }
 }
 
