@@ -50,6 +50,8 @@ export type CoverageQuestion = {
   nowMs: number
 }
 
+const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+
 /** States of one outcome further apart than this are a silence, which is a gap: 5 s of 5 minutes. */
 export const silenceMs = (timeframe: Timeframe): number => timeframeMs[timeframe] / 60
 
@@ -69,9 +71,8 @@ export type CoverageTally = {
  */
 export function lifeOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
-  const starts = [windowStartMs, windowEndMs, firstSnapshotMs].filter((time) => time !== undefined)
-  if (starts.length === 0) return undefined
-  const fromMs = Math.min(...starts)
+  const fromMs = Math.min(windowStartMs ?? MAX, windowEndMs ?? MAX, firstSnapshotMs ?? MAX)
+  if (fromMs === MAX) return undefined
   const isOver = market.isClosed || market.winner !== undefined
   const endMs = windowEndMs ?? fromMs
   const heldEndMs = lastSnapshotMs === undefined ? fromMs : lastSnapshotMs + 1
@@ -98,7 +99,7 @@ export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   const span = spanOf(question)
   return askedOutcomes(question).map((outcome) => {
     const coverage: OutcomeCoverage = { outcome, intervals: [], gaps: [], coveredMs: 0 }
-    eachPiece(timelineOf(question, outcome), span, ({ fromMs, toMs, reason }) => {
+    eachPiece(timelineOf(question, outcome), span, (fromMs, toMs, reason) => {
       if (reason === undefined) {
         coverage.intervals.push({ fromMs, toMs })
         coverage.coveredMs += toMs - fromMs
@@ -116,10 +117,9 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const gaps = new Map<GapReason, { count: number; ms: number }>()
   let coveredMs = 0
   for (const outcome of asked) {
-    eachPiece(timelineOf(question, outcome), span, (piece) => {
-      const ms = piece.toMs - piece.fromMs
-      if (piece.reason === undefined) coveredMs += ms
-      else addGap(gaps, piece.reason, ms)
+    eachPiece(timelineOf(question, outcome), span, (fromMs, toMs, reason) => {
+      if (reason === undefined) coveredMs += toMs - fromMs
+      else addGap(gaps, reason, toMs - fromMs)
     })
   }
   return { totalMs: (span.toMs - span.fromMs) * asked.length, coveredMs, gaps }
@@ -143,7 +143,8 @@ export const shareOf = (part: number, whole: number): Micros =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
 
 type Run = Span & { readonly reason: GapReason }
-type Piece = { fromMs: number; toMs: number; reason: GapReason | undefined }
+/** No object: pieces of many markets are visited for a header. */
+type VisitPiece = (fromMs: number, toMs: number, reason: GapReason | undefined) => void
 
 /**
  * Both lists ascend and do not overlap in themselves; where they overlap each other, `stored` counts,
@@ -160,11 +161,7 @@ const timelineOf = (question: CoverageQuestion, outcome: Outcome): Timeline => (
 })
 
 /** Calls `visit` with the pieces that tile a span, in order of time. */
-function eachPiece(
-  { stored, derived }: Timeline,
-  { fromMs, toMs }: Span,
-  visit: (piece: Piece) => void,
-): void {
+function eachPiece({ stored, derived }: Timeline, { fromMs, toMs }: Span, visit: VisitPiece): void {
   let at = fromMs
   let next = firstEndingAfter(stored, fromMs)
   let follower = 0
@@ -172,7 +169,7 @@ function eachPiece(
     const known = stored[next]
     if (known !== undefined && known.fromMs <= at) {
       const end = Math.min(known.toMs, toMs)
-      visit({ fromMs: at, toMs: end, reason: known.reason })
+      visit(at, end, known.reason)
       at = end
       next++
       continue
@@ -182,7 +179,7 @@ function eachPiece(
     const run = derived[follower]
     const isGap = run !== undefined && run.fromMs <= at
     const end = Math.min(limit, (isGap ? run.toMs : run?.fromMs) ?? limit)
-    visit({ fromMs: at, toMs: end, reason: isGap ? run.reason : undefined })
+    visit(at, end, isGap ? run.reason : undefined)
     at = end
   }
 }
@@ -205,7 +202,6 @@ function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run
   const hasWindow = market.windowStartMs !== undefined && market.windowEndMs !== undefined
   const outside: GapReason = hasWindow ? 'not_open' : 'import'
   const inside: GapReason = market.source === 'simulated' ? 'venue_silent' : 'import'
-  const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   if (life === undefined) return [{ fromMs: MIN, toMs: MAX, reason: outside }]
   const held = market.spans[outcome]
   const quietMs = held === undefined ? 0 : silenceMs(market.timeframe)
@@ -276,7 +272,7 @@ function unite(gaps: readonly Gap[]): Run[] {
 function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   const rest: Run[] = []
   for (const other of others) {
-    eachPiece({ stored: claimed, derived: [] }, other, ({ fromMs, toMs, reason }) => {
+    eachPiece({ stored: claimed, derived: [] }, other, (fromMs, toMs, reason) => {
       if (reason === undefined) rest.push({ fromMs, toMs, reason: other.reason })
     })
   }

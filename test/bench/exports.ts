@@ -114,28 +114,36 @@ async function exportOnce(server: ServerProcess, encoding: Encoding): Promise<De
 const exportToAll = (server: ServerProcess, encoding: Encoding): Promise<Download[]> =>
   Promise.all(Array.from({ length: CLIENTS }, () => download(server.origin, exportPath, encoding)))
 
-/** What the server holds before and during, after two exports to warm up. */
+type Memory = { before: number; during: number[] }
+
+/** What the server holds before and during, after two exports to warm up; the worst of all rounds. */
 async function measureMemory(encoding: Encoding): Promise<Fact[]> {
-  const server = await start()
-  await exportOnce(server, encoding)
-  await exportOnce(server, encoding)
-  const before = takeMemory(server)
-  const during = { rss: [before.rss], anon: [before.anon] }
-  const timer = setInterval(() => {
-    const { rss, anon } = takeMemory(server)
-    during.rss.push(rss)
-    during.anon.push(anon)
-  }, SAMPLE_MS)
-  const all = await exportToAll(server, encoding)
-  await Promise.all(all.map(({ ended }) => ended))
-  clearInterval(timer)
-  await server.stop()
-  return (['rss', 'anon'] as const).map((kind) => {
-    const change = (bytes: number) => `${toInteger((bytes - before[kind]) / 1e6)}`
-    const [least, most] = [Math.min(...during[kind]), Math.max(...during[kind])]
+  const kinds = ['rss', 'anon'] as const
+  const samples: Record<(typeof kinds)[number], Memory[]> = { rss: [], anon: [] }
+  for (let round = 0; round < rounds; round++) {
+    const server = await start()
+    await exportOnce(server, encoding)
+    await exportOnce(server, encoding)
+    const before = takeMemory(server)
+    const during: (typeof before)[] = []
+    const timer = setInterval(() => void during.push(takeMemory(server)), SAMPLE_MS)
+    const all = await exportToAll(server, encoding)
+    await Promise.all(all.map(({ ended }) => ended))
+    clearInterval(timer)
+    await server.stop()
+    for (const kind of kinds) {
+      samples[kind].push({ before: before[kind], during: during.map((each) => each[kind]) })
+    }
+  }
+  return kinds.map((kind) => {
+    const worst = (of: (memory: Memory) => number) =>
+      toInteger(Math.max(...samples[kind].map(of)) / 1e6)
+    const rise = worst(({ before, during }) => Math.max(...during) - before)
+    const swing = worst(({ during }) => (Math.max(...during) - Math.min(...during)) / 2)
+    const rest = toInteger(median(samples[kind].map(({ before }) => before)) / 1e6)
     return [
       `${CLIENTS} exports at once, ${encoding}, ${kind === 'rss' ? 'resident' : 'of that not of files'}`,
-      `${toInteger(before[kind] / 1e6)} MB before; ${change(least)} to +${change(most)} MB during`,
+      `${rest} MB at rest, at most +${rise} MB with them, within ±${swing} MB while they run`,
     ]
   })
 }

@@ -7,9 +7,9 @@ import type { LineWriter } from './line-encoder.ts'
 import type { RowReader } from './row-reader.ts'
 
 /** A piece is full at this size; one row more may be in it. */
-const PIECE_BYTES = 131_072
+const PIECE_BYTES = 65_536
 /** Room for a piece and two rows that the next ones refer to; only a book out of the ordinary needs more. */
-const BUFFER_BYTES_START = 262_144
+const BUFFER_BYTES_START = 131_072
 /** Bytes that must be free behind a row: its newline, and what decoding writes too many. */
 const SLACK_BYTES = 4
 

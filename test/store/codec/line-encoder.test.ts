@@ -84,9 +84,14 @@ function encode(encoder: LineEncoder, parts: readonly Part[], random: Random): B
   for (const { slice } of parts) {
     let { from } = slice
     while (from < slice.to) {
+      const before = encoder.rowCount
       encoder.add({ ...slice, from })
-      const last = encoder.isFull ? encoder.last : undefined
-      from = last === undefined ? slice.to : slice.chunk.seek(last.timestampMs, last.id) + 1
+      const { last } = encoder
+      if (!encoder.isFull) from = slice.to
+      // The last row may be of another chunk, whose times and ids are the same here.
+      else if (last && encoder.rowCount > before) {
+        from = slice.chunk.seek(last.timestampMs, last.id) + 1
+      }
       if (!encoder.isFull && random.integer(2) === 0) continue
       pieces.push(Buffer.from(encoder.take()))
       encoder.begin()
