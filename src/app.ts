@@ -17,6 +17,7 @@ import { createFrontDoor, type Handle } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { openapi } from '#src/http/openapi.ts'
+import { createPageShelf } from '#src/http/page-shelf.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
@@ -142,6 +143,7 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
   const cursors = createCursorCodec(history.cursorKey)
   // One for all: whatever arrives waits for one step of the long work of all routes.
   const turns = createTurns()
+  const pages = createPageShelf(config.pageCacheBytes)
   const dataDeps = { ...deps, cursors, turns }
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { findMarket } = history
@@ -150,11 +152,7 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
     coinCatalogue({ guard, service: createCoinService({ history, clock }) }),
     markets({ guard, service: createMarketService(dataDeps), findMarket }),
     coverage({ guard, service: createCoverageService(dataDeps), findMarket }),
-    snapshots({
-      guard,
-      service: createSnapshotService({ ...dataDeps, cacheBytesMax: config.pageCacheBytes }),
-      findMarket,
-    }),
+    snapshots({ guard, service: createSnapshotService({ ...dataDeps, pages }), findMarket }),
     asOf({ guard, service: createAsOfService(dataDeps), findMarket }),
     fill({
       guard,
@@ -163,8 +161,8 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
       gapsOf: history.gaps,
       clock,
     }),
-    quotes({ guard, history, cursors, clock }),
-    prices({ guard, history, cursors, clock }),
+    quotes({ guard, history, cursors, clock, pages }),
+    prices({ guard, history, cursors, clock, pages }),
     panel({ guard, service: createPanelService(dataDeps) }),
     exports({ guard, service: createExportService(dataDeps), findMarket }),
     keys({

@@ -6,6 +6,7 @@ import { gzip } from 'node:zlib'
 import { matchesEtag } from './conditional.ts'
 import { acceptsGzip } from './content-coding.ts'
 import { commonHeaders, type OpenApiHeader, textHeader } from './openapi-operation.ts'
+import type { Page, PageShelf } from './page-shelf.ts'
 
 /** Closed history may be used unasked for a minute; a backfill shows after that at the latest. */
 const CLOSED = 'private, max-age=60, immutable'
@@ -88,27 +89,33 @@ export type TaggedAnswer = {
   tag: string
   isClosed: boolean
   headers: Record<string, string>
-  /** Makes the body, JSON in ASCII; `tag` is another one than expected where what it is made of has just changed. */
-  make: () => { body: Uint8Array<ArrayBuffer>; tag: string; headers: Record<string, string> }
+  /** Where finished pages are kept. */
+  pages: PageShelf
+  /** Makes the page, JSON in ASCII; its tag is another than expected where what it is made of has just changed. */
+  make: () => Page
 }
 
 /** The same for what is known by a tag, so that a 304 costs nothing; a promise where the body is large. */
 export function answerTagged(
   request: Request,
-  { tag, isClosed, headers, make }: TaggedAnswer,
+  { tag, isClosed, headers, pages, make }: TaggedAnswer,
 ): Response | Promise<Response> {
-  const isWelcome = acceptsGzip(request.headers.get('accept-encoding'))
-  const toEtag = (name: string): string => `"${name}${isWelcome ? '.gzip' : ''}"`
+  const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
+  const nameOf = (plain: string): string => (isGzip ? `${plain}.gzip` : plain)
   const shared = { ...cachingHeaders(isClosed), ...headers }
-  const unchanged = answerUnchanged(request, toEtag(tag), shared)
+  const unchanged = answerUnchanged(request, `"${nameOf(tag)}"`, shared)
   if (unchanged !== undefined) return unchanged
+  if (isGzip) shared['Content-Encoding'] = 'gzip'
+  const send = (page: Page): Response =>
+    respond(page.body, { ...shared, ETag: `"${page.tag}"`, 'X-Resume-Cursor': page.resumeCursor })
+  const kept = pages.find(nameOf(tag))
+  if (kept !== undefined) return send(kept)
   const made = make()
-  const whole: Record<string, string> = { ...shared, ...made.headers, ETag: toEtag(made.tag) }
-  const { body } = made
-  if (!isWelcome || body.length < GZIP_BYTES_MIN) return respond(body, whole)
-  whole['Content-Encoding'] = 'gzip'
-  if (body.length < GZIP_ASIDE_BYTES) return respond(compress(body), whole)
-  return compressAside(body).then((bytes) => respond(bytes, whole))
+  const finish = (body: Uint8Array<ArrayBuffer>): Response =>
+    send(pages.put({ ...made, tag: nameOf(made.tag), body }))
+  if (!isGzip) return finish(made.body)
+  if (made.body.length < GZIP_ASIDE_BYTES) return finish(compress(made.body))
+  return compressAside(made.body).then(finish)
 }
 
 /** Names a body by what it says. */

@@ -41,6 +41,7 @@ import {
   problemResponses,
   textHeader,
 } from './openapi-operation.ts'
+import type { PageShelf } from './page-shelf.ts'
 import { parseQuery } from './query.ts'
 import { searchOf } from './url.ts'
 
@@ -94,10 +95,12 @@ export type SeriesDeps = {
   cursors: CursorCodec
   history: SeriesHistory
   clock: Clock
+  pages: PageShelf
 }
 
 /** Returns what answers a request for a series of a market. Throws as `parseQuery`, `readRange` and cursors do. */
-export function createSeries({ name, parameters, read, cursors, history, clock }: SeriesDeps) {
+export function createSeries(deps: SeriesDeps) {
+  const { name, parameters, read, cursors, history, clock, pages } = deps
   const historyTag = historyTagOf(history.cursorKey)
 
   function toRange(market: Market, query: Static<SeriesParameters>) {
@@ -125,6 +128,7 @@ export function createSeries({ name, parameters, read, cursors, history, clock }
       tag: `${key}.${market.revision}`,
       isClosed: market.isClosed,
       headers: coverageHeader(question),
+      pages,
       make() {
         const page = read({ market, stepMs, range })
         const { last, hasMore, resume } = page
@@ -134,7 +138,7 @@ export function createSeries({ name, parameters, read, cursors, history, clock }
           body,
           // What another process wrote meanwhile may be in it or not.
           tag: `${key}.${isUnchanged ? market.revision : digestOf(body)}`,
-          headers: { 'X-Resume-Cursor': cursorOf(resume ?? last) },
+          resumeCursor: cursorOf(resume ?? last),
         }
       },
     })

@@ -84,7 +84,10 @@ async function runScenario(dataset: Dataset, scenario: Scenario): Promise<Result
 async function runSeries(dataset: Dataset, scenario: SeriesScenario): Promise<Result[]> {
   const pages = await drawSeriesPages(dataset, scenario)
   const ceiling = await startCeiling(dataset, pages)
-  const ours = { server: { command: bookfeed(dataset) }, files: [dataset.dataPath] }
+  const ours = {
+    server: { command: bookfeed(dataset, ...scenario.settings) },
+    files: [dataset.dataPath],
+  }
   const contestants: Contestant[] = [
     { ...ours, name: 'Bookfeed, gzip', encoding: 'gzip' },
     { ...ours, name: 'Bookfeed, identity', encoding: 'identity' },

@@ -77,11 +77,15 @@ export const accessScenarios: readonly Scenario[] = [
   },
 ]
 
-/** Whole markets, all changes of each in one answer, again and again: no page of them is kept. */
-export const seriesScenarios = (['quotes', 'prices'] as const).map((route) => ({
-  title: `${route} of a whole market`,
-  route,
-}))
+/** Whole markets, all changes of each in one answer, again and again; `settings` are our server's. */
+export const seriesScenarios = (['quotes', 'prices'] as const).flatMap((route) => [
+  {
+    title: `${route} of a whole market, made at each request`,
+    route,
+    settings: ['BOOKFEED_PAGE_CACHE_MB=0'],
+  },
+  { title: `${route} of a whole market, asked for before`, route, settings: [] },
+])
 export type SeriesScenario = (typeof seriesScenarios)[number]
 
 /** Draws the pages of a series into a file. */

@@ -6,6 +6,7 @@ import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import { CoinPath, readCoin, readMarket } from '#src/http/market-path.ts'
 import { jsonContent, openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
+import type { PageShelf } from '#src/http/page-shelf.ts'
 import { parseQuery } from '#src/http/query.ts'
 import { createSeries, seriesDetail } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
@@ -16,7 +17,13 @@ import { NowList, NowQuery, PriceList, PriceQuery } from './model.ts'
 import { pricesNow } from './now.ts'
 import { createPrices } from './service.ts'
 
-type Deps = { guard: AccessPlugin; history: HistoryStore; cursors: CursorCodec; clock: Clock }
+type Deps = {
+  guard: AccessPlugin
+  history: HistoryStore
+  cursors: CursorCodec
+  clock: Clock
+  pages: PageShelf
+}
 
 const nowDetail = {
   tags: ['prices'],
@@ -53,15 +60,14 @@ const detail = seriesDetail('prices', {
 type Context = { params: { coin: string; conditionId: string }; request: Request }
 
 /** `GET /v1/{coin}/prices`: now; `GET /v1/{coin}/markets/{conditionId}/prices`: of a market over time. */
-export function prices({ guard, history, cursors, clock }: Deps) {
+export function prices({ guard, ...deps }: Deps) {
+  const { history, clock } = deps
   const { findMarket } = history
   const answer = createSeries({
     name: 'prices',
     parameters: PriceQuery,
     read: createPrices(history),
-    cursors,
-    history,
-    clock,
+    ...deps,
   })
   return new Elysia({ name: 'prices' })
     .use(guard)

@@ -4,6 +4,7 @@ import type { CursorCodec } from '#src/core/cursor.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { AccessPlugin } from '#src/http/access.ts'
 import { readMarket } from '#src/http/market-path.ts'
+import type { PageShelf } from '#src/http/page-shelf.ts'
 import { createSeries, seriesDetail } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -11,7 +12,13 @@ import type { HistoryStore } from '#src/store/history.ts'
 import { QuoteList, QuoteQuery } from './model.ts'
 import { createQuotes } from './service.ts'
 
-type Deps = { guard: AccessPlugin; history: HistoryStore; cursors: CursorCodec; clock: Clock }
+type Deps = {
+  guard: AccessPlugin
+  history: HistoryStore
+  cursors: CursorCodec
+  clock: Clock
+  pages: PageShelf
+}
 
 const detail = seriesDetail('quotes', {
   operationId: 'listQuotes',
@@ -28,15 +35,14 @@ const detail = seriesDetail('quotes', {
 type Context = { params: { coin: string; conditionId: string }; request: Request }
 
 /** `GET /v1/{coin}/markets/{conditionId}/quotes`: best bid and ask of a market over time. */
-export function quotes({ guard, history, cursors, clock }: Deps) {
+export function quotes({ guard, ...deps }: Deps) {
+  const { history } = deps
   const { findMarket } = history
   const answer = createSeries({
     name: 'quotes',
     parameters: QuoteQuery,
     read: createQuotes(history),
-    cursors,
-    history,
-    clock,
+    ...deps,
   })
   return new Elysia({ name: 'quotes' }).use(guard).get(
     '/v1/:coin/markets/:conditionId/quotes',

@@ -18,12 +18,13 @@ import {
   problemResponses,
   textHeader,
 } from '#src/http/openapi-operation.ts'
+import type { Page } from '#src/http/page-shelf.ts'
 import { parseQuery } from '#src/http/query.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
 
 import { PageQuery, SnapshotList } from './model.ts'
-import type { PageBody, SnapshotService } from './service.ts'
+import type { SnapshotService } from './service.ts'
 
 type Deps = { guard: AccessPlugin; service: SnapshotService; findMarket: FindMarket }
 
@@ -83,7 +84,7 @@ function answer({ service, market, request }: Call): Response | Promise<Response
     : toResponse(page, headers)
 }
 
-const toResponse = ({ tag, body, resumeCursor }: PageBody, headers: Record<string, string>) =>
+const toResponse = ({ tag, body, resumeCursor }: Page, headers: Record<string, string>) =>
   new Response(body, {
     headers: {
       'Content-Type': 'application/json',

@@ -12,10 +12,9 @@ import type { Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
 import { compress, compressAside, digestOf, historyTagOf } from '#src/http/data-response.ts'
+import type { Page, PageShelf } from '#src/http/page-shelf.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
-import { createCache } from '#src/lib/cache.ts'
-import { RecentSet } from '#src/lib/recent-set.ts'
 import type { Turns } from '#src/lib/turns.ts'
 import type { Encoding, HistoryStore, RowQuery } from '#src/store/history.ts'
 
@@ -28,7 +27,7 @@ type Deps = {
   cursors: CursorCodec
   clock: Clock
   turns: Turns
-  cacheBytesMax: number
+  pages: PageShelf
 }
 
 /** `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that. */
@@ -41,25 +40,15 @@ export type PageRequest = {
   view: View
   encoding: Encoding
 }
-/** `tag` is unique to the body, and fit for an `ETag`. */
-export type PageBody = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor: string }
-
 /** Where a page ends. */
 type PageEnd = { last: Position | undefined; hasMore: boolean }
 
 const PREFIX = '{"data":['
-/** Keys remembered of pages that were made once: only the second time is one worth keeping. */
-const ASKED_ONCE_MAX = 16_384
-/** No page may take more than its share of as many: pages that are not compressed would turn out all others. */
-const PAGES_LEAST = 256
-/** What a kept page weighs besides its body. */
-const ENTRY_BYTES = 512
 const CUT_BYTES_START = 65_536
 
-/** Makes the service of a history; `cacheBytesMax` bounds the finished pages kept in memory. */
-export function createSnapshotService({ cacheBytesMax, ...deps }: Deps) {
-  const { history, cursors, clock } = deps
-  const keep = createShelf(cacheBytesMax)
+/** Makes the service of a history. */
+export function createSnapshotService(deps: Deps) {
+  const { history, cursors, clock, pages } = deps
   const maker = createPageMaker(deps)
   const coverageOf = createCoverageNotes(history, clock)
   const historyTag = historyTagOf(history.cursorKey)
@@ -84,11 +73,11 @@ export function createSnapshotService({ cacheBytesMax, ...deps }: Deps) {
     },
 
     /** The body is valid until the next call. A promise where it takes long. */
-    page(request: PageRequest): PageBody | Promise<PageBody> {
-      const kept = keep.find(request.tag)
+    page(request: PageRequest): Page | Promise<Page> {
+      const kept = pages.find(request.tag)
       if (kept !== undefined) return kept
-      if (request.view === 'own') return keep.put(maker.make(request))
-      return maker.makeConsolidated(request).then(keep.put)
+      if (request.view === 'own') return pages.put(maker.make(request))
+      return maker.makeConsolidated(request).then(pages.put)
     },
 
     /** The header that says whether the range of a page was recorded. */
@@ -101,29 +90,6 @@ export function createSnapshotService({ cacheBytesMax, ...deps }: Deps) {
 }
 
 export type SnapshotService = ReturnType<typeof createSnapshotService>
-
-/** Keeps pages that were made twice. */
-function createShelf(cacheBytesMax: number) {
-  const pages = createCache<string, PageBody>(cacheBytesMax)
-  const bodyBytesMax = cacheBytesMax / PAGES_LEAST
-  const askedOnce = new RecentSet(ASKED_ONCE_MAX)
-
-  return {
-    find: (tag: string): PageBody | undefined => pages.get(tag),
-
-    /** Returns the page, whose body may be another's soon, or what is kept of it. */
-    put(made: PageBody): PageBody {
-      if (made.body.length > bodyBytesMax) return made
-      if (!askedOnce.has(made.tag)) {
-        askedOnce.add(made.tag)
-        return made
-      }
-      const copy = { ...made, body: made.body.slice() }
-      pages.set(copy.tag, copy, { size: copy.body.length + ENTRY_BYTES })
-      return copy
-    },
-  }
-}
 
 function createPageMaker({ history, cursors, turns }: Pick<Deps, 'history' | 'cursors' | 'turns'>) {
   const readConsolidated = createConsolidatedRows(history)
@@ -155,7 +121,7 @@ function createPageMaker({ history, cursors, turns }: Pick<Deps, 'history' | 'cu
   }
 
   return {
-    make(request: PageRequest): PageBody {
+    make(request: PageRequest): Page {
       const { key, rows, cut, encoding } = request
       const page = history.page(rows)
       const { resumeCursor, suffix } = toEnd(request, page)
@@ -176,7 +142,7 @@ function createPageMaker({ history, cursors, turns }: Pick<Deps, 'history' | 'cu
       return { tag, body, resumeCursor }
     },
 
-    async makeConsolidated(request: PageRequest): Promise<PageBody> {
+    async makeConsolidated(request: PageRequest): Promise<Page> {
       const { key, rows, encoding } = request
       const own = new ByteWriter(CUT_BYTES_START)
       own.text(PREFIX)
