@@ -46,12 +46,13 @@ export function createMarketTable(db: Database) {
     list: createMarketList(db),
 
     /**
-     * Throws `market_conflict` when the market is known as another coin, timeframe or source, with
-     * other assets, or with another winner by a source that is not outranked.
+     * Throws `market_conflict` when the market is known as another coin, timeframe or source, under
+     * another slug, with another window, other assets, or another winner by a source that is not outranked.
      */
     put(told: MarketFacts): StoredMarket {
       const known = find(told.conditionId)
       assertSame(known, told)
+      assertAgrees(known, told)
       const facts = mergeFacts(known, told)
       if (known !== undefined && isSameFacts(known, facts)) return known
       upsert.run(...factValues(facts))
@@ -187,6 +188,19 @@ export function assertSame(known: Market | undefined, identity: Identity): void 
         `Market ${identity.conditionId} is known with ${fact} ${known[fact]}, not ${identity[fact]}.`,
       )
     }
+  }
+}
+
+/** Throws `market_conflict` where a name or a window is told that is not the known one: both decide where it is listed. */
+function assertAgrees(known: Market | undefined, told: MarketFacts): void {
+  for (const fact of ['slug', 'windowStartMs', 'windowEndMs'] as const) {
+    const now = told[fact]
+    const before = known?.[fact] ?? now
+    if (now === undefined || now === before) continue
+    throw new AppError(
+      'market_conflict',
+      `Market ${told.conditionId} is known with ${fact} ${before}, not ${now}.`,
+    )
   }
 }
 

@@ -44,7 +44,8 @@ function writeSomething(history: HistoryStore, random: Random, step: number): vo
   const startMs = START_MS + random.integer(600_000)
   if (step % 3 === 0) {
     const facts = { conditionId, coin, timeframe, source: 'simulated' } as const
-    history.putMarket({ ...facts, windowStartMs: startMs, windowEndMs: startMs + 300_000 })
+    const windowStartMs = START_MS + number * 20_000
+    history.putMarket({ ...facts, windowStartMs, windowEndMs: windowStartMs + 300_000 })
   } else {
     const outcome = random.integer(2) === 0 ? 'up' : 'down'
     const assetId = assetIdOf(conditionId, outcome)

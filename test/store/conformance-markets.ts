@@ -77,24 +77,28 @@ function conformPut(use: Use): void {
       appendAll(history, [aSnapshot({ timestampMs: START_MS + 7 })])
       history.putMarket(someFacts(1, windows))
       history.putMarket(someFacts(1, { slug: undefined, winner: 'down' }))
-      history.putMarket(someFacts(1, { slug: 'b' }))
-      const facts = { slug: 'b', question: 'Up?', ...windows, winner: 'down' } as const
+      const facts = { slug: 'a', question: 'Up?', ...windows, winner: 'down' } as const
       expect(getMarket(history)).toMatchObject({ ...facts, orderMs: START_MS })
       expect(getMarket(history).snapshotCounts).toEqual({ up: 1, down: 0 })
     }),
   )
 
   test(
-    'error: a contradiction of coin, timeframe or source changes nothing',
+    'error: a contradiction of what cannot change changes nothing',
     use((history) => {
-      history.putMarket(someFacts(1))
+      const window = { windowStartMs: START_MS, windowEndMs: START_MS + 300_000 }
+      history.putMarket(someFacts(1, { slug: 'a', ...window }))
       const before = getMarket(history)
       for (const changes of [
         { coin: 'eth' },
         { timeframe: '1h' },
         { source: 'recorded' },
+        { slug: 'b' },
+        { windowStartMs: START_MS + 1 },
+        { windowEndMs: START_MS + 300_001 },
       ] as const) {
-        const put = () => history.putMarket(someFacts(1, { ...changes, slug: 'x' }))
+        const put = () =>
+          history.putMarket(someFacts(1, { slug: undefined, question: 'x', ...changes }))
         expect(put).toThrow(expect.objectContaining({ code: 'market_conflict' }))
       }
       expect(getMarket(history)).toEqual(before)
