@@ -92,8 +92,8 @@ export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span 
 /**
  * Tiles the span of a question by what is recorded and what is not, for up, then down. Recorded is an
  * outcome from its first to its last snapshot, but for stored gaps. Inside the market's life, before the
- * first and after the last one, is a gap (unless it is no longer than `silenceMs` allows a book to be
- * quiet), and so is all outside the life.
+ * first one is a gap where it reaches into the window, because nothing is in force yet; before the window and
+ * after the last one where it is longer than `silenceMs` allows a book to be quiet. So is all outside the life.
  */
 export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   const span = spanOf(question)
@@ -208,7 +208,8 @@ function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run
   const { firstMs, lastMs } = held ?? { firstMs: life.toMs, lastMs: life.toMs }
   const runs: Run[] = []
   pushJoined(runs, { fromMs: MIN, toMs: life.fromMs, reason: outside })
-  if (firstMs - life.fromMs > quietMs) {
+  const startMs = market.windowStartMs ?? MAX
+  if (firstMs > Math.max(life.fromMs, startMs) || firstMs - life.fromMs > quietMs) {
     pushJoined(runs, { fromMs: life.fromMs, toMs: firstMs, reason: inside })
   }
   if (life.toMs - (lastMs + 1) > quietMs) {

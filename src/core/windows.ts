@@ -57,6 +57,21 @@ function runOf(grid: Grid, stepMs: number, { fromMs, toMs, nowMs }: WindowQuery)
   }
 }
 
+/** What `missingWindows` lists, over so many outcomes. */
+export function tallyMissing(
+  heldMs: readonly number[],
+  query: WindowQuery,
+  outcomes: number,
+): CoverageTally {
+  let count = 0
+  let ms = 0
+  for (const { fromMs, toMs, windows } of missingWindows(heldMs, query)) {
+    count += windows
+    ms += toMs - fromMs
+  }
+  return tallyOfNothing(count * outcomes, ms * outcomes)
+}
+
 /** So many gaps of together so many milliseconds, beside which there is nothing. */
 export const tallyOfNothing = (count: number, ms: number): CoverageTally => ({
   totalMs: ms,

@@ -138,9 +138,14 @@ describe('coverageOf', () => {
       ['0..100 venue_silent', '100..300.001 held'],
     ],
     [
-      'a moment of quiet at the edges is not a gap',
-      ask(aMarket(heldOnly(5, 295))),
+      'a moment of quiet behind the last state is not a gap, nor one before the window',
+      ask(aMarket(heldOnly(0, 295))),
       ['0..300 held'],
+    ],
+    [
+      'in the window nothing is in force before the first state',
+      ask(aMarket(heldOnly(0.001, 295))),
+      ['0..0.001 import', '0.001..300 held'],
     ],
     [
       'a stored gap gives the reason at an edge',
@@ -312,7 +317,9 @@ function reasonAt(
   }
   const inside = market.source === 'simulated' ? 'venue_silent' : 'import'
   if (held === undefined) return inside
-  const edgeMs = timeMs < held.firstMs ? held.firstMs - life.fromMs : life.toMs - (held.lastMs + 1)
+  const isLead = timeMs < held.firstMs
+  if (isLead && held.firstMs > (market.windowStartMs ?? Infinity)) return inside
+  const edgeMs = isLead ? held.firstMs - life.fromMs : life.toMs - (held.lastMs + 1)
   return edgeMs > silenceMs('5m') ? inside : undefined
 }
 

@@ -97,13 +97,22 @@ describe('GET /v1/{coin}/coverage', () => {
     })
   })
 
-  test('behavior: a window that is not there makes a day degraded, though nothing else is missing', async () => {
+  test('behavior: a window that is not there is a gap of each outcome, though nothing else is missing', async () => {
     const history = openHistory(':memory:')
     for (let hour = 0; hour < 23; hour++) {
       addMarket(history, { startMs: TODAY_MS - DAY_MS + hour * HOUR_MS })
     }
     const { state, covered, gaps } = await readDay(createHarness({ history }).send, 1)
-    expect([state, covered, gaps]).toEqual(['degraded', 1, []])
+    // Of 23 minutes held and an hour that is not, here as long as the timeframe says.
+    expect([state, covered]).toEqual(['degraded', 0.277108])
+    expect(gaps).toEqual([{ reason: 'import', count: 2, durationMs: 2 * HOUR_MS }])
+  })
+
+  test('behavior: a day of markets without a snapshot is missing', async () => {
+    const history = openHistory(':memory:')
+    addMarket(history, { startMs: TODAY_MS - DAY_MS, timeframe: '1d', heldMs: 0 })
+    const { state, covered, markets } = await readDay(createHarness({ history }).send, 1)
+    expect([state, covered, markets]).toEqual(['missing', 0, 1])
   })
 
   test('behavior: a window that is there twice does not stand for another one', async () => {
@@ -136,10 +145,14 @@ describe('GET /v1/{coin}/coverage', () => {
       { timeframe: '1d', markets: 1, windows: 1, covered: 1 },
     ])
     expect(day.state).toBe('degraded')
-    expect(day.gaps).toEqual([{ reason: 'recorder_down', count: 1, durationMs: 10_000 }])
-    // 10 s of twice 360 s.
-    expect(day.covered).toBe(0.986111)
-    expect(day.timeframes[0]?.covered).toBe(0.983333)
+    // Behind the second market of four hours five windows of the day are not there, each of both outcomes.
+    expect(day.gaps).toEqual([
+      { reason: 'recorder_down', count: 1, durationMs: 10_000 },
+      { reason: 'import', count: 10, durationMs: 40 * HOUR_MS },
+    ])
+    // Of twice 360 s all but 10 s, of twice 20 hours nothing.
+    expect(day.covered).toBe(0.004906)
+    expect(day.timeframes[0]?.covered).toBe(0.00408)
   })
 
   test('behavior: a timeframe alone is accounted alone', async () => {
@@ -159,11 +172,16 @@ describe('GET /v1/{coin}/coverage', () => {
     addMarket(history, { startMs: NOW_MS + 60_000, timeframe: '15m', heldMs: 0 })
     const { send } = createHarness({ history })
     const [day] = (await read(send)).slice(-1)
-    expect([day?.state, day?.markets, day?.covered]).toEqual(['pending', 3, 1])
+    expect([day?.state, day?.markets]).toEqual(['pending', 3])
+    const share = (heldMs: number, missingMs: number) =>
+      Math.floor((heldMs / (heldMs + missingMs)) * 1_000_000) / 1_000_000
+    const sinceMs = NOW_MS - TODAY_MS
+    const before = (lengthMs: number, untilMs: number) => untilMs - (untilMs % lengthMs)
     expect(day?.timeframes.map(({ timeframe, covered }) => [timeframe, covered])).toEqual([
-      ['5m', 1],
-      ['15m', null],
-      ['1h', 1],
+      ['5m', share(30_000, before(300_000, sinceMs - 30_000))],
+      // It opens in a minute, the one before it has been open since.
+      ['15m', 0],
+      ['1h', share(60_000, sinceMs - HOUR_MS)],
     ])
   })
 

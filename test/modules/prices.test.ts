@@ -114,7 +114,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
     const flat = (mid: string) => `"open":${mid},"high":${mid},"low":${mid},"close":${mid}`
     expect(rowTexts(text)).toEqual([
       `${place('up', 0)},${flat('0.5350005')},"lastTrade":0.535,"trades":1,"states":2,"covered":1}`,
-      `${place('down', 0)},${flat('0.465')},"lastTrade":0.465,"trades":1,"states":1,"covered":1}`,
+      `${place('down', 0)},${flat('0.465')},"lastTrade":0.465,"trades":1,"states":1,"covered":0.9}`,
       `${place('up', 1)},${flat('0.5350005')},"lastTrade":0.535,"trades":0,"states":1,"covered":1}`,
       `${place('up', 2)},${flat('null')},"lastTrade":0.56,"trades":1,"states":1,"covered":0.401}`,
       `${place('down', 2)},${flat('0.46')},"lastTrade":0.44,"trades":1,"states":1,"covered":0.501}`,

@@ -1,12 +1,14 @@
 /** Books in force at moments: at or before each, never after. */
 import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
 import { consolidate } from '#src/core/consolidated.ts'
+import { type CoverageTally, tallyCoverage } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'
 import { createRowCut, type RowCut } from '#src/core/row-cut.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import { coverageHeader } from '#src/http/coverage-header.ts'
+import { tallyOfNothing } from '#src/core/windows.ts'
+import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import { readMoment } from '#src/http/data-query.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
 import type { Turns } from '#src/lib/turns.ts'
@@ -72,7 +74,7 @@ export function createAsOfService({ history, clock, timer, turns }: Deps) {
     ): Promise<AsOfAnswer> {
       const read = find({ cut: readCut({ ...wanted, view }), view, maxAgeMs })
       const texts: string[] = []
-      const questions: ReturnType<typeof toQuestion>[] = []
+      const tallies: CoverageTally[] = []
       let startedMs = timer()
       for (const { market: name, outcome, ts } of requests) {
         if (timer() - startedMs >= WORK_MS_MAX) {
@@ -85,12 +87,13 @@ export function createAsOfService({ history, clock, timer, turns }: Deps) {
         const head = `"market":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
         if (market?.coin !== coin) {
           texts.push(`{${head},${toMembers({ kind: 'unknown_market' })}}`)
+          tallies.push(tallyOfNothing(1, 1))
           continue
         }
         texts.push(`{${head},${toMembers(read({ market, outcome, tsMs }))}}`)
-        questions.push(toQuestion({ market, outcome, tsMs }, view))
+        tallies.push(tallyCoverage(toQuestion({ market, outcome, tsMs }, view)))
       }
-      return { body: `{"data":[${texts.join(',')}]}`, headers: coverageHeader(...questions) }
+      return { body: `{"data":[${texts.join(',')}]}`, headers: tallyHeader(tallies) }
     },
   }
 }

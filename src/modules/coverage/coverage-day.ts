@@ -10,7 +10,7 @@ import {
 import { exactMicros } from '#src/core/decimal.ts'
 import { type Market, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
-import { missingWindows } from '#src/core/windows.ts'
+import { tallyMissing } from '#src/core/windows.ts'
 
 type Sum = { markets: number; totalMs: number; coveredMs: number }
 /** `startsMs`: of its markets' windows, ascending. */
@@ -52,12 +52,14 @@ export function createCoverageDay(startMs: number, nowMs: number) {
     }
   }
 
+  /** Ends the account: windows that are not held are added, and all is written. */
   function text(): string {
+    const range = { fromMs: startMs, toMs: startMs + DAY_MS, nowMs }
     const listed = timeframes.flatMap((timeframe) => {
       const sum = sums.get(timeframe)
-      return sum === undefined
-        ? []
-        : [{ timeframe, ...sum, windows: DAY_MS / timeframeMs[timeframe] }]
+      if (sum === undefined) return []
+      addTime(sum, tallyMissing(sum.startsMs, { timeframe, ...range }, outcomes.length))
+      return [{ timeframe, ...sum, windows: DAY_MS / timeframeMs[timeframe] }]
     })
     const all = { markets: 0, totalMs: 0, coveredMs: 0 }
     for (const { markets, totalMs, coveredMs } of listed) {
@@ -65,15 +67,9 @@ export function createCoverageDay(startMs: number, nowMs: number) {
       all.totalMs += totalMs
       all.coveredMs += coveredMs
     }
-    const range = { fromMs: startMs, toMs: startMs + DAY_MS, nowMs }
-    const isWhole =
-      gaps.size === 0 &&
-      listed.every(
-        ({ timeframe, startsMs }) => missingWindows(startsMs, { timeframe, ...range }).length === 0,
-      )
     return JSON.stringify({
       day: toIso(startMs).slice(0, dayLength),
-      state: stateOf({ isOver: startMs + DAY_MS <= nowMs, markets: all.markets, isWhole }),
+      state: stateOf({ isOver: startMs + DAY_MS <= nowMs, ...all, hasGaps: gaps.size > 0 }),
       markets: all.markets,
       timeframes: listed.map(({ timeframe, markets, windows, ...sum }) => {
         return { timeframe, markets, windows, covered: toShare(sum.coveredMs, sum.totalMs) }
@@ -104,10 +100,10 @@ function windowOf(market: Market, nowMs: number) {
   return { fromMs, toMs: Math.min(windowEndMs, nowMs) }
 }
 
-function stateOf(day: { isOver: boolean; markets: number; isWhole: boolean }) {
+function stateOf(day: { isOver: boolean; coveredMs: number; hasGaps: boolean }) {
   if (!day.isOver) return 'pending'
-  if (day.markets === 0) return 'missing'
-  return day.isWhole ? 'available' : 'degraded'
+  if (day.coveredMs === 0) return 'missing'
+  return day.hasGaps ? 'degraded' : 'available'
 }
 
 const larger = (a: number | undefined, b: number | undefined): number | undefined =>

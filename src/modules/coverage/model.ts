@@ -124,7 +124,7 @@ export const CoverageDay = Type.Object({
   }),
   state: literals(dayStates, {
     description:
-      '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing. `missing`: no market at all. `pending`: the day is not over.',
+      '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing. `missing`: nothing is recorded. `pending`: the day is not over.',
   }),
   markets: count('Markets whose windows begin on the day.', 415),
   timeframes: Type.Array(TimeframeDay, {
@@ -135,12 +135,15 @@ export const CoverageDay = Type.Object({
     { description: 'Snapshots held.' },
   ),
   covered: share(
-    "Share of the windows' time, over both outcomes, that is recorded, rounded down to six decimals; null while none has begun.",
+    "Share of the windows' time, over both outcomes, that is recorded, windows that are not held included, rounded down to six decimals; null while none has begun or no market is held.",
     0.982166,
   ),
   gaps: Type.Array(
     Type.Object({ reason, count: count('Gaps.', 12), durationMs: duration('Together', 64_120) }),
-    { description: 'What is missing in the windows, by reason, added up over both outcomes.' },
+    {
+      description:
+        'What is missing in the windows, by reason, added up over both outcomes; a window that is not held is one of each, `import`.',
+    },
   ),
   verified,
   longestSilenceMs,

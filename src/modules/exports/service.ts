@@ -9,7 +9,7 @@ import {
 } from '#src/core/coverage.ts'
 import { outcomes } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
-import { missingWindows, tallyOfNothing } from '#src/core/windows.ts'
+import { tallyMissing } from '#src/core/windows.ts'
 import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
 import type { Turns } from '#src/lib/turns.ts'
@@ -105,10 +105,8 @@ const missingTallies = (
   asked: number,
   nowMs: number,
 ): CoverageTally[] =>
-  [...startsMs].flatMap(([timeframe, held]) =>
-    missingWindows(held, { timeframe, ...range, nowMs }).map(({ fromMs, toMs, windows }) =>
-      tallyOfNothing(windows * asked, (toMs - fromMs) * asked),
-    ),
+  [...startsMs].map(([timeframe, held]) =>
+    tallyMissing(held, { timeframe, ...range, nowMs }, asked),
   )
 
 function piecesOf(
