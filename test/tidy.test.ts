@@ -53,7 +53,7 @@ const owners: Record<string, RegExp> = {
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
   commander: /^src\/cli\//,
   'cli-progress': /^src\/cli\//,
-  'hyparquet-writer': /^src\/modules\/exports\/parquet\.ts/,
+  'hyparquet-writer': /^src\/modules\/exports\/parquet/,
   'lru-cache': /^src\/lib\/cache\.ts/,
   negotiator: /^src\/http\//,
   sax: /^src\/screening\//,

@@ -6,6 +6,7 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 
+import { createParquetFooter } from './parquet-footer.ts'
 import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './source.ts'
 
 /** Values of a group: what one export holds in memory, and how long one step holds the process. */
@@ -60,6 +61,7 @@ export function* parquetPieces(
     // Of every column and group, until the end: with many columns they outweigh the rows.
     statistics: shape.kind === 'levels',
   })
+  const footer = createParquetFooter(file)
   const group = columns.map((): Values => [])
   const writeGroup = () => {
     const columnData = columns.map(({ name }, index) => ({
@@ -70,6 +72,7 @@ export function* parquetPieces(
     }))
     // Only a writer to a file makes it a promise.
     void file.write({ columnData, rowGroupSize: group[0]?.length ?? 1 })
+    footer.take()
     for (const values of group) values.length = 0
     return bytes.take()
   }
@@ -85,7 +88,7 @@ export function* parquetPieces(
     }
   }
   if ((group[0]?.length ?? 0) > 0) yield writeGroup()
-  void file.finish()
+  for (const end = footer.write(bytes); end.next().done !== true;) yield bytes.take()
   yield bytes.take()
 }
 

@@ -7,6 +7,8 @@ import type { Turns } from '#src/lib/turns.ts'
 /** For text that is compressed while it is sent: the level that costs least. */
 const GZIP_LEVEL = 1
 
+const NOTHING = new Uint8Array(0)
+
 /** Makes one piece a turn, and passes on those that hold something. */
 export async function* inTurns(
   pieces: Generator<Uint8Array>,
@@ -32,8 +34,10 @@ export async function* gzipped(
   const source = Readable.from(pieces, { highWaterMark: 1 })
   const gzip = createGzip({ level: GZIP_LEVEL })
   source.on('error', (error) => gzip.destroy(error))
+  // The end comes apart from the last piece, or the bytes would depend on whether both are there at once.
+  source.on('end', () => gzip.write(NOTHING, () => gzip.end()))
   try {
-    for await (const piece of source.pipe(gzip)) yield piece as Uint8Array
+    for await (const piece of source.pipe(gzip, { end: false })) yield piece as Uint8Array
   } finally {
     source.destroy()
     gzip.destroy()

@@ -1,0 +1,71 @@
+/**
+ * The footer of a Parquet file (thrift, compact protocol), from row groups that were printed as they were
+ * written: as objects those of a large day are a gigabyte, as bytes some megabytes.
+ */
+import { ByteWriter, type ParquetWriter } from 'hyparquet-writer'
+import { writeMetadata } from 'hyparquet-writer/src/metadata.js'
+
+/** Bytes of the length behind the metadata. */
+const LENGTH_BYTES = 4
+/** Type of the elements of a list, in the low half of its header; a larger count stands behind the header. */
+const STRUCT = 12
+const SHORT_LIST_MAX = 14
+const MAGIC = 0x31524150
+const PIECE_BYTES = 65_536
+
+type RowGroups = ParquetWriter['row_groups']
+
+/** Collects the row groups of a file in the making. */
+export function createParquetFooter(file: ParquetWriter) {
+  const print = (groups: RowGroups, rows: bigint): Uint8Array => {
+    const bytes = new ByteWriter()
+    const { schema, createdBy } = file
+    writeMetadata(bytes, {
+      version: 2,
+      created_by: createdBy,
+      schema,
+      num_rows: rows,
+      row_groups: groups,
+    } as Parameters<typeof writeMetadata>[1])
+    return bytes.getBytes().slice(0, -LENGTH_BYTES)
+  }
+  const empty = print([], 0n)
+  const groups: Uint8Array[] = []
+  /** Bytes behind the list of groups. */
+  let restBytes = 0
+
+  return {
+    /** Takes the groups that the file has written from it. */
+    take(): void {
+      for (const group of file.row_groups.splice(0)) {
+        const one = print([group], 0n)
+        // Up to the header of the list, which holds the count, both are the same.
+        const header = one.findIndex((byte, at) => byte !== empty[at])
+        restBytes = empty.length - header - 1
+        groups.push(one.slice(header + 1, one.length - restBytes))
+      }
+      file.pendingIndexes.length = 0
+    },
+
+    /** Writes the end of the file, and yields where a piece is full. */
+    *write(to: ByteWriter): Generator<void, void> {
+      if (groups.length === 0) {
+        void file.finish()
+        return
+      }
+      const whole = print([], file.num_rows)
+      const start = to.offset
+      const header = whole.length - restBytes - 1
+      to.appendBytes(whole.subarray(0, header))
+      to.appendUint8((Math.min(groups.length, SHORT_LIST_MAX + 1) << 4) | STRUCT)
+      if (groups.length > SHORT_LIST_MAX) to.appendVarInt(groups.length)
+      for (const group of groups) {
+        to.appendBytes(group)
+        if (to.index >= PIECE_BYTES) yield
+      }
+      to.appendBytes(whole.subarray(header + 1))
+      to.appendUint32(to.offset - start)
+      to.appendUint32(MAGIC)
+    },
+  }
+}
