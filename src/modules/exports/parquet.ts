@@ -10,7 +10,7 @@ import { createParquetFooter } from './parquet-footer.ts'
 import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './source.ts'
 
 /** Values of a group: what one export holds in memory, and how long one step holds the process. */
-const GROUP_VALUES = 60_000
+const GROUP_VALUES = 30_000
 
 /** Values of a column; integers are BigInt where they are written as 64 bits. */
 type Values = (bigint | string | number | Date | null)[]
