@@ -1,0 +1,23 @@
+import { expect, test } from 'bun:test'
+
+import { matchesEtag } from '#src/http/conditional.ts'
+
+test.each([
+  ['"a"', true],
+  ['W/"a"', true],
+  [' "b" , W/"a"', true],
+  ['*', true],
+  [' * ', true],
+  ['"b"', false],
+  ['"a,*,b"', false],
+  ['"b", *', false],
+  ['a', false],
+  ['"x"a"', false],
+  ['', false],
+])('matchesEtag: %s names "a": %p', (header, isNamed) => {
+  expect(matchesEtag(header, '"a"')).toBe(isNamed)
+})
+
+test('matchesEtag: without a header nothing is named', () => {
+  expect(matchesEtag(null, '"a"')).toBe(false)
+})
