@@ -1,4 +1,4 @@
-const ENTITY_TAG = /(?:W\/)?("[^"]*")/g
+const ENTITY_TAG = /(?:^|,)\s*(?:W\/)?("[^"]*")\s*(?=,|$)/g
 
 /** True when `If-None-Match` names `etag`, or anything (RFC 9110 §13.1.2; weak comparison). */
 export function matchesEtag(header: string | null, etag: string): boolean {

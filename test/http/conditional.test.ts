@@ -13,6 +13,9 @@ test.each([
   ['"b", *', false],
   ['a', false],
   ['"x"a"', false],
+  ['""a""', false],
+  ['"a"x', false],
+  ['"b", "a" ,"c"', true],
   ['', false],
 ])('matchesEtag: %s names "a": %p', (header, isNamed) => {
   expect(matchesEtag(header, '"a"')).toBe(isNamed)

@@ -22,7 +22,9 @@ function write(groups: number, isOurs: boolean): Uint8Array {
       { name: 'id', data: id, offsetIndex: false },
       { name: 'name', data: name, offsetIndex: false },
     ]
-    void file.write({ columnData, rowGroupSize: rows })
+    // Ours in parts, a column each.
+    const parts = isOurs ? columnData.map((column) => [column]) : [columnData]
+    for (const part of parts) void file.write({ columnData: part, rowGroupSize: rows })
     if (isOurs) footer.take()
   }
   if (isOurs) Array.from(footer.write(bytes))

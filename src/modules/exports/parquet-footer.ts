@@ -13,11 +13,11 @@ const SHORT_LIST_MAX = 14
 const MAGIC = 0x31524150
 const PIECE_BYTES = 65_536
 
-type RowGroups = ParquetWriter['row_groups']
+type RowGroup = ParquetWriter['row_groups'][number]
 
 /** Collects the row groups of a file in the making. */
 export function createParquetFooter(file: ParquetWriter) {
-  const print = (groups: RowGroups, rows: bigint): Uint8Array => {
+  const print = (groups: RowGroup[], rows: bigint): Uint8Array => {
     const bytes = new ByteWriter()
     const { schema, createdBy } = file
     writeMetadata(bytes, {
@@ -31,19 +31,30 @@ export function createParquetFooter(file: ParquetWriter) {
   }
   const empty = print([], 0n)
   const groups: Uint8Array[] = []
+  let rows = 0n
   /** Bytes behind the list of groups. */
   let restBytes = 0
 
   return {
-    /** Takes the groups that the file has written from it. */
+    /** Takes what the file has written since the last time from it, as one group: parts of its columns in their order. */
     take(): void {
-      for (const group of file.row_groups.splice(0)) {
-        const one = print([group], 0n)
-        // Up to the header of the list, which holds the count, both are the same.
-        const header = one.findIndex((byte, at) => byte !== empty[at])
-        restBytes = empty.length - header - 1
-        groups.push(one.slice(header + 1, one.length - restBytes))
+      const parts = file.row_groups.splice(0)
+      const [first] = parts
+      if (first === undefined) return
+      const sum = (of: (part: RowGroup) => bigint | undefined): bigint =>
+        parts.reduce((total, part) => total + (of(part) ?? 0n), 0n)
+      const group = {
+        ...first,
+        columns: parts.flatMap(({ columns }) => columns),
+        total_byte_size: sum((part) => part.total_byte_size),
+        total_compressed_size: sum((part) => part.total_compressed_size),
       }
+      rows += group.num_rows
+      const one = print([group], 0n)
+      // Up to the header of the list, which holds the count, both are the same.
+      const header = one.findIndex((byte, at) => byte !== empty[at])
+      restBytes = empty.length - header - 1
+      groups.push(one.slice(header + 1, one.length - restBytes))
       file.pendingIndexes.length = 0
     },
 
@@ -53,7 +64,7 @@ export function createParquetFooter(file: ParquetWriter) {
         void file.finish()
         return
       }
-      const whole = print([], file.num_rows)
+      const whole = print([], rows)
       const start = to.offset
       const header = whole.length - restBytes - 1
       to.appendBytes(whole.subarray(0, header))

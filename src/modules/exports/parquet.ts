@@ -9,8 +9,10 @@ import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { createParquetFooter } from './parquet-footer.ts'
 import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './source.ts'
 
-/** Values of a group: what one export holds in memory, and how long one step holds the process. */
+/** Values of a group: what one export holds in memory. */
 const GROUP_VALUES = 30_000
+/** Values encoded in one step. */
+const STEP_VALUES = 4_000
 
 /** Values of a column; integers are BigInt where they are written as 64 bits. */
 type Values = (bigint | string | number | Date | null)[]
@@ -63,31 +65,38 @@ export function* parquetPieces(
   })
   const footer = createParquetFooter(file)
   const group = columns.map((): Values => [])
-  const writeGroup = () => {
-    const columnData = columns.map(({ name }, index) => ({
-      name,
-      data: group[index] ?? [],
-      // Kept until the end of the file otherwise, a page of every column.
-      offsetIndex: false,
-    }))
-    // Only a writer to a file makes it a promise.
-    void file.write({ columnData, rowGroupSize: group[0]?.length ?? 1 })
+  /** Writes some columns a step, or a group would hold the process for ten times as long. */
+  function* writeGroup(): Generator<Uint8Array> {
+    const rows = group[0]?.length ?? 0
+    if (rows === 0) return
+    const columnsAtOnce = Math.ceil(STEP_VALUES / rows)
+    for (let first = 0; first < columns.length; first += columnsAtOnce) {
+      const columnData = columns.slice(first, first + columnsAtOnce).map(({ name }, index) => ({
+        name,
+        data: group[first + index] ?? [],
+        // Kept until the end of the file otherwise, a page of every column.
+        offsetIndex: false,
+      }))
+      // Only a writer to a file makes it a promise.
+      void file.write({ columnData, rowGroupSize: rows })
+      yield NOTHING
+    }
     footer.take()
     for (const values of group) values.length = 0
-    return bytes.take()
+    yield bytes.take()
   }
   for (const query of queriesOf(source)) {
     for (const run of source.history.runs(query)) {
       for (const snapshot of run) {
         addRows(group, snapshot, shape)
-        if ((group[0]?.length ?? 0) >= rowsMax) yield writeGroup()
+        if ((group[0]?.length ?? 0) >= rowsMax) yield* writeGroup()
       }
       progress.snapshots += run.length
       // Also without a full group: the end of a step, at which others have their turn.
       yield NOTHING
     }
   }
-  if ((group[0]?.length ?? 0) > 0) yield writeGroup()
+  yield* writeGroup()
   for (const end = footer.write(bytes); end.next().done !== true;) yield bytes.take()
   yield bytes.take()
 }
