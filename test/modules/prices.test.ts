@@ -64,7 +64,7 @@ function barTexts({ rows, trades }: Filled, stepMs: number, asked: Asked): strin
 
 /** Bars without how much of them is covered, and without a count that `from` cuts. */
 const bare = (text: string): string =>
-  text.replace(/,"covered":[\d.]+\}$/, '').replace(/"trades":\d+/, '"trades":_')
+  text.replace(/,"covered":[\d.]+\}$/, '').replace(/"lastTradeUpdates":\d+/, '')
 
 describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
   const level = (price: number) => ({ prices: [price], sizes: [1_000_000] })
@@ -112,12 +112,15 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
     const place = (outcome: string, second: number) =>
       `{"outcome":"${outcome}","start":"${iso(START_MS + second * 1_000)}","end":"${iso(START_MS + second * 1_000 + 1_000)}"`
     const flat = (mid: string) => `"open":${mid},"high":${mid},"low":${mid},"close":${mid}`
+    const trade = (price: number, ms: number, outcome: string) =>
+      `"lastTrade":${price},"lastTradeTime":"${iso(START_MS + ms)}","lastTradeOutcome":"${outcome}"`
+    const first = trade(0.535, 600, 'up')
     expect(rowTexts(text)).toEqual([
-      `${place('up', 0)},${flat('0.5350005')},"lastTrade":0.535,"trades":1,"states":2,"covered":1}`,
-      `${place('down', 0)},${flat('0.465')},"lastTrade":0.465,"trades":1,"states":1,"covered":0.9}`,
-      `${place('up', 1)},${flat('0.5350005')},"lastTrade":0.535,"trades":0,"states":1,"covered":1}`,
-      `${place('up', 2)},${flat('null')},"lastTrade":0.56,"trades":1,"states":1,"covered":0.401}`,
-      `${place('down', 2)},${flat('0.46')},"lastTrade":0.44,"trades":1,"states":1,"covered":0.501}`,
+      `${place('up', 0)},${flat('0.5350005')},${first},"lastTradeUpdates":1,"states":2,"covered":1}`,
+      `${place('down', 0)},${flat('0.465')},${trade(0.465, 600, 'up')},"lastTradeUpdates":1,"states":1,"covered":0.9}`,
+      `${place('up', 1)},${flat('0.5350005')},${first},"lastTradeUpdates":0,"states":1,"covered":1}`,
+      `${place('up', 2)},${flat('null')},${trade(0.56, 2_450, 'down')},"lastTradeUpdates":1,"states":1,"covered":0.401}`,
+      `${place('down', 2)},${flat('0.46')},${trade(0.44, 2_450, 'down')},"lastTradeUpdates":1,"states":1,"covered":0.501}`,
     ])
   })
 
@@ -135,10 +138,28 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
         close: 0.5350005,
         // The last one before the range's end, although it is older than the range.
         lastTrade: 0.535,
-        trades: 0,
+        lastTradeTime: iso(START_MS + 600),
+        lastTradeOutcome: 'up',
+        lastTradeUpdates: 0,
         states: 2,
         covered: 0.02335,
       },
+    ])
+  })
+
+  test('behavior: a trade of an outcome that the source does not name is as printed, for both bars', async () => {
+    const unnamed = openHistory(':memory:')
+    fill(unnamed, {
+      books: [aSnapshot({}), aSnapshot({ outcome: 'down' })],
+      trades: [{ ...at(-1), price: 531_000 }],
+    })
+    const { body } = await readPage(createHarness({ history: unnamed }).send, path, {
+      interval: '1s',
+    })
+    const trade = { lastTrade: 0.531, lastTradeTime: iso(START_MS - 1), lastTradeOutcome: null }
+    expect(body.data as unknown[]).toMatchObject([
+      { outcome: 'up', ...trade, lastTradeUpdates: 0 },
+      { outcome: 'down', ...trade, lastTradeUpdates: 0 },
     ])
   })
 
@@ -221,7 +242,7 @@ describe('a walk of prices', () => {
     },
   )
 
-  test('property: bars of a whole market count every trade and state in a bar once', async () => {
+  test('property: bars of a whole market count every update and state in a bar once', async () => {
     const filled = createFilled('whole', [300, 80])
     const { send, path, rows, trades } = filled
     const { texts } = await walkSeries(send, path, {
@@ -230,7 +251,7 @@ describe('a walk of prices', () => {
     })
     const cut = (text: string) => text.replace(/,"covered":[\d.]+\}$/, '')
     expect(texts.map(cut)).toEqual(barTexts(filled, 5_000, {}))
-    const bars = texts.map((text) => JSON.parse(text) as { states: number; trades: number })
+    const bars = texts.map((text) => JSON.parse(text) as { states: number })
     expect(bars.reduce((sum, bar) => sum + bar.states, 0)).toBe(rows.length)
     expect(trades.length).toBeGreaterThan(50)
   })

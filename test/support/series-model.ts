@@ -98,13 +98,16 @@ export const priceKey =
   }
 
 export function priceRow(row: StoredSnapshot, trades: readonly Trade[]): string {
-  const trade = lastTradeAt(trades, row.timestampMs)
   const [[bid], [ask]] = [best(row.bids), best(row.asks)]
   const head = `"id":"${row.id}","outcome":"${row.outcome}","timestamp":"${iso(row.timestampMs)}"`
   const sides = `"bid":${micros(bid)},"ask":${micros(ask)},"mid":${midText(midOf(row))}`
+  return `{${head},${sides},${tradeMembers(lastTradeAt(trades, row.timestampMs), row.outcome)}}`
+}
+
+function tradeMembers(trade: Trade | undefined, outcome: Outcome): string {
   const time = trade === undefined ? 'null' : `"${iso(trade.timestampMs)}"`
   const traded = trade?.outcome === undefined ? 'null' : `"${trade.outcome}"`
-  return `{${head},${sides},"lastTrade":${tradePrice(trade, row.outcome)},"lastTradeTime":${time},"lastTradeOutcome":${traded}}`
+  return `"lastTrade":${tradePrice(trade, outcome)},"lastTradeTime":${time},"lastTradeOutcome":${traded}`
 }
 
 export type BarStep = { startMs: number; stepMs: number; outcome: Outcome }
@@ -126,7 +129,7 @@ export function barText(
     ({ timestampMs }) => timestampMs >= startMs && timestampMs < endMs,
   ).length
   const place = `"outcome":"${outcome}","start":"${iso(startMs)}","end":"${iso(endMs)}"`
-  return `{${place},${four},"lastTrade":${tradePrice(last, outcome)},"trades":${count},"states":${own.length}`
+  return `{${place},${four},${tradeMembers(last, outcome)},"lastTradeUpdates":${count},"states":${own.length}`
 }
 
 const drawLadder = (random: Random, size: () => number): Ladder => {

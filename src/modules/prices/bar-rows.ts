@@ -8,6 +8,7 @@ import { putText } from '#src/core/row-bytes.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { decidedMs } from '#src/core/steps.ts'
 import { toIso } from '#src/core/time.ts'
+import type { Trade } from '#src/core/trade.ts'
 import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
@@ -58,14 +59,21 @@ function toRows(history: History, request: BarsOf, bars: readonly Bar[]): string
   const rows = ascending.map((bar) => {
     const step = { fromMs: bar.startMs, toMs: bar.startMs + stepMs }
     const own = clip(range, step)
-    const { count, last: trade } = tradesOf(own)
+    const { count, last } = tradesOf(own)
     const place = `"outcome":"${bar.outcome}","start":"${toIso(step.fromMs)}","end":"${toIso(step.toMs)}"`
-    const price = trade === undefined ? 'null' : formatMicros(tradePriceOf(trade, bar.outcome))
-    const trades = `"lastTrade":${price},"trades":${count}`
+    const trades = `${tradeText(last, bar.outcome)},"lastTradeUpdates":${count}`
     const covered = formatMicros(shareOf(coveredOf(bar.outcome, own), stepMs))
     return `{${place},${midsText(bar)},${trades},"states":${bar.states},"covered":${covered}}`
   })
   return range.order === 'asc' ? rows : rows.reverse()
+}
+
+function tradeText(trade: Trade | undefined, outcome: Outcome): string {
+  if (trade === undefined) return '"lastTrade":null,"lastTradeTime":null,"lastTradeOutcome":null'
+  const traded = trade.outcome === undefined ? 'null' : `"${trade.outcome}"`
+  const price = formatMicros(tradePriceOf(trade, outcome))
+  const time = toIso(trade.timestampMs)
+  return `"lastTrade":${price},"lastTradeTime":"${time}","lastTradeOutcome":${traded}`
 }
 
 /** The part of a span that lies in the range. */
@@ -82,7 +90,7 @@ function midsText({ mids }: Bar): string {
 
 const text = (mid: DoubleMid): string => formatMid(mid, 0)
 
-/** Counts the trades of spans that ascend; those of equal spans are the same. */
+/** Counts the last-trade updates of spans that ascend; those of equal spans are the same. */
 function createTradeCounter(history: History, market: Market, whole: Span) {
   const walk = walkTrades(history.trades, market, whole)
   let known = { fromMs: -1, count: 0, last: walk.upTo(whole.fromMs - 1) }

@@ -32,20 +32,24 @@ const mid = decimalOrNull(
   0.535,
 )
 
+const lastTradeMembers = (when: string) => ({
+  lastTrade: decimalOrNull(
+    `Price of the last trade ${when}, in terms of \`outcome\`: if the other outcome was traded, 1 minus its price; if \`lastTradeOutcome\` is null, the price as printed, which may be of either. Null before the first.`,
+    0.531,
+  ),
+  lastTradeTime: timeOrNull('Time of that trade.', '2026-04-14T08:00:09.120Z'),
+  lastTradeOutcome: outcomeOrNull(
+    'Outcome that was traded; null where the source does not say, and before the first trade.',
+  ),
+})
+
 const PriceRow = Type.Object(
   {
     id: Type.String({ description: 'Identifier of the snapshot.', examples: ['1482734'] }),
     outcome,
     timestamp: time("The venue's time of the state, UTC.", '2026-04-14T08:00:10.672Z'),
     ...{ bid, ask, mid },
-    lastTrade: decimalOrNull(
-      'Price of the last trade at or before `timestamp`; of a trade of the other outcome 1 less its price; where the venue does not tell which was traded, as it printed it. Null before the first.',
-      0.531,
-    ),
-    lastTradeTime: timeOrNull('Time of that trade.', '2026-04-14T08:00:09.120Z'),
-    lastTradeOutcome: outcomeOrNull(
-      'Outcome that was traded; null where the venue does not tell, and before the first trade.',
-    ),
+    ...lastTradeMembers('at or before `timestamp`'),
   },
   { description: 'A state at which the mid or the last trade changed; without `interval`.' },
 )
@@ -60,11 +64,13 @@ const PriceBar = Type.Object(
     high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
     low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
     close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
-    lastTrade: decimalOrNull(
-      'Price of the last trade before the end, which may be older than the bar; for the other outcome as without `interval`. Null before the first.',
-      0.531,
-    ),
-    trades: Type.Integer({ description: 'Trades of either outcome in the bar.', examples: [12] }),
+    ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
+    lastTradeUpdates: Type.Integer({
+      minimum: 0,
+      description:
+        "Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same.",
+      examples: [12],
+    }),
     states: Type.Integer({
       minimum: 1,
       description: 'States of this outcome in the bar, with one side or none too.',
