@@ -20,6 +20,10 @@ export const gapReasons = [
 ] as const
 export type GapReason = (typeof gapReasons)[number]
 
+/** Why an answer is not whole: its gaps, or a market whose window is not known, so that it has no whole. */
+export const tallyReasons = [...gapReasons, 'window_unknown'] as const
+export type TallyReason = (typeof tallyReasons)[number]
+
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 export type Span = { readonly fromMs: number; readonly toMs: number }
 
@@ -61,8 +65,18 @@ export type CoverageTally = {
   totalMs: number
   coveredMs: number
   /** By reason, where there is any. */
-  gaps: ReadonlyMap<GapReason, { count: number; ms: number }>
+  gaps: ReadonlyMap<TallyReason, { count: number; ms: number }>
 }
+
+/** Whether a market's trading window is known from its start to its end. */
+export const hasWindow = (
+  market: Market,
+): market is Market & { windowStartMs: number; windowEndMs: number } =>
+  market.windowStartMs !== undefined && market.windowEndMs !== undefined
+
+/** Whether the time that a question is about is known: a bound that was not sent is the market's own. */
+export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =>
+  (fromMs !== undefined && toMs !== undefined) || hasWindow(market)
 
 /**
  * The time that a market is answered for when no other is asked: its window, where known, and what is
@@ -109,12 +123,15 @@ export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   })
 }
 
-/** Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there. */
+/**
+ * Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there. Where
+ * something is held of a time that is not known, no time is counted, and `window_unknown` once an outcome.
+ */
 export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const { fromMs, toMs } = spanOf(question)
   const span = { fromMs, toMs: Math.max(toMs, fromMs + 1) }
   const asked = askedOutcomes(question)
-  const gaps = new Map<GapReason, { count: number; ms: number }>()
+  const gaps = new Map<TallyReason, { count: number; ms: number }>()
   let coveredMs = 0
   for (const outcome of asked) {
     eachPiece(timelineOf(question, outcome), span, (fromMs, toMs, reason) => {
@@ -122,11 +139,18 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
       else addGap(gaps, reason, toMs - fromMs)
     })
   }
-  return { totalMs: (span.toMs - span.fromMs) * asked.length, coveredMs, gaps }
+  if (isBounded(question) || coveredMs === 0) {
+    return { totalMs: (span.toMs - span.fromMs) * asked.length, coveredMs, gaps }
+  }
+  return {
+    totalMs: 0,
+    coveredMs: 0,
+    gaps: gaps.set('window_unknown', { count: asked.length, ms: 0 }),
+  }
 }
 
 function addGap(
-  gaps: Map<GapReason, { count: number; ms: number }>,
+  gaps: Map<TallyReason, { count: number; ms: number }>,
   reason: GapReason,
   ms: number,
 ): void {
@@ -199,8 +223,7 @@ function firstEndingAfter(runs: readonly Run[], timeMs: number): number {
 /** What follows from a market's facts: where nothing can have been recorded of an outcome. */
 function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run[] {
   const life = lifeOf(market, nowMs)
-  const hasWindow = market.windowStartMs !== undefined && market.windowEndMs !== undefined
-  const outside: GapReason = hasWindow ? 'not_open' : 'import'
+  const outside: GapReason = hasWindow(market) ? 'not_open' : 'import'
   const inside: GapReason = market.source === 'simulated' ? 'venue_silent' : 'import'
   if (life === undefined) return [{ fromMs: MIN, toMs: MAX, reason: outside }]
   const held = market.spans[outcome]
@@ -284,7 +307,7 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
 export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
   const [only] = tallies
   if (only !== undefined && tallies.length === 1) return only
-  const gaps = new Map<GapReason, { count: number; ms: number }>()
+  const gaps = new Map<TallyReason, { count: number; ms: number }>()
   let totalMs = 0
   let coveredMs = 0
   for (const tally of tallies) {

@@ -72,6 +72,13 @@ export function tallyMissing(
   return tallyOfNothing(count * outcomes, ms * outcomes)
 }
 
+/** So many outcomes or moments of markets whose windows are not known, so that no time of them counts. */
+export const tallyOfUnknown = (count: number): CoverageTally => ({
+  totalMs: 0,
+  coveredMs: 0,
+  gaps: new Map(count === 0 ? [] : [['window_unknown', { count, ms: 0 }]]),
+})
+
 /** So many gaps of together so many milliseconds, beside which there is nothing. */
 export const tallyOfNothing = (count: number, ms: number): CoverageTally => ({
   totalMs: ms,

@@ -250,8 +250,16 @@ describe('tallyCoverage', () => {
         const { fromMs, toMs } = spanOf(question)
         fc.pre(toMs > fromMs)
         const tally = tallyCoverage(question)
-        expect(tally.totalMs).toBe((toMs - fromMs) * listed.length)
-        expect(tally.coveredMs).toBe(listed.reduce((sum, { coveredMs }) => sum + coveredMs, 0))
+        const coveredMs = listed.reduce((sum, each) => sum + each.coveredMs, 0)
+        const isKnown = question.fromMs !== undefined || question.market.windowEndMs !== undefined
+        if (isKnown || coveredMs === 0) {
+          expect(tally.totalMs).toBe((toMs - fromMs) * listed.length)
+          expect(tally.coveredMs).toBe(coveredMs)
+          expect(tally.gaps.has('window_unknown')).toBe(false)
+        } else {
+          expect([tally.totalMs, tally.coveredMs]).toEqual([0, 0])
+          expect(tally.gaps.get('window_unknown')).toEqual({ count: listed.length, ms: 0 })
+        }
         for (const reason of gapReasons) {
           const gaps = listed.flatMap((one) => one.gaps.filter((each) => each.reason === reason))
           const expected = { count: gaps.length, ms: lengthOf(gaps) }

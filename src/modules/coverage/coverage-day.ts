@@ -2,15 +2,16 @@
 import {
   type CoverageTally,
   type Gap,
-  type GapReason,
-  gapReasons,
+  hasWindow,
   shareOf,
   tallyCoverage,
+  type TallyReason,
+  tallyReasons,
 } from '#src/core/coverage.ts'
 import { exactMicros } from '#src/core/decimal.ts'
 import { type Market, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
-import { tallyMissing } from '#src/core/windows.ts'
+import { tallyMissing, tallyOfUnknown } from '#src/core/windows.ts'
 
 type Sum = { markets: number; totalMs: number; coveredMs: number }
 /** `startsMs`: of its markets' windows, ascending. */
@@ -21,7 +22,7 @@ const dayLength = 'YYYY-MM-DD'.length
 /** Begins a day that has no markets yet; they are added by the start of their windows. */
 export function createCoverageDay(startMs: number, nowMs: number) {
   const sums = new Map<Timeframe, TimeframeSum>()
-  const gaps = new Map<GapReason, { count: number; ms: number }>()
+  const gaps = new Map<TallyReason, { count: number; ms: number }>()
   const snapshots = { up: 0, down: 0 }
   let verified = 0
   let longestSilenceMs: number | undefined
@@ -40,11 +41,12 @@ export function createCoverageDay(startMs: number, nowMs: number) {
     const sum = known ?? { markets: 0, totalMs: 0, coveredMs: 0, startsMs: [] }
     sums.set(market.timeframe, sum)
     sum.markets++
-    sum.startsMs.push(market.orderMs)
-    const span = windowOf(market, nowMs)
-    if (span.toMs > span.fromMs) {
-      addTime(sum, tallyCoverage({ market, gaps: stored, nowMs, ...span }))
-    }
+    if (hasWindow(market)) {
+      const { windowStartMs: fromMs, windowEndMs } = market
+      sum.startsMs.push(fromMs)
+      const question = { market, gaps: stored, nowMs, fromMs, toMs: Math.min(windowEndMs, nowMs) }
+      if (question.toMs > fromMs) addTime(sum, tallyCoverage(question))
+    } else if (market.firstSnapshotMs !== undefined) addTime(sum, tallyOfUnknown(outcomes.length))
     for (const outcome of outcomes) {
       snapshots[outcome] += market.snapshotCounts[outcome]
       verified += market.verifiedCounts[outcome]
@@ -69,14 +71,14 @@ export function createCoverageDay(startMs: number, nowMs: number) {
     }
     return JSON.stringify({
       day: toIso(startMs).slice(0, dayLength),
-      state: stateOf({ isOver: startMs + DAY_MS <= nowMs, ...all, hasGaps: gaps.size > 0 }),
+      state: stateOf(all.coveredMs),
       markets: all.markets,
       timeframes: listed.map(({ timeframe, markets, windows, ...sum }) => {
         return { timeframe, markets, windows, covered: toShare(sum.coveredMs, sum.totalMs) }
       }),
       snapshots,
       covered: toShare(all.coveredMs, all.totalMs),
-      gaps: gapReasons.flatMap((reason) => {
+      gaps: tallyReasons.flatMap((reason) => {
         const sum = gaps.get(reason)
         return sum === undefined ? [] : [{ reason, count: sum.count, durationMs: sum.ms }]
       }),
@@ -85,26 +87,17 @@ export function createCoverageDay(startMs: number, nowMs: number) {
     })
   }
 
+  function stateOf(coveredMs: number) {
+    if (startMs + DAY_MS > nowMs) return 'pending'
+    if (coveredMs === 0 && !gaps.has('window_unknown')) return 'missing'
+    return gaps.size > 0 ? 'degraded' : 'available'
+  }
+
   return { add, text }
 }
 
 // Shortest first.
 const timeframes = Object.keys(timeframeMs) as Timeframe[]
-
-/** The window up to now; of a market whose window is unknown all of its life. Empty while it has not begun. */
-function windowOf(market: Market, nowMs: number) {
-  const { windowStartMs: fromMs, windowEndMs } = market
-  if (fromMs === undefined || windowEndMs === undefined) {
-    return { fromMs: market.firstSnapshotMs ?? 0, toMs: (market.lastSnapshotMs ?? -1) + 1 }
-  }
-  return { fromMs, toMs: Math.min(windowEndMs, nowMs) }
-}
-
-function stateOf(day: { isOver: boolean; coveredMs: number; hasGaps: boolean }) {
-  if (!day.isOver) return 'pending'
-  if (day.coveredMs === 0) return 'missing'
-  return day.hasGaps ? 'degraded' : 'available'
-}
 
 const larger = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a

@@ -2,6 +2,7 @@
 import {
   coverageOf,
   type CoverageQuestion,
+  isBounded,
   lifeOf,
   type OutcomeCoverage,
   shareOf,
@@ -20,6 +21,8 @@ export function writeMarketCoverage(question: CoverageQuestion): string {
   const outcomes = coverageOf(question)
   const coveredMs = outcomes.reduce((sum, outcome) => sum + outcome.coveredMs, 0)
   const isKnown = (fromMs ?? toMs) !== undefined || lifeOf(market, nowMs) !== undefined
+  const share = (partMs: number, count: number): unknown =>
+    toShare(partMs, isBounded(question) || partMs === 0 ? lengthOf(span) * count : 0)
   return JSON.stringify({
     conditionId: market.conditionId,
     symbol: market.coin,
@@ -27,20 +30,22 @@ export function writeMarketCoverage(question: CoverageQuestion): string {
     source: market.source,
     status: statusOf(market, nowMs),
     requested: isKnown ? describeSpan(span) : { from: null, to: null, durationMs: 0 },
-    covered: toShare(coveredMs, lengthOf(span) * outcomes.length),
+    covered: share(coveredMs, outcomes.length),
     silenceMs: silenceMs(market.timeframe),
-    outcomes: outcomes.map((outcome) => describeOutcome(market, outcome, span)),
+    outcomes: outcomes.map((outcome) => ({
+      outcome: outcome.outcome,
+      covered: share(outcome.coveredMs, 1),
+      ...describePieces(outcome),
+      wholeMarket: describeHoldings(market, outcome.outcome),
+    })),
     revision: market.revision,
   })
 }
 
-const describeOutcome = (market: Market, coverage: OutcomeCoverage, span: Span) => ({
-  outcome: coverage.outcome,
-  covered: toShare(coverage.coveredMs, lengthOf(span)),
-  coveredMs: coverage.coveredMs,
-  intervals: coverage.intervals.map(describeSpan),
-  gaps: coverage.gaps.map((gap) => ({ ...describeSpan(gap), reason: gap.reason })),
-  wholeMarket: describeHoldings(market, coverage.outcome),
+const describePieces = ({ coveredMs, intervals, gaps }: OutcomeCoverage) => ({
+  coveredMs,
+  intervals: intervals.map(describeSpan),
+  gaps: gaps.map((gap) => ({ ...describeSpan(gap), reason: gap.reason })),
 })
 
 function describeHoldings(market: Market, outcome: OutcomeCoverage['outcome']) {

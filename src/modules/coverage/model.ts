@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
-import { gapReasons } from '#src/core/coverage.ts'
+import { gapReasons, tallyReasons } from '#src/core/coverage.ts'
 import { coins, marketStatuses, outcomes, timeframeMs } from '#src/core/market.ts'
 import { momentParameter, rangeParameters } from '#src/http/data-query.ts'
 import { literals } from '#src/http/literals.ts'
@@ -22,6 +22,10 @@ const reason = literals(gapReasons, {
   description:
     '`recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.',
 })
+const tallyReason = literals(tallyReasons, {
+  description:
+    'As in `gaps` of a market; or `window_unknown`: snapshots are held of a market whose trading window is not known, so they count in no window and `durationMs` is 0.',
+})
 const verified = share(
   "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
   0.999596,
@@ -40,7 +44,7 @@ const durationMs = duration('Length', 300_000)
 export const OutcomeCoverageBody = Type.Object({
   outcome: literals(outcomes, { description: 'Outcome of the market.' }),
   covered: share(
-    'Share of the requested time in which it is recorded, rounded down to six decimals; null of no time.',
+    'Share of the requested time in which it is recorded, rounded down to six decimals; null of no time, and if the trading window is not known unless both `from` and `to` are sent.',
     0.982166,
   ),
   coveredMs: duration('Time in which it is recorded', 294_650),
@@ -91,7 +95,7 @@ export const MarketCoverageBody = Type.Object({
     },
     {
       description:
-        '`from` and `to` as they were sent. Where they were not: the time of the market, which is its window and what is held beyond it, up to now.',
+        '`from` and `to` as they were sent. Where they were not: the time of the market, which is its window, if known, and what is held beyond it, up to now.',
     },
   ),
   covered: share('The same over both outcomes.', 0.982166),
@@ -124,7 +128,7 @@ export const CoverageDay = Type.Object({
   }),
   state: literals(dayStates, {
     description:
-      '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing. `missing`: nothing is recorded. `pending`: the day is not over.',
+      '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing, or the window of a market is not known. `missing`: nothing is recorded. `pending`: the day is not over.',
   }),
   markets: count('Markets whose windows begin on the day.', 415),
   timeframes: Type.Array(TimeframeDay, {
@@ -139,7 +143,11 @@ export const CoverageDay = Type.Object({
     0.982166,
   ),
   gaps: Type.Array(
-    Type.Object({ reason, count: count('Gaps.', 12), durationMs: duration('Together', 64_120) }),
+    Type.Object({
+      reason: tallyReason,
+      count: count('Gaps.', 12),
+      durationMs: duration('Together', 64_120),
+    }),
     {
       description:
         'What is missing in the windows, by reason, added up over both outcomes; a window that is not held is one of each, `import`.',

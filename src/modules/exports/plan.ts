@@ -115,10 +115,9 @@ const idsOf = (markets: readonly Market[]): string[] =>
 /** Of the timeframes that were asked for or that are held. */
 function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {
   const startsMs = new Map<Timeframe, number[]>(asked === undefined ? [] : [[asked, []]])
-  for (const { timeframe, orderMs } of markets) {
-    const known = startsMs.get(timeframe)
-    if (known === undefined) startsMs.set(timeframe, [orderMs])
-    else known.push(orderMs)
+  for (const { timeframe, windowStartMs } of markets) {
+    const known = startsMs.get(timeframe) ?? []
+    startsMs.set(timeframe, windowStartMs === undefined ? known : [...known, windowStartMs])
   }
   return startsMs
 }

@@ -15,7 +15,7 @@ const share = (description: string, example: number) =>
 export const CoverageSummary = Type.Object(
   {
     covered: share(
-      'Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet. GET …/coverage lists what is missing.',
+      'Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet or its window is not known. GET …/coverage lists what is missing.',
       0.982166,
     ),
     gaps: Type.Integer({ description: 'Gaps in that time.', examples: [2] }),

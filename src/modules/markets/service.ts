@@ -125,8 +125,9 @@ function coveredOf(call: {
   if (toMs === fromMs) return { covered: null, gaps: 0 }
   const tally = tallyCoverage(question)
   let gaps = 0
-  for (const { count } of tally.gaps.values()) gaps += count
-  return { covered: exactMicros(shareOf(tally.coveredMs, tally.totalMs)), gaps }
+  for (const [reason, { count }] of tally.gaps) if (reason !== 'window_unknown') gaps += count
+  const share = tally.totalMs === 0 ? undefined : shareOf(tally.coveredMs, tally.totalMs)
+  return { covered: exactMicros(share), gaps }
 }
 
 const describeMarket = (market: Market, nowMs: number) => ({

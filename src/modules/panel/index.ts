@@ -30,7 +30,7 @@ const detail = {
   operationId: 'getPanel',
   summary: 'Every market at moments before its close',
   description:
-    'One row a market and offset: what was in force at that moment before the close, at or before it and never after, and who won. A market is in the panel once its close is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel. `X-Coverage` counts the moments of windows that are not held, too, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
+    'One row a market and offset: what was in force at that moment before the close, at or before it and never after, and who won. A market is in the panel once its close is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel, and if books of it are held in the range `X-Coverage` says `window_unknown`. `X-Coverage` counts the moments of windows that are not held, too, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; go on later from `X-Resume-Cursor`.',
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(PanelQuery)],
   responses: {
     200: jsonContent('A page of the panel.', PanelList, { ...dataHeaderTexts, ...placeTexts }),

@@ -1,4 +1,5 @@
 /** Which markets a page of a panel has. */
+import { hasWindow } from '#src/core/coverage.ts'
 import { type MarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { missingWindows } from '#src/core/windows.ts'
@@ -14,6 +15,8 @@ export type Selection = {
   isFinal: boolean
   /** Starts of the known windows that were looked at, over or not, ascending. */
   startsMs: number[]
+  /** Markets in the range of the page of which books are held and whose window is not known. */
+  unknown: number
 }
 
 export type MarketRange = {
@@ -35,7 +38,8 @@ export function selectMarkets(
   const markets: ClosedMarket[] = []
   const startsMs: number[] = []
   const isBounded = range.toMs !== undefined && range.toMs <= nowMs
-  let isComplete = true
+  const skipped: Market[] = []
+  let skippedBefore = 0
   let { after } = range
   let isMore = true
   while (isMore) {
@@ -45,16 +49,20 @@ export function selectMarkets(
     for (const market of listed) {
       if (isOver(market, nowMs)) {
         if (markets.length === limit) {
-          return { markets, hasMore: true, isFinal: isComplete && areFinal(markets), startsMs }
+          const isFinal = skipped.length === 0 && areFinal(markets)
+          // What follows the last market is of the next page.
+          const unknown = countUnknown(skipped.slice(0, skippedBefore))
+          return { markets, hasMore: true, isFinal, startsMs, unknown }
         }
         markets.push(market)
-      } else isComplete = false
+        skippedBefore = skipped.length
+      } else skipped.push(market)
     }
     isMore = listed.length > limit
     after = listed.at(-1)
   }
-  const isFinal = isBounded && isComplete && areFinal(markets)
-  return { markets, hasMore: false, isFinal, startsMs }
+  const isFinal = isBounded && skipped.length === 0 && areFinal(markets)
+  return { markets, hasMore: false, isFinal, startsMs, unknown: countUnknown(skipped) }
 }
 
 /**
@@ -81,13 +89,13 @@ export function countMissing(
   return missing.reduce((sum, { windows }) => sum + windows, 0)
 }
 
+const countUnknown = (markets: readonly Market[]): number =>
+  markets.filter((market) => !hasWindow(market) && market.firstSnapshotMs !== undefined).length
+
 const areFinal = (markets: readonly Market[]): boolean =>
   markets.every(({ isClosed, winner }) => isClosed && winner !== undefined)
 
-const startOf = ({ windowStartMs, windowEndMs }: Market): number[] =>
-  windowStartMs === undefined || windowEndMs === undefined ? [] : [windowStartMs]
+const startOf = (market: Market): number[] => (hasWindow(market) ? [market.windowStartMs] : [])
 
 const isOver = (market: Market, nowMs: number): market is ClosedMarket =>
-  market.windowStartMs !== undefined &&
-  market.windowEndMs !== undefined &&
-  market.windowEndMs <= nowMs
+  hasWindow(market) && market.windowEndMs <= nowMs

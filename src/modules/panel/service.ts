@@ -8,7 +8,7 @@ import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/
 import { type Coin, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
 import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
 import type { Clock } from '#src/core/time.ts'
-import { tallyOfNothing } from '#src/core/windows.ts'
+import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import { readRange } from '#src/http/data-query.ts'
 import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -68,10 +68,10 @@ export function createPanelService({ history, cursors, clock, timer, turns }: De
       const after = place === undefined ? undefined : decodeMarketPlace(place)
       const nowMs = clock()
       const chosen = selectMarkets(history, { ...range, after }, nowMs)
-      const missing = countMissing(chosen, { ...range, after }, nowMs)
-      const missingMoments = missing * offsets.length * outcomes.length
+      const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
+      const missing = momentsOf(countMissing(chosen, { ...range, after }, nowMs))
       const rows: string[] = []
-      const tallies = [tallyOfNothing(missingMoments, missingMoments)]
+      const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
       let sliceStartMs = timer()
       for (const market of chosen.markets) {
         const head = marketText(market)
