@@ -1,15 +1,23 @@
 # syntax=docker/dockerfile:1
 # docker build -t bookfeed . && docker run -p 3000:3000 -v bookfeed:/data bookfeed
+#
+# A tag can be moved, a digest cannot. To build from exact images, look the digests up
+# (`docker buildx imagetools inspect oven/bun:1.4.5-slim`) and pass them:
+#   docker build --build-arg DEPS_IMAGE=oven/bun:1.4.5-slim@sha256:… \
+#     --build-arg RUNTIME_IMAGE=oven/bun:1.4.5-distroless@sha256:… -t bookfeed .
+ARG DEPS_IMAGE=oven/bun:1.4.5-slim
+ARG RUNTIME_IMAGE=oven/bun:1.4.5-distroless
 
-FROM oven/bun:1.4.5-slim AS deps
+FROM ${DEPS_IMAGE} AS deps
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
-RUN bun install --frozen-lockfile --production
+# Bun installs optional peers that the lock file knows, such as typescript, unless they are omitted.
+RUN bun install --frozen-lockfile --production --omit peer
 # The runtime image has no shell to make the folder with.
 RUN mkdir /data
 
 # No shell, no package manager: what runs is Bun and this project.
-FROM oven/bun:1.4.5-distroless
+FROM ${RUNTIME_IMAGE}
 WORKDIR /app
 # A read-only root file system is enough: Bun would otherwise cache what it transpiles.
 ENV NODE_ENV=production \
