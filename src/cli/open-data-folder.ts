@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { messageOf } from '#src/lib/message.ts'
@@ -8,6 +8,7 @@ import { openHistory } from '#src/store/open.ts'
 import type { Ledger } from '#src/store/payments.ts'
 
 import { type CliContext, CliError } from './context.ts'
+import { keepPrivate } from './private-folder.ts'
 
 /** The file of the history in a data folder. */
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
@@ -19,9 +20,9 @@ export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger
 const LAG_MS = 1
 
 /** Opens the history in the data folder, making both if absent. A failure says what to change. */
-export function openDataFolder({ config }: CliContext): HistoryStore {
+export function openDataFolder({ config, printError }: CliContext): HistoryStore {
   const { dataPath, chunkCacheBytes } = config()
-  makeFolder(dataPath)
+  makeFolder(dataPath, printError)
   return openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
 }
 
@@ -57,9 +58,10 @@ export function withExistingLedger<T>(context: CliContext, body: (ledger: Ledger
   )
 }
 
-function makeFolder(dataPath: string): void {
+/** A server opens both files, and warns once. */
+function makeFolder(dataPath: string, warn: (message: string) => void = () => {}): void {
   try {
-    mkdirSync(dataPath, { recursive: true })
+    keepPrivate(dataPath, warn)
     accessSync(dataPath, constants.W_OK)
   } catch (cause) {
     const message = `Cannot write to the data folder ${dataPath} (${messageOf(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`

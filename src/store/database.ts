@@ -1,4 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite'
+import { closeSync, openSync } from 'node:fs'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 /**
@@ -63,6 +64,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
   const { isReadOnly = false, format = historyFormat } = options
   let db: Database | undefined
   try {
+    if (!isReadOnly) makePrivate(path)
     db = new Sqlite(path, isReadOnly ? { readonly: true } : { create: true, readwrite: true })
     // First: everything below must be able to wait for another process.
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
@@ -76,6 +78,16 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
   } catch (error) {
     db?.close()
     throw toStoreFault(error, path)
+  }
+}
+
+/** A new file is its owner's alone, and so are those that SQLite puts beside it. */
+function makePrivate(path: string): void {
+  if (path === ':memory:') return
+  try {
+    closeSync(openSync(path, 'ax', 0o600))
+  } catch {
+    // It is there already, or cannot be made: opening it says so better.
   }
 }
 

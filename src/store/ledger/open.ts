@@ -1,5 +1,3 @@
-import { closeSync, openSync } from 'node:fs'
-
 import { ledgerFormat, openDatabase, toStoreFault } from '#src/store/database.ts'
 import type { Ledger } from '#src/store/payments.ts'
 
@@ -14,24 +12,11 @@ export type LedgerOptions = {
 
 /** Opens or creates the ledger at `path`, brought up to date. Throws `StoreFault` on a file that cannot be used. */
 export function openLedger(path: string, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
-  makePrivate(path)
   const db = openDatabase(path, { format: ledgerFormat })
   try {
     return createSqliteLedger(db, { nowMs, lagMs })
   } catch (error) {
     db.close()
     throw toStoreFault(error, path)
-  }
-}
-
-const OWNER_ONLY = 0o600
-
-/** A new file is its owner's alone, and so are those that SQLite puts beside it. */
-function makePrivate(path: string): void {
-  if (path === ':memory:') return
-  try {
-    closeSync(openSync(path, 'ax', OWNER_ONLY))
-  } catch {
-    // It is there already, or cannot be made: opening it says so better.
   }
 }
