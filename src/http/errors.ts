@@ -6,6 +6,7 @@
 import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } from 'elysia'
 
 import { AppError, errorCodes } from '#src/core/errors.ts'
+import { messageOf } from '#src/lib/message.ts'
 
 import { excerpt } from './excerpt.ts'
 import type { Failure } from './problem.ts'
@@ -51,18 +52,27 @@ export function toFailure(error: unknown): Failure {
   return failure('internal', 'The server failed. Report the requestId; a retry may help.')
 }
 
-/** Describes an error for the log, with its causes; undefined for what the caller caused. */
+/**
+ * Describes an error for the log, with its causes; undefined for what the caller caused. What is expected to happen,
+ * such as a 503 of billing that is closed, has no stack: it would only say where that is decided.
+ */
 export function describeFault(error: unknown): string | undefined {
   if (errorCodes[toFailure(error).code].status < 500) return undefined
   const lines: string[] = []
   let current = error
   // A chain of causes can be a circle.
   for (let depth = 0; depth < 5 && current !== undefined; depth++) {
-    lines.push(current instanceof Error ? (current.stack ?? current.message) : String(current))
+    lines.push(error instanceof AppError ? lineOf(current) : textOf(current))
     current = current instanceof Error ? current.cause : undefined
   }
   return lines.join('\nCaused by: ')
 }
+
+const lineOf = (error: unknown): string =>
+  error instanceof AppError ? `${error.code}: ${error.message}` : messageOf(error)
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)
 
 const failure = (code: Failure['code'], detail: string): Failure => ({ code, detail, extras: {} })
 

@@ -16,10 +16,12 @@ export type FixedText = {
   contentType: string
   /** Header of the request that chose it among others. */
   chosenBy?: 'Accept'
+  /** Content-Security-Policy of a page. */
+  policy?: string
 }
 
 /** Returns what answers a request for a text. */
-export function createFixedText({ text, contentType, chosenBy }: FixedText) {
+export function createFixedText({ text, contentType, chosenBy, policy }: FixedText) {
   let plain: Coded | undefined
   let gzipped: Coded | undefined
   const headers = { 'Cache-Control': MAX_AGE, Vary: varyOf(chosenBy) }
@@ -34,6 +36,7 @@ export function createFixedText({ text, contentType, chosenBy }: FixedText) {
     return new Response(bytes, {
       headers: {
         'Content-Type': contentType,
+        ...(policy === undefined ? {} : { 'Content-Security-Policy': policy }),
         'Content-Length': String(bytes.length),
         ...headers,
         ETag: etag,

@@ -182,6 +182,14 @@ describe('createFrontDoor', () => {
     expect(JSON.stringify(problem)).not.toContain('secret')
   })
 
+  test('error: a known failure is one short line in the log, without a stack', async () => {
+    const { send, lines } = createDoor()
+    await send('/expected')
+    const { error } = JSON.parse(lines[0] ?? '') as { error: string }
+    expect(error).toStartWith('unavailable: Later.')
+    expect(error).not.toMatch(/^\s+at /m)
+  })
+
   test('error: an unknown path is 404, and a huge one comes back short', async () => {
     const problem = await problemOf(await createDoor().send(`/nope/${'x'.repeat(50_000)}`))
     expect([problem.status, problem.code]).toEqual([404, 'not_found'])

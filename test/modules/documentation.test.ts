@@ -32,6 +32,39 @@ describe('GET /errors', () => {
     const html = await (await createHarness().send('/errors', { headers })).text()
     for (const code of Object.keys(errorCodes)) expect(html).toContain(`<h2 id="${code}">`)
   })
+
+  test('behavior: the page may load nothing and run nothing; its style is known by a hash', async () => {
+    const response = await createHarness().send('/errors', { headers: { accept: 'text/html' } })
+    const policy = policyOf(response)
+    const style = /<style>([\s\S]*)<\/style>/.exec(await response.text())?.[1] ?? ''
+    const hash = new Bun.CryptoHasher('sha256').update(style).digest('base64')
+    expect(policy['default-src']).toBe("'none'")
+    expect(policy['style-src']).toBe(`'sha256-${hash}'`)
+    expect(policy['frame-ancestors']).toBe("'none'")
+  })
+})
+
+/** The directives of a response's Content-Security-Policy. */
+function policyOf({ headers }: Response): Record<string, string> {
+  const directives = (headers.get('content-security-policy') ?? '').split('; ')
+  return Object.fromEntries(directives.map((each) => each.split(/ (.*)/s, 2)))
+}
+
+describe('GET /swagger', () => {
+  test('behavior: runs nothing inline, and its bundle does not need to', async () => {
+    const { send } = createHarness()
+    const response = await send('/swagger')
+    expect(policyOf(response)).toMatchObject({ 'script-src': "'self'", 'style-src': "'self'" })
+    const html = await response.text()
+    expect(html).not.toMatch(/<style|\sstyle=|<script>|\son\w+=/)
+    const [bundle = ''] = /\/swagger\/assets\/[^"]*bundle\.js/.exec(html) ?? []
+    const script = await (await send(bundle)).text()
+    expect(script.length).toBeGreaterThan(1_000_000)
+    // React sets styles as properties, which the policy allows. These it would not.
+    expect(script).not.toMatch(
+      /createElement\(["']style|setAttribute\(["']style|cssText|insertRule/,
+    )
+  })
 })
 
 describe('texts that do not change', () => {

@@ -11,6 +11,14 @@ const errorTypes = {
   html: 'text/html; charset=utf-8',
 }
 
+const STYLE = `
+  body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif }
+  pre { padding: 1rem; overflow: auto; background: #f4f4f5 }
+  :target { background: #fef3c7 }
+`
+/** A page loads nothing, runs nothing, and has one style, which is known by its hash. */
+const POLICY = `default-src 'none'; style-src 'sha256-${new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
 /** Serves the page that the `type` of every problem points to, docs/errors.md itself, and docs/llms.txt for agents. */
 export const documentation = () => {
   const chosenBy = 'Accept'
@@ -20,6 +28,7 @@ export const documentation = () => {
       text: toPage('Errors', errorsText),
       contentType: errorTypes.html,
       chosenBy,
+      policy: POLICY,
     }),
   }
   const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
@@ -63,10 +72,6 @@ function toPage(title: string, markdown: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Bookfeed</title>
-<style>
-  body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif }
-  pre { padding: 1rem; overflow: auto; background: #f4f4f5 }
-  :target { background: #fef3c7 }
-</style>
+<style>${STYLE}</style>
 ${body}`
 }
