@@ -61,6 +61,38 @@ describe('X-Coverage of a day’s export', () => {
     expect(await at(4)).toBe('partial;covered=0.5;gaps=4;reasons="import"')
   })
 
+  test.each(['HEAD', 'GET'])('behavior: %s is prepared in short steps', async (method) => {
+    const held = wholeMarkets({ '5m': upTo(180) })
+    let looked = 0
+    let worst = 0
+    const count =
+      <T extends unknown[], R>(read: (...args: T) => R, sizeOf: (result: R) => number) =>
+      (...args: T): R => {
+        const result = read(...args)
+        looked += sizeOf(result)
+        worst = Math.max(worst, looked)
+        return result
+      }
+    const history: HistoryStore = {
+      ...held,
+      listMarkets: count(held.listMarkets, (markets) => markets.length),
+      gaps: count(held.gaps, () => 1),
+    }
+    const { send } = createHarness({ history })
+    let isDone = false
+    const rest = () => {
+      looked = 0
+      if (!isDone) setImmediate(rest)
+    }
+    setImmediate(rest)
+    const { status, headers } = await send(`/v1/btc/export?day=${DAY}`, { method })
+    isDone = true
+    expect([status, headers.get('x-coverage')?.split(';')[0]]).toEqual([200, 'partial'])
+    // Of 180 markets, each of which is listed once and looked at once.
+    expect(worst).toBeGreaterThan(0)
+    expect(worst).toBeLessThanOrEqual(100)
+  })
+
   test('behavior: one that goes on counts from its market on', async () => {
     const history = wholeMarkets({ '1h': upTo(24, 3, 4, 23), '4h': upTo(6) })
     const [, , third] = history.listMarkets({

@@ -33,23 +33,19 @@ export const exports = ({ guard, service, findMarket }: Deps) =>
       synchronous(({ params, request }: MarketContext) => {
         const market = readMarket(params, findMarket)
         const query = parseQuery(MarketExportQuery, searchOf(request.url))
-        return answer(
-          { service, request },
-          service.planMarket(market, query, formatOf(request, query.format)),
-        )
+        const plan = service.planMarket(market, query, formatOf(request, query.format))
+        return answer({ service, request }, plan, service.coverageOf(plan))
       }),
       { access: 'snapshots', detail: { ...marketDetail } },
     )
     .get(
       '/v1/:coin/export',
-      synchronous(({ params, request }: CoinContext) => {
+      async ({ params, request }) => {
         const coin = readCoin(params.coin)
         const query = parseQuery(DayExportQuery, searchOf(request.url))
-        return answer(
-          { service, request },
-          service.planDay(coin, query, formatOf(request, query.format)),
-        )
-      }),
+        const plan = await service.planDay(coin, query, formatOf(request, query.format))
+        return answer({ service, request }, plan, await service.dayCoverageOf(plan))
+      },
       { access: 'snapshots', detail: { ...dayDetail } },
     )
     .get(
@@ -66,21 +62,24 @@ export const exports = ({ guard, service, findMarket }: Deps) =>
     )
 
 type MarketContext = { params: { coin: string; conditionId: string }; request: Request }
-type CoinContext = { params: { coin: string }; request: Request }
 type Call = { service: ExportService; request: Request }
 
 /** The parameter goes before the header; a header that leaves none of ours is passed over. */
 const formatOf = (request: Request, asked: Format | undefined): Format =>
   asked ?? preferredType(request, mediaTypes, 'ndjson')
 
-function answer({ service, request }: Call, plan: ExportPlan): Response {
+function answer(
+  { service, request }: Call,
+  plan: ExportPlan,
+  coverage: Record<string, string>,
+): Response {
   // Parquet is compressed inside.
   const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
   const etag = `"${service.tagOf(plan, isGzip)}"`
   const shared = {
     ...cachingHeaders(service.isClosed(plan)),
     Vary: 'Accept, Accept-Encoding',
-    ...service.coverageOf(plan),
+    ...coverage,
   }
   const unchanged = answerUnchanged(request, etag, shared)
   if (unchanged !== undefined) return unchanged

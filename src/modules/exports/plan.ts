@@ -5,6 +5,7 @@ import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
+import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import {
@@ -34,25 +35,28 @@ export type ExportPlan = {
 /** Windows that begin in a span, of each timeframe, by the starts of all that are held of the day, ascending. */
 export type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
 
-const MARKETS_A_READ = 500
+/** Markets that are looked at between two turns of others; a millisecond or two. */
+export const MARKETS_A_TURN = 50
 
 /** Plans exports of a history. */
-export function createPlanner(history: HistoryStore) {
+export function createPlanner(history: HistoryStore, turns: Turns) {
   function positionOf(market: Market, id: string): Position {
     const position = history.findPosition(market, Number(id))
     if (position !== undefined) return position
     throw refuse('after', `Market ${market.conditionId} has no snapshot ${id}.`)
   }
 
-  function listDay(coin: Coin, day: string, timeframe: Timeframe | undefined): Market[] {
+  async function listDay(coin: Coin, { day, timeframe }: DayExportQuery): Promise<Market[]> {
     const fromMs = readDay(day)
-    const query = { coin, timeframe, fromMs, toMs: fromMs + DAY_MS, limit: MARKETS_A_READ }
+    const filters = { coin, timeframe: timeframe as Timeframe | undefined }
+    const query = { ...filters, fromMs, toMs: fromMs + DAY_MS, limit: MARKETS_A_TURN }
     const markets: Market[] = []
     let after: Market | undefined
     do {
+      if (after !== undefined) await turns.take()
       const page = history.listMarkets({ ...query, order: 'asc', after })
       markets.push(...page)
-      after = page.length < MARKETS_A_READ ? undefined : page.at(-1)
+      after = page.length < MARKETS_A_TURN ? undefined : page.at(-1)
     } while (after !== undefined)
     return markets
   }
@@ -76,10 +80,10 @@ export function createPlanner(history: HistoryStore) {
     },
 
     /** Throws `invalid_parameter`. */
-    planDay(coin: Coin, query: DayExportQuery, format: Format): ExportPlan {
+    async planDay(coin: Coin, query: DayExportQuery, format: Format): Promise<ExportPlan> {
       const { day, outcome, after } = query
       const timeframe = query.timeframe as Timeframe | undefined
-      const listed = listDay(coin, day, timeframe)
+      const listed = await listDay(coin, query)
       let markets = listed
       let place: Position | undefined
       if (after !== undefined) {

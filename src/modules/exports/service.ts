@@ -19,7 +19,7 @@ import { csvPieces } from './csv.ts'
 import { ndjsonPieces } from './ndjson.ts'
 import { parquetPieces } from './parquet.ts'
 import { gzipped, inTurns, seen } from './pieces.ts'
-import { createPlanner, type DayWindows, type ExportPlan } from './plan.ts'
+import { createPlanner, type DayWindows, type ExportPlan, MARKETS_A_TURN } from './plan.ts'
 import { createExportRecords, type ExportRecord } from './records.ts'
 import type { Progress } from './source.ts'
 
@@ -30,7 +30,7 @@ export function createExportService({ history, clock, mint, turns }: Deps) {
   const records = createExportRecords({ clock, mint })
 
   return {
-    ...createPlanner(history),
+    ...createPlanner(history, turns),
 
     /** Names everything that decides the bytes; fit for an `ETag`. */
     tagOf({ format, shape, markets, source }: ExportPlan, isGzip: boolean): string {
@@ -45,20 +45,27 @@ export function createExportService({ history, clock, mint, turns }: Deps) {
     isClosed: ({ markets, openUntilMs }: ExportPlan): boolean =>
       clock() >= openUntilMs && markets.every((market) => market.isClosed),
 
-    /** Over all markets of the export, and all windows of the day that have none. */
-    coverageOf({ markets, source, windows }: ExportPlan): Record<string, string> {
-      const { outcome, fromMs, toMs } = source
-      const shared = { outcome, fromMs, toMs, nowMs: clock() }
-      const questions = markets.map((market) => ({
-        market,
-        gaps: history.gaps(market),
-        ...shared,
-      }))
-      if (windows === undefined) return coverageHeader(...questions)
-      // Nothing is missing of a window that has not opened.
-      const tallies = questions.filter(hasBegun).map(tallyCoverage)
+    /** Of the export of a market. */
+    coverageOf: ({ markets, source: { outcome, fromMs, toMs } }: ExportPlan) =>
+      coverageHeader(
+        ...markets.map((market) => {
+          return { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
+        }),
+      ),
+
+    /** Over all markets of a day, and all of its windows that have none; made in steps. */
+    async dayCoverageOf({ markets, source: { outcome }, windows }: ExportPlan) {
+      const nowMs = clock()
+      const tallies: CoverageTally[] = []
+      for (const [index, market] of markets.entries()) {
+        if (index > 0 && index % MARKETS_A_TURN === 0) await turns.take()
+        const question = { market, gaps: history.gaps(market), outcome, nowMs }
+        // Nothing is missing of a window that has not opened.
+        if (hasBegun(question)) tallies.push(tallyCoverage(question))
+      }
       const asked = outcome === undefined ? outcomes.length : 1
-      return tallyHeader([...tallies, ...missingTallies(windows, asked, shared.nowMs)])
+      const missing = windows === undefined ? [] : missingTallies(windows, asked, nowMs)
+      return tallyHeader([...tallies, ...missing])
     },
 
     /** Begins an export for an account. */
