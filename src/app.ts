@@ -36,6 +36,7 @@ import { createExportService } from '#src/modules/exports/service.ts'
 import { fill } from '#src/modules/fill/index.ts'
 import { createFillService } from '#src/modules/fill/service.ts'
 import { type CheckReadiness, health } from '#src/modules/health/index.ts'
+import { createReadiness } from '#src/modules/health/readiness.ts'
 import { keys } from '#src/modules/keys/index.ts'
 import { createKeyService } from '#src/modules/keys/service.ts'
 import { markets } from '#src/modules/markets/index.ts'
@@ -88,7 +89,7 @@ export type App = {
 
 /** Creates the whole server, not listening yet. */
 export function createApp(deps: AppDeps): App {
-  const { history, ledger, config, clock, timer } = deps
+  const { ledger, config, clock, timer } = deps
   let isDraining = false
   const trap = createErrorTrap()
   const authenticator = createAuthenticator({ ledger, clock })
@@ -101,11 +102,7 @@ export function createApp(deps: AppDeps): App {
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
-    checkReadiness: () => ({
-      history: holds(() => history.listMarkets({ coin: 'btc', limit: 1 })),
-      ledger: holds(() => ledger.listTiers()),
-      accepting: !isDraining,
-    }),
+    checkReadiness: createReadiness(deps, () => !isDraining),
   })
   const front = createFrontDoor({
     handle: (request) => elysia.fetch(request),
@@ -193,14 +190,4 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
     .use(swaggerPage())
   for (const module of modules) app.use(module)
   return app.compile()
-}
-
-/** One row is enough: it goes through the file, its locks and its schema. */
-function holds(read: () => unknown): boolean {
-  try {
-    read()
-    return true
-  } catch {
-    return false
-  }
 }

@@ -5,7 +5,6 @@ import { ConfigError, configVariables } from '#src/config.ts'
 import { redactKeys } from '#src/core/api-key.ts'
 import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
-import { StoreFault } from '#src/store/database.ts'
 
 import { auditCommand } from './audit.ts'
 import { type CliContext, CliError } from './context.ts'
@@ -100,10 +99,7 @@ function renderVariables(): string {
 function reportFailure(error: unknown, context: CliContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
   const isExpected =
-    error instanceof CliError ||
-    error instanceof ConfigError ||
-    error instanceof AppError ||
-    error instanceof StoreFault
+    error instanceof CliError || error instanceof ConfigError || error instanceof AppError
   const message = messageOf(error)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)
   return error instanceof CliError ? error.exitCode : 1

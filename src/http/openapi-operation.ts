@@ -245,6 +245,10 @@ const exampleFailures: Partial<Record<ErrorCode, Example>> = {
     detail: 'The server failed. Report the requestId; a retry may help.',
     extras: {},
   },
+  storage_unavailable: {
+    detail: 'No room is left on the disk. Free some space and try again.',
+    extras: { retryAfterSeconds: 30 },
+  },
   unavailable: { detail: 'Not ready: accepting.', extras: { retryAfterSeconds: 5 } },
 }
 

@@ -6,6 +6,7 @@ import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
  * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
  * date, and runs transactions.
  */
+import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 export type Database = Sqlite
@@ -13,15 +14,18 @@ export type Database = Sqlite
 /** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
 const SQLITE_VERSION_MIN = '3.51.3'
 /** How long a write waits for another process. */
-export const BUSY_TIMEOUT_MS = 5000
+const BUSY_TIMEOUT_MS = 5000
 /** Chunks are cached as objects above SQLite, so its own cache only needs to hold the indexes. */
 const PAGE_CACHE_KIB = 16_384
 const MMAP_BYTES_MAX = 8 * 1024 ** 3
 
-/** A file that cannot be used; `message` says what to do and is fit for the operator. */
-export class StoreFault extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
+/** When a caller may try again what the disk did not take. */
+const RETRY_AFTER_SECONDS = 30
+
+/** A file that cannot be used or written; `message` says what to do, and names a file only at its opening. */
+export class StoreFault extends AppError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super('storage_unavailable', message, { ...options, retryAfterSeconds: RETRY_AFTER_SECONDS })
     this.name = 'StoreFault'
   }
 }
@@ -148,11 +152,11 @@ function migrate(db: Database, { migrations, applicationId }: FileFormat): void 
 /**
  * Runs `body` in one write transaction: all of it is kept, or nothing. `body` must be synchronous:
  * SQLite would commit at the first await, so a promise is refused and rolled back. Throws
- * `StoreFault` on a full disk.
+ * `StoreFault` where the disk is full, fails or may not be written.
  */
 export function transact<T>(db: Database, body: () => T): T {
-  db.run('BEGIN IMMEDIATE')
   try {
+    db.run('BEGIN IMMEDIATE')
     const result = body()
     if (isThenable(result)) throw new Error('A transaction must be synchronous.')
     db.run('COMMIT')
@@ -160,10 +164,40 @@ export function transact<T>(db: Database, body: () => T): T {
   } catch (error) {
     // A full disk may have rolled back by itself.
     if (db.inTransaction) db.run('ROLLBACK')
-    if (codeOf(error) !== 'SQLITE_FULL') throw error
-    throw new StoreFault('No room is left on the disk. Free some space and try again.', {
-      cause: error,
-    })
+    const message = diskFaults[codeOf(error)]
+    throw message === undefined ? error : new StoreFault(message, { cause: error })
+  }
+}
+
+const diskFaults: Partial<Record<string, string>> = {
+  SQLITE_FULL: 'No room is left on the disk. Free some space and try again.',
+  SQLITE_IOERR: 'The disk reports an error. Check it and try again.',
+  SQLITE_READONLY: 'The disk may only be read. Make it writable and try again.',
+}
+
+/**
+ * Runs `body` so that it waits neither for the disk (the next transaction that does takes these with it) nor for
+ * another process that writes: whoever asks tries again, and requests do not stand still meanwhile.
+ */
+export function withoutWaiting(db: Database, body: () => void): void {
+  const synchronous = readNumber(db, 'PRAGMA synchronous')
+  db.run('PRAGMA synchronous = NORMAL')
+  db.run('PRAGMA busy_timeout = 0')
+  try {
+    body()
+  } finally {
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    db.run(`PRAGMA synchronous = ${synchronous}`)
+  }
+}
+
+/** Writes a page that changes nothing. Throws as `transact` does; a file that another process writes can be written. */
+export function probeWrite(db: Database): void {
+  const version = readNumber(db, 'PRAGMA user_version')
+  try {
+    withoutWaiting(db, () => transact(db, () => db.run(`PRAGMA user_version = ${version}`)))
+  } catch (error) {
+    if (codeOf(error) !== 'SQLITE_BUSY') throw error
   }
 }
 

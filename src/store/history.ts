@@ -35,6 +35,9 @@ export type HistoryStore = {
    */
   putMarket(facts: MarketFacts): void
 
+  /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
+  probeWrite(): void
+
   findMarket(conditionId: string): Market | undefined
 
   /** The market of the venue's name; of several (there should be none) the one listed first. */

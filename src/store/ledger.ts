@@ -20,6 +20,9 @@ export type LedgerStore = {
   /** Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be nested. */
   atomically<T>(body: () => T): T
 
+  /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
+  probeWrite(): void
+
   /** The catalogue by ascending rank; the default tiers in a new ledger. */
   listTiers(): readonly Tier[]
   /** Adds or replaces an entry of the catalogue. Throws if another tier has its rank. */

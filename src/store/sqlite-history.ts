@@ -5,7 +5,7 @@ import { createAppend } from './append.ts'
 import { backfill } from './backfill.ts'
 import { createChunkTable } from './chunk-table.ts'
 import { createCoinTotals } from './coin-totals.ts'
-import { closeDatabase, type Database, transact } from './database.ts'
+import { closeDatabase, type Database, probeWrite, transact } from './database.ts'
 import { createGapTable } from './gap-table.ts'
 import type { AppendResult, HistoryStore } from './history.ts'
 import { createBulkReaders } from './lines.ts'
@@ -56,6 +56,7 @@ export function createSqliteHistory(db: Database, options: EngineOptions): Histo
     ...createReaders(tables),
     cursorKey: meta.cursorKey(),
     findBatch: meta.findBatch,
+    probeWrite: () => probeWrite(db),
     verify: createVerify(tables),
     totals: meta.totals,
     dispose: () => closeDatabase(db),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import type { SignupState } from '#src/core/screening.ts'
 import type { Readiness } from '#src/modules/health/model.ts'
+import { StoreFault } from '#src/store/database.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 
 import { fakeHistory } from '../support/fake-history.ts'
@@ -65,6 +66,29 @@ describe('GET /readyz', () => {
     expect(response.status).toBe(503)
     expect(text).toContain('Not ready: history.')
     expect(text).not.toContain('secret')
+  })
+
+  test('error: is not ready while a file cannot be written; tries once a second', async () => {
+    let tries = 0
+    let isFull = true
+    const history = fakeHistory({
+      probeWrite() {
+        tries++
+        if (isFull) throw new StoreFault('No room is left on the disk.')
+      },
+    })
+    const { send, advance } = createHarness({ history })
+    const read = async () => {
+      const response = await send('/readyz')
+      return [response.status, ((await response.json()) as { detail?: string }).detail, tries]
+    }
+    const full = 'Not ready: history. No room is left on the disk.'
+    expect(await read()).toEqual([503, full, 1])
+    isFull = false
+    advance(999)
+    expect(await read()).toEqual([503, full, 1])
+    advance(1)
+    expect(await read()).toEqual([200, undefined, 2])
   })
 
   test('error: is not ready when the ledger fails, without its reason', async () => {

@@ -51,6 +51,7 @@ function openForgetful(options: HistoryOptions): HistoryStore {
     tops: (query) => again().tops(query),
     lines: (encoding) => reading().lines(encoding),
     runs: (query) => reading().runs(query),
+    probeWrite: () => again().probeWrite(),
     verify: (onProgress) => again().verify(onProgress),
     totals: () => again().totals(),
     get cursorKey() {

@@ -26,6 +26,7 @@ export function fakeHistory(verbs: Partial<HistoryStore> = {}): HistoryStore {
     runs: refuse,
     lines: refuse,
     findPosition: refuse,
+    probeWrite: () => {},
     verify: () => [],
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     cursorKey: new Uint8Array(32),

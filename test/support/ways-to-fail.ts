@@ -5,6 +5,7 @@ import { createCursorCodec } from '#src/core/cursor.ts'
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { Verdict } from '#src/core/screening.ts'
 import { defaultTiers, type Tier } from '#src/core/tier.ts'
+import { StoreFault } from '#src/store/database.ts'
 import type { LedgerStore } from '#src/store/ledger.ts'
 
 import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
@@ -222,6 +223,17 @@ async function askWithoutLedger(entry: Entry): Promise<Response> {
   return server.send(path, init)
 }
 
+/** The ledger is read as ever, and cannot be written. */
+async function askFull(entry: Entry): Promise<Response> {
+  const server = serve()
+  const { path, init } = await soundRequest(server, entry, placed)
+  const full = (): never => {
+    throw new StoreFault('No room is left on the disk. Free some space and try again.')
+  }
+  Object.assign(server.ledger, { atomically: full, useNonce: full, revokeKey: full })
+  return server.send(path, init)
+}
+
 async function askDraining(): Promise<Response> {
   const { app, send } = serve()
   app.drain()
@@ -293,6 +305,8 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
     isSignup(entry)
       ? signup(closed)(entry)
       : serve(closed).send(entry.path, asJson(exampleOf(entry))),
+  storage_unavailable: (entry) =>
+    entry.path.includes('/billing/') ? sold('storage_unavailable')(entry) : askFull(entry),
   screening_unavailable: (entry) =>
     isSignup(entry)
       ? signup({ screen: sayingOf('unknown') })(entry)

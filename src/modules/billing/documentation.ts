@@ -72,6 +72,7 @@ export const quoteDetail = {
       ...accessCodes('key'),
       'internal',
       'billing_unavailable',
+      'storage_unavailable',
     ]),
   },
 }
@@ -114,6 +115,7 @@ export const settleDetail = {
       'internal',
       'billing_unavailable',
       'screening_unavailable',
+      'storage_unavailable',
     ]),
   },
 }
@@ -137,6 +139,7 @@ export const paymentDetail = {
       ...accessCodes('key'),
       'internal',
       'billing_unavailable',
+      'storage_unavailable',
     ]),
   },
 }

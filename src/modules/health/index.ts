@@ -7,8 +7,11 @@ import { jsonContent, problemResponses, textHeader } from '#src/http/openapi-ope
 
 import { Health, Readiness } from './model.ts'
 
-/** Port: each thing that must hold for requests to be sent here. */
-export type CheckReadiness = () => Readiness['checks']
+/** Port: each thing that must hold for requests to be sent here, and why not, if that may be shown. */
+export type CheckReadiness = () => Record<
+  keyof Readiness['checks'],
+  { holds: boolean; reason?: string | undefined }
+>
 
 type Deps = { checkReadiness: CheckReadiness; signup: () => SignupState; version: string }
 
@@ -33,7 +36,8 @@ export const health = ({ checkReadiness, signup, version }: Deps) =>
         tags: ['health'],
         operationId: 'getReadiness',
         summary: 'Whether requests should be sent here',
-        description: 'Fails while the server stops or cannot read its history or its ledger.',
+        description:
+          'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out. `detail` says which, and why.',
         responses: {
           200: jsonContent('Send requests.', Readiness, noStoreHeader),
           ...problemResponses(['unavailable']),
@@ -41,13 +45,16 @@ export const health = ({ checkReadiness, signup, version }: Deps) =>
       },
     })
 
-function toReadiness(checks: Readiness['checks'], signup: SignupState): Readiness {
-  const failed = Object.entries(checks).flatMap(([name, holds]) => (holds ? [] : [name]))
+function toReadiness(found: ReturnType<CheckReadiness>, signup: SignupState): Readiness {
+  const failed = Object.entries(found).filter(([, { holds }]) => !holds)
   if (failed.length > 0) {
-    throw new AppError('unavailable', `Not ready: ${failed.join(', ')}.`, {
+    const names = failed.map(([name]) => name).join(', ')
+    const reasons = new Set(failed.flatMap(([, { reason }]) => reason ?? []))
+    throw new AppError('unavailable', [`Not ready: ${names}.`, ...reasons].join(' '), {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
   }
+  const checks = { history: true, ledger: true, accepting: true }
   const { isOpen: open } = signup
   const reason = signup.isOpen ? signup.warning : signup.reason
   return { ready: true, checks, signup: reason === undefined ? { open } : { open, reason } }

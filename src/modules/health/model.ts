@@ -9,8 +9,8 @@ export type Health = Static<typeof Health>
 export const Readiness = Type.Object({
   ready: Type.Literal(true, { description: 'Always true; otherwise the answer is a 503.' }),
   checks: Type.Object({
-    history: Type.Boolean({ description: 'The history can be read.' }),
-    ledger: Type.Boolean({ description: 'The ledger of keys can be read.' }),
+    history: Type.Boolean({ description: 'The history can be read and written.' }),
+    ledger: Type.Boolean({ description: 'The ledger of keys can be read and written.' }),
     accepting: Type.Boolean({ description: 'The server is not about to stop.' }),
   }),
   signup: Type.Object({

@@ -64,6 +64,7 @@ export const signupDetail = {
       'internal',
       'signup_closed',
       'screening_unavailable',
+      'storage_unavailable',
     ]),
   },
 }
@@ -97,6 +98,7 @@ export const rotateDetail = {
       'idempotency_mismatch',
       ...accessCodes('key'),
       'internal',
+      'storage_unavailable',
     ]),
   },
 }
@@ -119,6 +121,7 @@ export const revokeDetail = {
       'unknown_key',
       ...accessCodes('key'),
       'internal',
+      'storage_unavailable',
     ]),
   },
 }

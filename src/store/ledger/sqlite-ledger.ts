@@ -1,6 +1,6 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
 import { defaultTiers } from '#src/core/tier.ts'
-import { closeDatabase, type Database } from '#src/store/database.ts'
+import { closeDatabase, type Database, probeWrite } from '#src/store/database.ts'
 import type { Deed, LedgerStore } from '#src/store/ledger.ts'
 import type { Ledger } from '#src/store/payments.ts'
 import { createPayments } from '#src/store/payments/sqlite-payments.ts'
@@ -33,6 +33,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
   return {
     revision: tables.revision.current,
     atomically: tables.atomically,
+    probeWrite: () => probeWrite(db),
     ...catalogue,
     ...createAccounts(tables),
     ...createKeys(tables),

@@ -1,5 +1,5 @@
 /** Rows of the usage table. */
-import { BUSY_TIMEOUT_MS, type Database, transact } from '#src/store/database.ts'
+import { type Database, transact, withoutWaiting } from '#src/store/database.ts'
 import type { UsageEntry, UsageRow } from '#src/store/ledger.ts'
 
 /** Counts and sums what keys were used for. */
@@ -44,18 +44,3 @@ export function createUsageTable(db: Database) {
 }
 
 export type UsageTable = ReturnType<typeof createUsageTable>
-
-/**
- * Waits neither for the disk (the next transaction that does takes these with it) nor for another
- * process that writes: whoever counts tries again, and requests do not stand still meanwhile.
- */
-function withoutWaiting(db: Database, body: () => void): void {
-  db.run('PRAGMA synchronous = NORMAL')
-  db.run('PRAGMA busy_timeout = 0')
-  try {
-    body()
-  } finally {
-    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    db.run('PRAGMA synchronous = FULL')
-  }
-}
