@@ -2,6 +2,7 @@ import { Command } from 'commander'
 
 import { type App, createApp } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
+import { createSteadyClock } from '#src/core/steady-clock.ts'
 import { makeSample } from '#src/ingest/sample.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -20,6 +21,8 @@ const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
 const DRAIN_MS_MAX = 10_000
+/** A server that was killed knows the time to the minute. */
+const TIME_KEPT_MS = 60_000
 
 type Server = ReturnType<typeof Bun.serve>
 type Stores = { history: HistoryStore; ledger: Ledger }
@@ -56,29 +59,33 @@ async function serveStores(
   const config = context.config()
   const { history, ledger } = stores
   await addSample(context, history)
+  const timer = () => performance.now()
+  const steady = createSteadyClock({ clock: context.clock, timer, ledger })
+  const timed = { ...context, clock: steady.now }
   const log = createLogBuffer(context.writeLog)
-  const screening = createScreening(context, ledger)
+  const screening = createScreening(timed, ledger)
   const signup = () => signupStateOf(config, screening.signup())
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
-  const sale = createBillingFor(context, ledger, { screen: screening.screen, origin: () => origin })
+  const sale = createBillingFor(timed, ledger, { screen: screening.screen, origin: () => origin })
   const { billing } = sale
   const app = createApp({
-    ...context,
+    ...timed,
     ...screening,
     ...stores,
     config,
     signup,
     billing,
     origin: () => origin,
-    timer: () => performance.now(),
+    timer,
     log: log.write,
   })
   const server = listen(app, config)
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = sale.start()
-  const jobs = [screening.start(), startUsageFlush(app, context.printError), selling]
+  const flush = startUsageFlush(app, context.printError)
+  const jobs = [screening.start(), flush, selling, startTimeKeeping(steady)]
   await selling?.checked
   const state = { url: server.url, history, signup: signup(), payments: describeBilling(sale) }
   // Not before the server listens: a start that fails would take the key to its grave.
@@ -86,13 +93,32 @@ async function serveStores(
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
     : greet({
         ...state,
-        localKey: makeLocalKey(context, ledger),
-        makeKey: keyCommand(context, ledger),
+        localKey: makeLocalKey(timed, ledger),
+        makeKey: keyCommand(timed, ledger),
       })
   for (const line of lines) context.print(line)
   await stopRequested(context)
   await drain({ app, server, log })
   for (const job of jobs) await job?.dispose()
+}
+
+/** Writes the time down, so that a clock that was set back meanwhile shows at the next start. */
+function startTimeKeeping({ keep }: { keep: () => void }) {
+  const tryKeep = () => {
+    try {
+      keep()
+    } catch {
+      // Somebody else writes, or there is no room: it will be later than now at the next try.
+    }
+  }
+  tryKeep()
+  const timer = setInterval(tryKeep, TIME_KEPT_MS)
+  return {
+    async dispose(): Promise<void> {
+      clearInterval(timer)
+      tryKeep()
+    },
+  }
 }
 
 async function addSample(context: CliContext, history: HistoryStore): Promise<void> {

@@ -61,6 +61,10 @@ export type LedgerStore = {
 
   /** 32 secret bytes made with the ledger, which sign challenges. */
   readonly challengeKey: Uint8Array
+  /** The time that was kept last; undefined if none was. */
+  timeFloor(): number | undefined
+  /** Keeps a time, which may be lost with power. Waits for nobody: throws while another process writes. */
+  putTimeFloor(nowMs: number): void
   /** Marks a challenge as answered; false if it was before. Forgets those that have expired. */
   useNonce(nonce: string, expiresMs: number, nowMs: number): boolean
 

@@ -5,6 +5,7 @@ import { Value } from '@sinclair/typebox/value'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import { isWellFormedKey } from '#src/core/api-key.ts'
+import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { SignatureCheck } from '#src/core/wallet.ts'
 import { Challenge, type NewKey } from '#src/modules/keys/model.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
@@ -14,6 +15,14 @@ import { readProblem } from '../support/page-client.ts'
 import { asJson, createSigner, createSignupRig, readKey } from '../support/signup-client.ts'
 
 const MINUTE_MS = 60_000
+
+/** A time to set, and the clock that a server makes of it. */
+function steadyTime() {
+  const time = { nowMs: NOW_MS }
+  const ledger = { timeFloor: () => undefined, putTimeFloor() {} }
+  const { now } = createSteadyClock({ clock: () => time.nowMs, timer: () => 0, ledger })
+  return { time, clock: now }
+}
 
 /** How a message is changed, and what the refusal says. */
 type Change = { found: string | RegExp; put: string; why: string }
@@ -270,7 +279,8 @@ describe('POST /v1/keys', () => {
   })
 
   test('error: a message is used once, and stays used when the clock steps back', async () => {
-    const { signer, send, signUp, refusal, time } = createSignupRig()
+    const { time, clock } = steadyTime()
+    const { signer, send, signUp, refusal } = createSignupRig({ clock })
     const body = await signer.signed()
     await readKey(await signUp(body))
     expect(await refusal(body)).toMatchObject({ status: 409, code: 'challenge_used' })
@@ -282,7 +292,8 @@ describe('POST /v1/keys', () => {
   })
 
   test('behavior: after the clock stepped back people still sign up', async () => {
-    const { signer, signUp, time } = createSignupRig()
+    const { time, clock } = steadyTime()
+    const { signer, signUp } = createSignupRig({ clock })
     const body = await signer.signed()
     time.nowMs -= 60 * MINUTE_MS
     await readKey(await signUp(body))

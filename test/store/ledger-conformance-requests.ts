@@ -15,6 +15,20 @@ export function conformRequests(use: UseLedger): void {
       }),
     )
   })
+  describe('timeFloor', () => {
+    test(
+      'default: is the time that was kept last, also an earlier one; no deed, no new revision',
+      use((ledger) => {
+        const revision = ledger.revision()
+        const kept = [undefined, NOW_MS, NOW_MS + 5, NOW_MS - 5].map((nowMs) => {
+          if (nowMs !== undefined) ledger.putTimeFloor(nowMs)
+          return ledger.timeFloor()
+        })
+        expect(kept).toEqual([undefined, NOW_MS, NOW_MS + 5, NOW_MS - 5])
+        expect([ledger.revision(), deedsOf(ledger)]).toEqual([revision, []])
+      }),
+    )
+  })
   describe('useNonce', () => {
     conformNonces(use)
   })

@@ -34,6 +34,7 @@ export type Genuine = {
 
 export type ChallengeDeps = {
   ledger: Pick<LedgerStore, 'challengeKey' | 'useNonce'>
+  /** Never steps back, or a message that was answered and forgotten would come back to life. */
   clock: Clock
   randomBytes: (length: number) => Uint8Array
   wallets: Wallets
@@ -45,7 +46,6 @@ export type Challenges = ReturnType<typeof createChallenges>
 
 /** Makes what gives out messages and knows them again. */
 export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
-  const steadyClock = toSteady(clock)
   const { challengeKey } = ledger
 
   /** The one message that this server writes for a nonce. */
@@ -72,7 +72,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
     /** Writes a message for an address. */
     async issue(address: string): Promise<Challenge> {
       const sealed = Buffer.alloc(SEALED_BYTES)
-      sealed.writeUIntBE(steadyClock(), 0, TIME_BYTES)
+      sealed.writeUIntBE(clock(), 0, TIME_BYTES)
       sealed.set(randomBytes(RANDOM_BYTES), TIME_BYTES)
       const seal = sealOf(challengeKey, address, sealed)
       const nonce = Buffer.concat([sealed, seal]).toString('hex')
@@ -90,7 +90,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       const isOurs = isGenuine(challengeKey, address, nonce)
       const expected = fieldsOf(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
       assertFields(read, { ...expected, nonce: isOurs ? nonce : undefined })
-      assertFresh(expected.expiresMs, steadyClock())
+      assertFresh(expected.expiresMs, clock())
       if ((await wallets.writeSignIn(expected)) !== message) {
         throw refuse('The message has something added to it or is laid out differently.')
       }
@@ -103,7 +103,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
      * this very message been forgotten.
      */
     use({ nonce, expiresMs }: Genuine): void {
-      const nowMs = steadyClock()
+      const nowMs = clock()
       assertFresh(expiresMs, nowMs)
       if (ledger.useNonce(nonce, expiresMs, nowMs)) return
       throw new AppError(
@@ -111,15 +111,6 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
         'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
       )
     },
-  }
-}
-
-/** Never steps back: an answered message that was forgotten must not come back to life. */
-function toSteady(clock: Clock): Clock {
-  let latestMs = 0
-  return () => {
-    latestMs = Math.max(latestMs, clock())
-    return latestMs
   }
 }
 

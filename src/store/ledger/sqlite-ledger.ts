@@ -17,6 +17,7 @@ import { createRevision } from './revision.ts'
 import { createSanctionsTable } from './sanctions-table.ts'
 import { createSubscriptionTable } from './subscription-table.ts'
 import { createTierTable } from './tier-table.ts'
+import { createTimeFloor } from './time-floor.ts'
 import { createAtomically } from './transactions.ts'
 import { createUsageTable } from './usage-table.ts'
 
@@ -34,6 +35,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
     revision: tables.revision.current,
     atomically: tables.atomically,
     probeWrite: () => probeWrite(db),
+    ...createTimeFloor(db),
     ...catalogue,
     ...createAccounts(tables),
     ...createKeys(tables),
