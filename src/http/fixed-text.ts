@@ -16,7 +16,7 @@ export type FixedText = {
   contentType: string
   /** Header of the request that chose it among others. */
   chosenBy?: 'Accept'
-  /** Content-Security-Policy of a page. */
+  /** Its Content-Security-Policy. */
   policy?: string
 }
 
@@ -24,7 +24,11 @@ export type FixedText = {
 export function createFixedText({ text, contentType, chosenBy, policy }: FixedText) {
   let plain: Coded | undefined
   let gzipped: Coded | undefined
-  const headers = { 'Cache-Control': MAX_AGE, Vary: varyOf(chosenBy) }
+  const headers = {
+    'Cache-Control': MAX_AGE,
+    Vary: varyOf(chosenBy),
+    ...(policy === undefined ? {} : { 'Content-Security-Policy': policy }),
+  }
 
   return (request: Request): Response => {
     plain ??= code(text)
@@ -36,7 +40,6 @@ export function createFixedText({ text, contentType, chosenBy, policy }: FixedTe
     return new Response(bytes, {
       headers: {
         'Content-Type': contentType,
-        ...(policy === undefined ? {} : { 'Content-Security-Policy': policy }),
         'Content-Length': String(bytes.length),
         ...headers,
         ETag: etag,
@@ -65,13 +68,14 @@ const varyOf = (chosenBy: FixedText['chosenBy']): string =>
 export function fixedTextResponses(
   description: string,
   content: Record<string, { schema: { type: 'string' } }>,
-  chosenBy?: FixedText['chosenBy'],
+  { chosenBy, policy }: Pick<FixedText, 'chosenBy' | 'policy'> = {},
 ) {
   const headers: Record<string, OpenApiHeader> = {
     ...commonHeaders,
     ...cachingHeaderTexts,
     'Cache-Control': textHeader(`\`${MAX_AGE}\`.`),
     Vary: textHeader(`\`${varyOf(chosenBy)}\`.`),
+    ...(policy === undefined ? {} : { 'Content-Security-Policy': textHeader('Of the page.') }),
   }
   return {
     200: { description, headers: { ...dataHeaderTexts, ...headers }, content },

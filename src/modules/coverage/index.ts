@@ -52,7 +52,7 @@ const coinDetail = {
   operationId: 'listCoverage',
   summary: 'What is recorded of a coin, by day',
   description:
-    'One entry for each UTC day, also for one without any market. A market belongs to the day in which its window begins (or its first snapshot, where the window is unknown), and its coverage is that of its window. Days that are over are up to a minute old.',
+    'One entry for each UTC day, also for one without any market. A market belongs to the day in which its window begins, and its coverage is that of its window. One whose window is not known belongs to the day of its first snapshot, where it counts as `window_unknown` and in no window. Days that are over are up to a minute old.',
   parameters: [...openApiParameters(CoinPath, 'path'), ...openApiParameters(CoinCoverageQuery)],
   responses: {
     200: jsonContent('Days.', CoinCoverageList, dataHeaderTexts),

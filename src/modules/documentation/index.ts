@@ -19,16 +19,20 @@ const STYLE = `
 /** A page loads nothing, runs nothing, and has one style, which is known by its hash. */
 const POLICY = `default-src 'none'; style-src 'sha256-${new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
+const negotiated = { chosenBy: 'Accept', policy: POLICY } as const
+
 /** Serves the page that the `type` of every problem points to, docs/errors.md itself, and docs/llms.txt for agents. */
 export const documentation = () => {
-  const chosenBy = 'Accept'
   const errors = {
-    markdown: createFixedText({ text: errorsText, contentType: errorTypes.markdown, chosenBy }),
+    markdown: createFixedText({
+      text: errorsText,
+      contentType: errorTypes.markdown,
+      ...negotiated,
+    }),
     html: createFixedText({
       text: toPage('Errors', errorsText),
       contentType: errorTypes.html,
-      chosenBy,
-      policy: POLICY,
+      ...negotiated,
     }),
   }
   const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
@@ -60,7 +64,7 @@ const errorsDetail = {
   responses: fixedTextResponses(
     'One heading a code.',
     { 'text/markdown': text, 'text/html': text },
-    'Accept',
+    negotiated,
   ),
 }
 
