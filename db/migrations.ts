@@ -5,6 +5,7 @@ import coverageDue from './history/migrations/0002_coverage_due.sql' with { type
 import coinTotals from './history/migrations/0003_coin_totals.sql' with { type: 'text' }
 import coinTotalTriggers from './history/migrations/0004_coin_total_triggers.sql' with { type: 'text' }
 import gapStarts from './history/migrations/0005_gap_starts.sql' with { type: 'text' }
+import checksums from './history/migrations/0006_checksums.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -17,5 +18,6 @@ export const historyMigrations: readonly string[] = [
   coinTotals,
   coinTotalTriggers,
   gapStarts,
+  checksums,
 ]
 export const ledgerMigrations: readonly string[] = [ledger, auditTriggers, payments, auditNoReplace]

@@ -1,4 +1,8 @@
-/** Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths. */
+/**
+ * Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths. Everything
+ * that is served can be checked: rows by their `checksum`, blobs of chunks by their last bytes, rows that
+ * could vanish by a sum over their checksums beside their market (store/checksum.ts).
+ */
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
@@ -60,6 +64,11 @@ export const market = sqliteTable(
     isClosed: integer('is_closed').notNull().default(0),
     /** Start of the window; where unknown, the first snapshot; 0 where that is unknown too. */
     orderMs: integer('order_ms').notNull().default(0),
+    /** Sums of the checksums of its trades and its gaps, modulo 2^32. */
+    tradeSum: integer('trade_sum').notNull().default(0),
+    gapSum: integer('gap_sum').notNull().default(0),
+    /** Null only in files of 0.4.0 and older, until they are opened: store/backfill.ts. */
+    checksum: integer('checksum'),
   },
   (table) => [
     index('market_order').on(table.coin, table.orderMs, table.conditionId),
@@ -77,13 +86,16 @@ export const market = sqliteTable(
       .on(table.coin, table.orderMs, table.conditionId)
       .where(sql`winner IS NULL`),
     index('market_slug').on(table.slug),
+    index('market_unsealed')
+      .on(table.id)
+      .where(sql`checksum IS NULL`),
   ],
 )
 
 /**
  * A sealed run of a market's snapshots. Never updated: a run that changes is deleted and written
  * anew under new ids, and no id is used twice, so what was read of one stays true. The blobs stand
- * in the order of how often they are read alone.
+ * in the order of how often they are read alone; each ends with its checksum (store/checksum.ts).
  */
 export const chunk = sqliteTable(
   'chunk',
@@ -135,6 +147,7 @@ export const tail = sqliteTable(
     textCrc: integer('text_crc').notNull(),
     frame: blob('frame').notNull(),
     sourceHash: blob('source_hash'),
+    checksum: integer('checksum'),
   },
   (table) => [primaryKey({ columns: [table.marketId, table.timeMs, table.id] })],
 )
@@ -153,8 +166,10 @@ export const trade = sqliteTable(
     size: integer('size'),
     /** Side of the taker: 0 buy, 1 sell. */
     side: integer('side'),
+    checksum: integer('checksum'),
   },
-  (table) => [index('trade_order').on(table.marketId, table.timeMs)],
+  // With the checksum, so that the sum of a market's needs no other page.
+  (table) => [index('trade_order').on(table.marketId, table.timeMs, table.id, table.checksum)],
 )
 
 /** Times without snapshots: `from_ms` inclusive, `to_ms` exclusive. */

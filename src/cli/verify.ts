@@ -11,9 +11,10 @@ const FAULTS_SHOWN_MAX = 50
 const PROGRESS_EVERY_MS = 1000
 
 const help = `
-Every chunk is decoded and every snapshot parsed; order, counts, CRCs, hashes and the columns for
-best bid and ask are compared with the books themselves, and SQLite checks its own pages. Nothing is
-changed. A server may go on serving meanwhile.
+Every chunk is decoded and every snapshot parsed; order, counts, CRCs and the columns for best bid and
+ask are compared with the books themselves, totals with what they are of, and all else (trades, facts,
+gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Nothing is changed. A server
+may go on serving meanwhile.
 
 Exit code: 0 when the history is sound, 1 when anything is not.`
 

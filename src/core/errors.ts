@@ -42,6 +42,7 @@ export const errorCodes = {
   rate_limited: { status: 429, title: 'Too many requests' },
   sanctioned: { status: 451, title: 'Unavailable for legal reasons' },
   internal: { status: 500, title: 'Internal error' },
+  damaged: { status: 503, title: 'Stored data is damaged' },
   signup_closed: { status: 503, title: 'Signup is closed' },
   billing_unavailable: { status: 503, title: 'Billing unavailable' },
   screening_unavailable: { status: 503, title: 'Screening temporarily unavailable' },

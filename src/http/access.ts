@@ -22,7 +22,7 @@ export function accessCodes(access: Access): ErrorCode[] {
   const ofAll: ErrorCode[] = ['rate_limited', 'unavailable']
   if (access === 'open') return ofAll
   const ofKey: ErrorCode[] = ['unauthenticated', 'sanctioned', ...ofAll]
-  return access === 'key' ? ofKey : [...ofKey, 'tier_route', 'tier_coin']
+  return access === 'key' ? ofKey : [...ofKey, 'tier_route', 'tier_coin', 'damaged']
 }
 
 /** Creates the plugin that gives routes the option `access`. `listTiers` is the live catalogue. */

@@ -173,6 +173,11 @@ const exampleFailures: Partial<Record<ErrorCode, Example>> = {
       'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',
     extras: { param: 'conditionId' },
   },
+  damaged: {
+    detail:
+      'Market 0x0b56… is damaged on the disk of this server, and not served. All other markets are served as before.',
+    extras: {},
+  },
   no_snapshot: {
     detail:
       'No snapshot of this market is held by 2026-04-14T07:00:00.000Z. The first is of 2026-04-14T07:56:50.120Z.',

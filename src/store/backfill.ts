@@ -1,16 +1,32 @@
 /** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
+import type { ChunkTable } from './chunk-table.ts'
 import { type Database, transact } from './database.ts'
 import type { MarketTable } from './market-table.ts'
 import type { MetaTable } from './meta-table.ts'
+import { createSealing, type SealingTables } from './sealing.ts'
 import type { Silences } from './silences.ts'
 
-type Tables = { db: Database; meta: MetaTable; markets: MarketTable; silences: Silences }
+type Tables = SealingTables & {
+  db: Database
+  meta: MetaTable
+  markets: MarketTable
+  chunks: ChunkTable
+  silences: Silences
+}
+
+/** Does it once; what was done by a process that was killed is not done again. */
+export function backfill(tables: Tables): void {
+  const { db, markets } = tables
+  const seal = createSealing(tables)
+  for (const id of markets.unsealedIds()) transact(db, () => seal(id))
+  deriveCoverage(tables)
+}
 
 /**
- * Derives spans, silences and gaps of the markets of a file that was made before these were kept, once.
+ * Derives spans, silences and gaps of the markets of a file that was made before these were kept.
  * Why nothing was recorded is not known of them; a simulated venue was silent.
  */
-export function backfill({ db, meta, markets, silences }: Tables): void {
+function deriveCoverage({ db, meta, markets, silences }: Tables): void {
   if (!meta.isCoverageDue()) return
   transact(db, () => {
     // Another process may have been faster.

@@ -1,6 +1,7 @@
 /** Walks through all rows of a query, which may be very many: nothing that is read for it is kept. */
-import type { Position } from '#src/core/snapshot.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
 
+import { assertSound } from './checksum.ts'
 import type { ChunkTable, PassingChunk } from './chunk-table.ts'
 import type { StreamQuery } from './history.ts'
 import { type Bounds, runsOf, toBounds } from './page-bounds.ts'
@@ -21,19 +22,21 @@ export class BulkWalk {
     // The chunk that was read last: the next slice is often of the same one.
     let held: { id: number; passing: PassingChunk } | undefined
     this.#chunks = {
-      load(id) {
-        if (held?.id === id) return held.passing.chunk
+      load(ref) {
+        if (held?.id === ref.id) return held.passing.chunk
         held?.passing.release()
         held = undefined
-        held = { id, passing: chunks.pass(id) }
+        held = { id: ref.id, passing: chunks.pass(ref) }
         return held.passing.chunk
       },
     }
   }
 
-  /** Goes on behind a row. */
+  /** Goes on behind a row. Positions never fall, whatever the file says. Throws `Damage`. */
   goBehind({ timestampMs, id }: Position): void {
-    this.#bounds.start = { timestampMs, id: id + 1 }
+    const next = { timestampMs, id: id + 1 }
+    assertSound(comparePositions(next, this.#bounds.start) >= 0, 'the order of its chunks')
+    this.#bounds.start = next
   }
 
   /** The next rows that lie in one chunk; undefined when there are none right now. Throws `ChunkGone`. */

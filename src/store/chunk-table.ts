@@ -3,6 +3,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { release } from '#src/lib/release.ts'
 
+import { assertSound, Damage, seal, unseal } from './checksum.ts'
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk } from './codec/chunk.ts'
 import { encodeHashes } from './codec/hashes.ts'
@@ -12,6 +13,7 @@ import type { Database } from './database.ts'
 /** What the index alone says of a chunk. */
 export type ChunkRef = {
   id: number
+  marketId: number
   firstMs: number
   firstId: number
   lastMs: number
@@ -20,18 +22,22 @@ export type ChunkRef = {
   counts: readonly [number, number]
 }
 
-const REF_COLUMNS = 'id, first_ms, first_id, last_ms, last_id, up_count, down_count'
+const REF_COLUMNS = 'id, market_id, first_ms, first_id, last_ms, last_id, up_count, down_count'
 /** What a kept chunk weighs besides its bytes. */
 const ENTRY_BYTES = 1024
 
+/** The blobs of a chunk. */
+const kinds = ['tops', 'rows', 'hashes'] as const
+type Kind = (typeof kinds)[number]
+
 /** What is kept of a chunk; its tops once they were asked for. */
-type Kept = { chunk: Chunk; tops: Float64Array | undefined }
+type Kept = { ref: ChunkRef; chunk: Chunk; tops: Float64Array | undefined }
 
 /** A chunk that is not kept: nothing of it may be read after its release. */
 export type PassingChunk = { chunk: Chunk; release: () => void }
 
-/** A chunk was cut anew after its id was read. */
-export class ChunkGone extends Error {}
+/** A chunk was cut anew after its id was read; where nothing can have been written since, it is damage. */
+export class ChunkGone extends Damage {}
 
 /** Finds chunks by the index alone. */
 function createChunkIndex(db: Database) {
@@ -58,97 +64,120 @@ function createChunkIndex(db: Database) {
   }
 }
 
-/** Reads what lies beside the rows, as it is in the file now. */
-function createColumns(db: Database) {
-  const topsById = db.prepare<{ tops: Uint8Array }, [number]>('SELECT tops FROM chunk WHERE id = ?')
-  const hashesById = db.prepare<{ hashes: Uint8Array }, [number]>(
-    'SELECT hashes FROM chunk WHERE id = ?',
+/** What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry. */
+const placeOf = (kind: Kind, { id: _, counts, ...ref }: ChunkRef) => ({
+  kind: kinds.indexOf(kind),
+  ...ref,
+  ups: counts[0],
+  downs: counts[1],
+})
+
+const nameOf = (kind: Kind, { id, marketId }: ChunkRef): string =>
+  `${kind} of chunk ${id} of market ${marketId}`
+
+/** Seals the blobs of a chunk, whose id does not matter. */
+export const sealBlobs = (ref: ChunkRef, blobs: Readonly<Record<Kind, Uint8Array>>) => ({
+  tops: seal(blobs.tops, placeOf('tops', ref)),
+  rows: seal(blobs.rows, placeOf('rows', ref)),
+  hashes: seal(blobs.hashes, placeOf('hashes', ref)),
+})
+
+/** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
+function createBlobs(db: Database) {
+  const [tops, rows, hashes] = kinds.map((kind) =>
+    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`),
   )
+  const statements = { tops, rows, hashes }
+  const read = (kind: Kind, ref: ChunkRef): Uint8Array => {
+    const row = statements[kind]?.values(ref.id)[0]
+    if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
+    return unseal(row[0], placeOf(kind, ref), nameOf(kind, ref))
+  }
   return {
     /** Best bids and asks, encoded. */
-    readTops(id: number): Uint8Array {
-      const row = topsById.get(id)
-      if (row === null) throw new ChunkGone(`Chunk ${id} is gone.`)
-      return row.tops
-    },
-
-    loadHashes(id: number): Uint8Array {
-      const row = hashesById.get(id)
-      if (row === null) throw new ChunkGone(`Chunk ${id} is gone.`)
-      return row.hashes
-    },
+    readTops: (ref: ChunkRef): Uint8Array => read('tops', ref),
+    readRows: (ref: ChunkRef): Uint8Array => read('rows', ref),
+    loadHashes: (ref: ChunkRef): Uint8Array => read('hashes', ref),
   }
 }
 
 /** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
 export function createChunkTable(db: Database, cacheBytesMax: number) {
-  const rowsById = db.prepare<{ rows: Uint8Array }, [number]>('SELECT rows FROM chunk WHERE id = ?')
   const removeById = db.prepare('DELETE FROM chunk WHERE id = ?')
   const insert = db.prepare(
     `INSERT INTO chunk (market_id, first_ms, first_id, last_ms, last_id, up_count, down_count, tops, rows, hashes)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const relayout = db.prepare('UPDATE market SET layout = layout + 1 WHERE id = ?')
-  const columns = createColumns(db)
+  const blobs = createBlobs(db)
   const cache = createCache<number, Kept>(cacheBytesMax)
 
-  function read(id: number): Chunk {
-    const row = rowsById.get(id)
-    if (row === null) throw new ChunkGone(`Chunk ${id} is gone.`)
-    return new Chunk(row.rows)
+  const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readRows(ref))
+
+  function keep(kept: Kept): void {
+    const size = kept.chunk.byteLength + (kept.tops?.byteLength ?? 0) + ENTRY_BYTES
+    cache.set(kept.ref.id, kept, { size })
   }
 
-  function keep(id: number, kept: Kept): void {
-    const size = kept.chunk.byteLength + (kept.tops?.byteLength ?? 0) + ENTRY_BYTES
-    cache.set(id, kept, { size })
+  /** An index entry was read again since, so it may be another one. */
+  function checked(kept: Kept | undefined, ref: ChunkRef): Kept | undefined {
+    if (kept === undefined || kept.ref === ref) return kept
+    assertSound(Bun.deepEquals(kept.ref, ref), nameOf('rows', ref))
+    kept.ref = ref
+    return kept
   }
 
   return {
     ...createChunkIndex(db),
-    ...columns,
+    ...blobs,
 
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
 
     /** Reads a chunk for one use, until its `release`: what is kept is used, and stays what it is. */
-    pass(id: number): PassingChunk {
-      const kept = cache.peek(id)
+    pass(ref: ChunkRef): PassingChunk {
+      const kept = checked(cache.peek(ref.id), ref)
       if (kept !== undefined) return { chunk: kept.chunk, release() {} }
-      const chunk = read(id)
+      const chunk = read(ref)
       return { chunk, release: () => release(chunk.words) }
     },
 
-    load(id: number): Chunk {
-      const cached = cache.get(id)
+    load(ref: ChunkRef): Chunk {
+      const cached = checked(cache.get(ref.id), ref)
       if (cached !== undefined) return cached.chunk
-      const chunk = read(id)
-      keep(id, { chunk, tops: undefined })
+      const chunk = read(ref)
+      keep({ ref, chunk, tops: undefined })
       return chunk
     },
 
     /** The decoded tops of a chunk that was loaded. */
-    loadTops(id: number, chunk: Chunk): Float64Array {
-      const cached = cache.get(id)?.tops
+    loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
+      const cached = cache.get(ref.id)?.tops
       if (cached !== undefined) return cached
-      const tops = decodeTops(columns.readTops(id), chunk.outcomes())
-      keep(id, { chunk, tops })
+      const tops = decodeTops(blobs.readTops(ref), chunk.outcomes())
+      keep({ ref, chunk, tops })
       return tops
     },
 
     /** Writes the run of `writer`, which holds at least one row. */
     insert(marketId: number, writer: ChunkWriter): void {
+      const { times, ids, count, snapshots } = writer
       const downs = writer.outcomes.reduce((sum, outcome) => sum + outcome, 0)
-      const last = writer.count - 1
-      insert.run(
-        ...[marketId, writer.times[0] ?? 0, writer.ids[0] ?? 0],
-        ...[writer.times[last] ?? 0, writer.ids[last] ?? 0],
-        ...[writer.count - downs, downs],
-        ...[encodeTops(writer.snapshots), writer.toChunk(), encodeHashes(writer.snapshots)],
-      )
+      const [firstMs = 0, firstId = 0] = [times[0], ids[0]]
+      const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
+      const ref = { id: 0, marketId, firstMs, firstId, lastMs, lastId }
+      const place: ChunkRef = { ...ref, counts: [count - downs, downs] }
+      const { tops, rows, hashes } = sealBlobs(place, {
+        tops: encodeTops(snapshots),
+        rows: writer.toChunk(),
+        hashes: encodeHashes(snapshots),
+      })
+      const columns = [marketId, firstMs, firstId, lastMs, lastId, ...place.counts]
+      insert.run(...columns, tops, rows, hashes)
       relayout.run(marketId)
     },
 
-    remove(marketId: number, id: number): void {
+    remove({ id, marketId }: ChunkRef): void {
       removeById.run(id)
       relayout.run(marketId)
       cache.delete(id)
@@ -159,7 +188,15 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
 export type ChunkTable = ReturnType<typeof createChunkTable>
 
 function toRef(row: unknown): ChunkRef {
-  const [id = 0, firstMs = 0, firstId = 0, lastMs = 0, lastId = 0, ups = 0, downs = 0] =
-    row as number[]
-  return { id, firstMs, firstId, lastMs, lastId, counts: [ups, downs] }
+  const [
+    id = 0,
+    marketId = 0,
+    firstMs = 0,
+    firstId = 0,
+    lastMs = 0,
+    lastId = 0,
+    ups = 0,
+    downs = 0,
+  ] = row as number[]
+  return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [ups, downs] }
 }

@@ -9,6 +9,8 @@ import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
 
+import { assertSound, Damage } from './checksum.ts'
+
 export type Database = Sqlite
 
 /** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
@@ -133,6 +135,7 @@ function prepare(db: Database, format: FileFormat, bytesMax: number | undefined)
   db.run('PRAGMA journal_mode = WAL')
   db.run(`PRAGMA synchronous = ${format.synchronous}`)
   migrate(db, format)
+  assertSchema(db, format)
   if (bytesMax !== undefined) {
     const pages = Math.ceil(bytesMax / readNumber(db, 'PRAGMA page_size'))
     db.run(`PRAGMA max_page_count = ${pages}`)
@@ -148,6 +151,29 @@ function migrate(db: Database, { migrations, applicationId }: FileFormat): void 
     db.run(`PRAGMA user_version = ${migrations.length}`)
   })
 }
+
+/** What the migrations make, by format. */
+const schemas = new WeakMap<FileFormat, readonly string[]>()
+
+/** Names of columns can be damaged like any other bytes. What an operator added is left alone. */
+function assertSchema(db: Database, format: FileFormat): void {
+  let expected = schemas.get(format)
+  if (expected === undefined) {
+    const fresh = new Sqlite(':memory:')
+    for (const sql of format.migrations) fresh.run(sql)
+    expected = readSchema(fresh)
+    schemas.set(format, expected)
+    fresh.close()
+  }
+  const held = new Set(readSchema(db))
+  assertSound(
+    expected.every((part) => held.has(part)),
+    'the schema',
+  )
+}
+
+const readSchema = (db: Database): string[] =>
+  db.prepare<unknown, []>('SELECT sql FROM sqlite_schema').values().map(String)
 
 /**
  * Runs `body` in one write transaction: all of it is kept, or nothing. `body` must be synchronous:
@@ -209,7 +235,8 @@ export function readConsistently<T>(db: Database, body: () => T): T {
   try {
     return body()
   } finally {
-    db.query('COMMIT').run()
+    // Some faults of the disk end it.
+    if (db.inTransaction) db.query('COMMIT').run()
   }
 }
 
@@ -242,6 +269,8 @@ export const toStoreFault = (error: unknown, path: string): StoreFault =>
   error instanceof StoreFault ? error : new StoreFault(toOpenMessage(error, path), { cause: error })
 
 function toOpenMessage(error: unknown, path: string): string {
+  if (error instanceof Damage)
+    return `${path} is damaged: ${error.message} Restore it from a backup.`
   switch (codeOf(error)) {
     case 'SQLITE_NOTADB':
       return `${path} is not a database. Move it away, or set BOOKFEED_DATA to another folder.`
@@ -260,7 +289,8 @@ function toOpenMessage(error: unknown, path: string): string {
   }
 }
 
-function codeOf(error: unknown): string {
+/** SQLite's name for what went wrong, `SQLITE_CORRUPT`; empty for any other error. */
+export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   // Extended codes such as SQLITE_READONLY_DIRECTORY say the same to an operator.
   return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? ''

@@ -37,8 +37,8 @@ export function createDuplicates({ chunks, tails, reader }: Tables) {
   function addAllStored(known: KnownByMoment, market: Market, { fromMs, toMs }: Span): void {
     for (const ref of chunks.listRefs(market.id)) {
       if (ref.lastMs < fromMs || ref.firstMs > toMs) continue
-      const hashes = chunks.loadHashes(ref.id)
-      addStored(known, chunks.load(ref.id), (row) => readHash(hashes, row))
+      const hashes = chunks.loadHashes(ref)
+      addStored(known, chunks.load(ref), (row) => readHash(hashes, row))
     }
     const tail = tails.read(market.id)
     if (tail !== undefined) addStored(known, tail.chunk, (row) => tail.hashes[row])

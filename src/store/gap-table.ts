@@ -2,22 +2,31 @@
 import type { Gap, GapReason } from '#src/core/coverage.ts'
 import { outcomes } from '#src/core/market.ts'
 
+import { assertSound, checksumOf, SUM_END, SUM_MASK } from './checksum.ts'
 import { outcomeCodes } from './codec/chunk.ts'
 import type { Database } from './database.ts'
+import type { StoredMarket } from './market-row.ts'
 
 /** A gap of one outcome, which its list says. */
 export type Silence = { readonly fromMs: number; readonly toMs: number; readonly reason: GapReason }
 
-type GapRow = { outcome: number; from_ms: number; to_ms: number; reason: GapReason }
-type SilenceRow = Omit<GapRow, 'outcome'>
+type GapRow = {
+  market_id: number
+  outcome: number
+  is_derived: number
+  from_ms: number
+  to_ms: number
+  reason: GapReason
+}
+type SilenceRow = Pick<GapRow, 'from_ms' | 'to_ms' | 'reason'>
+type GapValues = [number, number, number, number, number, GapReason]
 /** Whose gaps: of an outcome's code in a market. */
 export type GapOwner = { marketId: number; outcome: number }
 
 /** Reads and writes gaps; every change raises the market's `gap_revision`. */
 export function createGapTable(db: Database) {
   const list = db.prepare<GapRow, [number]>(
-    `SELECT DISTINCT outcome, from_ms, to_ms, reason FROM gap WHERE market_id = ?
-     ORDER BY from_ms, outcome, to_ms, reason`,
+    'SELECT * FROM gap WHERE market_id = ? ORDER BY from_ms, outcome, to_ms, reason',
   )
   const derived = db.prepare<SilenceRow, [number, number, number, number]>(
     `SELECT from_ms, to_ms, reason FROM gap
@@ -27,18 +36,28 @@ export function createGapTable(db: Database) {
   const longest = db.prepare<{ ms: number | null }, [number, number]>(
     `SELECT max(to_ms - from_ms) + 1 AS ms FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1`,
   )
-  const insert = db.prepare(
+  const insert = db.prepare<GapRow, GapValues>(
     `INSERT OR IGNORE INTO gap (market_id, outcome, is_derived, from_ms, to_ms, reason)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?) RETURNING *`,
   )
-  const remove = db.prepare(
-    `DELETE FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1 AND from_ms = ? AND to_ms = ?`,
+  const remove = db.prepare<GapRow, [number, number, number, number]>(
+    `DELETE FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1 AND from_ms = ? AND to_ms = ?
+     RETURNING *`,
   )
-  const revise = db.prepare('UPDATE market SET gap_revision = gap_revision + 1 WHERE id = ?')
+  const revise = db.prepare(
+    `UPDATE market SET gap_revision = gap_revision + 1, gap_sum = (gap_sum + ?) & ${SUM_MASK} WHERE id = ?`,
+  )
 
   return {
-    /** All gaps of a market, ascending by `fromMs`, none twice. */
-    list: (marketId: number): Gap[] => list.all(marketId).map(toGap),
+    /** All gaps of a market, ascending by `fromMs`, none twice. Throws `Damage`. */
+    list({ id, gapSum }: Pick<StoredMarket, 'id' | 'gapSum'>): Gap[] {
+      const rows = list.all(id)
+      assertSound(sumOf(rows) % SUM_END === gapSum, `the gaps of market ${id}`)
+      return rows.map(toGap).filter((gap, at, all) => !Bun.deepEquals(gap, all[at - 1]))
+    },
+
+    /** The sum that `list` compares, of the gaps as they are. */
+    sum: (marketId: number): number => sumOf(list.all(marketId)) % SUM_END,
 
     /** Derived gaps that lie between two moments, ascending. */
     derived: ({ marketId, outcome }: GapOwner, { fromMs, toMs } = EVER): Silence[] =>
@@ -53,27 +72,30 @@ export function createGapTable(db: Database) {
     /** Takes out derived gaps and puts in others. */
     replaceDerived(owner: GapOwner, gone: readonly Silence[], made: readonly Silence[]): void {
       const { marketId, outcome } = owner
-      for (const { fromMs, toMs } of gone) remove.run(marketId, outcome, fromMs, toMs)
+      let sum = 0
+      for (const { fromMs, toMs } of gone) sum -= sumOf(remove.all(marketId, outcome, fromMs, toMs))
       for (const { fromMs, toMs, reason } of made)
-        insert.run(marketId, outcome, 1, fromMs, toMs, reason)
-      if (gone.length + made.length > 0) revise.run(marketId)
+        sum += sumOf(insert.all(marketId, outcome, 1, fromMs, toMs, reason))
+      if (gone.length + made.length > 0) revise.run(sum, marketId)
     },
 
     /** Records gaps, of which empty ones are none; returns how many were not there. */
     record(marketId: number, gaps: readonly Gap[]): number {
-      let added = 0
-      for (const { outcome, fromMs, toMs, reason } of gaps) {
-        if (toMs <= fromMs) continue
-        const code = outcomeCodes[outcome]
-        added += insert.run(marketId, code, 0, fromMs, toMs, reason).changes
-      }
-      if (added > 0) revise.run(marketId)
-      return added
+      const added = gaps
+        .filter(({ fromMs, toMs }) => fromMs < toMs)
+        .flatMap(({ outcome, fromMs, toMs, reason }) =>
+          insert.all(marketId, outcomeCodes[outcome], 0, fromMs, toMs, reason),
+        )
+      if (added.length > 0) revise.run(sumOf(added), marketId)
+      return added.length
     },
   }
 }
 
 export type GapTable = ReturnType<typeof createGapTable>
+
+const sumOf = (rows: readonly GapRow[]): number =>
+  rows.reduce((sum, row) => sum + checksumOf(row), 0)
 
 const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 

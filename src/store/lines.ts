@@ -36,7 +36,7 @@ export function createBulkReaders({ chunks, reader }: Tables, read: ReadMarket) 
     { chunk, ref, from, to, outcome }: PageSlice,
     { tail }: MarketView,
   ): StoredSnapshot[] {
-    const hashes = ref && chunks.loadHashes(ref.id)
+    const hashes = ref && chunks.loadHashes(ref)
     const found: StoredSnapshot[] = []
     rows.forEach(chunk, (text, row) => {
       if (row < from || row >= to || (outcome ?? chunk.outcome(row)) !== chunk.outcome(row)) return

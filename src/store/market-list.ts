@@ -1,8 +1,10 @@
 /** Lists of markets: pages by a keyset in either direction, each from the index that fits its filters. */
-import type { Market, MarketStatus } from '#src/core/market.ts'
+import { type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
 
+import { assertSound } from './checksum.ts'
 import type { Database } from './database.ts'
 import type { MarketQuery } from './history.ts'
+import { marketName, naming } from './market-read.ts'
 import { type MarketRow, toMarket } from './market-row.ts'
 
 type Place = { orderMs: number; conditionId: string }
@@ -47,9 +49,41 @@ export function createMarketList(db: Database) {
       `SELECT * FROM market ${indexOf(query)} WHERE ${conditions.join(' AND ')}
        ORDER BY order_ms ${direction}, condition_id ${direction} LIMIT $limit`,
     )
-    return statement.all(values).map(toMarket)
+    return naming(`The list of ${query.coin} markets`, () => {
+      const rows = statement.all(values)
+      assertListed(db, query, rows)
+      return rows.map((row) => naming(marketName(row.condition_id), () => toMarket(row)))
+    })
   }
 }
+
+/**
+ * An entry that an index has lost is in no list. So two indexes must agree on how many markets there are from
+ * the first place of a page to its last. Throws `Damage`.
+ */
+function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
+  const values: Values = { $coin: query.coin }
+  const end = rows.length < query.limit ? undefined : rows.at(-1)
+  const range = rangeOf(query, values)
+  let within = range
+  if (end !== undefined) {
+    values.$endMs = end.order_ms
+    values.$endId = end.condition_id
+    within += ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
+  }
+  const countIn = (index: string): string =>
+    `SELECT count(*) FROM market INDEXED BY ${index} WHERE coin = $coin AND ${within}`
+  const [counts] = db
+    .query<unknown, [Values]>(
+      `SELECT (${countIn('market_order')}), (${countIn('market_timeframe_order')} AND timeframe IN (${TIMEFRAMES}))`,
+    )
+    .values(values) as number[][]
+  assertSound(counts?.[0] === counts?.[1], 'an index of markets')
+}
+
+const TIMEFRAMES = Object.keys(timeframeMs)
+  .map((timeframe) => `'${timeframe}'`)
+  .join(', ')
 
 /** Without statistics SQLite takes any index that fits; here the partial one is smaller by far. */
 const indexOf = ({ status }: MarketQuery): string =>

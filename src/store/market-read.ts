@@ -1,8 +1,10 @@
-/** Reads of one market that another process may be cutting anew at the same time. */
+/** Reads of one market that another process may be cutting anew at the same time, or that is damaged. */
+import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
 
+import { assertSound, Damage } from './checksum.ts'
 import { ChunkGone } from './chunk-table.ts'
-import { type Database, readConsistently } from './database.ts'
+import { codeOf, type Database, readConsistently } from './database.ts'
 import type { MarketView, Views } from './views.ts'
 
 /**
@@ -18,18 +20,41 @@ export type ReadMarket = <T>(
 export function createMarketRead(db: Database, views: Views): ReadMarket {
   function getView(conditionId: string): MarketView {
     const view = views.find(conditionId)
-    if (view === undefined) throw new Error(`Market ${conditionId} is gone.`)
+    // None is ever removed.
+    assertSound(view !== undefined, 'the list of markets')
     return view
   }
 
-  return ({ conditionId }, body) => {
-    try {
-      return body(getView(conditionId))
-    } catch (error) {
-      if (!(error instanceof ChunkGone)) throw error
-      // What is kept may be as late as the caller of `createViews` allows.
-      views.invalidate()
-      return readConsistently(db, () => body(getView(conditionId)))
-    }
+  return ({ conditionId }, body) =>
+    naming(marketName(conditionId), () => {
+      try {
+        return body(getView(conditionId))
+      } catch (error) {
+        if (!(error instanceof ChunkGone)) throw error
+        // What is kept may be as late as the caller of `createViews` allows.
+        views.invalidate()
+        return readConsistently(db, () => body(getView(conditionId)))
+      }
+    })
+}
+
+export const marketName = (conditionId: string): string => `Market ${conditionId}`
+
+/** Runs a read. Throws `damaged`, with `name`, when it meets damage. */
+export function naming<T>(name: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw isDamage(cause) ? damagedError(name, cause) : cause
   }
 }
+
+const damagedError = (name: string, cause: unknown): AppError =>
+  new AppError(
+    'damaged',
+    `${name} is damaged on the disk of this server, and not served. All other markets are served as before.`,
+    { cause },
+  )
+
+const isDamage = (error: unknown): boolean =>
+  error instanceof Damage || /^SQLITE_(CORRUPT|IOERR|NOTADB)$/.test(codeOf(error))

@@ -10,6 +10,8 @@ import type {
   WinnerSource,
 } from '#src/core/market.ts'
 
+import { assertSealed } from './checksum.ts'
+
 export type MarketRow = {
   id: number
   condition_id: string
@@ -44,12 +46,18 @@ export type MarketRow = {
   gap_revision: number
   is_closed: number
   order_ms: number
+  trade_sum: number
+  gap_sum: number
+  checksum: number | null
 }
 
 /** A market with what only the store knows of it. */
 export type StoredMarket = Market & {
   /** Rises whenever the market's gaps change; 0 while it never had any. */
   gapRevision: number
+  /** Over its trades and its gaps: see db/history/schema.ts. */
+  tradeSum: number
+  gapSum: number
 }
 
 /** Columns of the facts, in the order of `factValues`. */
@@ -80,7 +88,9 @@ export const factValues = (facts: MarketFacts): (string | number | null)[] => [
   ...[facts.assetIds?.up ?? null, facts.assetIds?.down ?? null],
 ]
 
+/** Throws `Damage`. */
 export function toMarket(row: MarketRow): StoredMarket {
+  assertSealed(row, `the row of market ${row.condition_id}`)
   return {
     id: row.id,
     conditionId: row.condition_id,
@@ -100,6 +110,8 @@ export function toMarket(row: MarketRow): StoredMarket {
     revision: row.revision,
     layout: row.layout,
     gapRevision: row.gap_revision,
+    tradeSum: row.trade_sum,
+    gapSum: row.gap_sum,
     snapshotCounts: { up: row.up_count, down: row.down_count },
     verifiedCounts: { up: row.up_verified_count, down: row.down_verified_count },
     spans: {

@@ -10,6 +10,7 @@ import {
 } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 
+import { checksumOf } from './checksum.ts'
 import type { Database } from './database.ts'
 import { createMarketList } from './market-list.ts'
 import {
@@ -27,14 +28,19 @@ export function createMarketTable(db: Database) {
     'SELECT * FROM market WHERE slug = ? ORDER BY order_ms DESC, condition_id DESC LIMIT 1',
   )
   const byId = db.prepare<MarketRow, [number]>('SELECT * FROM market WHERE id = ?')
+  // Left to itself SQLite looks at every market.
+  const unsealed = db.prepare<{ id: number }, []>(
+    'SELECT id FROM market INDEXED BY market_unsealed WHERE checksum IS NULL ORDER BY id',
+  )
   const ids = db.prepare<{ id: number }, []>('SELECT id FROM market ORDER BY id')
-  const upsert = db.prepare(
+  const upsert = db.prepare<unknown, (string | number | null)[]>(
     `INSERT INTO market (${factColumns.join(', ')}, order_ms)
      VALUES (${factColumns.map(() => '?').join(', ')}, ifnull(?7, 0))
      ON CONFLICT (condition_id) DO UPDATE SET revision = revision + 1,
        ${factColumns.map((column) => `${column} = excluded.${column}`).join(', ')},
-       order_ms = coalesce(excluded.window_start_ms, first_ms, 0)`,
+       order_ms = coalesce(excluded.window_start_ms, first_ms, 0) RETURNING id`,
   )
+  const holdings = createHoldings(db)
   const find = (conditionId: string): StoredMarket | undefined =>
     toMarketIfAny(byCondition.get(conditionId))
 
@@ -43,6 +49,7 @@ export function createMarketTable(db: Database) {
     findBySlug: (slug: string): StoredMarket | undefined => toMarketIfAny(bySlug.get(slug)),
     findById: (id: number): StoredMarket | undefined => toMarketIfAny(byId.get(id)),
     ids: (): number[] => ids.all().map(({ id }) => id),
+    unsealedIds: (): number[] => unsealed.all().map(({ id }) => id),
     list: createMarketList(db),
 
     /**
@@ -55,13 +62,14 @@ export function createMarketTable(db: Database) {
       assertAgrees(known, told)
       const facts = mergeFacts(known, told)
       if (known !== undefined && isSameFacts(known, facts)) return known
-      upsert.run(...factValues(facts))
+      const [id] = upsert.values(...factValues(facts))[0] as [number]
+      holdings.seal(id)
       const market = find(told.conditionId)
       if (market === undefined) throw new Error('A market is there once it is put.')
       return market
     },
 
-    ...createHoldings(db),
+    ...holdings,
   }
 }
 
@@ -78,8 +86,18 @@ function createHoldings(db: Database) {
   const reorder = db.prepare('UPDATE market SET order_ms = ? WHERE id = ?')
   const close = db.prepare('UPDATE market SET is_closed = 1, revision = revision + 1 WHERE id = ?')
   const touch = db.prepare('UPDATE market SET revision = revision + 1 WHERE id = ?')
+  const byId = db.prepare<MarketRow, [number]>('SELECT * FROM market WHERE id = ?')
+  const putChecksum = db.prepare('UPDATE market SET checksum = ? WHERE id = ?')
+
+  /** To be called after the last change of a market in a transaction. */
+  function seal(id: number): void {
+    const row = byId.get(id)
+    if (row !== null) putChecksum.run(checksumOf(row), id)
+  }
 
   return {
+    seal,
+
     /** Writes what is held of a market and raises its revision. */
     update(market: Market): void {
       const { assetIds, snapshotCounts, spans, longestSilenceMs, verifiedCounts } = market
@@ -94,16 +112,19 @@ function createHoldings(db: Database) {
       // Apart, because a column that is written moves its entries in every index, changed or not.
       const orderMs = orderOf(market)
       if (orderMs !== market.orderMs) reorder.run(orderMs, market.id)
+      seal(market.id)
     },
 
     /** Marks a market as final and raises its revision. */
     close(id: number): void {
       close.run(id)
+      seal(id)
     },
 
     /** Raises the revision of a market of which something else was written. */
     touch(id: number): void {
       touch.run(id)
+      seal(id)
     },
   }
 }

@@ -19,7 +19,7 @@ export function createMarketTimes({ chunks, tails }: Tables) {
       const behind = refs.findIndex(({ firstMs }) => firstMs > toMs)
       const start = Math.max(0, (first < 0 ? refs.length : first) - 1)
       const near = refs.slice(start, behind < 0 ? refs.length : behind + 1)
-      const runs = near.map(({ id }) => chunks.load(id))
+      const runs = near.map(chunks.load)
       const tail = behind < 0 ? tails.read(marketId) : undefined
       return tail === undefined ? runs : [...runs, tail.chunk]
     },
@@ -33,7 +33,7 @@ export function createMarketTimes({ chunks, tails }: Tables) {
         for (let row = 0; row < run.count; row++)
           tallies[outcomes[run.outcome(row)] ?? 'up'].add(run.timeMs(row))
       }
-      for (const ref of chunks.listRefs(id)) add(readIfSound(() => chunks.read(ref.id)))
+      for (const ref of chunks.listRefs(id)) add(readIfSound(() => chunks.read(ref)))
       add(readIfSound(() => tails.read(id)?.chunk))
       return tallies
     },

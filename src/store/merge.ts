@@ -39,8 +39,8 @@ export function createMerge({ chunks, reader }: Tables) {
       if (ref === undefined) return rest
       const end = { timestampMs: ref.lastMs, id: ref.lastId }
       const within = rest.filter((row) => comparePositions(row, end) < 0)
-      const merged = [...reader.readChunk(ref.id), ...within].sort(comparePositions)
-      chunks.remove(market.id, ref.id)
+      const merged = [...reader.readChunk(ref), ...within].sort(comparePositions)
+      chunks.remove(ref)
       rewrite(market, merged)
       rest = rest.slice(within.length)
     }

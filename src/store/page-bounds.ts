@@ -63,7 +63,7 @@ function* sealedRunsOf(
     if (isUp ? ref.firstMs > bounds.end.timestampMs : ref.lastMs < bounds.start.timestampMs) return
     if (bounds.outcome !== undefined && ref.counts[bounds.outcome] === 0) continue
     if (isIdle?.(ref, refs[at + 1])) continue
-    yield { chunk: chunks.load(ref.id), ref }
+    yield { chunk: chunks.load(ref), ref }
   }
 }
 

@@ -55,8 +55,8 @@ export function createRuns({ chunks, tails, reader }: Tables) {
   function reopen(market: Market, run: Run): void {
     const last = chunks.findLast(market.id)
     if (last === undefined || last.counts[0] + last.counts[1] >= CHUNK_ROWS) return
-    for (const row of reader.readChunk(last.id)) run.writer.add(row)
-    chunks.remove(market.id, last.id)
+    for (const row of reader.readChunk(last)) run.writer.add(row)
+    chunks.remove(last)
   }
 
   function add(market: Market, run: Run, rows: readonly StoredSnapshot[]): void {

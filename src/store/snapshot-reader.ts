@@ -2,7 +2,7 @@
 import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 
-import type { ChunkTable } from './chunk-table.ts'
+import type { ChunkRef, ChunkTable } from './chunk-table.ts'
 import type { Chunk } from './codec/chunk.ts'
 import { readHash } from './codec/hashes.ts'
 import { RowReader } from './codec/row-reader.ts'
@@ -28,9 +28,9 @@ export function createSnapshotReader(chunks: ChunkTable) {
     /** Reads one row's text. */
     scan,
 
-    readChunk(id: number): StoredSnapshot[] {
-      const hashes = chunks.loadHashes(id)
-      return readAll(chunks.load(id), (row) => readHash(hashes, row))
+    readChunk(ref: ChunkRef): StoredSnapshot[] {
+      const hashes = chunks.loadHashes(ref)
+      return readAll(chunks.load(ref), (row) => readHash(hashes, row))
     },
 
     readTail: ({ chunk, hashes }: TailRun): StoredSnapshot[] =>

@@ -9,7 +9,7 @@ import { closeDatabase, type Database, probeWrite, transact } from './database.t
 import { createGapTable } from './gap-table.ts'
 import type { AppendResult, HistoryStore } from './history.ts'
 import { createBulkReaders } from './lines.ts'
-import { createMarketRead } from './market-read.ts'
+import { createMarketRead, marketName, naming } from './market-read.ts'
 import type { StoredMarket } from './market-row.ts'
 import { createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
@@ -18,6 +18,7 @@ import { createRuns } from './runs.ts'
 import { createSilences } from './silences.ts'
 import { createSnapshotReader } from './snapshot-reader.ts'
 import { createTailTable } from './tail-table.ts'
+import { createTradeRead } from './trade-read.ts'
 import { createTradeTable } from './trade-table.ts'
 import { createVerify } from './verify.ts'
 import { createViews } from './views.ts'
@@ -50,11 +51,12 @@ export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 export function createSqliteHistory(db: Database, options: EngineOptions): HistoryStore {
   const tables = createTables(db, options)
   const { meta } = tables
+  const cursorKey = meta.open()
   backfill(tables)
   return {
     ...createWriters(tables),
     ...createReaders(tables),
-    cursorKey: meta.cursorKey(),
+    cursorKey,
     findBatch: meta.findBatch,
     probeWrite: () => probeWrite(db),
     verify: createVerify(tables),
@@ -148,13 +150,15 @@ function createWriters(tables: Tables): Writers {
 
 function createReaders({ db, markets, trades, views, ...tables }: Tables): Readers {
   const read = createMarketRead(db, views)
+  const coinTotals = createCoinTotals(db)
   return {
-    findMarket: (conditionId) => views.find(conditionId)?.market,
-    findMarketBySlug: markets.findBySlug,
+    findMarket: (conditionId) =>
+      naming(marketName(conditionId), () => views.find(conditionId)?.market),
+    findMarketBySlug: (slug) => naming(`Market ${slug}`, () => markets.findBySlug(slug)),
     listMarkets: markets.list,
-    trades: trades.list,
+    trades: createTradeRead({ db, markets, trades }, read),
     gaps: (market) => read(market, ({ gaps }) => gaps),
-    coinTotals: createCoinTotals(db),
+    coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createRowReaders(tables, read),
     ...createBulkReaders(tables, read),
   }

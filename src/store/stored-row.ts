@@ -27,7 +27,7 @@ export function findLastRow(
   let at = Math.min(findRef(refs, { timestampMs: toMs, id: 0 }), refs.length - 1)
   for (let ref = refs[at]; ref !== undefined; ref = refs[--at]) {
     if (ref.counts[code] === 0) continue
-    const chunk = chunks.load(ref.id)
+    const chunk = chunks.load(ref)
     const found = lastIn(chunk)
     if (found >= 0) return { chunk, row: found }
   }
@@ -46,7 +46,7 @@ export function findHash(
   const { timestampMs, id } = position
   const ref = refs[findRef(refs, position)]
   if (ref === undefined) return tail?.hashes[tail.chunk.seek(timestampMs, id)]
-  return readHash(chunks.loadHashes(ref.id), chunks.load(ref.id).seek(timestampMs, id))
+  return readHash(chunks.loadHashes(ref), chunks.load(ref).seek(timestampMs, id))
 }
 
 /**
@@ -71,11 +71,11 @@ export function findPosition(
 
 function positionInAny(
   refs: readonly ChunkRef[],
-  load: (id: number) => Chunk,
+  load: (ref: ChunkRef) => Chunk,
   id: number,
 ): Position | undefined {
   for (const ref of refs) {
-    const found = positionIn(load(ref.id), id)
+    const found = positionIn(load(ref), id)
     if (found !== undefined) return found
   }
   return undefined

@@ -2,6 +2,7 @@
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 
+import { assertSealed, checksumOf } from './checksum.ts'
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk, encodeChunk } from './codec/chunk.ts'
 import { toHashBytes } from './codec/hashes.ts'
@@ -9,6 +10,7 @@ import { topOf } from './codec/tops.ts'
 import type { Database } from './database.ts'
 
 type TailRow = {
+  market_id: number
   time_ms: number
   id: number
   outcome: number
@@ -21,6 +23,7 @@ type TailRow = {
   text_crc: number
   frame: Uint8Array
   source_hash: Uint8Array | null
+  checksum: number | null
 }
 
 /** The run of one market: its rows as a chunk, and what the chunk's other columns would hold. */
@@ -32,27 +35,36 @@ export function createTailTable(db: Database) {
     'SELECT * FROM tail WHERE market_id = ? ORDER BY time_ms, id',
   )
   const removeAll = db.prepare('DELETE FROM tail WHERE market_id = ?')
-  const insert = db.prepare(`INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insert = db.prepare('INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
 
   return {
-    /** The market's unfinished run, or undefined when there is none. */
-    read: (marketId: number): TailRun | undefined => toRun(rowsOf.all(marketId)),
+    /** The market's unfinished run, or undefined when there is none. Throws `Damage`. */
+    read(marketId: number): TailRun | undefined {
+      const rows = rowsOf.all(marketId)
+      for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
+      return toRun(rows)
+    },
 
     /** Adds the rows of `writer` from `from` on. */
     insert(marketId: number, writer: ChunkWriter, from: number): void {
       const frames = writer.frames(from)
       for (let row = from; row < writer.count; row++) {
         const snapshot = writer.snapshots[row] as Snapshot
-        insert.run(
-          ...[marketId, writer.times[row] ?? 0, writer.ids[row] ?? 0, writer.outcomes[row] ?? 0],
-          ...topOf(snapshot),
-          ...[
-            writer.textLengths[row] ?? 0,
-            (writer.bitEnds[row] ?? 0) - (writer.bitEnds[row - 1] ?? 0),
-          ],
-          ...[writer.textCrcs[row] ?? 0, frames[row - from] ?? null],
-          snapshot.sourceHash === undefined ? null : toHashBytes(snapshot.sourceHash),
-        )
+        const [bid_price, bid_size, ask_price, ask_size] = topOf(snapshot)
+        const { sourceHash } = snapshot
+        const columns = {
+          market_id: marketId,
+          time_ms: writer.times[row] ?? 0,
+          id: writer.ids[row] ?? 0,
+          outcome: writer.outcomes[row] ?? 0,
+          ...{ bid_price, bid_size, ask_price, ask_size },
+          text_length: writer.textLengths[row] ?? 0,
+          bit_length: (writer.bitEnds[row] ?? 0) - (writer.bitEnds[row - 1] ?? 0),
+          text_crc: writer.textCrcs[row] ?? 0,
+          frame: frames[row - from] ?? new Uint8Array(),
+          source_hash: sourceHash === undefined ? null : toHashBytes(sourceHash),
+        }
+        insert.run(...Object.values(columns), checksumOf(columns))
       }
     },
 

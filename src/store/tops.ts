@@ -11,7 +11,7 @@ export function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery):
   const tops: Top[] = []
   for (const slice of select(view, chunks, query).slices) {
     const { chunk, ref } = slice
-    const columns = ref === undefined ? view.tail?.tops : chunks.loadTops(ref.id, chunk)
+    const columns = ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
     if (columns !== undefined) addTops(tops, slice, columns)
   }
   return query.order === 'asc' ? tops : tops.reverse()

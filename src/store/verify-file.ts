@@ -1,33 +1,22 @@
-/** What can be told of a whole file by SQL alone. */
+/** What can be said of a whole file by SQL alone; functions that return a sentence a fault. */
 import type { Database } from './database.ts'
 
-/** What holds of each row, by table; a comparison with null, which is not true, is not false either. */
-const claims: Readonly<Record<string, string>> = {
-  gap: 'outcome IN (0, 1) AND is_derived IN (0, 1) AND from_ms < to_ms',
-  trade: 'price BETWEEN 0 AND 1000000 AND outcome IN (0, 1) AND side IN (0, 1) AND size >= 0',
-}
-
-/** Functions that return a sentence a fault. */
-export const fileChecks = [checkPages, findOrphans, findOddRows] as const
-
-function checkPages(db: Database): string[] {
-  const answers = db.prepare<unknown, []>('PRAGMA quick_check').values().flat()
+/** Pages, rows and indexes, as SQLite understands them. */
+export function checkPages(db: Database): string[] {
+  const answers = db.prepare<unknown, []>('PRAGMA integrity_check').values().flat()
   return answers.filter((answer) => answer !== 'ok').map((answer) => `SQLite: ${answer}`)
 }
 
-function findOrphans(db: Database): string[] {
-  return ['chunk', 'tail', 'trade', 'gap'].flatMap((table) => {
-    const sql = `SELECT DISTINCT market_id FROM ${table} WHERE market_id NOT IN (SELECT id FROM market)`
-    const ids = db.prepare<unknown, []>(sql).values().flat()
-    return ids.map((id) => `${table} table: rows of a market ${id} that is not there`)
-  })
-}
-
-/** Rows that no writer of ours makes. */
-function findOddRows(db: Database): string[] {
-  return Object.entries(claims).flatMap(([table, claim]) => {
-    const sql = `SELECT DISTINCT market_id FROM ${table} WHERE NOT (${claim})`
-    const ids = db.prepare<unknown, []>(sql).values().flat()
-    return ids.map((id) => `${table} table: rows of market ${id} that nobody wrote so`)
-  })
+/** Totals against the markets, which also shows when a market is missing. */
+export function checkCoinTotals(db: Database): string[] {
+  const groups = db
+    .prepare<unknown, []>(
+      `SELECT DISTINCT coin FROM (
+         SELECT * FROM coin_total UNION ALL
+         SELECT coin, timeframe, source, count(*), sum(up_count + down_count), min(first_ms), max(last_ms)
+         FROM market GROUP BY coin, timeframe, source
+       ) GROUP BY coin, timeframe, source, markets, snapshots, first_ms, last_ms HAVING count(*) <> 2`,
+    )
+    .values()
+  return groups.map(([coin]) => `coin_total table: the totals of ${coin} differ from its markets`)
 }

@@ -3,9 +3,10 @@ import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
+import type { ChunkRef, ChunkTable } from './chunk-table.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
 import { RowReader } from './codec/row-reader.ts'
-import { TOP_FIELDS, topOf, type TopOfBook } from './codec/tops.ts'
+import { decodeTops, TOP_FIELDS, topOf, type TopOfBook } from './codec/tops.ts'
 import { SilenceTally } from './silence-tally.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 
@@ -71,6 +72,32 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
     if (!isSame) faults.push(`row ${row}: its checkpoint leads to another text`)
   }
   return faults
+}
+
+/** Returns the function that does so for a sealed chunk, as it is in the file. Throws `Damage`. */
+export function createChunkVerify({
+  chunks,
+  reader,
+}: {
+  chunks: ChunkTable
+  reader: SnapshotReader
+}) {
+  return (ref: ChunkRef, market: Market, tally: Tally): string[] => {
+    const chunk = chunks.read(ref)
+    const [ups, downs] = tally.counts
+    const tops = decodeTops(chunks.readTops(ref), chunk.outcomes())
+    const faults = verifyRun({ run: { chunk, tops }, market, tally, reader })
+    const isIndexed =
+      ref.firstMs === chunk.timeMs(0) &&
+      ref.firstId === chunk.id(0) &&
+      ref.lastMs === tally.last.timestampMs &&
+      ref.lastId === tally.last.id &&
+      ref.counts[0] === tally.counts[0] - ups &&
+      ref.counts[1] === tally.counts[1] - downs
+    if (!isIndexed) faults.push('its index columns differ from its rows')
+    chunks.loadHashes(ref)
+    return faults
+  }
 }
 
 const isSameTop = (top: TopOfBook, stored: Float64Array, row: number): boolean =>

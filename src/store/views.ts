@@ -4,9 +4,12 @@
  * as seldom as the caller allows, because the question costs as much as a fifth of a page.
  */
 import type { Gap } from '#src/core/coverage.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 
+import { assertSound } from './checksum.ts'
 import type { ChunkRef, ChunkTable } from './chunk-table.ts'
+import { outcomeCodes } from './codec/chunk.ts'
 import { type Database, readConsistently } from './database.ts'
 import type { GapTable } from './gap-table.ts'
 import type { StoredMarket } from './market-row.ts'
@@ -52,21 +55,24 @@ export function createViews(db: Database, tables: Tables, lagMs: number) {
     const market = markets.find(conditionId)
     if (market === undefined || market.revision === before?.market.revision) return before
     const isSameLayout = market.layout === before?.market.layout
-    return {
+    const view = {
       market,
       refs: isSameLayout ? before.refs : chunks.listRefs(market.id),
       tail: tails.read(market.id),
       gaps: loadGaps(market, before),
     }
+    assertWhole(view)
+    return view
   }
 
   function loadGaps(market: StoredMarket, before: MarketView | undefined): readonly Gap[] {
     if (market.gapRevision === 0) return NO_GAPS
     const isSame = market.gapRevision === before?.market.gapRevision
-    return isSame ? before.gaps : tables.gaps.list(market.id)
+    return isSame ? before.gaps : tables.gaps.list(market)
   }
 
   return {
+    /** Throws `Damage`. */
     find(conditionId: string): MarketView | undefined {
       const now = currentGeneration()
       const kept = cache.get(conditionId)
@@ -90,3 +96,27 @@ export function createViews(db: Database, tables: Tables, lagMs: number) {
 }
 
 export type Views = ReturnType<typeof createViews>
+
+/** No row is missing, and positions rise: so every walk over a view ends. Throws `Damage`. */
+function assertWhole({ market, refs, tail }: MarketView): void {
+  let [ups, downs] = [0, 0]
+  let last = { timestampMs: -1, id: 0 }
+  let isRising = true
+  const goTo = (next: Position, least: number): void => {
+    isRising &&= comparePositions(next, last) >= least
+    last = next
+  }
+  for (const { firstMs, firstId, lastMs, lastId, counts } of refs) {
+    goTo({ timestampMs: firstMs, id: firstId }, 1)
+    goTo({ timestampMs: lastMs, id: lastId }, 0)
+    ups += counts[0]
+    downs += counts[1]
+  }
+  for (let row = 0; tail !== undefined && row < tail.chunk.count; row++) {
+    goTo({ timestampMs: tail.chunk.timeMs(row), id: tail.chunk.id(row) }, 1)
+    if (tail.chunk.outcome(row) === outcomeCodes.up) ups++
+    else downs++
+  }
+  const { up, down } = market.snapshotCounts
+  assertSound(isRising && ups === up && downs === down, `the list of chunks of market ${market.id}`)
+}

@@ -57,7 +57,7 @@ describe('GET /readyz', () => {
 
   test('error: is not ready when the history fails, without its reason', async () => {
     const history = fakeHistory({
-      listMarkets: () => {
+      findBatch: () => {
         throw new Error('secret disk')
       },
     })

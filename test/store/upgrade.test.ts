@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { historyMigrations } from '#db/migrations.ts'
 import type { GapReason } from '#src/core/coverage.ts'
+import { crc32 } from '#src/lib/crc32.ts'
 import { type Database, historyFormat, openDatabase } from '#src/store/database.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 import { openHistory } from '#src/store/open.ts'
@@ -42,8 +43,25 @@ function downgrade(path: string, migrations = 1): string {
     const columns = columnsOf(db, table)
     db.run(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
   }
+  db.run("DELETE FROM meta WHERE key IN ('batch_sum', 'checksum')")
+  unsealChunks(db)
   db.close()
   return older
+}
+
+/** Blobs of chunks had no checksums, but for hashes, which had one of their own. */
+function unsealChunks(db: Database): void {
+  const chunks = db
+    .prepare<{ id: number; tops: Uint8Array; rows: Uint8Array; hashes: Uint8Array }, []>(
+      'SELECT id, tops, rows, hashes FROM chunk',
+    )
+    .all()
+  const put = db.prepare('UPDATE chunk SET tops = ?, rows = ?, hashes = ? WHERE id = ?')
+  for (const { id, tops, rows, hashes } of chunks) {
+    const own = hashes.slice()
+    new DataView(own.buffer).setUint32(own.length - 4, crc32(own.subarray(0, -4)), true)
+    put.run(tops.subarray(0, -4), rows.subarray(0, -4), own, id)
+  }
 }
 
 /** Four markets: two of many chunks with late rows and pauses, one of one row, one without any; two with a winner. */
@@ -72,7 +90,7 @@ const everything = (history: HistoryStore) =>
     const { revision: _, layout: __, ...market } = getMarket(history, conditionId)
     const text = textOf(history, { conditionId, order: 'asc', limit: 10_000 })
     const gaps = history.gaps(getMarket(history, conditionId))
-    return { ...market, gapRevision: undefined, text: Bun.hash(text), gaps }
+    return { ...market, gapRevision: undefined, gapSum: undefined, text: Bun.hash(text), gaps }
   })
 
 /** As a bookfeed of then would have it: nobody said why there was silence. */
@@ -179,5 +197,84 @@ describe('a file whose derived gaps begin at a state', () => {
     const again = openHistory(older)
     expect(everything(again)).toEqual(expected)
     again.dispose()
+  })
+})
+
+describe('a file without checksums', () => {
+  const SEALED = 'SELECT count(*) FROM market WHERE checksum IS NOT NULL'
+  const count = (path: string, sql: string): unknown => {
+    const db = openDatabase(path)
+    const [[number] = []] = db.prepare<unknown, []>(sql).values() as unknown[][]
+    db.close()
+    return number
+  }
+
+  /** With a trade and a gap besides. */
+  function older(): string {
+    const path = newPath()
+    const newer = openHistory(path)
+    fill(newer)
+    const conditionId = conditionIdOf(1)
+    const trades = [{ timestampMs: START_MS, price: 500_000 }]
+    newer.putTrades({ id: 'trades', conditionId, trades })
+    const gap = { outcome: 'up', fromMs: START_MS, toMs: START_MS + 7, reason: 'import' } as const
+    newer.putGaps(conditionId, [gap])
+    newer.dispose()
+    return downgrade(path, 6)
+  }
+
+  test.each([
+    'UPDATE trade SET price = 1',
+    'UPDATE tail SET bid_size = bid_size + 1',
+    'UPDATE chunk SET tops = zeroblob(length(tops)) WHERE id = (SELECT min(id) FROM chunk)',
+    "UPDATE market SET winner = 'down' WHERE id = 1",
+    'UPDATE gap SET to_ms = to_ms + 1',
+    "UPDATE batch SET accepted = accepted + 1 WHERE id = 'numbered-0'",
+  ])('behavior: has them after the first opening: %s is found', (sql) => {
+    const path = older()
+    const history = openHistory(path)
+    expect([...history.verify()]).toEqual([])
+    history.dispose()
+    const db = openDatabase(path)
+    expect(db.run(sql).changes).toBeGreaterThan(0)
+    db.close()
+    const damaged = openHistory(path)
+    expect([...damaged.verify()]).not.toEqual([])
+    damaged.dispose()
+  })
+
+  test('behavior: an opening that was killed goes on where it was', () => {
+    const path = older()
+    const db = openOlder(path, historyMigrations.length)
+    db.run(`CREATE TRIGGER stop BEFORE UPDATE ON market WHEN new.id = 3 AND new.checksum IS NOT NULL
+      BEGIN SELECT raise(ABORT, 'killed'); END`)
+    db.close()
+    expect(() => openHistory(path)).toThrow('killed')
+    expect(count(path, SEALED)).toBe(2)
+    const layout = count(path, 'SELECT sum(length(rows)) FROM chunk WHERE market_id < 3')
+    const again = openDatabase(path)
+    again.run('DROP TRIGGER stop')
+    again.close()
+    const history = openHistory(path)
+    expect([...history.verify()]).toEqual([])
+    history.dispose()
+    expect(count(path, SEALED)).toBe(4)
+    expect(count(path, 'SELECT sum(length(rows)) FROM chunk WHERE market_id < 3')).toBe(layout)
+  })
+
+  test('error: what did not agree before gets none: it is refused, all else is served', () => {
+    const path = older()
+    const db = openOlder(path, 6)
+    const chunk = '(SELECT min(id) FROM chunk WHERE market_id = 1)'
+    db.run(
+      `UPDATE chunk SET tops = (SELECT tops FROM chunk WHERE market_id = 2) WHERE id = ${chunk}`,
+    )
+    db.close()
+    const history = openHistory(path)
+    const query = { order: 'asc', limit: 10 } as const
+    expect(() => history.tops({ market: getMarket(history), ...query })).toThrow('is damaged')
+    expect(history.tops({ market: getMarket(history, conditionIdOf(2)), ...query }).length).toBe(10)
+    expect([...history.verify()].join()).toContain('is not as it was written')
+    history.dispose()
   })
 })

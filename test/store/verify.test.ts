@@ -45,6 +45,17 @@ function addPausesAndTrades(history: HistoryStore): void {
     appendAll(history, [{ ...last, timestampMs, sourceHash: randomHash(random) }])
     const trades = [{ timestampMs, price: 500_000, outcome: 'up' } as const]
     history.putTrades({ id: `trades-${at}`, conditionId, trades })
+    history.putGaps(conditionId, [
+      { outcome: 'down', fromMs: timestampMs, toMs: timestampMs + 9, reason: 'recorder_down' },
+    ])
+    const identity = { conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' } as const
+    history.putMarket({
+      ...identity,
+      winner: 'up',
+      strike: '7.5',
+      finalPrice: '7.6',
+      tickSize: 10_000,
+    })
   }
 }
 
@@ -55,15 +66,19 @@ function checkpoint(file: string): void {
   db.close()
 }
 
-/** Does `damage` to a copy of a sound history, and reads it with a handle that has cached nothing. */
-async function damaged(damage: (db: Database) => void): Promise<HistoryStore> {
+/** Does `damage` to a copy of a sound history; returns its path. */
+async function damagedFile(damage: (db: Database) => void): Promise<string> {
   const copy = join(folder, `${++copies}.db`)
   await Bun.write(copy, Bun.file(path))
   const db = openDatabase(copy)
   damage(db)
   db.close()
-  return openHistory(copy, { chunkCacheBytes: 0 })
+  return copy
 }
+
+/** Reads it with a handle that has cached nothing. */
+const damaged = async (damage: (db: Database) => void): Promise<HistoryStore> =>
+  openHistory(await damagedFile(damage), { chunkCacheBytes: 0 })
 
 function faultsOf(history: HistoryStore): string[] {
   const faults = [...history.verify()]
@@ -107,66 +122,78 @@ const sql = (text: string) => (db: Database) => {
 const CHUNK = '(SELECT id FROM chunk ORDER BY id LIMIT 1)'
 const GAP = 'rowid = (SELECT rowid FROM gap ORDER BY from_ms DESC LIMIT 1)'
 const damages: Record<string, string> = {
-  'a chunk deleted': `DELETE FROM chunk WHERE id = ${CHUNK}`,
   'a chunk twice': `INSERT INTO chunk SELECT NULL, market_id, first_ms, first_id, last_ms, last_id,
     up_count, down_count, tops, rows, hashes FROM chunk WHERE id = ${CHUNK}`,
   'a chunk of another market': `UPDATE chunk SET market_id = 3 - market_id WHERE id = ${CHUNK}`,
   'the rows of one chunk in another': `UPDATE chunk SET rows = (SELECT rows FROM chunk ORDER BY id DESC LIMIT 1) WHERE id = ${CHUNK}`,
+  'the hashes of one chunk in another': `UPDATE chunk SET hashes = (SELECT hashes FROM chunk ORDER BY id DESC LIMIT 1) WHERE id = ${CHUNK}`,
   'times swapped in the index': `UPDATE chunk SET first_ms = last_ms, last_ms = first_ms WHERE id = ${CHUNK}`,
-  'first and last ids swapped in the index': `UPDATE chunk SET first_id = last_id, last_id = first_id WHERE id = ${CHUNK}`,
-  'counts swapped in the index': `UPDATE chunk SET up_count = down_count + 1, down_count = up_count - 1 WHERE id = ${CHUNK}`,
-  'the first id changed in the index': `UPDATE chunk SET first_id = first_id + 1 WHERE id = ${CHUNK}`,
-  'a count changed in the market': 'UPDATE market SET up_count = up_count + 1 WHERE id = 1',
   'counts swapped in the market':
-    'UPDATE market SET up_count = down_count + 1, down_count = up_count - 1 WHERE id = 1',
-  'the first time changed in the market': 'UPDATE market SET first_ms = first_ms - 1 WHERE id = 1',
-  'the last time changed in the market': 'UPDATE market SET last_ms = last_ms + 1 WHERE id = 1',
+    'UPDATE market SET up_count = down_count, down_count = up_count WHERE id = 1',
   'assets swapped in the market':
     'UPDATE market SET up_asset_id = down_asset_id, down_asset_id = up_asset_id WHERE id = 1',
-  'another coin in the market': "UPDATE market SET coin = 'sol' WHERE id = 1",
-  'the first time of an outcome changed':
-    'UPDATE market SET up_first_ms = up_first_ms + 1 WHERE id = 1',
-  'the last time of an outcome changed':
-    'UPDATE market SET down_last_ms = down_last_ms - 1 WHERE id = 1',
-  'the times of an outcome lost':
-    'UPDATE market SET up_first_ms = NULL, up_last_ms = NULL WHERE id = 1',
-  'a longest silence changed': 'UPDATE market SET up_silence_ms = up_silence_ms + 1 WHERE id = 1',
-  'a longest silence lost': 'UPDATE market SET down_silence_ms = NULL WHERE id = 1',
-  'more snapshots verified than held':
-    'UPDATE market SET up_verified_count = up_count + 1 WHERE id = 1',
-  'a winner of nobody': "UPDATE market SET winner = 'up', winner_source = NULL WHERE id = 1",
-  'a gap deleted': `DELETE FROM gap WHERE ${GAP}`,
-  'a gap longer than its silence': `UPDATE gap SET to_ms = to_ms + 1 WHERE ${GAP}`,
-  'a gap of the other outcome': `UPDATE gap SET outcome = 1 - outcome WHERE ${GAP}`,
-  'a gap of no outcome': `UPDATE gap SET outcome = 2 WHERE ${GAP}`,
-  'a gap of a market that is not there': `UPDATE gap SET market_id = 9 WHERE ${GAP}`,
-  'a gap without a known reason': `UPDATE gap SET reason = 'x' WHERE ${GAP}`,
-  'a gap that nobody saw called derived': `INSERT INTO gap SELECT market_id, outcome, 1, from_ms + 1, to_ms, reason FROM gap WHERE ${GAP}`,
-  'a recorded gap that ends before it begins': `INSERT INTO gap SELECT market_id, outcome, 0, to_ms, from_ms, reason FROM gap WHERE ${GAP}`,
-  'a trade of a market that is not there': 'UPDATE trade SET market_id = 9',
-  'a trade at an impossible price': 'UPDATE trade SET price = 1000001',
-  'a trade of no outcome': 'UPDATE trade SET outcome = 2',
+  'a gap that nobody saw': `INSERT INTO gap SELECT market_id, outcome, 0, from_ms + 1, to_ms, reason FROM gap WHERE ${GAP}`,
+  'a derived gap called recorded': `UPDATE gap SET is_derived = 0, to_ms = to_ms + 1 WHERE is_derived = 1`,
+  'the price of a trade changed': 'UPDATE trade SET price = price + 10000 WHERE id = 1',
+  'all trades deleted': 'DELETE FROM trade',
+  'the trades of a market deleted': 'DELETE FROM trade WHERE market_id = 2',
+  'winners flipped': "UPDATE market SET winner = iif(winner = 'up', 'down', 'up')",
+  'another final price': "UPDATE market SET final_price = '1' WHERE id = 2",
+  'a wrong coin total': 'UPDATE coin_total SET snapshots = snapshots - 1',
   'a market deleted': 'DELETE FROM market WHERE id = 1',
+  'a market deleted with all that is held of it':
+    'DELETE FROM chunk WHERE market_id = 1; DELETE FROM tail WHERE market_id = 1; DELETE FROM market WHERE id = 1',
   'a closed market with an unfinished run': 'UPDATE market SET is_closed = 1 WHERE id = 1',
-  'a row of the tail deleted': 'DELETE FROM tail WHERE rowid = (SELECT rowid FROM tail LIMIT 1)',
   'a row of the tail twice': `INSERT INTO tail SELECT market_id, time_ms, id + 1000, outcome, bid_price,
-    bid_size, ask_price, ask_size, text_length, bit_length, text_crc, frame, source_hash FROM tail LIMIT 1`,
-  'a best bid changed in the tail':
-    'UPDATE tail SET bid_price = bid_price + 1 WHERE rowid = (SELECT rowid FROM tail LIMIT 1)',
-  'a time changed in the tail':
-    'UPDATE tail SET time_ms = time_ms + 1 WHERE rowid = (SELECT rowid FROM tail LIMIT 1)',
-  'a CRC changed in the tail':
-    'UPDATE tail SET text_crc = text_crc + 1 WHERE rowid = (SELECT rowid FROM tail LIMIT 1)',
-  'a frame cut off in the tail':
-    'UPDATE tail SET frame = substr(frame, 1, 9) WHERE rowid = (SELECT rowid FROM tail LIMIT 1)',
+    bid_size, ask_price, ask_size, text_length, bit_length, text_crc, frame, source_hash, checksum FROM tail LIMIT 1`,
   'a frame of the tail emptied':
     "UPDATE tail SET frame = x'' WHERE rowid = (SELECT rowid FROM tail LIMIT 1)",
-  'hashes of a chunk cut off': `UPDATE chunk SET hashes = substr(hashes, 1, 30) WHERE id = ${CHUNK}`,
-  'hashes of a chunk emptied': `UPDATE chunk SET hashes = x'' WHERE id = ${CHUNK}`,
-  'tops of a chunk cut off': `UPDATE chunk SET tops = substr(tops, 1, 30) WHERE id = ${CHUNK}`,
-  'tops of a chunk with more behind': `UPDATE chunk SET tops = CAST(tops || x'00' AS BLOB) WHERE id = ${CHUNK}`,
   'rows of a chunk emptied': `UPDATE chunk SET rows = x'' WHERE id = ${CHUNK}`,
-  'the next id set back': "UPDATE meta SET value = 5 WHERE key = 'next_id'",
+}
+
+type Target = { table: string; column: string | undefined }
+
+/** What nothing that is served depends on. */
+const FREE = ['chunk.id']
+
+/** Every column of every table, and the tables by themselves. */
+function* places(): Generator<Target> {
+  const db = openDatabase(path)
+  const tables = db
+    .prepare<{ name: string }, []>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )
+    .all()
+  for (const { name: table } of tables) {
+    const columns = db
+      .prepare<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)')
+      .all(table)
+    yield { table, column: undefined }
+    for (const { name: column } of columns)
+      if (!FREE.includes(`${table}.${column}`)) yield { table, column }
+  }
+  db.close()
+}
+
+/** Changes one value of a row as little as its kind allows, or deletes the row. */
+function damageRow(db: Database, { table, column }: Target, draw: Random): void {
+  const rows = db.prepare<{ at: number }, []>(`SELECT rowid AS at FROM ${table}`).all()
+  const { at } = rows[draw.integer(rows.length)] ?? { at: -1 }
+  if (column === undefined) {
+    db.run(`DELETE FROM ${table} WHERE rowid = ${at}`)
+    return
+  }
+  const value = db
+    .prepare<unknown, []>(`SELECT ${column} FROM ${table} WHERE rowid = ${at}`)
+    .values()[0]?.[0]
+  const other = changed(value)
+  db.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(other, at)
+}
+
+function changed(value: unknown): string | number | Uint8Array {
+  if (typeof value === 'number') return value + 1009
+  if (!(value instanceof Uint8Array)) return `${value ?? ''}x`
+  return value.map((byte, index) => (index === value.length >> 1 ? byte ^ 1 : byte))
 }
 
 describe('verify', () => {
@@ -185,6 +212,18 @@ describe('verify', () => {
     test(`error: reports ${name}`, async () => {
       const faults = faultsOf(await damaged(sql(text)))
       expect(faults.length).toBeGreaterThan(0)
+    })
+  }
+
+  for (const { table, column } of places()) {
+    test(`error: reports a change of ${table}: ${column ?? 'a row deleted'}`, async () => {
+      for (let seed = 0; seed < 4; seed++) {
+        const draw = createRandom(`${table}-${column}-${seed}`)
+        const copy = await damagedFile((db) => damageRow(db, { table, column }, draw))
+        const history = openOrRefuse(copy)
+        const isFound = history === undefined || faultsOf(history).length > 0
+        expect([seed, isFound]).toEqual([seed, true])
+      }
     })
   }
 

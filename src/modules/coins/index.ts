@@ -20,7 +20,7 @@ const detail = {
   responses: {
     200: jsonContent('The coins.', CoinList, dataHeaderTexts),
     ...notModified(),
-    ...problemResponses([...accessCodes('open'), 'invalid_parameter', 'internal']),
+    ...problemResponses([...accessCodes('open'), 'invalid_parameter', 'damaged', 'internal']),
   },
 }
 

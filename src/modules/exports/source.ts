@@ -1,6 +1,7 @@
 /** What an export is made of: markets one after the other, and what of each. */
 import type { Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import { assert } from '#src/lib/assert.ts'
 import type { HistoryStore, StreamQuery } from '#src/store/history.ts'
 
 /** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
@@ -40,7 +41,8 @@ export function* queriesOf({
 }: Source): Generator<StreamQuery> {
   for (const [index, conditionId] of conditionIds.entries()) {
     const market = history.findMarket(conditionId)
-    if (market !== undefined)
-      yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
+    // It was found when the export began, and none is ever removed.
+    assert(market !== undefined, 'a market is found again')
+    yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
   }
 }

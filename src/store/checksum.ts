@@ -1,0 +1,67 @@
+/**
+ * How damage is found: whatever a route may return is stored with a CRC-32, which is compared when it is
+ * read from the file. Rows have a column for it, blobs end with it. Rows that could vanish without a trace
+ * are covered by a sum of their checksums in the row of their market.
+ */
+import { crc32 } from '#src/lib/crc32.ts'
+
+const SEAL_BYTES = 4
+/** Above every CRC, so that a text is never taken for a number, nor bytes for a text. */
+const TEXT = 2 ** 40
+const BYTES = 2 ** 41
+
+/** Stored bytes are not what was written. */
+export class Damage extends Error {}
+
+/** Throws `Damage` unless a row agrees with its checksum. */
+export function assertSealed(row: Row & { checksum: number | null }, name: string): void {
+  assertSound(checksumOf(row) === row.checksum, name)
+}
+
+/** Throws `Damage` unless the stored thing is sound; `name` says what and where it is. */
+export function assertSound(isSound: boolean, name: string): asserts isSound {
+  if (!isSound) throw new Damage(`${name} is not as it was written.`)
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+let scratch = new Float64Array(64)
+
+/** Checksum of a row: of all values in the order of its columns, without that of a column `checksum`. */
+export function checksumOf(row: Row): number {
+  let count = 0
+  // Unlike Object.entries, this makes nothing.
+  for (const column in row) {
+    if (column === 'checksum') continue
+    if (count === scratch.length) scratch = Float64Array.of(...scratch, ...scratch)
+    scratch[count++] = numberOf(row[column])
+  }
+  return crc32(new Uint8Array(scratch.buffer, 0, count * 8))
+}
+
+function numberOf(value: unknown): number {
+  if (typeof value === 'number') return value
+  if (typeof value === 'string') return crc32(value) + TEXT
+  return value instanceof Uint8Array ? crc32(value) + BYTES : Number.NaN
+}
+
+/** Sums are kept below this, as SQL takes remainders of powers of two, of negative sums too. */
+export const SUM_END = 2 ** 48
+export const SUM_MASK = SUM_END - 1
+
+/** Bytes with their checksum behind, which only holds in this place: what the bytes belong to. */
+export function seal(bytes: Uint8Array, place: Row): Uint8Array {
+  const sealed = new Uint8Array(bytes.length + SEAL_BYTES)
+  sealed.set(bytes)
+  new DataView(sealed.buffer).setUint32(bytes.length, crc32(bytes, checksumOf(place)), true)
+  return sealed
+}
+
+/** The bytes that were sealed, in place. Throws `Damage`. */
+export function unseal(sealed: unknown, place: Row, name: string): Uint8Array {
+  assertSound(sealed instanceof Uint8Array && sealed.length >= SEAL_BYTES, name)
+  const bytes = sealed.subarray(0, -SEAL_BYTES)
+  const end = new DataView(sealed.buffer, sealed.byteOffset).getUint32(bytes.length, true)
+  assertSound(end === crc32(bytes, checksumOf(place)), name)
+  return bytes
+}
