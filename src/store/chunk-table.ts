@@ -3,7 +3,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { release } from '#src/lib/release.ts'
 
-import { assertSound, Damage, seal, unseal } from './checksum.ts'
+import { Damage, type Place, seal, unseal } from './checksum.ts'
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk } from './codec/chunk.ts'
 import { encodeHashes } from './codec/hashes.ts'
@@ -65,15 +65,10 @@ function createChunkIndex(db: Database) {
 }
 
 /** What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry. */
-const placeOf = (kind: Kind, { id: _, counts, ...ref }: ChunkRef) => ({
-  kind: kinds.indexOf(kind),
-  ...ref,
-  ups: counts[0],
-  downs: counts[1],
-})
-
-const nameOf = (kind: Kind, { id, marketId }: ChunkRef): string =>
-  `${kind} of chunk ${id} of market ${marketId}`
+const placeOf = (
+  kind: Kind,
+  { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
+): Place => [kinds.indexOf(kind), marketId, firstMs, firstId, lastMs, lastId, ...counts]
 
 /** Seals the blobs of a chunk, whose id does not matter. */
 export const sealBlobs = (ref: ChunkRef, blobs: Readonly<Record<Kind, Uint8Array>>) => ({
@@ -81,6 +76,9 @@ export const sealBlobs = (ref: ChunkRef, blobs: Readonly<Record<Kind, Uint8Array
   rows: seal(blobs.rows, placeOf('rows', ref)),
   hashes: seal(blobs.hashes, placeOf('hashes', ref)),
 })
+
+const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
+  new Damage(`${kind} of chunk ${id} of market ${marketId} are not as they were written.`)
 
 /** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
 function createBlobs(db: Database) {
@@ -91,7 +89,9 @@ function createBlobs(db: Database) {
   const read = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const row = statements[kind]?.values(ref.id)[0]
     if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
-    return unseal(row[0], placeOf(kind, ref), nameOf(kind, ref))
+    const bytes = unseal(row[0], placeOf(kind, ref))
+    if (bytes === undefined) throw damageOf(kind, ref)
+    return bytes
   }
   return {
     /** Best bids and asks, encoded. */
@@ -122,7 +122,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
   /** An index entry was read again since, so it may be another one. */
   function checked(kept: Kept | undefined, ref: ChunkRef): Kept | undefined {
     if (kept === undefined || kept.ref === ref) return kept
-    assertSound(Bun.deepEquals(kept.ref, ref), nameOf('rows', ref))
+    if (!Bun.deepEquals(kept.ref, ref)) throw damageOf('rows', ref)
     kept.ref = ref
     return kept
   }
