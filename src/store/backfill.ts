@@ -1,6 +1,7 @@
 /** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
 import type { ChunkTable } from './chunk-table.ts'
 import { type Database, transact } from './database.ts'
+import { isDamage } from './market-read.ts'
 import type { MarketTable } from './market-table.ts'
 import type { MetaTable } from './meta-table.ts'
 import { createSealing, type SealingTables } from './sealing.ts'
@@ -18,7 +19,14 @@ type Tables = SealingTables & {
 export function backfill(tables: Tables): void {
   const { db, markets } = tables
   const seal = createSealing(tables)
-  for (const id of markets.unsealedIds()) transact(db, () => seal(id))
+  for (const id of markets.unsealedIds()) {
+    try {
+      transact(db, () => seal(id))
+    } catch (error) {
+      // What cannot be read stays without a checksum, and so is never served; all else is.
+      if (!isDamage(error)) throw error
+    }
+  }
   deriveCoverage(tables)
 }
 

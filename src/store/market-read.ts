@@ -56,5 +56,6 @@ const damagedError = (name: string, cause: unknown): AppError =>
     { cause },
   )
 
-const isDamage = (error: unknown): boolean =>
+/** True when an error says that stored bytes are not what was written. */
+export const isDamage = (error: unknown): boolean =>
   error instanceof Damage || /^SQLITE_(CORRUPT|IOERR|NOTADB)$/.test(codeOf(error))
