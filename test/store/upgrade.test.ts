@@ -274,7 +274,7 @@ describe('a file without checksums', () => {
     const query = { order: 'asc', limit: 10 } as const
     expect(() => history.tops({ market: getMarket(history), ...query })).toThrow('is damaged')
     expect(history.tops({ market: getMarket(history, conditionIdOf(2)), ...query }).length).toBe(10)
-    expect([...history.verify()].join()).toContain('is not as it was written')
+    expect([...history.verify()].join()).toContain('cannot be read')
     history.dispose()
   })
 })
