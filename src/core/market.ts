@@ -1,5 +1,6 @@
 /** A market is one window of one coin: two outcomes, a conditionId, a timeframe. */
 import type { Micros } from './decimal.ts'
+import { DAY_MS, toIso } from './time.ts'
 
 export const coins = ['btc', 'eth', 'sol', 'xrp'] as const
 export type Coin = (typeof coins)[number]
@@ -98,4 +99,20 @@ export function statusOf(market: Market, nowMs: number): MarketStatus {
   if (market.winner !== undefined) return 'resolved'
   if (market.isClosed || nowMs >= (market.windowEndMs ?? Number.POSITIVE_INFINITY)) return 'closed'
   return nowMs < (market.windowStartMs ?? 0) ? 'upcoming' : 'open'
+}
+
+/** How far from its window a market has books and trades: it is listed about a day before. */
+const LIFE_MARGIN_MS = 2 * DAY_MS
+
+type Window = Pick<MarketFacts, 'timeframe' | 'windowStartMs' | 'windowEndMs'>
+
+/** Says why a book or trade of a time cannot be of a market; undefined when it can, or its window is not known. */
+export function lifeFault(market: Window, timeMs: number): string | undefined {
+  const lengthMs = timeframeMs[market.timeframe]
+  const { windowStartMs, windowEndMs } = market
+  const startMs = windowStartMs ?? (windowEndMs ?? Number.NaN) - lengthMs
+  const endMs = windowEndMs ?? (windowStartMs ?? Number.NaN) + lengthMs
+  // Of a window that is not known, both comparisons are false.
+  if (!(timeMs < startMs - LIFE_MARGIN_MS || timeMs > endMs + LIFE_MARGIN_MS)) return undefined
+  return `${toIso(timeMs)} is more than two days from the window, ${toIso(startMs)} to ${toIso(endMs)}`
 }

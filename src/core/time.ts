@@ -5,3 +5,20 @@ export const DAY_MS = 86_400_000
 
 /** A time as every answer prints it: ISO 8601, UTC, milliseconds. */
 export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
+
+/** Below it a Unix time is in seconds: as milliseconds it would lie before 1973-03-03. */
+const MILLISECONDS_FROM = 100_000_000_000
+
+/** A Unix time in milliseconds, whether it was given in these or in seconds. */
+export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? time : time * 1000)
+
+/** The year in which the venue opened: nothing of it is older. */
+export const VENUE_OPENED_MS = Date.UTC(2020, 0, 1)
+/** How far the venue's clock may be ahead of ours. */
+const AHEAD_MS_MAX = 300_000
+
+/** Says why nothing can have happened at a time, seen from now; undefined when it can. */
+export function timeFault(timeMs: number, nowMs: number): string | undefined {
+  if (timeMs < VENUE_OPENED_MS) return `${toIso(timeMs)} is before 2020, when the venue opened`
+  return timeMs > nowMs + AHEAD_MS_MAX ? `${toIso(timeMs)} is in the future` : undefined
+}

@@ -1,9 +1,10 @@
 import { byteAt, byteOf, isDigit } from './json-bytes.ts'
+import { toUnixMs } from './time.ts'
 
 /** What `readTimestampMs` returns instead of a time: the negated index of a reason. */
 export const timestampFaults = [
   '',
-  'not an ISO date-time in UTC, nor Unix milliseconds',
+  'not an ISO date-time in UTC, nor Unix milliseconds or seconds',
   'no such day or time of day',
   'finer than a millisecond',
   'before 1970 or after 9999',
@@ -22,8 +23,8 @@ const SECONDS_LENGTH = 19
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 
 /**
- * Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z` or Unix milliseconds from the bytes between two indices.
- * Returns Unix milliseconds, or a negative index of `timestampFaults`. Written by hand because
+ * Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or Unix milliseconds or seconds by `toUnixMs`, from the bytes between
+ * two indices. Returns Unix milliseconds, or a negative index of `timestampFaults`. Written by hand because
  * `Date.parse` accepts far more than one format and rolls 31 June over into July.
  */
 export function readTimestampMs(bytes: Uint8Array, from: number, to: number): number {
@@ -45,7 +46,7 @@ function readUnixMs(bytes: Uint8Array, from: number, to: number): number {
     if (!isDigit(byte)) return NOT_A_TIME
     total = total * 10 + (byte - byteOf.zero)
   }
-  return total > TIMESTAMP_MS_MAX ? OUT_OF_RANGE : total
+  return total > TIMESTAMP_MS_MAX ? OUT_OF_RANGE : toUnixMs(total)
 }
 
 const hasSeparators = (bytes: Uint8Array, from: number): boolean =>

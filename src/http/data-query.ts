@@ -4,11 +4,9 @@ import { Type } from '@sinclair/typebox'
 import { AppError } from '#src/core/errors.ts'
 import { intervals } from '#src/core/interval.ts'
 import { outcomes } from '#src/core/market.ts'
+import { toUnixMs } from '#src/core/time.ts'
 
 import { literals } from './literals.ts'
-
-/** Below it a time is in seconds: as milliseconds it would lie before 1973-03-03. */
-const MILLISECONDS_FROM = 100_000_000_000
 
 /** A moment in Unix milliseconds, or in seconds; `readMoment` tells which. No `examples`: the documentation page would fill them in, and find nothing in other markets. */
 export const momentParameter = (what: string, example: number) =>
@@ -71,7 +69,7 @@ export const intervalParameter = (description: string) =>
   Type.Optional(literals(intervals, { description }))
 
 /** A moment as it was sent, in Unix milliseconds. */
-export const readMoment = (time: number): number => (time >= MILLISECONDS_FROM ? time : time * 1000)
+export const readMoment = toUnixMs
 
 /** Throws `invalid_parameter` when the range is empty or turned around. */
 export function readRange({ from, to }: { from?: number; to?: number }): {

@@ -6,7 +6,7 @@ import { comparePositions, type Snapshot, type StoredSnapshot } from '#src/core/
 import type { ChunkTable } from './chunk-table.ts'
 import { createDuplicates } from './duplicates.ts'
 import type { Batch } from './history.ts'
-import { assertAsset, assertSame, type MarketTable } from './market-table.ts'
+import { assertAsset, assertInLife, assertSame, type MarketTable } from './market-table.ts'
 import { createMerge } from './merge.ts'
 import type { Runs } from './runs.ts'
 import type { Silences } from './silences.ts'
@@ -64,6 +64,7 @@ export function createAppend(tables: Tables) {
     for (const { snapshot } of entries) {
       assertSame(market, { ...snapshot, source })
       assertAsset(assetIds, snapshot)
+      assertInLife(market, snapshot.timestampMs)
       assetIds[snapshot.outcome] = snapshot.assetId
     }
     return { ...market, assetIds }

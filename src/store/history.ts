@@ -21,7 +21,8 @@ export type HistoryStore = {
    * A batch id that was applied before changes nothing. A snapshot whose asset and time are stored
    * already with the same source hash or the same levels is a duplicate: it vanishes and is counted.
    * Ids are given in the order of the batch. Throws `market_conflict` when a snapshot contradicts
-   * its market's coin, timeframe, source or asset; then nothing of the batch is kept.
+   * its market's coin, timeframe, source or asset, or is more than two days from its window; then nothing of the
+   * batch is kept.
    */
   append(batch: Batch): AppendResult
 
@@ -30,8 +31,8 @@ export type HistoryStore = {
 
   /**
    * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner is
-   * replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, and for another
-   * winner by any other source; then nothing is recorded.
+   * replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for another winner by
+   * any other source, and for a window that what is held is more than two days from; then nothing is recorded.
    */
   putMarket(facts: MarketFacts): void
 
@@ -51,7 +52,8 @@ export type HistoryStore = {
 
   /**
    * Adds trades of a known market, in one transaction. Equal ones that are held already vanish and are
-   * counted; a batch id that was applied before changes nothing. Throws `unknown_market`.
+   * counted; a batch id that was applied before changes nothing. Throws `unknown_market`, and `market_conflict`
+   * for trades more than two days from the market's window.
    */
   putTrades(batch: TradeBatch): AppendResult
 

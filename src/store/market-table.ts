@@ -1,6 +1,7 @@
 /** Rows of the market table. */
 import { AppError } from '#src/core/errors.ts'
 import {
+  lifeFault,
   type Market,
   type MarketFacts,
   otherOutcome,
@@ -41,8 +42,21 @@ export function createMarketTable(db: Database) {
        order_ms = coalesce(excluded.window_start_ms, first_ms, 0) RETURNING id`,
   )
   const holdings = createHoldings(db)
+  const tradeSpan = db.prepare<{ firstMs: number | null; lastMs: number | null }, [number]>(
+    'SELECT min(time_ms) AS firstMs, max(time_ms) AS lastMs FROM trade WHERE market_id = ?',
+  )
   const find = (conditionId: string): StoredMarket | undefined =>
     toMarketIfAny(byCondition.get(conditionId))
+
+  /** Throws `market_conflict` for a window, told for the first time, that is far from what is held. */
+  function assertHoldings(known: StoredMarket, facts: MarketFacts): void {
+    const { windowStartMs, windowEndMs } = known
+    if (windowStartMs === facts.windowStartMs && windowEndMs === facts.windowEndMs) return
+    const { firstMs, lastMs } = tradeSpan.get(known.id) ?? {}
+    for (const timeMs of [known.firstSnapshotMs, known.lastSnapshotMs, firstMs, lastMs]) {
+      assertInLife(facts, timeMs ?? undefined)
+    }
+  }
 
   return {
     find,
@@ -54,14 +68,18 @@ export function createMarketTable(db: Database) {
 
     /**
      * Throws `market_conflict` when the market is known as another coin, timeframe or source, under
-     * another slug, with another window, other assets, or another winner by a source that is not outranked.
+     * another slug, with another window, other assets, or another winner by a source that is not outranked, and
+     * for a window that is far from books or trades that are held.
      */
     put(told: MarketFacts): StoredMarket {
       const known = find(told.conditionId)
       assertSame(known, told)
       assertAgrees(known, told)
       const facts = mergeFacts(known, told)
-      if (known !== undefined && isSameFacts(known, facts)) return known
+      if (known !== undefined) {
+        if (isSameFacts(known, facts)) return known
+        assertHoldings(known, facts)
+      }
       const [id] = upsert.values(...factValues(facts))[0] as [number]
       holdings.seal(id)
       const market = find(told.conditionId)
@@ -223,6 +241,13 @@ function assertAgrees(known: Market | undefined, told: MarketFacts): void {
       `Market ${told.conditionId} is known with ${fact} ${before}, not ${now}.`,
     )
   }
+}
+
+/** Throws `market_conflict` for the time of a book or trade, where there is one, that is too far from the window. */
+export function assertInLife(market: MarketFacts, timeMs: number | undefined): void {
+  const fault = timeMs === undefined ? undefined : lifeFault(market, timeMs)
+  if (fault === undefined) return
+  throw new AppError('market_conflict', `Market ${market.conditionId}: ${fault}.`)
 }
 
 /** Throws `market_conflict` unless the asset is the one known for its outcome, or none is. */

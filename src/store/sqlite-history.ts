@@ -11,7 +11,7 @@ import type { AppendResult, HistoryStore } from './history.ts'
 import { createBulkReaders } from './lines.ts'
 import { createMarketRead, marketName, naming } from './market-read.ts'
 import type { StoredMarket } from './market-row.ts'
-import { createMarketTable } from './market-table.ts'
+import { assertInLife, createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
 import { createRowReaders } from './row-readers.ts'
 import { createRuns } from './runs.ts'
@@ -125,6 +125,7 @@ function createWriters(tables: Tables): Writers {
     putTrades: (batch) =>
       writeOnce(batch.id, () => {
         const market = getMarket(batch.conditionId)
+        for (const { timestampMs } of batch.trades) assertInLife(market, timestampMs)
         const accepted = trades.insert(market.id, batch.trades)
         if (accepted > 0) touch(market)
         return { accepted, duplicates: batch.trades.length - accepted }

@@ -161,15 +161,27 @@ const goodLevels = `${level('"0.1"')},${level('"0.2"')},${level('"0.3"')}`
 
 describe('SnapshotFault', () => {
   test.each([
-    ['timestamp', '"2026-04-14 08:00:10Z"', 'not an ISO date-time in UTC, nor Unix milliseconds'],
-    ['timestamp', '"2026-04-14T08:00:10"', 'not an ISO date-time in UTC, nor Unix milliseconds'],
+    [
+      'timestamp',
+      '"2026-04-14 08:00:10Z"',
+      'not an ISO date-time in UTC, nor Unix milliseconds or seconds',
+    ],
+    [
+      'timestamp',
+      '"2026-04-14T08:00:10"',
+      'not an ISO date-time in UTC, nor Unix milliseconds or seconds',
+    ],
     [
       'timestamp',
       '"2026-04-14T08:00:10+00:00"',
-      'not an ISO date-time in UTC, nor Unix milliseconds',
+      'not an ISO date-time in UTC, nor Unix milliseconds or seconds',
     ],
-    ['timestamp', '"2026-04-14T08:00:10.Z"', 'not an ISO date-time in UTC, nor Unix milliseconds'],
-    ['timestamp', '""', 'not an ISO date-time in UTC, nor Unix milliseconds'],
+    [
+      'timestamp',
+      '"2026-04-14T08:00:10.Z"',
+      'not an ISO date-time in UTC, nor Unix milliseconds or seconds',
+    ],
+    ['timestamp', '""', 'not an ISO date-time in UTC, nor Unix milliseconds or seconds'],
     ['timestamp', '"2026-02-29T08:00:10Z"', 'no such day or time of day'],
     ['timestamp', '"2026-13-01T08:00:10Z"', 'no such day or time of day'],
     ['timestamp', '"2026-04-00T08:00:10Z"', 'no such day or time of day'],

@@ -119,7 +119,7 @@ describe('readMarketRecords of the catalogue', () => {
     [{ slug: undefined }, 'slug: missing'],
     [{ conditionId: '0x12' }, 'conditionId: not 0x and 64 hex digits'],
     [{ conditionId: 12 }, 'conditionId: not a string'],
-    [{ endDate: '2026-04-14' }, 'endDate: not an ISO date-time in UTC, nor Unix milliseconds'],
+    [{ endDate: '2026-04-14' }, 'endDate: not an ISO date-time in UTC, nor Unix milliseconds or seconds'],
     [
       { endDate: '2026-04-14T08:10:00Z' },
       'endDate: 2026-04-14T08:10:00.000Z, but the slug says 2026-04-14T08:05:00.000Z',

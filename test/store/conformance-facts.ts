@@ -35,6 +35,9 @@ export function conformFacts(use: Use): void {
     conformSources(use)
     conformAssets(use)
   })
+  describe('a market with a window', () => {
+    conformLife(use)
+  })
   describe('findMarketBySlug', () => {
     conformSlugs(use)
   })
@@ -256,6 +259,78 @@ function conformSlugs(use: Use): void {
       expect(history.findMarketBySlug('a')).toEqual(getMarket(history))
       expect(history.findMarketBySlug('A')?.coin).toBe('eth')
       expect(history.findMarketBySlug("' OR 1")).toBeUndefined()
+    }),
+  )
+}
+
+const DAY_MS = 86_400_000
+const END_MS = START_MS + 300_000
+
+/** Facts that tell of the window, and when it is with what only one end tells. */
+const windows: [string, Partial<MarketFacts>][] = [
+  ['both ends', { windowStartMs: START_MS, windowEndMs: END_MS }],
+  ['its start', { windowStartMs: START_MS }],
+  ['its end', { windowEndMs: END_MS }],
+]
+const firstMs = START_MS - 2 * DAY_MS
+const lastMs = END_MS + 2 * DAY_MS
+
+function conformLife(use: Use): void {
+  const conflict = expect.objectContaining({ code: 'market_conflict' })
+  const tradesAt = (timestampMs: number) => ({
+    id: `trade-${timestampMs}`,
+    conditionId: conditionIdOf(1),
+    trades: [{ timestampMs, price: 500_000 }],
+  })
+
+  for (const [name, window] of windows) {
+    test(
+      `default: takes books and trades up to two days from it, and nothing of a batch with others: ${name}`,
+      use((history) => {
+        history.putMarket(someFacts(1, window))
+        for (const timestampMs of [firstMs, lastMs]) {
+          appendAll(history, [aSnapshot({ timestampMs })])
+          history.putTrades(tradesAt(timestampMs))
+        }
+        const before = getMarket(history)
+        for (const timestampMs of [firstMs - 1, lastMs + 1, 0]) {
+          const rows = [aSnapshot(), aSnapshot({ timestampMs })]
+          expect(() => appendAll(history, rows)).toThrow(conflict)
+          expect(() => history.putTrades(tradesAt(timestampMs))).toThrow(conflict)
+        }
+        expect(getMarket(history)).toEqual(before)
+      }),
+    )
+
+    test(
+      `error: is refused when what is held is further from it: ${name}`,
+      use((history) => {
+        for (const timestampMs of [firstMs, lastMs]) {
+          appendAll(history, [aSnapshot({ timestampMs })])
+          history.putTrades(tradesAt(timestampMs))
+        }
+        const before = getMarket(history)
+        for (const shiftMs of [-1, 1]) {
+          const shifted = Object.fromEntries(
+            Object.entries(window).map(([fact, timeMs]) => [fact, Number(timeMs) + shiftMs]),
+          )
+          expect(() => history.putMarket(someFacts(1, shifted))).toThrow(conflict)
+        }
+        expect(getMarket(history)).toEqual(before)
+        history.putMarket(someFacts(1, window))
+        expect(getMarket(history)).toMatchObject(window)
+      }),
+    )
+  }
+
+  test(
+    'error: is refused when a trade that is held is further from it',
+    use((history) => {
+      history.putMarket(someFacts(1))
+      history.putTrades(tradesAt(lastMs + 1))
+      const put = () => history.putMarket(someFacts(1, { windowEndMs: END_MS }))
+      expect(put).toThrow(conflict)
+      expect(getMarket(history).windowEndMs).toBeUndefined()
     }),
   )
 }
