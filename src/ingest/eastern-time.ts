@@ -27,9 +27,12 @@ export function easternMoments(wall: WallHour): number[] {
   )
 }
 
-function shows(momentMs: number, wall: WallHour): boolean {
-  const parts = clockHands.formatToParts(momentMs)
-  return (['year', 'month', 'day', 'hour'] as const).every(
-    (hand) => Number(parts.find(({ type }) => type === hand)?.value) === wall[hand],
-  )
-}
+const shows = (momentMs: number, wall: WallHour): boolean =>
+  (['year', 'month', 'day', 'hour'] as const).every((hand) => handAt(momentMs, hand) === wall[hand])
+
+const handAt = (momentMs: number, hand: keyof WallHour): number =>
+  Number(clockHands.formatToParts(momentMs).find(({ type }) => type === hand)?.value)
+
+/** The hour, 0 to 23, that an Eastern clock shows when it strikes at a moment; undefined between hours. */
+export const easternHour = (momentMs: number): number | undefined =>
+  momentMs % HOUR_MS === 0 ? handAt(momentMs, 'hour') : undefined

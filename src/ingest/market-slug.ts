@@ -1,6 +1,8 @@
 import { type Coin, isCoin, isTimeframe, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { DAY_MS, VENUE_OPENED_MS } from '#src/core/time.ts'
 
-import { easternMoments } from './eastern-time.ts'
+import { easternHour, easternMoments } from './eastern-time.ts'
+import { RecordFault } from './record-fault.ts'
 
 /** What the venue's name of a market says: `btc-updown-5m-1776081600`, `bitcoin-up-or-down-on-may-17`. */
 export type SlugReading =
@@ -22,8 +24,8 @@ export type Window = { startMs: number; endMs: number }
 /** Names without a year are of the year that brings them nearest to a known time, within this. */
 const YEAR_DISTANCE_MS_MAX = 60 * 86_400_000
 
-/** Last second of the year 9999. */
-const EPOCH_MAX = 253_402_300_799
+/** The year 10000, which no time that is printed reaches. */
+const WINDOW_MS_END = 253_402_300_800_000
 
 const coinNames: Readonly<Record<string, Coin>> = {
   bitcoin: 'btc',
@@ -53,7 +55,8 @@ const dayPattern = /^([a-z0-9]{1,20})-up-or-down-on-([a-z]+)-(\d{1,2})(?:-(\d{4}
 
 /**
  * Reads a slug. `nearMs` is a time known to be near the market's, best its very end: it tells the year
- * where the name has none, and which hour is meant in the night in which clocks go back.
+ * where the name has none, and which hour is meant in the night in which clocks go back. Throws `RecordFault`
+ * for a window that there cannot be.
  */
 export function readSlug(slug: string, nearMs?: number): SlugReading {
   const [, symbol = '', timeframe = '', epoch = ''] = epochPattern.exec(slug) ?? []
@@ -72,10 +75,16 @@ export function readSlug(slug: string, nearMs?: number): SlugReading {
       : hourlyWindows({ ...date, year: inYear, hour: toHour(Number(hour), half) })
   const windows = date.year ? windowsIn(date.year) : nearestWindows(windowsIn, nearMs)
   const window = windows.length > 1 ? windows.find(({ endMs }) => endMs === nearMs) : windows[0]
+  assertSinceVenue(window)
   return { kind: 'market', coin, timeframe: hourly === null ? '1d' : '1h', window, isEpoch: false }
 }
 
 const leftOut = (reason: string): SlugReading => ({ kind: 'left_out', reason })
+
+function assertSinceVenue(window: Window | undefined): void {
+  if (window === undefined || window.startMs >= VENUE_OPENED_MS) return
+  throw new RecordFault('slug: its window is before 2020, when the venue opened')
+}
 
 type EpochSlug = { symbol: string; timeframe: string; epoch: string }
 
@@ -83,9 +92,22 @@ function readEpochSlug({ symbol, timeframe, epoch }: EpochSlug): SlugReading {
   if (!isCoin(symbol)) return leftOut(`${symbol} is not a coin that is kept`)
   if (!isTimeframe(timeframe)) return leftOut(`${timeframe} is not a timeframe that is kept`)
   const startMs = Number(epoch) * 1000
-  const window =
-    Number(epoch) > EPOCH_MAX ? undefined : { startMs, endMs: startMs + timeframeMs[timeframe] }
+  const window = { startMs, endMs: startMs + timeframeMs[timeframe] }
+  assertSinceVenue(window)
+  if (window.endMs >= WINDOW_MS_END || !isWindowStart(startMs, timeframe)) {
+    throw new RecordFault(`slug: no window of ${timeframe} starts at ${epoch}`)
+  }
   return { kind: 'market', coin: symbol, timeframe, window, isEpoch: true }
+}
+
+/**
+ * Whether a window can start at a moment. Short ones start at multiples of their length, the others by Eastern clocks: days at noon, four hours at
+ * midnight. In the day after clocks change, those of the day before are taken too.
+ */
+export function isWindowStart(startMs: number, timeframe: Timeframe): boolean {
+  if (timeframe === '1d') return easternHour(startMs) === 12
+  if (timeframe !== '4h') return startMs % timeframeMs[timeframe] === 0
+  return [startMs, startMs - DAY_MS].some((momentMs) => (easternHour(momentMs) ?? 1) % 4 === 0)
 }
 
 type Day = { year: number; month: number; day: number }

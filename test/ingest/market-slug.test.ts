@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { readSlug } from '#src/ingest/market-slug.ts'
+import { RecordFault } from '#src/ingest/record-fault.ts'
 
 const ms = (iso: string): number => Date.parse(iso)
 
@@ -22,6 +23,8 @@ describe('readSlug', () => {
     ['sol-updown-15m-1777516200', 'sol 15m 2026-04-30T02:30 2026-04-30T02:45'],
     ['xrp-updown-4h-1779940800', 'xrp 4h 2026-05-28T04:00 2026-05-28T08:00'],
     ['eth-updown-1h-1779940800', 'eth 1h 2026-05-28T04:00 2026-05-28T05:00'],
+    ['btc-updown-4h-1767243600', 'btc 4h 2026-01-01T05:00 2026-01-01T09:00'],
+    ['btc-updown-1d-1767286800', 'btc 1d 2026-01-01T17:00 2026-01-02T17:00'],
   ])('default: %s holds the start of its window', (slug, expected) => {
     expect(read(slug)).toBe(expected)
   })
@@ -71,10 +74,49 @@ describe('readSlug', () => {
     ['bitcoin-up-or-down-on-february-30-2026', 'btc 1d'],
     ['bitcoin-up-or-down-june-24-2026-13am-et', 'btc 1h'],
     ['bitcoin-up-or-down-june-24-2026-0pm-et', 'btc 1h'],
-    ['btc-updown-5m-999999999999', 'btc 5m'],
   ])('behavior: %s names no time that exists, so it has no window', (slug, expected) => {
     expect(read(slug)).toBe(expected)
   })
+
+  test.each([
+    ['btc-updown-5m-1776153601', '5m', 'a second after a window'],
+    ['btc-updown-5m-1776153660', '5m', 'a minute after one'],
+    ['btc-updown-15m-1776153900', '15m', 'a window of five minutes'],
+    ['btc-updown-1h-1776155400', '1h', 'half past'],
+    ['btc-updown-4h-1779944400', '4h', 'one in the night, in summer'],
+    ['btc-updown-4h-1767240000', '4h', 'eleven in the evening, in winter'],
+    ['btc-updown-4h-1779942600', '4h', 'half past midnight'],
+    ['btc-updown-1d-1779940800', '1d', 'midnight'],
+    ['btc-updown-5m-999999999900', '5m', 'the year 33658'],
+  ])('error: no window can start at %s (%s: %s)', (slug, timeframe) => {
+    const [epoch] = slug.split('-').slice(-1)
+    const reason = `slug: no window of ${timeframe} starts at ${epoch}`
+    expect(() => readSlug(slug)).toThrow(new RecordFault(reason))
+  })
+
+  test('behavior: in the day after clocks change, windows of four hours may go by either hour', () => {
+    const starts = (day: string, hours: readonly number[]) =>
+      hours.filter((hour) => {
+        const slug = `btc-updown-4h-${ms(`${day}T${String(hour).padStart(2, '0')}:00Z`) / 1000}`
+        try {
+          return readSlug(slug).kind === 'market'
+        } catch {
+          return false
+        }
+      })
+    const hours = Array.from({ length: 24 }, (_, hour) => hour)
+    expect(starts('2026-10-31', hours)).toEqual([0, 4, 8, 12, 16, 20])
+    expect(starts('2026-11-01', hours)).toEqual([0, 4, 8, 9, 12, 13, 16, 17, 20, 21])
+    expect(starts('2026-11-03', hours)).toEqual([1, 5, 9, 13, 17, 21])
+    expect(starts('2026-03-08', hours)).toEqual([1, 5, 8, 9, 12, 13, 16, 17, 20, 21])
+  })
+
+  test.each(['btc-updown-5m-0', 'btc-updown-5m-1577836500', 'xrp-up-or-down-on-may-17-2019'])(
+    'error: the venue did not exist yet at the window of %s',
+    (slug) => {
+      expect(() => readSlug(slug)).toThrow('slug: its window is before 2020')
+    },
+  )
 
   test.each([
     ['hype-updown-5m-1782287400', 'hype is not a coin that is kept'],
