@@ -92,7 +92,8 @@ function describeLosses(report: ImportReport): string[] {
   if (invalid > 0) {
     losses.push(`warning: left out ${count(invalid, ...badThings({ lines, entries }))}`)
   }
-  return losses
+  const refused = report.filesRefused.map((file) => `warning: nothing of ${file} could be kept`)
+  return [...losses, ...refused]
 }
 
 function badThings({ lines, entries }: { lines: number; entries: number }): [string, string] {

@@ -39,10 +39,12 @@ not; - is standard input.
   window's start in Unix seconds), outcome, btc_open and btc_close. They add to markets that are held
   under the name of their window, so these files are read last.
 
-Prices and sizes are strings or numbers of at most six decimals; a side is sorted either way. A
-timestamp may also be Unix milliseconds. Other keys are ignored. A snapshot's id of 40 hex digits is
-kept as the venue's hash of the book, and the book is checked against it: where it contradicts it
-between books that do not, a gap is recorded.
+What an object is follows from its members; the lines of a file may be mixed. Prices and sizes are
+strings or numbers of at most six decimals; a side is sorted either way. A timestamp may also be Unix
+milliseconds, or seconds if it is below 100000000000; what is before 2020, in the future or more than
+two days from its market's window is refused. Other keys are ignored. A snapshot's id of 40 hex
+digits is kept as the venue's hash of the book, and the book is checked against it: where it
+contradicts it between books that do not, a gap is recorded.
 
 An import may be stopped at any time, or run twice: what is in the history already is recognised and
 left alone. A bad line or entry is named with its file and number and left out, the others are kept.
@@ -56,8 +58,8 @@ Examples:
   zstd -dc books.zst | bookfeed import -         any other compression
   bookfeed import --strict books.jsonl           stop at the first bad line
 
-Exit code: 0 when all files were read, also when bad lines were left out; 1 when a file could not be
-read, when --strict met a bad line or when the import was stopped.`
+Exit code: 0 when all files were read and no line or entry was refused; 1 when any was, although all
+others are kept, when a file could not be read, when --strict met a bad line, or when it was stopped.`
 
 type Options = { strict?: true; simulated?: true }
 
@@ -159,7 +161,7 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
   }
 }
 
-function assertComplete({ ending, filesFailed }: ImportReport): void {
+function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
   if (ending === 'stopped') {
     throw new CliError('Stopped. Run the same command again to go on where it stopped.')
   }
@@ -168,4 +170,7 @@ function assertComplete({ ending, filesFailed }: ImportReport): void {
   }
   if (filesFailed > 0)
     throw new CliError(`Could not read ${count(filesFailed, 'file')} to the end.`)
+  if (invalid > 0) {
+    throw new CliError('Not all was kept: the bad lines and entries above were left out.')
+  }
 }

@@ -35,7 +35,7 @@ export type ScannedSnapshot = Snapshot & { readonly id: string }
 export type SnapshotScanner = {
   /**
    * Reads the snapshot that fills `bytes[start..end)` but for white space. Throws `SnapshotFault`.
-   * Texts are taken as plain ASCII without escapes; keys that are not ours are skipped.
+   * Texts are taken as plain ASCII without escapes; keys that are neither ours nor foreign are skipped.
    */
   scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
 }
@@ -54,13 +54,18 @@ type Draft = {
 }
 
 const encoder = new TextEncoder()
-const keys = snapshotFields.map((name) => encoder.encode(`"${name}"`))
+const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
+const keys = snapshotFields.map(toKey)
 
-/** Creates a scanner; it holds working space of a little more than one longest line. */
-export function createSnapshotScanner(): SnapshotScanner {
+/**
+ * Creates a scanner; it holds working space of a little more than one longest line. An object with a member
+ * of `foreign` is refused, because it may be no snapshot.
+ */
+export function createSnapshotScanner(foreign: readonly string[] = []): SnapshotScanner {
   const buffer = new Uint8Array(LINE_BYTES_MAX + PADDING_BYTES)
   const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
   const readField = createFieldReader()
+  const foreignKeys = foreign.map(toKey)
 
   return {
     scan(bytes, start, end) {
@@ -69,7 +74,7 @@ export function createSnapshotScanner(): SnapshotScanner {
       buffer.set(bytes.subarray(start, end))
       buffer[length] = 0
       cursor.at = 0
-      const draft = readObject(cursor, readField)
+      const draft = readObject(cursor, readField, foreignKeys)
       if (skipSpace(buffer, cursor.at) !== length) throw new SnapshotFault('text after the object')
       return toSnapshot(draft)
     },
@@ -78,7 +83,11 @@ export function createSnapshotScanner(): SnapshotScanner {
 
 type FieldReader = (cursor: Cursor, field: SnapshotField, draft: Draft) => void
 
-function readObject(cursor: Cursor, readField: FieldReader): Draft {
+function readObject(
+  cursor: Cursor,
+  readField: FieldReader,
+  foreignKeys: readonly Uint8Array[],
+): Draft {
   const { bytes } = cursor
   const draft = emptyDraft()
   cursor.at = skipSpace(bytes, 0)
@@ -89,10 +98,13 @@ function readObject(cursor: Cursor, readField: FieldReader): Draft {
   do {
     cursor.at = skipSpace(bytes, cursor.at + 1)
     const index = findField(cursor, expected)
+    const keyAt = cursor.at
     skipKey(cursor)
     const field = snapshotFields[index]
-    if (field === undefined) skipUnknown(cursor)
-    else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
+    if (field === undefined) {
+      assertIgnored(bytes.subarray(keyAt, cursor.at), foreignKeys)
+      skipUnknown(cursor)
+    } else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
     else readField(cursor, field, draft)
     expected = index + 1
     cursor.at = skipSpace(bytes, cursor.at)
@@ -128,6 +140,16 @@ function skipKey(cursor: Cursor): void {
     throw new SnapshotFault('not valid JSON')
   }
   cursor.at = skipSpace(cursor.bytes, colon + 1)
+}
+
+/** Throws for a key that is foreign, or may be because it is written with escapes. */
+function assertIgnored(key: Uint8Array, foreignKeys: readonly Uint8Array[]): void {
+  if (
+    key.includes(byteOf.backslash) ||
+    foreignKeys.some((foreign) => startsWith(key, 0, foreign))
+  ) {
+    throw new SnapshotFault('a member that no snapshot has')
+  }
 }
 
 function skipUnknown(cursor: Cursor): void {

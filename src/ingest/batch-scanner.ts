@@ -1,11 +1,13 @@
 import { skipSpace } from '#src/core/json-bytes.ts'
 import { SnapshotFault } from '#src/core/snapshot-fault.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/core/snapshot-json.ts'
+import { type Clock, timeFault } from '#src/core/time.ts'
 
-import { parseJson } from './json-fields.ts'
+import { isObject, parseJson, type Reading } from './json-fields.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { type MarketRecord, readMarketRecords } from './market-record.ts'
 import { RecordFault } from './record-fault.ts'
+import { foreignToSnapshots } from './record-kinds.ts'
 
 export type ScannedBatch = {
   snapshots: ScannedSnapshot[]
@@ -22,50 +24,34 @@ export type BatchScanner = {
 
 const NEWLINE = 0x0a
 
-type Fault = SnapshotFault | RecordFault
-const isFault = (found: unknown): found is Fault =>
-  found instanceof SnapshotFault || found instanceof RecordFault
+const isFault = (error: unknown): error is SnapshotFault | RecordFault =>
+  error instanceof SnapshotFault || error instanceof RecordFault
 
 /** Creates a scanner; it remembers repeating texts, and what lines are, from batch to batch. */
-export function createBatchScanner(): BatchScanner {
-  const scanner = createSnapshotScanner()
+export function createBatchScanner({ clock }: { clock: Clock }): BatchScanner {
+  const scanner = createSnapshotScanner(foreignToSnapshots)
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  /** What is tried first: lines are mostly of the kind of the one before. */
-  let expected: 'snapshot' | 'records' = 'snapshot'
+  /** Whether a line is tried as a snapshot first; for speed alone, because no line is one and something else too. */
+  let expectsSnapshot = true
 
-  /** A line is what it can be read as; what it cannot be read as at all is a bad snapshot. */
-  function read(line: Uint8Array): ScannedSnapshot | MarketRecord[] | Fault {
-    if (expected === 'snapshot') {
-      const snapshot = tryScan(line)
-      if (!isFault(snapshot)) return snapshot
-      const records = tryRecords(line)
-      if (records === undefined) return snapshot
-      expected = 'records'
-      return records
+  /** Throws a fault. */
+  function read(line: Uint8Array, reading: Reading): ScannedSnapshot | MarketRecord[] {
+    if (expectsSnapshot) {
+      const found = attempt(() => readSnapshot(line, reading))
+      if (!isFault(found)) return found
     }
-    const records = tryRecords(line)
-    if (records !== undefined) return records
-    expected = 'snapshot'
-    return tryScan(line)
+    const value = parseJson(decode(line))
+    const records = isObject(value) ? readMarketRecords(value, reading) : undefined
+    expectsSnapshot = records === undefined
+    // What is no JSON object at all is put into words by the scanner.
+    return records ?? readSnapshot(line, reading)
   }
 
-  function tryScan(line: Uint8Array): ScannedSnapshot | SnapshotFault {
-    try {
-      return scanner.scan(line, 0, line.length)
-    } catch (error) {
-      if (error instanceof SnapshotFault) return error
-      throw error
-    }
-  }
-
-  /** Returns undefined for a line that is not meant to be records. */
-  function tryRecords(line: Uint8Array): MarketRecord[] | RecordFault | undefined {
-    try {
-      return readMarketRecords(parseJson(decode(line)))
-    } catch (error) {
-      if (error instanceof RecordFault) return error
-      throw error
-    }
+  function readSnapshot(line: Uint8Array, { nowMs }: Reading): ScannedSnapshot {
+    const snapshot = scanner.scan(line, 0, line.length)
+    const fault = timeFault(snapshot.timestampMs, nowMs)
+    if (fault !== undefined) throw new SnapshotFault(`timestamp: ${fault}`)
+    return snapshot
   }
 
   function decode(line: Uint8Array): string {
@@ -79,16 +65,28 @@ export function createBatchScanner(): BatchScanner {
   return {
     scan({ bytes, firstLine }, onFault) {
       const scanned: ScannedBatch = { snapshots: [], lines: [], records: [] }
+      const reading = { nowMs: clock() }
       let line = firstLine
       for (let start = 0; start < bytes.length; line++) {
         const end = findLineEnd(bytes, start)
-        const found = isBlank(bytes, start, end) ? [] : read(bytes.subarray(start, end))
+        const bytesOfLine = bytes.subarray(start, end)
+        const found = isBlank(bytes, start, end) ? [] : attempt(() => read(bytesOfLine, reading))
         start = end + 1
         if (!isFault(found)) add(scanned, line, found)
         else if (!onFault(line, found.message)) break
       }
       return scanned
     },
+  }
+}
+
+/** Returns the fault instead of throwing it. */
+function attempt<T>(read: () => T): T | SnapshotFault | RecordFault {
+  try {
+    return read()
+  } catch (error) {
+    if (isFault(error)) return error
+    throw error
   }
 }
 

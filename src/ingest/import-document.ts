@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises'
 import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/core/json-bytes.ts'
 
 import { batchIdOf, type ImportRun, refuse, watchLosses } from './import-run.ts'
-import { parseJson } from './json-fields.ts'
+import { isObject, parseJson, type Reading } from './json-fields.ts'
 import { SourceFault, type TextFile } from './line-source.ts'
-import { readMarketRecords } from './market-record.ts'
+import { type MarketRecord, readMarketRecords } from './market-record.ts'
 import { RecordFault } from './record-fault.ts'
 import { keepRecords, type PlacedRecord } from './record-keeper.ts'
 
@@ -30,17 +30,19 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   }
   const isWhole = watchLosses(run)
   const records: PlacedRecord[] = []
+  const reading = { nowMs: run.clock() }
   for (const { entry, text } of splitEntries(bytes)) {
     report.entries++
     const place = { file: file.path, entry }
-    const found = readEntry(text)
+    const found = readEntry(text, reading)
     if (found instanceof RecordFault) refuse(run, { ...place, reason: found.message })
     else records.push(...found.map((record) => ({ place, record })))
     if (report.ending !== 'complete') return
   }
   for (let from = 0; from < records.length; from += SLICE_ENTRIES) {
     signal.throwIfAborted()
-    keepRecords(run, `${id}:${from}`, records.slice(from, from + SLICE_ENTRIES))
+    // Of as many records: what was refused once may be among them the next time, and is then new.
+    keepRecords(run, `${id}:${from}/${records.length}`, records.slice(from, from + SLICE_ENTRIES))
     if (report.ending !== 'complete') return
     run.onProgress({ file: file.path, ...file.progress, lines: report.lines })
     await setImmediate()
@@ -63,13 +65,15 @@ async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
   return Buffer.concat(parts)
 }
 
-function readEntry(text: string | undefined) {
-  if (text === undefined)
+function readEntry(text: string | undefined, reading: Reading): MarketRecord[] | RecordFault {
+  if (text === undefined) {
     return new RecordFault('not valid JSON in UTF-8; nothing after it was read')
+  }
+  const value = parseJson(text)
+  if (!isObject(value)) return new RecordFault('not a JSON object')
   try {
-    const records = readMarketRecords(parseJson(text))
-    const known = 'a market or event of the venue, a token of a market or a last trade price'
-    return records ?? new RecordFault(`not ${known}; snapshots are read one a line`)
+    const records = readMarketRecords(value, reading)
+    return records ?? new RecordFault('a snapshot; these are read one a line')
   } catch (error) {
     if (error instanceof RecordFault) return error
     throw error

@@ -42,8 +42,8 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     const part = { file, lines: scanned.lines, snapshots, from: 0, to: snapshots.length }
     const isPlain = scanned.records.length === 0 && gaps.length === 0
     // Only a batch that was kept whole is skipped the next time: what is refused is named each time,
-    // and may be right by then. What could be kept is kept under other names.
-    append(run, { ...part, batchId: isPlain && isWhole() ? id : `${id}:rest` })
+    // and may be right by then. What could be kept is kept under a name that says how much that was.
+    append(run, { ...part, batchId: isPlain && isWhole() ? id : `${id}:rest${snapshots.length}` })
     if (isPlain || report.ending !== 'complete') return
     keepOthers(run, { file, id, scanned, gaps })
     // With its name alone, once all of it is there.

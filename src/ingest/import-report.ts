@@ -27,6 +27,8 @@ export type ImportReport = {
   /** Files read to their end. */
   files: number
   filesFailed: number
+  /** Files of which nothing could be kept, because all that is in them was refused. */
+  filesRefused: string[]
   /** Lines read, blank ones and those of skipped batches included. */
   lines: number
   /** Entries of JSON documents read, without those of skipped documents. */
@@ -58,11 +60,25 @@ export type ImportReport = {
   linesPerSecond: number
 }
 
+/** How much was read that is of use: kept now or before, or of a kind that is not kept. */
+export const countKnown = (report: ImportReport): number =>
+  report.accepted +
+  report.duplicates +
+  report.trades.accepted +
+  report.trades.duplicates +
+  report.facts.accepted +
+  report.facts.duplicates +
+  report.linesSkipped +
+  report.documentsSkipped +
+  report.leftOut +
+  report.windowsNotHeld
+
 /** The report of an import that has not begun. */
 export const emptyReport = (): ImportReport => ({
   ending: 'complete',
   files: 0,
   filesFailed: 0,
+  filesRefused: [],
   lines: 0,
   entries: 0,
   accepted: 0,

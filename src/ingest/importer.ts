@@ -8,7 +8,7 @@ import { closeEndedMarkets } from './ended-markets.ts'
 import { importDocument } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
 import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
-import { emptyReport, type ImportReport } from './import-report.ts'
+import { countKnown, emptyReport, type ImportReport } from './import-report.ts'
 import { type ImportOptions, type ImportRun, refuse } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { batchLines, openText, SourceFault, type TextFile } from './line-source.ts'
@@ -37,7 +37,7 @@ type Importer = ImportRun & {
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
   const report = emptyReport()
-  const scanner = createBatchScanner()
+  const scanner = createBatchScanner(options)
   const run: ImportRun = { ...options, scanner, check: createBookCheck(), report }
   const importer: Importer = { ...run, takeLines: createLineImport(run), later: [] }
   const startedMs = clock()
@@ -96,12 +96,15 @@ async function putOff({ later, signal }: Importer, file: TextFile): Promise<void
 
 async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {
   const { report } = importer
+  const { invalid } = report
+  const known = countKnown(report)
   if (kind === 'document') await importDocument(importer, file)
   else {
     const take = kind === 'outcomes' ? createOutcomeImport(importer) : importer.takeLines
     await importLines(importer, file, take)
   }
   if (report.ending === 'complete') report.files++
+  if (report.invalid > invalid && countKnown(report) === known) report.filesRefused.push(file.path)
 }
 
 async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {

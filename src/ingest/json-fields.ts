@@ -1,5 +1,6 @@
 import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
 import type { Outcome } from '#src/core/market.ts'
+import { VENUE_OPENED_MS } from '#src/core/time.ts'
 import { readTimestampMs, timestampFaults } from '#src/core/timestamp-bytes.ts'
 
 import { RecordFault } from './record-fault.ts'
@@ -12,7 +13,7 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Numbers that are kept as they are written, because a float could lose digits of them. */
-const exactKeys = new Set(['priceToBeat', 'finalPrice', 'orderPriceMinTickSize'])
+const exactKeys = new Set(['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'])
 
 /** Parses JSON; returns undefined for what is none. Exact members come as the text of their number. */
 export function parseJson(text: string): unknown {
@@ -24,6 +25,9 @@ export function parseJson(text: string): unknown {
     return undefined
   }
 }
+
+/** What an object is read with. */
+export type Reading = { nowMs: number }
 
 type Path = string
 
@@ -74,12 +78,13 @@ export function readOutcome(value: unknown, path: Path): Outcome {
 
 const encoder = new TextEncoder()
 
-/** Reads an ISO date-time in UTC, or a number of Unix milliseconds. */
+/** Reads an ISO date-time in UTC, or Unix milliseconds or seconds; not of a time before there was the venue. */
 export function readTimeMs(value: unknown, path: Path): number {
   const text = typeof value === 'number' ? String(value) : readText(value, path)
   const bytes = encoder.encode(text)
   const timeMs = readTimestampMs(bytes, 0, bytes.length)
   if (timeMs < 0) throw new RecordFault(`${path}: ${timestampFaults[-timeMs]}`)
+  if (timeMs < VENUE_OPENED_MS) throw new RecordFault(`${path}: before 2020, when the venue opened`)
   return timeMs
 }
 

@@ -1,3 +1,5 @@
+import { lifeFault } from '#src/core/market.ts'
+import { timeFault } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 import { readGammaMarket } from './gamma-market.ts'
@@ -6,6 +8,7 @@ import {
   type JsonObject,
   readAssetId,
   readConditionId,
+  type Reading,
   readOutcome,
   readPrice,
   readText,
@@ -14,6 +17,7 @@ import {
 import type { KnownFacts, LeftOut } from './known-facts.ts'
 import { readSlug } from './market-slug.ts'
 import { RecordFault } from './record-fault.ts'
+import { kindOf } from './record-kinds.ts'
 
 /** What a JSON object besides a snapshot can say. */
 export type MarketRecord =
@@ -24,22 +28,28 @@ export type MarketRecord =
 
 /**
  * Reads an object that describes markets: one of the venue's events or markets, an entry of a list of tokens,
- * or a last trade price. Returns undefined for anything else, such as a snapshot; throws `RecordFault`
- * for what is meant to be one of them and is not sound.
+ * or a last trade price. Returns undefined for a snapshot; throws `RecordFault` for what is of no kind,
+ * and for what is not sound.
  */
-export function readMarketRecords(value: unknown): MarketRecord[] | undefined {
-  if (!isObject(value)) return undefined
-  if (Array.isArray(value.markets)) return readEvent(value, value.markets)
-  if ('lastTradePrice' in value) return [readLastTrade(value)]
-  if ('bids' in value || 'asks' in value) return undefined
-  if ('clobTokenIds' in value || 'outcomePrices' in value) return [readGammaMarket(value)]
-  if ('assetId' in value && 'slug' in value) return [readToken(value)]
-  return undefined
+export function readMarketRecords(value: JsonObject, reading: Reading): MarketRecord[] | undefined {
+  switch (kindOf(value)) {
+    case 'snapshot':
+      return undefined
+    case 'event':
+      return readEvent(value)
+    case 'market':
+      return [readGammaMarket(value)]
+    case 'token':
+      return [readToken(value)]
+    case 'trade':
+      return [readLastTrade(value, reading)]
+  }
 }
 
 /** A fault of one market is not one of the event: it names the market. */
-const readEvent = (event: JsonObject, markets: readonly unknown[]): MarketRecord[] =>
-  markets.map((market, index) => {
+function readEvent(event: JsonObject): MarketRecord[] {
+  if (!Array.isArray(event.markets)) throw new RecordFault('markets: not an array')
+  return event.markets.map((market: unknown, index) => {
     if (!isObject(market)) throw new RecordFault(`markets[${index}]: not an object`)
     try {
       return readGammaMarket(market, event)
@@ -48,6 +58,7 @@ const readEvent = (event: JsonObject, markets: readonly unknown[]): MarketRecord
       throw new RecordFault(`markets[${index}].${error.message}`, { cause: error })
     }
   })
+}
 
 /** Facts that follow from a market's name alone. */
 type Named = { kind: 'named'; facts: KnownFacts } | LeftOut
@@ -74,10 +85,12 @@ function readToken(value: JsonObject): MarketRecord {
   return { kind: 'facts', facts: { ...facts, winner, winnerSource: 'dataset' } }
 }
 
-function readLastTrade(value: JsonObject): MarketRecord {
+function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   const timestampMs = readTimeMs(value.timestamp, 'timestamp')
   const named = readNamed(value, timestampMs)
   if (named.kind === 'left_out') return named
+  const fault = timeFault(timestampMs, nowMs) ?? lifeFault(named.facts, timestampMs)
+  if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
   // The venue tells one price for both outcomes and not which of them was traded.
   const price = readPrice(value.lastTradePrice, 'lastTradePrice')
   return { kind: 'trade', facts: named.facts, trade: { timestampMs, price } }

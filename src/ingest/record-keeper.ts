@@ -1,3 +1,4 @@
+import { lifeFault } from '#src/core/market.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 import type { ImportPlace } from './import-report.ts'
@@ -23,7 +24,7 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
   const byMarket = Map.groupBy(trades, ({ facts }) => facts.conditionId)
   let index = 0
   for (const group of byMarket.values()) {
-    keepTrades(run, `${id}:t${index++}`, group)
+    keepTrades(run, `${id}:${trades.length}t${index++}`, group)
     if (run.report.ending !== 'complete') return
   }
 }
@@ -52,7 +53,14 @@ function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): 
     for (const { place } of group) refuse(run, { ...place, reason: conflict.message })
     return
   }
-  const trades = group.map(({ trade }) => trade)
+  const market = history.findMarket(conditionId)
+  const trades: Trade[] = []
+  for (const { place, trade } of group) {
+    const fault = market && lifeFault(market, trade.timestampMs)
+    if (fault === undefined) trades.push(trade)
+    else refuse(run, { ...place, reason: `timestamp: ${fault}` })
+  }
+  if (report.ending !== 'complete') return
   const { kind, accepted, duplicates } = history.putTrades({ id, conditionId, trades })
   const isNew = kind === 'appended'
   report.trades.accepted += isNew ? accepted : 0

@@ -8,6 +8,7 @@ import { importCommand } from '#src/cli/import.ts'
 import { openHistory } from '#src/store/open.ts'
 
 import { someHashedLines } from '../ingest/hashed-lines.ts'
+import { NOW_MS } from '../ingest/import-harness.ts'
 import { aToken, aTrade } from '../ingest/market-objects.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { aRecord, someLines } from '../support/snapshot-lines.ts'
@@ -27,6 +28,7 @@ const write = (name: string, content: string | Uint8Array): string => {
 /** A command with a data folder of its own, and what it printed. */
 function aCommand(dataPath = join(folder, crypto.randomUUID())) {
   const cli = createCliContext({ BOOKFEED_DATA: dataPath })
+  cli.context.clock = () => NOW_MS
   const run = async (...args: string[]): Promise<string | undefined> => {
     try {
       await importCommand(cli.context).exitOverride().parseAsync(args, { from: 'user' })
@@ -94,11 +96,14 @@ describe('bookfeed import', () => {
     const unknown = { slug: 'hype-updown-5m-1782287400' }
     const token = aToken({ assetId: aRecord().assetId })
     const files = [
-      write('facts.csv', 'timestamp,outcome,btc_open,btc_close\n300,up,1,2\n600,up,1,2\n'),
+      write(
+        'facts.csv',
+        'timestamp,outcome,btc_open,btc_close\n1776150000,up,1,2\n1776150300,up,1,2\n',
+      ),
       write('facts.json', JSON.stringify([token, token, aToken(unknown), 17])),
       write('facts.jsonl', `${JSON.stringify(aTrade())}\n${someHashedLines(6, [2, 3])}`),
     ]
-    expect(await run(...files)).toBeUndefined()
+    expect(await run(...files)).toStartWith('Not all was kept')
     expect(printed).toEqual([
       'imported 6 snapshots, 1 trade and 1 fact of a market from 10 lines and 4 entries in 0.0 s (0 lines/s)',
       'held already: 1 fact of a market',
@@ -108,7 +113,7 @@ describe('bookfeed import', () => {
       '2 windows are not held',
       'warning: left out 1 bad line or entry',
     ])
-    expect(errors).toEqual([expect.stringContaining('facts.json: entry 4: not a market')])
+    expect(errors).toEqual([expect.stringContaining('facts.json: entry 4: not a JSON object')])
   })
 
   test('behavior: says so when facts are imported twice', async () => {
@@ -124,14 +129,28 @@ describe('bookfeed import', () => {
     ])
   })
 
-  test('behavior: names bad lines, counts them and succeeds', async () => {
+  test('error: names bad lines, counts them and fails, and all others are kept', async () => {
     const { run, printed, errors, dataPath } = aCommand()
     const file = write('bad.jsonl', `${someLines(3)}nonsense\n${'{}\n'.repeat(30)}`)
-    expect(await run(file)).toBeUndefined()
+    expect(await run(file)).toStartWith('Not all was kept')
     expect(errors[0]).toBe(`${file}:4: not a JSON object`)
     expect(errors).toHaveLength(21)
     expect(errors.at(-1)).toBe('further bad lines are counted, not shown')
     expect(printed.at(-1)).toBe('warning: left out 31 bad lines')
+    expect(snapshotsIn(dataPath)).toBe(3)
+  })
+
+  test('error: names a file of which nothing could be kept, and fails', async () => {
+    const { run, printed, dataPath } = aCommand()
+    const good = write('some-good.jsonl', `${someLines(3)}nonsense\n`)
+    const document = write('all-bad.json', JSON.stringify([{ lastTradePrice: '0.5' }, {}]))
+    const lines = write('all-bad.jsonl', 'nonsense\n{}\n')
+    expect(await run(document, good, lines)).toStartWith('Not all was kept')
+    expect(printed.slice(-3)).toEqual([
+      'warning: left out 5 bad lines or entries',
+      `warning: nothing of ${document} could be kept`,
+      `warning: nothing of ${lines} could be kept`,
+    ])
     expect(snapshotsIn(dataPath)).toBe(3)
   })
 
@@ -176,7 +195,7 @@ describe('bookfeed import', () => {
   test('behavior: a signal stops it in order, and the next run goes on', async () => {
     const { run, context, stop, dataPath, printed } = aCommand()
     const file = write('stopped.jsonl', someLines(9000))
-    let nowMs = 0
+    let nowMs = NOW_MS
     // The clock moves far enough for a line of progress after each batch; the first one stops it.
     context.clock = () => (nowMs += 6000)
     context.printError = (line) => {

@@ -27,8 +27,8 @@ describe('importFiles of faulty facts', () => {
     const first = await run([file], { history })
     expect(first.faults.map(({ entry, reason }) => `${entry}: ${reason}`)).toEqual([
       '1: assetId: not 1 to 78 digits',
-      expect.stringContaining('3: not a market or event of the venue'),
-      expect.stringContaining('snapshots are read one a line'),
+      '3: not a JSON object',
+      expect.stringContaining('4: is none of: a snapshot (bids, asks); '),
       '5: slug: missing',
     ])
     expect(first.report).toMatchObject({ entries: 5, invalid: 4, facts: { accepted: 1 } })
