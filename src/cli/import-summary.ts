@@ -82,13 +82,14 @@ function describeHashes({ hashes, hashGaps }: ImportReport): string[] {
 }
 
 function describeLosses(report: ImportReport): string[] {
-  const { windowsNotHeld, leftOutReasons, invalid, lines, entries } = report
+  const { windowsNotHeld, leftOutReasons, factsLeftOut, invalid, lines, entries } = report
   const losses = [...leftOutReasons].map(
     ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
   )
   if (windowsNotHeld > 0) {
     losses.push(`${count(windowsNotHeld, 'window is', 'windows are')} not held`)
   }
+  if (factsLeftOut > 0) losses.push(`warning: left out ${count(factsLeftOut, 'fact')} of markets`)
   if (invalid > 0) {
     losses.push(`warning: left out ${count(invalid, ...badThings({ lines, entries }))}`)
   }

@@ -9,7 +9,10 @@ const price = Type.Number({
   description: 'USDC per share, exact decimal between 0 and 1.',
   examples: [0.53],
 })
-const size = Type.Number({ description: 'Shares, exact decimal.', examples: [12480.06] })
+const size = Type.Number({
+  description: 'Shares, exact decimal; at most 9007199254.740991.',
+  examples: [12480.06],
+})
 
 export const PriceLevel = Type.Object(
   {

@@ -27,8 +27,10 @@ const NEWLINE = 0x0a
 const isFault = (error: unknown): error is SnapshotFault | RecordFault =>
   error instanceof SnapshotFault || error instanceof RecordFault
 
+type ScannerOptions = { clock: Clock; isStrict: boolean }
+
 /** Creates a scanner; it remembers repeating texts, and what lines are, from batch to batch. */
-export function createBatchScanner({ clock }: { clock: Clock }): BatchScanner {
+export function createBatchScanner({ clock, isStrict }: ScannerOptions): BatchScanner {
   const scanner = createSnapshotScanner(foreignToSnapshots)
   const decoder = new TextDecoder('utf-8', { fatal: true })
   /** Whether a line is tried as a snapshot first; for speed alone, because no line is one and something else too. */
@@ -65,7 +67,7 @@ export function createBatchScanner({ clock }: { clock: Clock }): BatchScanner {
   return {
     scan({ bytes, firstLine }, onFault) {
       const scanned: ScannedBatch = { snapshots: [], lines: [], records: [] }
-      const reading = { nowMs: clock() }
+      const reading = { nowMs: clock(), isStrict }
       let line = firstLine
       for (let start = 0; start < bytes.length; line++) {
         const end = findLineEnd(bytes, start)

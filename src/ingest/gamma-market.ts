@@ -7,59 +7,58 @@ import {
   type JsonObject,
   readAssetId,
   readConditionId,
+  type Reading,
   readOptionalDecimal,
   readOptionalList,
   readOptionalText,
   readOptionalTimeMs,
   readText,
+  tolerate,
   toOutcome,
+  tryTimeMs,
 } from './json-fields.ts'
 import type { KnownFacts, LeftOut } from './known-facts.ts'
 import { readSlug, type SlugReading } from './market-slug.ts'
 import { RecordFault } from './record-fault.ts'
 
-/** Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws `RecordFault`. */
+/**
+ * Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws `RecordFault` where
+ * something is wrong that says which market it is; other facts that are wrong are left out, unless reading is strict.
+ */
 export function readGammaMarket(
   market: JsonObject,
+  { isStrict }: Reading,
   event?: JsonObject,
-): { kind: 'facts'; facts: KnownFacts } | LeftOut {
+): { kind: 'facts'; facts: KnownFacts; leftOut: string[] } | LeftOut {
   const slug = readText(market.slug, 'slug')
   const named = readSlug(slug, tryTimeMs(market.endDate))
   if (named.kind === 'left_out') return named
   const sides = readOutcomes(market)
   if (sides === 'others') return { kind: 'left_out', reason: 'its outcomes are not Up and Down' }
   const prices = readPrices(market, event)
+  const leftOut: string[] = []
+  const read = <T>(reader: (value: unknown, path: string) => T, value: unknown, path: string) =>
+    isStrict ? reader(value, path) : tolerate(leftOut, () => reader(value, path))
   const facts: KnownFacts = {
     conditionId: readConditionId(market.conditionId),
     coin: named.coin,
     timeframe: named.timeframe,
     slug,
-    question: readOptionalText(market.question, 'question'),
+    question: read(readOptionalText, market.question, 'question'),
     ...readWindow(market, named),
     assetIds: readAssetIds(market, sides),
-    tickSize: readTickSize(market.orderPriceMinTickSize),
-    strike: readOptionalDecimal(prices?.priceToBeat, 'eventMetadata.priceToBeat'),
-    finalPrice: readOptionalDecimal(prices?.finalPrice, 'eventMetadata.finalPrice'),
+    tickSize: read(readTickSize, market.orderPriceMinTickSize, 'orderPriceMinTickSize'),
+    strike: read(readOptionalDecimal, prices?.priceToBeat, 'eventMetadata.priceToBeat'),
+    finalPrice: read(readOptionalDecimal, prices?.finalPrice, 'eventMetadata.finalPrice'),
   }
   const winner = readWinner(market, sides)
-  return {
-    kind: 'facts',
-    facts: winner === undefined ? facts : { ...facts, winner, winnerSource: 'venue' },
-  }
+  const won = winner === undefined ? {} : ({ winner, winnerSource: 'venue' } as const)
+  return { kind: 'facts', facts: { ...facts, ...won }, leftOut }
 }
 
 type Sides = readonly [Outcome, Outcome]
 type Times = Pick<KnownFacts, 'windowStartMs' | 'windowEndMs'>
 type Named = Extract<SlugReading, { kind: 'market' }>
-
-/** A hint only: what is wrong with it is said of markets that are kept, where it is read again. */
-function tryTimeMs(value: unknown): number | undefined {
-  try {
-    return readOptionalTimeMs(value, 'endDate')
-  } catch {
-    return undefined
-  }
-}
 
 /** The order of the outcomes is that of their tokens and prices. */
 function readOutcomes(market: JsonObject): Sides | 'others' | undefined {
@@ -111,12 +110,12 @@ function readAssetIds(
   return { [sides[0]]: first, [sides[1]]: second }
 }
 
-function readTickSize(value: unknown): number | undefined {
-  const text = readOptionalDecimal(value, 'orderPriceMinTickSize')
+function readTickSize(value: unknown, path: string): number | undefined {
+  const text = readOptionalDecimal(value, path)
   if (text === undefined) return undefined
   const tickSize = parseMicros(text)
   if (tickSize === undefined || tickSize === 0 || tickSize >= MICROS_PER_UNIT) {
-    throw new RecordFault('orderPriceMinTickSize: not between 0 and 1 with at most six digits')
+    throw new RecordFault(`${path}: not between 0 and 1 with at most six digits`)
   }
   return tickSize
 }

@@ -21,7 +21,7 @@ const SLICE_ENTRIES = 500
 
 /** Throws `SourceFault` for a document that cannot be read, or is too long. */
 export async function importDocument(run: ImportRun, file: TextFile): Promise<void> {
-  const { history, report, signal, source } = run
+  const { history, report, signal, source, isStrict } = run
   const bytes = await readWhole(file)
   const id = batchIdOf(run, bytes)
   if (history.findBatch(id) !== undefined) {
@@ -30,7 +30,7 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   }
   const isWhole = watchLosses(run)
   const records: PlacedRecord[] = []
-  const reading = { nowMs: run.clock() }
+  const reading = { nowMs: run.clock(), isStrict }
   for (const { entry, text } of splitEntries(bytes)) {
     report.entries++
     const place = { file: file.path, entry }

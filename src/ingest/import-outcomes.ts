@@ -1,8 +1,9 @@
 import type { Outcome } from '#src/core/market.ts'
 
-import { type ImportRun, refuse } from './import-run.ts'
-import { readOptionalDecimal, readOutcome } from './json-fields.ts'
+import { type ImportRun, refuse, warn } from './import-run.ts'
+import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from './json-fields.ts'
 import type { LineBatch } from './line-batcher.ts'
+import { isWindowStart } from './market-slug.ts'
 import { RecordFault } from './record-fault.ts'
 import { keepFacts } from './record-keeper.ts'
 
@@ -28,6 +29,8 @@ type OutcomeRow = {
   outcome: Outcome
   strike?: string | undefined
   finalPrice?: string | undefined
+  /** Prices that could not be read, and why. */
+  leftOut: readonly string[]
 }
 
 type Place = { file: string; line: number }
@@ -46,7 +49,7 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
       return
     }
     try {
-      keepRow(run, place, readRow(header, cells))
+      keepRow(run, place, readRow(header, cells, run.isStrict))
     } catch (error) {
       if (!(error instanceof RecordFault)) throw error
       refuse(run, { ...place, reason: error.message })
@@ -62,20 +65,28 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
   }
 }
 
-function readRow(header: readonly string[], cells: readonly string[]): OutcomeRow {
+function readRow(
+  header: readonly string[],
+  cells: readonly string[],
+  isStrict: boolean,
+): OutcomeRow {
   if (cells.length !== header.length) {
     throw new RecordFault(`${cells.length} columns where the first line has ${header.length}`)
   }
   const cell = (column: Column): string | undefined => cells[header.indexOf(column)]
-  const startSeconds = cell('timestamp') ?? ''
-  if (!/^[1-9]\d{0,11}$/.test(startSeconds)) {
-    throw new RecordFault('timestamp: not the Unix seconds at which a window starts')
+  const leftOut: string[] = []
+  const readPrice = (column: Column): string | undefined => {
+    const read = () => readOptionalDecimal(cell(column), column)
+    return isStrict ? read() : tolerate(leftOut, read)
   }
+  const startMs = readTimeMs(cell('timestamp'), 'timestamp')
+  if (!isWindowStart(startMs, '5m')) throw new RecordFault('timestamp: no window of 5m starts then')
   return {
-    slug: `btc-updown-5m-${startSeconds}`,
+    slug: `btc-updown-5m-${startMs / 1000}`,
     outcome: readOutcome(cell('outcome'), 'outcome'),
-    strike: readOptionalDecimal(cell('btc_open'), 'btc_open'),
-    finalPrice: readOptionalDecimal(cell('btc_close'), 'btc_close'),
+    strike: readPrice('btc_open'),
+    finalPrice: readPrice('btc_close'),
+    leftOut,
   }
 }
 
@@ -87,6 +98,7 @@ function keepRow(run: ImportRun, place: Place, row: OutcomeRow): void {
     return
   }
   const { conditionId, coin, timeframe } = market
+  warn(run, place, row.leftOut)
   keepFacts(run, place, {
     conditionId,
     coin,

@@ -38,6 +38,8 @@ export type ImportReport = {
   duplicates: number
   /** Lines and entries. */
   invalid: number
+  /** Facts that could not be read, of entries that were kept without them. */
+  factsLeftOut: number
   batches: number
   /** Batches found in the history already, and their lines. */
   batchesSkipped: number
@@ -84,6 +86,7 @@ export const emptyReport = (): ImportReport => ({
   accepted: 0,
   duplicates: 0,
   invalid: 0,
+  factsLeftOut: 0,
   batches: 0,
   batchesSkipped: 0,
   linesSkipped: 0,

@@ -7,7 +7,7 @@ import type { HistoryStore } from '#src/store/history.ts'
 
 import type { BatchScanner } from './batch-scanner.ts'
 import type { BookCheck } from './book-check.ts'
-import type { ImportFault, ImportProgress, ImportReport } from './import-report.ts'
+import type { ImportFault, ImportPlace, ImportProgress, ImportReport } from './import-report.ts'
 
 export type ImportOptions = {
   history: HistoryStore
@@ -45,6 +45,16 @@ export function refuse({ report, isStrict, onFault }: ImportRun, fault: ImportFa
   onFault(fault)
 }
 
+/** Names facts that were left out of what is kept. */
+export function warn(
+  { report, onFault }: ImportRun,
+  place: ImportPlace,
+  reasons: readonly string[],
+) {
+  report.factsLeftOut += reasons.length
+  for (const reason of reasons) onFault({ ...place, reason: `${reason}; only this was left out` })
+}
+
 /** Counts a market of a kind that is not kept. */
 export function leaveOut({ report }: ImportRun, reason: string): void {
   const { leftOutReasons: reasons } = report
@@ -55,9 +65,9 @@ export function leaveOut({ report }: ImportRun, reason: string): void {
 
 /** Returns a function that says whether everything read since was kept. */
 export function watchLosses({ report }: ImportRun): () => boolean {
-  const { invalid, leftOut } = report
-  return () =>
-    report.ending === 'complete' && report.invalid === invalid && report.leftOut === leftOut
+  const losses = () => report.invalid + report.leftOut + report.factsLeftOut
+  const before = losses()
+  return () => report.ending === 'complete' && losses() === before
 }
 
 /** Does something to the history; returns the contradiction that it finds, if any. */

@@ -27,7 +27,11 @@ export function parseJson(text: string): unknown {
 }
 
 /** What an object is read with. */
-export type Reading = { nowMs: number }
+export type Reading = {
+  nowMs: number
+  /** Refuses an object for a fact that could also be left out of it. */
+  isStrict: boolean
+}
 
 type Path = string
 
@@ -91,20 +95,53 @@ export function readTimeMs(value: unknown, path: Path): number {
 export const readOptionalTimeMs = (value: unknown, path: Path): number | undefined =>
   isAbsent(value) ? undefined : readTimeMs(value, path)
 
+/** Reads a time that is only a hint. */
+export const tryTimeMs = (value: unknown): number | undefined =>
+  tolerate([], () => readOptionalTimeMs(value, ''))
+
+/** Reads something that others can do without: what is wrong with it goes to `faults`. */
+export function tolerate<T>(faults: string[], read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof RecordFault)) throw error
+    faults.push(error.message)
+    return undefined
+  }
+}
+
 /** Reads a price between 0 and 1, both exclusive. */
 export function readPrice(value: unknown, path: Path): Micros {
-  const price = parseMicros(readText(value, path))
+  const price = parseMicros(withoutExponent(readText(value, path)))
   if (price === undefined || price === 0 || price >= MICROS_PER_UNIT) {
     throw new RecordFault(`${path}: not a decimal between 0 and 1 with at most six digits`)
   }
   return price
 }
 
-/** Reads a plain decimal as the text that it is; the bounds keep what is no price out of the store. */
+/**
+ * Reads a decimal as plain digits, exactly as many as its text has: `1e5` is `100000`. The bounds keep what is
+ * no price out of the store.
+ */
 export function readOptionalDecimal(value: unknown, path: Path): string | undefined {
   const text = readOptionalText(value, path)
-  if (text === undefined || /^\d{1,20}(\.\d{1,30})?$/.test(text)) return text
+  if (text === undefined) return undefined
+  const plain = withoutExponent(text)
+  if (/^\d{1,20}(\.\d{1,30})?$/.test(plain)) return plain
   throw new RecordFault(`${path}: not a plain decimal such as 72815.25`)
+}
+
+/** Moves the point of a number as JSON writes it; returns other texts as they are. */
+function withoutExponent(text: string): string {
+  const parts = /^(\d+)(?:\.(\d+))?e([+-]?\d{1,2})$/i.exec(text)
+  if (parts === null) return text
+  const [, whole = '', fraction = '', exponent = ''] = parts
+  const point = whole.length + Number(exponent)
+  const digits = (whole + fraction).padEnd(point, '0')
+  const padded = digits.padStart(digits.length + Math.max(0, 1 - point), '0')
+  const end = Math.max(point, 1)
+  const rest = padded.slice(end)
+  return `${padded.slice(0, end).replace(/^0+(?=\d)/, '')}${rest === '' ? '' : `.${rest}`}`
 }
 
 /** Reads an array of strings, which may be JSON inside a string. */

@@ -13,6 +13,7 @@ import {
   readPrice,
   readText,
   readTimeMs,
+  tryTimeMs,
 } from './json-fields.ts'
 import type { KnownFacts, LeftOut } from './known-facts.ts'
 import { readSlug } from './market-slug.ts'
@@ -21,7 +22,8 @@ import { kindOf } from './record-kinds.ts'
 
 /** What a JSON object besides a snapshot can say. */
 export type MarketRecord =
-  | { kind: 'facts'; facts: KnownFacts }
+  /** `leftOut` names facts that could not be read, and why. */
+  | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[] }
   /** `facts` is what the trade's market is made from, if it is not known yet. */
   | { kind: 'trade'; facts: KnownFacts; trade: Trade }
   | LeftOut
@@ -36,9 +38,9 @@ export function readMarketRecords(value: JsonObject, reading: Reading): MarketRe
     case 'snapshot':
       return undefined
     case 'event':
-      return readEvent(value)
+      return readEvent(value, reading)
     case 'market':
-      return [readGammaMarket(value)]
+      return [readGammaMarket(value, reading)]
     case 'token':
       return [readToken(value)]
     case 'trade':
@@ -47,12 +49,12 @@ export function readMarketRecords(value: JsonObject, reading: Reading): MarketRe
 }
 
 /** A fault of one market is not one of the event: it names the market. */
-function readEvent(event: JsonObject): MarketRecord[] {
+function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   if (!Array.isArray(event.markets)) throw new RecordFault('markets: not an array')
   return event.markets.map((market: unknown, index) => {
     if (!isObject(market)) throw new RecordFault(`markets[${index}]: not an object`)
     try {
-      return readGammaMarket(market, event)
+      return readGammaMarket(market, reading, event)
     } catch (error) {
       if (!(error instanceof RecordFault)) throw error
       throw new RecordFault(`markets[${index}].${error.message}`, { cause: error })
@@ -74,8 +76,7 @@ function readNamed(value: JsonObject, nearMs: number | undefined): Named {
 }
 
 function readToken(value: JsonObject): MarketRecord {
-  const { firstTs } = value
-  const named = readNamed(value, typeof firstTs === 'number' ? firstTs : undefined)
+  const named = readNamed(value, tryTimeMs(value.firstTs))
   if (named.kind === 'left_out') return named
   const outcome = readOutcome(value.outcome, 'outcome')
   const assetIds = { [outcome]: readAssetId(value.assetId, 'assetId') }

@@ -2,7 +2,7 @@ import { lifeFault } from '#src/core/market.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 import type { ImportPlace } from './import-report.ts'
-import { type ImportRun, leaveOut, refuse, tryWrite } from './import-run.ts'
+import { type ImportRun, leaveOut, refuse, tryWrite, warn } from './import-run.ts'
 import type { KnownFacts } from './known-facts.ts'
 import type { MarketRecord } from './market-record.ts'
 
@@ -17,8 +17,10 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
   const trades: PlacedTrade[] = []
   for (const { place, record } of records) {
     if (record.kind === 'left_out') leaveOut(run, record.reason)
-    else if (record.kind === 'facts') keepFacts(run, place, record.facts)
-    else trades.push({ place, ...record })
+    else if (record.kind === 'facts') {
+      warn(run, place, record.leftOut ?? [])
+      keepFacts(run, place, record.facts)
+    } else trades.push({ place, ...record })
     if (run.report.ending !== 'complete') return
   }
   const byMarket = Map.groupBy(trades, ({ facts }) => facts.conditionId)

@@ -9,7 +9,7 @@ import { openHistory } from '#src/store/open.ts'
 
 import { someHashedLines } from '../ingest/hashed-lines.ts'
 import { NOW_MS } from '../ingest/import-harness.ts'
-import { aToken, aTrade } from '../ingest/market-objects.ts'
+import { aGammaMarket, aToken, aTrade } from '../ingest/market-objects.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { aRecord, someLines } from '../support/snapshot-lines.ts'
 
@@ -152,6 +152,18 @@ describe('bookfeed import', () => {
       `warning: nothing of ${lines} could be kept`,
     ])
     expect(snapshotsIn(dataPath)).toBe(3)
+  })
+
+  test('behavior: names a fact that it left out of an entry, and succeeds', async () => {
+    const { run, printed, errors } = aCommand()
+    const market = aGammaMarket({ eventMetadata: { priceToBeat: 'unknown' } })
+    const file = write('no-strike.json', JSON.stringify([market]))
+    expect(await run(file)).toBeUndefined()
+    const fault = 'eventMetadata.priceToBeat: not a plain decimal such as 72815.25'
+    expect(errors).toEqual([`${file}: entry 1: ${fault}; only this was left out`])
+    expect(printed.at(-1)).toBe('warning: left out 1 fact of markets')
+    expect(await run('--strict', file)).toContain('because of --strict')
+    expect(errors.at(-1)).toBe(`${file}: entry 1: ${fault}`)
   })
 
   test('error: --strict ends at the first bad line with nothing of its batch', async () => {

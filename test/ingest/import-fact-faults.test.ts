@@ -94,7 +94,7 @@ describe('importFiles of faulty facts', () => {
       `${startSeconds},up,1,2,3`,
       `x,up,1,2`,
       `${startSeconds},both,1,2`,
-      `${startSeconds},up,1e3,2`,
+      `${startSeconds},up,72815;2,`,
       '',
       `${startSeconds},up,,2.50\r`,
       `${startSeconds},down,1,2`,
@@ -104,12 +104,12 @@ describe('importFiles of faulty facts', () => {
     const { faults, report } = await run([table, tokens], { history })
     expect(faults.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
       '2: 5 columns where the first line has 4',
-      '3: timestamp: not the Unix seconds at which a window starts',
+      '3: timestamp: not an ISO date-time in UTC, nor Unix milliseconds or seconds',
       '4: outcome: neither "up" nor "down"',
-      '5: btc_open: not a plain decimal such as 72815.25',
+      '5: btc_open: not a plain decimal such as 72815.25; only this was left out',
       `8: Market ${conditionId} is known to be won by up (dataset), not down (dataset).`,
     ])
-    expect(report).toMatchObject({ invalid: 5, windowsNotHeld: 0 })
+    expect(report).toMatchObject({ invalid: 4, factsLeftOut: 1, windowsNotHeld: 0 })
     expect(history.findMarket(conditionId)).toMatchObject({ winner: 'up', finalPrice: '2.50' })
     expect(history.findMarket(conditionId)?.strike).toBeUndefined()
   })

@@ -150,4 +150,22 @@ describe('times of what is imported', () => {
       expect(history.totals().markets).toBe(0)
     }
   })
+
+  test('behavior: the windows of a table may be named in milliseconds, but start when windows do', async () => {
+    const history = aHistory()
+    const rows = [
+      'timestamp,outcome,btc_open,btc_close',
+      `${startMs},up,1e5,100000.5`,
+      `${startMs / 1000 + 1},up,1,2`,
+      `300,up,1,2`,
+    ]
+    const token = await write('table-token', JSON.stringify([aToken()]))
+    const { faults } = await run([token, await write('table.csv', rows.join('\n'))], { history })
+    expect(faults.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
+      '3: timestamp: no window of 5m starts then',
+      '4: timestamp: before 2020, when the venue opened',
+    ])
+    const market = history.findMarket(conditionId)
+    expect(market).toMatchObject({ winner: 'up', strike: '100000', finalPrice: '100000.5' })
+  })
 })

@@ -17,10 +17,10 @@ import {
 } from './market-objects.ts'
 
 /** Reads an object from its text, as files hold it; a string is that text. */
-const read = (value: unknown) =>
+const read = (value: unknown, isStrict = false) =>
   readMarketRecords(
     parseJson(typeof value === 'string' ? value : JSON.stringify(value)) as JsonObject,
-    { nowMs: NOW_MS },
+    { nowMs: NOW_MS, isStrict },
   )
 
 function factsOf(value: unknown) {
@@ -140,26 +140,68 @@ describe('readMarketRecords of the catalogue', () => {
     [{ clobTokenIds: '["1","x"]' }, 'clobTokenIds[1]: not 1 to 78 digits'],
     [{ clobTokenIds: '[' }, 'clobTokenIds: not an array'],
     [{ outcomes: '{}' }, 'outcomes: not an array'],
+  ])('error: %j is named', (changes, reason) => {
+    expect(() => read(aGammaMarket(changes))).toThrow(new Error(reason))
+    expect(() => read({ markets: [aGammaMarket(changes)] })).toThrow(`markets[0].${reason}`)
+  })
+
+  test.each<[Record<string, unknown>, string, string]>([
     [
       { orderPriceMinTickSize: 1 },
+      'tickSize',
       'orderPriceMinTickSize: not between 0 and 1 with at most six digits',
     ],
     [
       { orderPriceMinTickSize: 1e-7 },
-      'orderPriceMinTickSize: not a plain decimal such as 72815.25',
+      'tickSize',
+      'orderPriceMinTickSize: not between 0 and 1 with at most six digits',
     ],
     [
       { eventMetadata: { priceToBeat: -1 } },
+      'strike',
+      'eventMetadata.priceToBeat: not a plain decimal such as 72815.25',
+    ],
+    [
+      { eventMetadata: { priceToBeat: '72,815.25' } },
+      'strike',
       'eventMetadata.priceToBeat: not a plain decimal such as 72815.25',
     ],
     [
       { eventMetadata: { finalPrice: 1e21 } },
+      'finalPrice',
       'eventMetadata.finalPrice: not a plain decimal such as 72815.25',
     ],
-    [{ question: 'x'.repeat(2001) }, 'question: longer than 2000 characters'],
-  ])('error: %j is named', (changes, reason) => {
-    expect(() => read(aGammaMarket(changes))).toThrow(new Error(reason))
-    expect(() => read({ markets: [aGammaMarket(changes)] })).toThrow(`markets[0].${reason}`)
+    [{ question: 'x'.repeat(2001) }, 'question', 'question: longer than 2000 characters'],
+  ])(
+    'behavior: of %j only that fact is left out, unless reading is strict',
+    (changes, fact, reason) => {
+      const market = aGammaMarket({ ...resolved, outcomePrices: '["1","0"]', ...changes })
+      const [record] = read(market) ?? []
+      expect(record).toMatchObject({
+        facts: { winner: 'up', assetIds: { up: upId, down: downId }, [fact]: undefined },
+        leftOut: [reason],
+      })
+      expect(() => read(market, true)).toThrow(new Error(reason))
+    },
+  )
+
+  test.each([
+    ['1e5', '100000'],
+    ['1E+5', '100000'],
+    ['"1e5"', '100000'],
+    ['7.281525e4', '72815.25'],
+    ['7281525e-2', '72815.25'],
+    ['1.50e2', '150'],
+    ['1.2345e2', '123.45'],
+    ['0.5e1', '5'],
+    ['2.5e-3', '0.0025'],
+    ['0e0', '0'],
+    ['100000.000000000000000001', '100000.000000000000000001'],
+    ['1e400', undefined],
+    ['1e-40', undefined],
+  ])('behavior: a price of %s is %s', (text, price) => {
+    const market = JSON.stringify(aGammaMarket()).slice(0, -1)
+    expect(factsOf(`${market},"eventMetadata":{"priceToBeat":${text}}}`).strike).toBe(price)
   })
 
   test('error: a window that ends before it starts', () => {

@@ -45,7 +45,7 @@ const aTradedMarket = (changes: Record<string, unknown> = {}) =>
     feeSchedule: { exponent: 1, rate: 0.07, takerOnly: true, rebateRate: 0.2 },
     closedTime: '2026-04-14 08:05:21+00',
     umaResolutionStatuses: '["proposed", "resolved"]',
-    events: [{ id: '625005', slug, eventMetadata: { priceToBeat: 100000, finalPrice: 100012.5 } }],
+    events: [{ id: '625005', slug, eventMetadata: { priceToBeat: 1e5, finalPrice: 100012.5 } }],
     ...changes,
   })
 

@@ -94,7 +94,8 @@ export const MarketBody = Type.Object({
   ),
   tickSize: nullable(
     Type.Number({
-      description: 'Smallest step of prices, USDC per share; null where unknown.',
+      description:
+        "Smallest step of prices, USDC per share, as the venue's catalogue had it when it was fetched: it gets smaller near 0 and 1. Null where unknown.",
       examples: [0.01],
     }),
   ),
