@@ -2,31 +2,54 @@ import type { ChainVerdict } from '#src/core/chain-view.ts'
 
 import { toTopic } from './contract-questions.ts'
 import type { Hex } from './hex.ts'
-import { bitOf, wasUsedBefore, wordOf } from './nonces.ts'
+import { bitOf, isNonceUsed, wasUsedBefore, wordOf } from './nonces.ts'
 import type { ChainLog, Receipt } from './rpc-answers.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
 import type { Search } from './search.ts'
 import { findLogs, isTransferOf, receiptOf, topics } from './transfer-logs.ts'
-
-/** Each costs three questions. */
-const OTHER_TRANSFERS_MAX = 100
 
 /**
  * Finds what a nonce of Permit2 was spent on. No event names it, so a transfer is bound to it by what the
  * transaction says to the x402 proxy; where another contract called the proxy, by being the only one.
  */
 export async function lookPermit2(rpc: Rpc, search: Search): Promise<ChainVerdict> {
-  const { signed, range, paid, settled } = search
+  const { signed, range, head, paid, settled } = search
   const transfer = await findTransfer(rpc, search)
   if (transfer) return paid(transfer)
   const invalidation = await findInvalidation(rpc, search)
   if (invalidation) return settled(invalidation.blockNumber, 'canceled')
-  const other = await findOtherUse(rpc, search)
-  if (other) return settled(other.blockNumber, 'used_elsewhere')
   if (await wasUsedBefore(rpc, search)) return settled(range.from - 1, 'used_elsewhere')
-  throw new RpcFault(
-    `The RPC does not show what the Permit2 nonce of ${signed.payer} was used for.`,
-  )
+  return (await isNonceUsed(rpc, signed, head.final.number))
+    ? lookAtSpending(rpc, search)
+    : { kind: 'open' }
+}
+
+/**
+ * Judges by the one block in which the nonce was spent: any contract may have spent it, on any token. An empty
+ * answer proves nothing, because it takes a log to move a token: that node has none.
+ */
+async function lookAtSpending(rpc: Rpc, search: Search): Promise<ChainVerdict> {
+  const { signed, paid, settled } = search
+  const block = await findSpendingBlock(rpc, search)
+  const logs = await rpc.getLogs({ addresses: [], topics: [], from: block, to: block })
+  if (logs.length === 0) {
+    throw new RpcFault(
+      `The RPC does not show what the Permit2 nonce of ${signed.payer} was used for.`,
+    )
+  }
+  const transfer = await pickTransfer(rpc, search, logs)
+  return transfer ? paid(transfer) : settled(block, 'used_elsewhere')
+}
+
+/** Halves the range, of which the nonce was unspent before the first block and is spent at the final one. */
+async function findSpendingBlock(rpc: Rpc, { signed, range, head }: Search): Promise<number> {
+  let [low, high] = [range.from, head.final.number]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (await isNonceUsed(rpc, signed, middle)) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** The transfer of a payment in a transaction that calls the proxy with its nonce. */
@@ -39,10 +62,24 @@ export async function findPermittedTransfer(
   return transfer && (await bindingOf(rpc, search, transfer)) === 'own' ? transfer : undefined
 }
 
-async function findTransfer(rpc: Rpc, search: Search): Promise<ChainLog | undefined> {
+const findTransfer = async (rpc: Rpc, search: Search): Promise<ChainLog | undefined> => {
+  const { asset, payer, payTo } = search.signed
+  const logs = await findLogs(rpc, {
+    addresses: [asset],
+    topics: [topics.transfer, toTopic(payer), toTopic(payTo)],
+    ...search.range,
+  })
+  return pickTransfer(rpc, search, logs)
+}
+
+async function pickTransfer(
+  rpc: Rpc,
+  search: Search,
+  logs: readonly ChainLog[],
+): Promise<ChainLog | undefined> {
   const { signed } = search
   const unbound: ChainLog[] = []
-  for (const log of await findFromPayer(rpc, search, toTopic(signed.payTo))) {
+  for (const log of logs) {
     if (!isTransferOf(signed, log)) continue
     const binding = await bindingOf(rpc, search, log)
     if (binding === 'own') return log
@@ -54,25 +91,6 @@ async function findTransfer(rpc: Rpc, search: Search): Promise<ChainLog | undefi
   }
   return only
 }
-
-/** A transfer to somebody else in a transaction that spends the nonce. */
-async function findOtherUse(rpc: Rpc, search: Search): Promise<ChainLog | undefined> {
-  const logs = await findFromPayer(rpc, search, null)
-  if (logs.length > OTHER_TRANSFERS_MAX) {
-    throw new RpcFault(`${search.signed.payer} has made too many transfers to look at each.`)
-  }
-  for (const log of logs) {
-    if ((await bindingOf(rpc, search, log)) === 'own') return log
-  }
-  return undefined
-}
-
-const findFromPayer = (rpc: Rpc, { signed, range }: Search, to: Hex | null) =>
-  findLogs(rpc, {
-    addresses: [signed.asset],
-    topics: [topics.transfer, toTopic(signed.payer), to],
-    ...range,
-  })
 
 /** The payer's own word to Permit2 that a nonce shall not be used. */
 async function findInvalidation(rpc: Rpc, { signed, range }: Search) {

@@ -32,6 +32,7 @@ export type BlockTag = number | 'latest' | 'finalized'
 
 /** Logs of any of the contracts; a topic that is null is any, one that is an array is any of these. */
 export type LogQuestion = {
+  /** None for all. */
   addresses: readonly string[]
   topics: readonly (Hex | readonly Hex[] | null)[]
   /** Blocks, both inclusive. */
@@ -93,7 +94,8 @@ export function createRpc({ url, timeoutMs = TIMEOUT_MS, log }: RpcOptions): Rpc
       ask({ method: 'eth_getBlockByNumber', params: [toTag(tag), false] }, readBlock),
     async getLogs({ addresses, topics, from, to }) {
       const range = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
-      const params = [{ address: addresses, topics, ...range }]
+      const address = addresses.length === 0 ? undefined : addresses
+      const params = [{ address, topics, ...range }]
       return (await ask({ method: 'eth_getLogs', params }, readLogs)) ?? []
     },
     getReceipt: (txHash) =>

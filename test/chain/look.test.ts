@@ -14,6 +14,7 @@ import {
   settleTogether,
   signUsdc,
   signUsdt,
+  spendElsewhere,
 } from './signed-payments.ts'
 
 const polygon = findChain('eip155:137')
@@ -254,6 +255,31 @@ describe.skipIf(!hasAnvil)('ChainView.look', () => {
     expect(await look(draft)).toEqual({ kind: 'open' })
     const same = `0x${nonce.toString(16).padStart(64, '0')}`
     await settle(chain, await signUsdt(chain, { payTo: elsewhere, nonce: same }))
+    await chain.finalize()
+    expect(await look(draft)).toEqual({ kind: 'void', reason: 'used_elsewhere' })
+  })
+
+  test.each(['USDT', 'USDC'] as const)(
+    'behavior: a Permit2 nonce that another shop has used on %s is void once that is final',
+    async (symbol) => {
+      const draft = await signUsdt(chain)
+      const { nonce } = draft.signed
+      await spendElsewhere(chain, { key: chain.payer.key, nonce, symbol })
+      expect(await look(draft)).toEqual({ kind: 'open' })
+      await chain.mine(9)
+      await chain.finalize()
+      expect(await look(draft)).toEqual({ kind: 'void', reason: 'used_elsewhere' })
+      const { view } = open({ meddle: (method) => (method === 'eth_getLogs' ? [] : undefined) })
+      expect(await view.look(draft.signed, { fromBlock })).toMatchObject({ kind: 'unavailable' })
+    },
+  )
+
+  test('behavior: so is that of a payer who makes more transfers than can be looked at one by one', async () => {
+    const draft = await signUsdt(chain)
+    const transfer = { key: chain.payer.key, to: elsewhere, amount: 1n }
+    for (let count = 0; count < 101; count++) await chain.transfer('USDT', transfer)
+    const nonce = `0x${BigInt(draft.signed.nonce).toString(16).padStart(64, '0')}`
+    await settle(chain, await signUsdt(chain, { payTo: elsewhere, nonce }))
     await chain.finalize()
     expect(await look(draft)).toEqual({ kind: 'void', reason: 'used_elsewhere' })
   })

@@ -4,7 +4,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { SignedPayment } from '#src/core/payment.ts'
 import type { LittlePolygon } from '#src/sandbox/little-polygon.ts'
 
-import { permitTypes, transferTypes } from '../support/typed-data.ts'
+import { permitTypes, plainPermitTypes, transferTypes } from '../support/typed-data.ts'
 
 const usdc = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'
 const usdt = '0xc2132D05D31c914a87C6611C10748AEb04B58e8F'
@@ -122,6 +122,45 @@ export function settleTogether(chain: LittlePolygon, drafts: readonly Draft[]): 
     args: [calls as never],
   })
   return send(chain, { to: multicall, data })
+}
+
+/** Another shop than ours takes a token of a payer through Permit2, and a nonce of his with it; the hash. */
+export async function spendElsewhere(
+  chain: LittlePolygon,
+  { key, nonce, symbol }: { key: Hex; nonce: string; symbol: 'USDC' | 'USDT' },
+): Promise<Hex> {
+  const payer = privateKeyToAccount(key)
+  const token = symbol === 'USDC' ? usdc : usdt
+  if (symbol === 'USDC') {
+    await chain.setGas(payer.address, 10n ** 18n)
+    await chain.rpc('anvil_impersonateAccount', [payer.address])
+    const data = encodeFunctionData({
+      abi: parseAbi(['function approve(address spender, uint256 value)']),
+      args: [permit2, 10n ** 12n],
+    })
+    await chain.rpc('eth_sendTransactionSync', [{ from: payer.address, to: token, data }])
+  }
+  const permit = {
+    permitted: { token, amount: 1n },
+    nonce: BigInt(nonce),
+    deadline: BigInt((await chain.time()) + 600),
+  } as const
+  const signature = await payer.signTypedData({
+    domain: { name: 'Permit2', chainId: 137, verifyingContract: permit2 },
+    types: plainPermitTypes,
+    primaryType: 'PermitTransferFrom',
+    message: { ...permit, spender: chain.facilitator.address },
+  })
+  const data = encodeFunctionData({
+    abi: parseAbi([
+      'struct Permitted { address token; uint256 amount; }',
+      'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',
+      'struct Details { address to; uint256 requestedAmount; }',
+      'function permitTransferFrom(Permit permit, Details details, address owner, bytes signature)',
+    ]),
+    args: [permit, { to: `0x${'e1'.repeat(20)}`, requestedAmount: 1n }, payer.address, signature],
+  })
+  return send(chain, { to: permit2, data })
 }
 
 const settleCall = ({ signed, signature }: Draft): Hex => {

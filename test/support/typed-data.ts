@@ -10,6 +10,20 @@ export const transferTypes = {
   ],
 }
 
+/** Permit2 without a witness, as everybody else uses it. */
+export const plainPermitTypes = {
+  PermitTransferFrom: [
+    { name: 'permitted', type: 'TokenPermissions' },
+    { name: 'spender', type: 'address' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+  ],
+  TokenPermissions: [
+    { name: 'token', type: 'address' },
+    { name: 'amount', type: 'uint256' },
+  ],
+}
+
 export const permitTypes = {
   PermitWitnessTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },
