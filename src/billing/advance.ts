@@ -4,9 +4,10 @@
  */
 import type { PaymentFault } from '#src/core/chain-view.ts'
 import type { Payment } from '#src/core/payment.ts'
+import { LedgerRuleError } from '#src/store/payments.ts'
 
 import { type Case, type Flow, isFresh, move, reread } from './flow.ts'
-import { isRefusedMove, observe } from './observation.ts'
+import { observe } from './observation.ts'
 import { findFault, screenPayer } from './preparation.ts'
 import { refuseUnavailable } from './refusals.ts'
 import { relay } from './relay.ts'
@@ -110,7 +111,7 @@ function reopen(flow: Flow, payment: Payment): Payment {
   try {
     return move(flow, payment, { to: 'screened' })
   } catch (error) {
-    if (!isRefusedMove(error)) throw error
+    if (!(error instanceof LedgerRuleError)) throw error
     return { ...payment, reason: 'offer_used' }
   }
 }

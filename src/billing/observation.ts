@@ -1,5 +1,6 @@
 /** Looks for a payment on the chain, and takes what is found for what it is. */
 import type { Payment } from '#src/core/payment.ts'
+import { LedgerRuleError } from '#src/store/payments.ts'
 
 import { type Case, type Flow, move, provision } from './flow.ts'
 import { afterLook, type Next } from './outcome.ts'
@@ -36,11 +37,7 @@ function moveMoney(flow: Flow, payment: Payment, next: Next): Payment {
   try {
     return move(flow, payment, next)
   } catch (error) {
-    if (!isRefusedMove(error)) throw error
+    if (!(error instanceof LedgerRuleError)) throw error
     return move(flow, payment, { to: 'review', txHash: next.txHash, reason: 'paid_twice' })
   }
 }
-
-/** True if the ledger's rules forbid a move; a file that cannot be written is another matter. */
-export const isRefusedMove = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'Error'

@@ -57,7 +57,8 @@ export type PaymentStore = {
 
   /**
    * Moves a payment from one of some states to another, with what was learned; undefined, and nothing
-   * changed, if it is in none of them (somebody else was quicker).
+   * changed, if it is in none of them (somebody else was quicker). Throws `LedgerRuleError` if the transfer has paid
+   * another payment, or another payment has the offer.
    */
   move(
     id: string,
@@ -106,6 +107,14 @@ export type UnmatchedTransfer = PaymentProof & {
   amount: bigint
   foundMs: number
   resolution?: string | undefined
+}
+
+/**
+ * A rule of the ledger forbids a change: one transfer for two payments, or two payments of one offer. The only
+ * error that means more money than was asked for; all others, failed assertions too, are faults of ours.
+ */
+export class LedgerRuleError extends Error {
+  override readonly name = 'LedgerRuleError'
 }
 
 /** The ledger with what is paid: one file, one transaction. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { paymentStates } from '#src/core/payment.ts'
-import type { Ledger } from '#src/store/payments.ts'
+import { type Ledger, LedgerRuleError } from '#src/store/payments.ts'
 
 import { accountIdOf, auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'
@@ -253,6 +253,7 @@ function conformMoveErrors(use: UsePayments): void {
         const proof = { ...aProof(1), logIndex }
         return ledger.payments.move(second.id, { from: ['pending'], to: 'settled', proof }, by())
       }
+      expect(() => settle(1)).toThrow(LedgerRuleError)
       expect(() => settle(1)).toThrow(paymentIdOf(1))
       expect(ledger.payments.findPayment(second.id)).toEqual(second)
       expect(settle(2)?.state).toBe('settled')

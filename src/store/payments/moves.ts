@@ -2,7 +2,7 @@ import type { Payment, PaymentProof, PaymentState } from '#src/core/payment.ts'
 /** How payments come to be and change their state; the rules are those of core/payment.ts. */
 import { assert } from '#src/lib/assert.ts'
 import type { Deed } from '#src/store/ledger.ts'
-import type { PaymentStore } from '#src/store/payments.ts'
+import { LedgerRuleError, type PaymentStore } from '#src/store/payments.ts'
 
 import type { OfferTable } from './offer-table.ts'
 import type { LedgerParts } from './parts.ts'
@@ -94,16 +94,16 @@ function changed(before: Payment, change: Change, by: Deed): Payment {
 const proofKept = ({ proof }: Payment, state: PaymentState): PaymentProof | undefined =>
   spent.includes(state) ? undefined : proof
 
-/** Throws if the transfer has paid another payment, or another payment has the offer. */
+/** Throws `LedgerRuleError` if the transfer has paid another payment, or another payment has the offer. */
 function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
   const paid = proof && payments.findByProof(signed.network, proof)
   if (paid !== undefined && paid.id !== id) {
-    throw new Error(`The transfer of payment ${id} has paid payment ${paid.id} already.`)
+    throw new LedgerRuleError(`The transfer of payment ${id} has paid payment ${paid.id} already.`)
   }
   if (beside.includes(state)) return
   const holder = payments
     .listOfOffer(offerId)
     .find((other) => other.id !== id && !beside.includes(other.state))
   if (holder === undefined) return
-  throw new Error(`Payment ${holder.id} has the offer of payment ${id}.`)
+  throw new LedgerRuleError(`Payment ${holder.id} has the offer of payment ${id}.`)
 }
