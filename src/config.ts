@@ -115,7 +115,7 @@ const variables = {
     name: 'BOOKFEED_PAY_TO',
     default: '',
     accepts: '0x and 40 hex digits',
-    description: 'Address that payments go to. Empty: nothing is sold.',
+    description: 'Address that payments go to, of this server alone. Empty: nothing is sold.',
     parse: (text: string) => (/^(0x[0-9a-fA-F]{40})?$/.test(text) ? text : undefined),
   },
   facilitator: {

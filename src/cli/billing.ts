@@ -65,10 +65,20 @@ export function createBillingFor(
     billing,
     closedReason,
     start() {
+      warnOfStrangers(ledger, log)
       const { checked, dispose } = startBillingJobs(billing, { startTimer, log })
       return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
     },
   }
+}
+
+/** An address that two servers sell to lets one transfer be shown to both. */
+function warnOfStrangers({ payments }: Ledger, log: (line: string) => void): void {
+  const count = payments.listUnmatchedTransfers(false).length
+  if (count === 0) return
+  log(
+    `${count} transfers to BOOKFEED_PAY_TO belong to no payment of this server: see bookfeed payments list. If another server sells to that address, give each one its own.`,
+  )
 }
 
 /** Money that is sent to nobody, or to a token's own contract, is lost. */

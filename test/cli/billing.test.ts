@@ -5,7 +5,8 @@ import { createReconcileDelay, startBillingJobs } from '#src/cli/billing-jobs.ts
 import { createBillingFor, describeBilling } from '#src/cli/billing.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 
-import { claimUpTo } from '../store/payment-records.ts'
+import { by } from '../store/ledger-records.ts'
+import { aTransfer, claimUpTo } from '../store/payment-records.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { createFakeTimers } from '../support/fake-timers.ts'
 import { clearOf, NOW_MS } from '../support/harness.ts'
@@ -43,6 +44,16 @@ describe('createBillingFor', () => {
     expect(describeBilling(sale)).toBe(`Nothing is sold: ${reason}`)
     expect(sale.billing.chains()[0]?.tokens[0]?.reason).toBe(reason)
     expect(sale.start()).toBeUndefined()
+  })
+
+  test('behavior: warns at start of money that may be that of another server with the same address', async () => {
+    const { context, errors } = createCliContext(whole)
+    const ledger = openLedger(':memory:', { nowMs: NOW_MS })
+    ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
+    const screen = async (address: string) => clearOf(address, NOW_MS)
+    const jobs = createBillingFor(context, ledger, { screen, origin: () => '' }).start()
+    expect(errors.join()).toContain('1 transfers to BOOKFEED_PAY_TO belong to no payment')
+    await jobs?.dispose()
   })
 
   test('behavior: with payments from before it still looks for them, though nothing is sold', async () => {
