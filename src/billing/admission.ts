@@ -1,9 +1,11 @@
 /**
- * Takes a payload in: finds the payment that it already is, or the offer that its amount names, and
- * writes it down. That is one transaction, so that of many calls with one payload exactly one claims. Its
- * signature is checked before: otherwise anybody could use up the nonce of a payment that he only saw.
+ * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes it down. That
+ * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: a payer
+ * may have had his payment made by himself, and what is spent is never judged by a clock or answered with a demand.
+ * Only what is signed is written down: otherwise anybody could use up the nonce of a payment that he only saw.
  */
 import type { Caller } from '#src/core/caller.ts'
+import type { PaymentFault } from '#src/core/chain-view.ts'
 import { type Offer, VALID_BEFORE_MS_MAX } from '#src/core/offer.ts'
 import type { Payment, SignedPayment } from '#src/core/payment.ts'
 import { assert } from '#src/lib/assert.ts'
@@ -11,24 +13,33 @@ import { assert } from '#src/lib/assert.ts'
 import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'
 import { type Case, FRESH_MS_MIN } from './flow.ts'
-import { refuseUnknownOffer } from './offers.ts'
-import { type ParsedPayment, parsePayment, sealPayment, signatureOf } from './payload.ts'
+import { type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
   refuseConflict,
   refuseExpiredOffer,
   refusePayment,
+  refuseTooLate,
+  refuseUnasked,
   refuseUnavailable,
+  refuseUnmatched,
   refuseUsedOffer,
 } from './refusals.ts'
-import { toPaymentRequired } from './requirements.ts'
+import { findHolder } from './settlement.ts'
 
-/** Throws what `Billing.settle` throws before anything is asked of anybody. */
+/** Throws what `Billing.settle` throws before anything is sent. */
 export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
   const parsed = parsePayment(input)
   const known = findAgain(deps, caller, parsed)
   if (known) return known
-  const fresh = toFresh(deps, caller, parsed)
-  await assertSigned(deps, fresh)
+  const missing = missingPart(deps)
+  if (missing !== undefined) throw refuseUnavailable(missing)
+  const faults = await askChain(deps, parsed)
+  // A call with the same payload may have been quicker.
+  const taken = findAgain(deps, caller, parsed)
+  if (taken) return taken
+  const fresh = faults.includes('nonce_used')
+    ? await toSpent(deps, caller, { parsed, faults })
+    : await toUnspent(deps, caller, { parsed, faults })
   return claim(deps, caller, { parsed, fresh })
 }
 
@@ -44,7 +55,7 @@ function sameCase(
   { payment, parsed }: { payment: Payment; parsed: ParsedPayment },
 ): Case {
   if (payment.accountId !== accountId) {
-    throw refuseConflict('This payment was handed in by another account.')
+    throw refuseConflict('This payment was submitted by another account.')
   }
   const offer = ledger.payments.findOffer(payment.offerId)
   assert(offer !== undefined, 'Offers are never deleted.')
@@ -54,55 +65,126 @@ function sameCase(
   return { payment, offer }
 }
 
-/** A payment that is not written down yet, with its offer. */
-type Fresh = { signed: SignedPayment; offer: Offer }
+async function askChain(
+  { chain }: BillingDeps,
+  { signed, body }: ParsedPayment,
+): Promise<readonly PaymentFault[]> {
+  const unsealed = { ...signed, payload: '', payloadHash: '' }
+  const preflight = await chain?.preflight(unsealed, String(body.signature))
+  if (preflight?.kind === 'ready') return []
+  if (preflight?.kind === 'fault') return preflight.faults
+  throw refuseUnasked()
+}
 
-function toFresh(deps: BillingDeps, caller: Caller, parsed: ParsedPayment): Fresh {
-  const missing = missingPart(deps)
-  if (missing !== undefined) throw refuseUnavailable(missing)
+/** As far back as one look at the chain reaches with a block a second. */
+const LOOK_BACK_MS = 2 * 24 * 3_600_000
+
+type Asked = { parsed: ParsedPayment; faults: readonly PaymentFault[] }
+/** A payment that is not written down yet, with its offer. `isPaid`: its money has moved. */
+type Fresh = { signed: SignedPayment; offer: Offer; isPaid?: boolean }
+
+/** Somebody has used the nonce: perhaps to pay this very payment. */
+async function toSpent(
+  deps: BillingDeps,
+  { accountId }: Caller,
+  { parsed, faults }: Asked,
+): Promise<Fresh> {
+  if (faults.includes('signature_invalid')) {
+    throw refuseConflict(
+      'The signature is not one of this payment, whose nonce is spent already. Submit it exactly as it was signed, and sign no other.',
+    )
+  }
+  const { network, amount, payer, payTo } = parsed.signed
+  const asset = parsed.token.address
+  const owner = deps.ledger.findAccountByAddress(payer)
+  if (owner !== undefined && owner.id !== accountId) {
+    throw refuseConflict(
+      'This payment was made before it was submitted, by a wallet that is not yours.',
+    )
+  }
+  // The amount alone names an offer to other wallets only as long as no other offer can have it.
+  const named = owner
+    ? deps.ledger.payments.listOffersOf({ accountId, network, asset, amount })
+    : [findOffer(deps, accountId, parsed)]
+  const offers = named.filter(
+    (offer): offer is Offer => offer?.requirements.payTo.toLowerCase() === payTo,
+  )
+  const [newest] = offers
+  if (newest === undefined) throw refuseUnmatched({ isSpent: true })
+  const sinceMs = deps.clock() - LOOK_BACK_MS
+  const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
+  const verdict = await deps.chain?.look(sealPayment(parsed, oldest), oldest)
+  if (verdict === undefined || verdict.kind === 'unavailable') throw refuseUnasked()
+  const block = verdict.kind === 'paid' ? verdict.proof.blockNumber : undefined
+  // Of offers of one amount it paid the newest that was there before it.
+  const paid = offers.find(({ fromBlock }) => block !== undefined && fromBlock < block)
+  const offer = paid ?? newest
+  return { signed: sealPayment(parsed, offer), offer, isPaid: offer === paid }
+}
+
+/** As far as the chain says nobody has made it, so it is judged by the offer and the clock. */
+async function toUnspent(
+  deps: BillingDeps,
+  { accountId }: Caller,
+  { parsed, faults }: Asked,
+): Promise<Fresh> {
+  const offer = findOffer(deps, accountId, parsed) ?? findExpired(deps, accountId, parsed)
+  if (offer === undefined) throw refuseUnmatched({ isSpent: false })
+  assertFree(deps, offer)
   const nowMs = deps.clock()
-  const offer = findOffer(deps, caller, { parsed, nowMs })
+  if (nowMs >= offer.expiresMs) throw refuseExpiredOffer()
   const signed = sealPayment(parsed, offer)
-  const fault = faultOf(signed, offer, nowMs)
-  if (fault !== undefined) throw refusePayment(fault, toPaymentRequired(deps, offer))
+  const forged = faults.find((fault) => fault === 'signature_invalid')
+  const reason = forged ?? faultOf(signed, offer, nowMs)
+  if (reason === 'expires_too_soon') await assertOver(deps, { signed, offer })
+  assertFree(deps, offer)
+  if (reason !== undefined) throw refusePayment(deps, { reason, signed, offer })
   return { signed, offer }
 }
 
-/** All else is asked later, of a payment that has its place; so is this where the chain is silent now. */
-async function assertSigned(deps: BillingDeps, { signed, offer }: Fresh): Promise<void> {
-  const preflight = await deps.chain?.preflight(signed, signatureOf(signed))
-  if (preflight?.kind !== 'fault' || preflight.fault !== 'signature_invalid') return
-  throw refusePayment(preflight.fault, toPaymentRequired(deps, offer))
+/** No other payment is asked for or taken while one may land, and none after it. */
+function assertFree(deps: BillingDeps, offer: Offer): void {
+  if (findHolder(deps, offer) !== undefined) throw refuseUsedOffer()
+}
+
+/** What its payer has sent himself may be mined until the chain says that its time is over. */
+async function assertOver(deps: BillingDeps, { signed, offer }: Fresh): Promise<void> {
+  const verdict = await deps.chain?.look(signed, { fromBlock: offer.fromBlock })
+  if (verdict?.kind !== 'void') throw refuseTooLate(signed, deps.clock())
 }
 
 function claim(
   deps: BillingDeps,
   caller: Caller,
-  { parsed, fresh: { signed, offer } }: { parsed: ParsedPayment; fresh: Fresh },
+  { parsed, fresh: { offer, ...draft } }: { parsed: ParsedPayment; fresh: Fresh },
 ): Case {
   const { ledger, clock, mint } = deps
   const { kind, payment } = ledger.payments.claim(
-    { id: `pay_${mint()}`, offer, signed },
+    { id: `pay_${mint()}`, offer, ...draft },
     { actor: `account:${caller.accountId}`, nowMs: clock() },
   )
   if (kind === 'offer_taken') throw refuseUsedOffer()
   return kind === 'existing' ? sameCase(deps, caller, { payment, parsed }) : { payment, offer }
 }
 
+/** The offer that the amount names, if it is one of the account's own. */
 function findOffer(
-  { ledger }: BillingDeps,
-  { accountId }: Caller,
-  { parsed, nowMs }: { parsed: ParsedPayment; nowMs: number },
-): Offer {
-  const { network, amount } = parsed.signed
-  const asset = parsed.token.address
-  const offer = ledger.payments.findOfferByAmount({ network, asset, amount, nowMs })
-  if (!offer) throw refuseUnknownOffer()
-  if (offer.accountId !== accountId) {
-    throw refuseConflict('The amount of this payment is that of an offer to another account.')
-  }
-  if (nowMs >= offer.expiresMs) throw refuseExpiredOffer()
-  return offer
+  { ledger, clock }: BillingDeps,
+  accountId: string,
+  { signed: { network, amount }, token: { address: asset } }: ParsedPayment,
+): Offer | undefined {
+  const offer = ledger.payments.findOfferByAmount({ network, asset, amount, nowMs: clock() })
+  return offer?.accountId === accountId ? offer : undefined
+}
+
+/** The newest offer of the account that had the amount until it expired. */
+function findExpired(
+  { ledger, clock }: BillingDeps,
+  accountId: string,
+  { signed: { network, amount }, token: { address: asset } }: ParsedPayment,
+): Offer | undefined {
+  const offers = ledger.payments.listOffersOf({ accountId, network, asset, amount })
+  return offers.find(({ expiresMs }) => expiresMs <= clock())
 }
 
 /** What the offer and the clock say against it. The amount named the offer, and the asset its token. */

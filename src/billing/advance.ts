@@ -9,7 +9,7 @@ import { LedgerRuleError } from '#src/store/payments.ts'
 import { type Case, type Flow, isFresh, move, reread } from './flow.ts'
 import { observe } from './observation.ts'
 import { findFault, screenPayer } from './preparation.ts'
-import { refuseUnavailable } from './refusals.ts'
+import { refuseTooLate } from './refusals.ts'
 import { relay } from './relay.ts'
 
 /** How often a payment that may have been sent is sent again at most. */
@@ -38,23 +38,21 @@ export async function advance(flow: Flow, it: Case): Promise<Payment> {
   }
 }
 
-/** Nothing was sent by us yet. */
+/** Nothing was sent by us yet; the payer may have had it made himself, so the nonce comes before the clock. */
 async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
-  if (!isFresh(flow, payment)) return giveUp(flow, { payment, offer })
   const screened = await screenPayer(flow, payment)
   if (screened.state !== 'screened') return screened
+  const it = { payment: screened, offer }
   const fault = await findFault(flow, screened)
-  if (fault !== undefined) return refuse(flow, { payment: screened, offer }, fault)
-  return relay(flow, { payment: screened, offer })
+  if (fault !== 'nonce_used' && !isFresh(flow, payment)) return giveUp(flow, it)
+  return fault === undefined ? relay(flow, it) : refuse(flow, it, fault)
 }
 
 /** Too late to send; only the payer himself can still have it made, until it is proved that nobody can. */
 async function giveUp(flow: Flow, it: Case): Promise<Payment> {
   const seen = await observe(flow, it)
   if (seen.state !== it.payment.state) return seen
-  throw refuseUnavailable(
-    'It is too late to send this payment. Nothing was sent; it will be void as soon as the chain proves it.',
-  )
+  throw refuseTooLate(it.payment.signed, flow.deps.clock())
 }
 
 async function refuse(flow: Flow, it: Case, fault: PaymentFault): Promise<Payment> {
@@ -94,17 +92,19 @@ async function resend(flow: Flow, it: Case): Promise<Payment> {
 
 /** What was missing may be there now. All else stays refused, unless the payer had it made himself. */
 async function reconsider(flow: Flow, it: Case): Promise<Payment> {
-  const { payment, offer } = it
-  if (payment.reason === 'signature_invalid') return payment
+  const { offer } = it
   const seen = await observe(flow, it)
-  if (seen.state !== 'rejected' || flow.deps.clock() >= offer.expiresMs) return seen
-  const isMendable = seen.reason === 'allowance_required' || seen.reason === 'insufficient_balance'
-  if (!isMendable || !isFresh(flow, seen)) return seen
+  if (seen.state !== 'rejected') return seen
   const fault = await findFault(flow, seen)
-  if (fault !== undefined && fault !== 'nonce_used') return seen
+  const isMended = fault === undefined && isMendable(seen) && isFresh(flow, seen)
+  const mayBegin = isMended && flow.deps.clock() < offer.expiresMs
+  if (fault !== 'nonce_used' && !mayBegin) return seen
   const reopened = reopen(flow, seen)
   return reopened.state === 'screened' ? begin(flow, { payment: reopened, offer }) : reopened
 }
+
+const isMendable = ({ reason }: Payment): boolean =>
+  reason === 'allowance_required' || reason === 'insufficient_balance'
 
 /** Stays rejected if another payment has taken the offer meanwhile: the ledger refuses two. */
 function reopen(flow: Flow, payment: Payment): Payment {

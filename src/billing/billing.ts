@@ -42,7 +42,12 @@ export type PaymentRequired = {
   accepts: readonly PaymentRequirements[]
 }
 
-export type Quote = { offer: Offer; paymentRequired: PaymentRequired }
+export type Quote = {
+  offer: Offer
+  paymentRequired: PaymentRequired
+  /** A payment of the account for any offer that may still be made. */
+  inFlight?: Payment | undefined
+}
 
 /** What became of a payment, and the offer that it is for. */
 export type Settlement = {

@@ -1,5 +1,5 @@
 /** Looks for a payment on the chain, and takes what is found for what it is. */
-import type { Payment } from '#src/core/payment.ts'
+import type { Payment, PaymentProof } from '#src/core/payment.ts'
 import { LedgerRuleError } from '#src/store/payments.ts'
 
 import { type Case, type Flow, move, provision } from './flow.ts'
@@ -14,7 +14,27 @@ export async function observe(flow: Flow, { payment, offer }: Case): Promise<Pay
     txHash: payment.txHash,
   })
   const next = afterLook(verdict)
+  const doubt = next?.proof && doubtOf(flow, { payment, offer }, next.proof)
+  if (doubt !== undefined) {
+    return move(flow, payment, { to: 'review', txHash: next?.txHash, reason: doubt })
+  }
   return next ? await take(flow, payment, next) : payment
+}
+
+/**
+ * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can present a payment
+ * that he saw there, also one that was made to another server with the same address: so it must come from the
+ * account's own wallet, and be newer than the offer.
+ */
+function doubtOf(
+  { deps }: Flow,
+  { payment, offer }: Case,
+  { blockNumber }: PaymentProof,
+): 'foreign_payer' | 'paid_before_offer' | undefined {
+  if (payment.attempts > 0) return undefined
+  const owner = deps.ledger.findAccountByAddress(payment.signed.payer)
+  if (owner?.id !== payment.accountId) return 'foreign_payer'
+  return blockNumber <= offer.fromBlock ? 'paid_before_offer' : undefined
 }
 
 /** Takes what was learned; money that is final gives its period at once. */

@@ -9,11 +9,10 @@ import type { Availability } from './availability.ts'
 import type { Billing, BillingDeps, Quote } from './billing.ts'
 import { refuseExpiredOffer, refuseUnavailable, refuseUsedOffer } from './refusals.ts'
 import { toPaymentRequired, toRequirements } from './requirements.ts'
+import { paymentInFlight } from './settlement.ts'
 
 /** Each offer keeps an amount of its price from everybody else for a day. */
 export const OFFERS_MAX = 20
-/** A head of this age is early enough: a payment cannot be older than its offer. */
-const HEAD_AGE_MS_MAX = 60_000
 /** More than an account can hand in while one offer may be signed. */
 const PAYMENTS_LOOKED_AT = 500
 /** Of the amounts in the catalogue: millionths. */
@@ -31,6 +30,7 @@ export function createOffers(
   const toQuote = (offer: Offer): Quote => ({
     offer,
     paymentRequired: toPaymentRequired(deps, offer),
+    inFlight: paymentInFlight(deps, offer.accountId),
   })
   return {
     async quote(caller, wish) {
@@ -39,11 +39,11 @@ export function createOffers(
       const reason = availability.reasonOf(where.chain, where.token)
       if (reason !== undefined)
         throw refuseUnavailable(`${wish.token} cannot be paid with: ${reason}`, 'wait_and_retry')
-      const head = await deps.chain?.head(HEAD_AGE_MS_MAX)
+      const head = await deps.chain?.head(0)
       if (!head)
         throw refuseUnavailable('The chain does not answer just now. Try again.', 'wait_and_retry')
-      // The final block, not the newest: a reorganisation may put the payment below that.
-      return toQuote(makeOffer(deps, caller, { ...where, sale, fromBlock: head.finalNumber }))
+      // The newest block: what is in it or before it was not paid for this offer.
+      return toQuote(makeOffer(deps, caller, { ...where, sale, fromBlock: head.latestNumber }))
     },
 
     challenge(caller, offerId) {
@@ -56,10 +56,10 @@ export function createOffers(
   }
 }
 
-export const refuseUnknownOffer = (): AppError =>
+const refuseUnknownOffer = (): AppError =>
   new AppError(
     'unknown_offer',
-    'You have no such offer. Ask for one: POST /v1/billing/x402/quote; its amount must be paid exactly.',
+    'You have no such offer. Ask for one: POST /v1/billing/x402/quote.',
     { reason: 'unknown_offer', retryAction: 'sign_anew' },
   )
 

@@ -4,7 +4,7 @@ import type { Payment } from '#src/core/payment.ts'
 
 import { deedOf, type Flow, move } from './flow.ts'
 import { signatureOf } from './payload.ts'
-import { refuseUnavailable, refuseUnscreened } from './refusals.ts'
+import { refuseUnasked, refuseUnscreened } from './refusals.ts'
 
 /**
  * Screens the payer. A hit ends in `review`, whatever was sent before; without an answer nothing
@@ -28,9 +28,7 @@ export async function findFault(
 ): Promise<PaymentFault | undefined> {
   const preflight = await chain.preflight(signed, signatureOf(signed))
   if (preflight.kind === 'unavailable') {
-    throw refuseUnavailable(
-      'The chain does not answer just now. Nothing was sent; hand in the same payment again.',
-    )
+    throw refuseUnasked()
   }
-  return preflight.kind === 'fault' ? preflight.fault : undefined
+  return preflight.kind === 'fault' ? preflight.faults[0] : undefined
 }

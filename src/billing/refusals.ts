@@ -4,7 +4,8 @@ import type { Offer } from '#src/core/offer.ts'
 import { findChain } from '#src/core/payment-chain.ts'
 import type { Payment, SignedPayment } from '#src/core/payment.ts'
 
-import type { PaymentRequired } from './billing.ts'
+import type { BillingDeps } from './billing.ts'
+import { toPaymentRequired } from './requirements.ts'
 
 const RETRY_SECONDS = 10
 const SCREENING_RETRY_SECONDS = 60
@@ -20,10 +21,30 @@ export const refuseUnavailable = (
     retryAction,
   })
 
+/** Before the chain was asked nobody knows whether the payment was made. */
+export const refuseUnasked = (): AppError =>
+  refuseUnavailable(
+    'The chain does not answer just now. Submit the same payment again, and sign no other.',
+  )
+
+/** It is not sent any more, but what the payer has sent himself may be mined until its time is over. */
+export function refuseTooLate({ validBefore }: SignedPayment, nowMs: number): AppError {
+  const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
+  return new AppError(
+    'billing_unavailable',
+    'It is too late to send this payment, but it may have been sent by somebody else, and is void only when the chain says so. Submit the same payment again, and sign no other.',
+    {
+      retryAfterSeconds: seconds + RETRY_SECONDS,
+      reason: 'expires_too_soon',
+      retryAction: 'retry_same_payment',
+    },
+  )
+}
+
 export const refuseUnscreened = (): AppError =>
   new AppError(
     'screening_unavailable',
-    'The paying address could not be screened. Nothing was sent; hand in the same payment again.',
+    'The paying address could not be screened. Submit the same payment again, and sign no other.',
     {
       retryAfterSeconds: SCREENING_RETRY_SECONDS,
       reason: 'screening_unavailable',
@@ -38,71 +59,107 @@ export const refuseConflict = (message: string): AppError =>
 export const refuseExpiredOffer = (): AppError =>
   new AppError(
     'offer_expired',
-    'The offer has expired and nothing was sent. Ask for a new one: POST /v1/billing/x402/quote.',
+    'The offer has expired. Ask for a new one: POST /v1/billing/x402/quote. If you have sent a payment for it yourself, submit that again once it is mined.',
     { reason: 'offer_expired', retryAction: 'sign_anew' },
   )
 
 export const refuseUsedOffer = (): AppError =>
   new AppError(
     'offer_used',
-    'Another payment for this offer is on its way or was made. This one was not sent.',
+    'Another payment for this offer is on its way or was made, so this one is not taken. Do not pay again: GET /v1/billing/payments shows it.',
     { reason: 'offer_used', retryAction: 'abandon' },
   )
 
-type Refusal = { message: string; retryAction: RetryAction }
+/** `isSpent`: its nonce is used, so that money may have moved that the operator finds. */
+export const refuseUnmatched = ({ isSpent }: { isSpent: boolean }): AppError =>
+  isSpent
+    ? new AppError(
+        'unknown_offer',
+        'The amount and recipient of this payment match none of your offers, and its nonce is spent: it may have been paid. Do not pay again: ask the operator.',
+        { reason: 'unknown_offer', retryAction: 'ask_operator' },
+      )
+    : new AppError(
+        'unknown_offer',
+        'The amount matches none of your offers. Ask for one: POST /v1/billing/x402/quote; its amount must be paid exactly.',
+        { reason: 'unknown_offer', retryAction: 'sign_anew' },
+      )
+
+/** `x402`: the reason as x402 v2 names it. */
+type Refusal = { message: string; retryAction: RetryAction; x402: string }
+
+const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
+const INVALID_STATE = 'invalid_transaction_state'
 
 const refusals: Readonly<Record<string, Refusal>> = {
   recipient_mismatch: {
     message: 'The payment is signed for another recipient than the offer has.',
     retryAction: 'sign_anew',
+    x402: 'invalid_exact_evm_payload_recipient_mismatch',
   },
   expires_too_soon: {
-    message: 'The payment ends in less than 30 seconds or has ended. Nothing was sent.',
+    message: 'The payment ended before it could be sent; no money moved and none can any more.',
     retryAction: 'sign_anew',
+    x402: VALID_BEFORE,
   },
   expires_too_late: {
     message: 'The payment would stay valid for more than 24 hours. Nothing was sent.',
     retryAction: 'sign_anew',
+    x402: VALID_BEFORE,
   },
   not_yet_valid: {
     message: 'The payment is not valid yet: its validAfter lies ahead of the clock of this server.',
     retryAction: 'wait_and_retry',
+    x402: 'invalid_exact_evm_payload_authorization_valid_after',
   },
   signature_invalid: {
     message: 'The signature is not one of this payment by the account that pays. Nothing was sent.',
     retryAction: 'sign_anew',
+    x402: 'invalid_exact_evm_payload_signature',
   },
   insufficient_balance: {
     message: 'The account that pays holds less than the amount. Nothing was sent.',
     retryAction: 'wait_and_retry',
+    x402: 'insufficient_funds',
   },
   payer_blocked: {
     message: 'The issuer of the token does not let this account pay. Nothing was sent.',
     retryAction: 'abandon',
+    x402: INVALID_STATE,
   },
   canceled: {
     message: 'The payer canceled the payment on the chain before it was made.',
     retryAction: 'sign_anew',
+    x402: INVALID_STATE,
   },
   expired: {
     message: 'The payment ended before it was made; no money moved and none can any more.',
     retryAction: 'sign_anew',
+    x402: VALID_BEFORE,
   },
 }
 
 const unknownRefusal: Refusal = {
   message: 'The payment cannot be made; no money moved.',
   retryAction: 'sign_anew',
+  x402: 'unexpected_settle_error',
 }
 
-/** A payment that is certain not to arrive; `paymentRequired` is what may be signed instead. */
+/** A payment that does not arrive. There is something to sign only where signing anew is what helps. */
 export function refusePayment(
-  reason: string,
-  paymentRequired: PaymentRequired | undefined,
+  deps: Pick<BillingDeps, 'origin' | 'clock'>,
+  { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
 ): AppError {
-  const { message, retryAction } = refusals[reason] ?? unknownRefusal
-  const next = paymentRequired === undefined ? {} : { paymentRequired }
-  return new AppError('payment_rejected', message, { reason, retryAction, ...next })
+  const { message, retryAction, x402: errorReason } = refusals[reason] ?? unknownRefusal
+  const mayBePaid = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
+  const next = mayBePaid ? { paymentRequired: toPaymentRequired(deps, offer, errorReason) } : {}
+  const { payer, network } = signed
+  const paymentResponse = { success: false, errorReason, payer, transaction: '', network } as const
+  return new AppError('payment_rejected', message, {
+    reason,
+    retryAction,
+    paymentResponse,
+    ...next,
+  })
 }
 
 /** Names the call that the payer has to make, ready to be sent. */

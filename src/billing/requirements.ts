@@ -24,12 +24,14 @@ export const toRequirements = (
 const toExtra = ({ domain }: PaymentToken): Record<string, string> =>
   domain === undefined ? { assetTransferMethod: 'permit2' } : { ...domain }
 
-/** The challenge of an offer. */
+/** The challenge of an offer; `error` says why what was sent is no payment of it. */
 export const toPaymentRequired = (
   { origin }: Pick<BillingDeps, 'origin'>,
   { terms, periodDays, requirements }: Offer,
+  error?: string,
 ): PaymentRequired => ({
   x402Version: 2,
+  ...(error === undefined ? {} : { error }),
   resource: {
     url: `${origin()}/v1/billing/x402/settle`,
     description: `${periodDays} days of the tier ${terms.name}`,

@@ -1,5 +1,6 @@
 /** What a caller is told of a payment. */
 import { AppError } from '#src/core/errors.ts'
+import type { Offer } from '#src/core/offer.ts'
 import type { Payment } from '#src/core/payment.ts'
 import { assert } from '#src/lib/assert.ts'
 
@@ -12,7 +13,6 @@ import {
   refuseUnavailable,
   refuseUsedOffer,
 } from './refusals.ts'
-import { toPaymentRequired } from './requirements.ts'
 
 type Deps = Pick<BillingDeps, 'ledger' | 'origin' | 'clock'>
 
@@ -27,7 +27,7 @@ export function toAnswer(deps: Deps, it: Case): Settlement {
       return toSettlement(deps, it)
     case 'received':
     case 'screened':
-      throw refuseUnavailable('Nothing was sent yet. Hand in the same payment again.')
+      throw refuseUnavailable('The payment is not sent yet. Submit the same payment again.')
     case 'review':
       throw refuseReview(it.payment.reason)
     case 'rejected':
@@ -36,16 +36,31 @@ export function toAnswer(deps: Deps, it: Case): Settlement {
   }
 }
 
-/** Only here is a payer told to sign anew: what he signed was never sent, or is proved void. */
+/** What was never sent, or is proved void. Nobody is asked to pay what another payment is paying. */
 function refuseDead(deps: Deps, { payment, offer }: Case): AppError {
   const { reason = 'rejected' } = payment
-  if (reason === 'offer_used') return refuseUsedOffer()
+  const isTaken = findHolder(deps, offer) !== undefined
+  if (reason === 'offer_used' || isTaken) return refuseUsedOffer()
   if (reason === 'allowance_required' && payment.state === 'rejected') {
     return refuseAllowance(payment, offer)
   }
-  const isOpen = deps.clock() < offer.expiresMs
-  return refusePayment(reason, isOpen ? toPaymentRequired(deps, offer) : undefined)
+  return refusePayment(deps, { reason, signed: payment.signed, offer })
 }
+
+/** The payment that has an offer: it is on its way, made or under review, so that no other may be asked for. */
+export const findHolder = (
+  { ledger }: Pick<BillingDeps, 'ledger'>,
+  { id }: Offer,
+): Payment | undefined =>
+  ledger.payments
+    .listPaymentsOfOffer(id)
+    .find(({ state }) => state !== 'rejected' && state !== 'void')
+
+/** The payment of an account that may still be made: whoever asks for another offer is told of it. */
+export const paymentInFlight = (
+  { ledger }: Pick<BillingDeps, 'ledger'>,
+  accountId: string,
+): Payment | undefined => ledger.payments.findOpenPayment(accountId)
 
 const toSettlement = ({ ledger }: Pick<Deps, 'ledger'>, { payment, offer }: Case): Settlement => ({
   payment,

@@ -13,6 +13,8 @@ import { toProof } from './transfer-logs.ts'
 
 /** More than a day of blocks: a payment is valid for no longer than a day. */
 const SEARCH_BLOCKS_MAX = 200_000
+/** A reorganisation may put a payment below the block that was the newest when it was offered; none goes deeper. */
+const REORG_BLOCKS_MAX = 256
 
 export type Lookup = {
   signed: SignedPayment
@@ -30,7 +32,7 @@ export async function look(rpc: Rpc, { signed, chain, hint, head }: Lookup): Pro
     signed,
     chain,
     range: {
-      from: hint.fromBlock,
+      from: Math.max(0, hint.fromBlock - REORG_BLOCKS_MAX),
       to: Math.min(head.latestNumber, hint.fromBlock + SEARCH_BLOCKS_MAX),
     },
     head,

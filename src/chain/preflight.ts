@@ -16,21 +16,21 @@ export type Signed = {
   token: PaymentToken
 }
 
-/** Asks all that can be asked at once; the first fault in the order below is told. Throws `RpcFault`. */
+/** Asks all that can be asked at once. Throws `RpcFault`. */
 export async function preflight(rpc: Rpc, payment: Signed): Promise<Preflight> {
   const { signed, signature, chain, token } = payment
   const hash = await hashPayment(signed, chain, token)
   const found: Record<PaymentFault, Promise<boolean>> = {
-    signature_invalid: isWrong(rpc, { address: signed.payer, hash, signature }),
     nonce_used: isNonceUsed(rpc, signed, 'latest'),
+    signature_invalid: isWrong(rpc, { address: signed.payer, hash, signature }),
     payer_blocked: isBlocked(rpc, token, signed.payer),
     insufficient_balance: lacksBalance(rpc, signed),
     allowance_required: lacksAllowance(rpc, payment),
   }
-  const faults = Object.keys(found) as PaymentFault[]
-  const answers = await Promise.all(faults.map((fault) => found[fault]))
-  const fault = faults.find((_, index) => answers[index])
-  return fault ? { kind: 'fault', fault } : { kind: 'ready' }
+  const all = Object.keys(found) as PaymentFault[]
+  const answers = await Promise.all(all.map((fault) => found[fault]))
+  const faults = all.filter((_, index) => answers[index])
+  return faults.length > 0 ? { kind: 'fault', faults } : { kind: 'ready' }
 }
 
 const isWrong = async (rpc: Rpc, claim: Parameters<typeof checkPaymentSignature>[1]) =>

@@ -14,15 +14,16 @@ export type ChainVerdict =
 
 /** Why a payment cannot be taken as it stands; each is certain, none is a guess from a silent node. */
 export type PaymentFault =
+  | 'nonce_used'
   | 'signature_invalid'
+  | 'payer_blocked'
   | 'insufficient_balance'
   | 'allowance_required'
-  | 'payer_blocked'
-  | 'nonce_used'
 
 export type Preflight =
   | { kind: 'ready' }
-  | { kind: 'fault'; fault: PaymentFault }
+  /** All that are found, at least one, in the order of `PaymentFault`: a spent nonce comes before all else. */
+  | { kind: 'fault'; faults: readonly PaymentFault[] }
   | { kind: 'unavailable'; reason: string }
 
 export type FoundTransfer = PaymentProof & { asset: string; from: string; amount: bigint }
@@ -37,7 +38,7 @@ export type ChainHead = {
 export type ChainView = {
   /** Asks whether a signed payment would go through now, asking nothing of the facilitator. Never rejects. */
   preflight(signed: SignedPayment, signature: string): Promise<Preflight>
-  /** Looks for a payment. `fromBlock` is one before which it cannot be. Never rejects. */
+  /** Looks for a payment. `fromBlock` was the newest when it was offered. Never rejects. */
   look(
     signed: SignedPayment,
     hint: { fromBlock: number; txHash?: string | undefined },

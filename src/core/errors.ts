@@ -62,6 +62,17 @@ export type ErrorExtras = {
   retryAction?: RetryAction
   /** x402's challenge: what to sign now. */
   paymentRequired?: unknown
+  /** x402's word on a payment that failed. */
+  paymentResponse?: PaymentFailure
+}
+
+/** The SettleResponse of x402 v2 where nothing was settled. */
+export type PaymentFailure = {
+  success: false
+  errorReason: string
+  payer?: string
+  transaction: ''
+  network: string
 }
 
 /** See docs/payments.md. */

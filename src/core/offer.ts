@@ -37,7 +37,7 @@ export type Offer = {
   symbol: TokenSymbol
   method: TransferMethod
   requirements: PaymentRequirements
-  /** A block before which the payment cannot be. */
+  /** The newest block when it was made: the payment is in a later one. */
   fromBlock: number
   createdMs: number
   /** Exclusive. */

@@ -6,7 +6,7 @@ import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
 import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
 import { type Failure, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
 import { isOptional } from './query.ts'
-import { PAYMENT_REQUIRED_HEADER } from './x402.ts'
+import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
 export type OpenApiParameter = {
   name: string
@@ -54,6 +54,9 @@ export const textHeader = (description: string): OpenApiHeader => ({
 
 type Example = Pick<Failure, 'detail' | 'extras'>
 
+const exampleFailure = (errorReason: string) =>
+  ({ success: false, errorReason, transaction: '', network: 'eip155:137' }) as const
+
 const examplePaymentRequired = {
   x402Version: 2,
   error: 'Payment required',
@@ -83,14 +86,19 @@ const billingExamples: Partial<Record<ErrorCode, Example>> = {
   payment_required: {
     detail:
       'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload`.',
-    extras: { paymentRequired: examplePaymentRequired, retryAction: 'sign_anew' },
+    extras: {
+      paymentRequired: examplePaymentRequired,
+      paymentResponse: exampleFailure('payment_required'),
+      retryAction: 'sign_anew',
+    },
   },
   payment_rejected: {
-    detail: 'The payer has too little of the token. Nothing was sent to the chain.',
+    detail: 'The payment ended before it was made; no money moved and none can any more.',
     extras: {
-      reason: 'insufficient_balance',
+      reason: 'expired',
       retryAction: 'sign_anew',
       paymentRequired: examplePaymentRequired,
+      paymentResponse: exampleFailure('invalid_exact_evm_payload_authorization_valid_before'),
     },
   },
   unknown_tier: {
@@ -302,6 +310,9 @@ export function problemResponses(codes: readonly ErrorCode[]): Record<string, Op
         ...(value.paymentRequired === undefined
           ? {}
           : { [PAYMENT_REQUIRED_HEADER]: textHeader('Base64 of `paymentRequired`.') }),
+        ...(value.paymentResponse === undefined
+          ? {}
+          : { [PAYMENT_RESPONSE_HEADER]: textHeader('Base64 of `paymentResponse`.') }),
         ...(status === 401 ? { 'WWW-Authenticate': textHeader('`Bearer`.') } : {}),
       },
       content: {

@@ -3,7 +3,13 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type ErrorCode, errorCodes, type ErrorExtras, retryActions } from '#src/core/errors.ts'
 
 import { literals } from './literals.ts'
-import { PAYMENT_REQUIRED_HEADER, PaymentRequired, toPaymentHeader } from './x402.ts'
+import {
+  PAYMENT_REQUIRED_HEADER,
+  PAYMENT_RESPONSE_HEADER,
+  PaymentFailure,
+  PaymentRequired,
+  toPaymentHeader,
+} from './x402.ts'
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 
@@ -40,6 +46,7 @@ export const Problem = Type.Object(
       literals(retryActions, { description: "What a payer's program should do next." }),
     ),
     paymentRequired: Type.Optional(Type.Unsafe<unknown>(PaymentRequired)),
+    paymentResponse: Type.Optional(PaymentFailure),
   },
   { description: 'A failure, as RFC 9457 describes it.' },
 )
@@ -67,6 +74,9 @@ export function problemResponse(problem: Problem): Response {
   }
   if (problem.paymentRequired !== undefined) {
     headers.set(PAYMENT_REQUIRED_HEADER, toPaymentHeader(problem.paymentRequired))
+  }
+  if (problem.paymentResponse !== undefined) {
+    headers.set(PAYMENT_RESPONSE_HEADER, toPaymentHeader(problem.paymentResponse))
   }
   if (problem.status === 401) headers.set('WWW-Authenticate', 'Bearer')
   return new Response(body, { status: problem.status, headers })

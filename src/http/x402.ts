@@ -10,7 +10,7 @@ import { AppError } from '#src/core/errors.ts'
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
 /** A signed payment, on a request. */
 export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
-/** What became of it, on a success. */
+/** What became of it: with a 200, and with a 402. */
 export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 
 /** A signed payment as JSON; those of contract wallets are the longest. */
@@ -63,6 +63,17 @@ export const PaymentRequired = Type.Object(
     accepts: Type.Array(PaymentRequirements),
   },
   { description: 'The challenge of x402 v2; the same as the header PAYMENT-REQUIRED.' },
+)
+
+export const PaymentFailure = Type.Object(
+  {
+    success: Type.Literal(false),
+    errorReason: Type.String({ description: 'Why, in the words of x402 v2; an open set.' }),
+    payer: Type.Optional(Type.String()),
+    transaction: Type.Literal('', { description: 'Empty: nothing was settled.' }),
+    network: Type.String({ examples: ['eip155:137'] }),
+  },
+  { description: 'The SettleResponse of x402 v2; the same as the header PAYMENT-RESPONSE.' },
 )
 
 /** Renders an object as a header of x402. */

@@ -29,19 +29,31 @@ export type PaymentStore = {
     amount: bigint
     nowMs: number
   }): Offer | undefined
+  /** Offers of an account of an amount, newest first, expired or not; the newest 20. */
+  listOffersOf(query: {
+    accountId: string
+    network: string
+    asset: string
+    amount: bigint
+  }): Offer[]
   /** Offers of an account whose amount is still reserved at `nowMs`, those that were paid left out. */
   countReservedOffers(accountId: string, nowMs: number): number
 
   /**
    * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken before,
-   * by whomever. `offer_taken`: another payment of this offer is open or was provisioned.
+   * by whomever. `offer_taken`: another payment of this offer is open or was provisioned. Where `isPaid`, the money
+   * has moved already, so it is kept all the same: in `review`, as `paid_twice`.
    */
   claim(
-    draft: { id: string; offer: Offer; signed: SignedPayment },
+    draft: { id: string; offer: Offer; signed: SignedPayment; isPaid?: boolean },
     by: Deed,
   ): { kind: 'claimed' | 'existing' | 'offer_taken'; payment: Payment }
 
   findPayment(id: string): Payment | undefined
+  /** Payments of an offer, oldest first. */
+  listPaymentsOfOffer(offerId: string): Payment[]
+  /** The newest payment of an account that may still be made. */
+  findOpenPayment(accountId: string): Payment | undefined
   /** By what makes it unique on its chain. */
   findPaymentByNonce(
     signed: Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>,

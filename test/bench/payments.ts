@@ -34,7 +34,7 @@ const progress = (line: string) => console.error(line)
 async function measureQuotes(shop: PaidServer): Promise<number[]> {
   const times: number[] = []
   for (let round = -WARM_UPS; round < ROUNDS; round++) {
-    const customer = await addCustomer(shop, 0n)
+    const customer = await addCustomer(shop, { funds: 0n })
     const startedAt = performance.now()
     await customer.quote('pro')
     if (round >= 0) times.push(performance.now() - startedAt)
@@ -70,7 +70,7 @@ async function measureQuote(chain: LittlePolygon, facilitator: Facilitator): Pro
   const shop = await openShop(chain, facilitator)
   try {
     const few = await measureQuotes(shop)
-    const { quote } = await addCustomer(shop, 0n)
+    const { quote } = await addCustomer(shop, { funds: 0n })
     const open = createOpener(shop, await quote('pro'))
     shop.ledger.atomically(() => {
       for (let number = 0; number < OPEN_OFFERS; number++) open()

@@ -26,6 +26,7 @@ const ways: Record<string, (world: World, payload: object) => Promise<void>> = {
     script.screening = 'clear'
   },
   async screened({ billing, script, me }, payload) {
+    script.preflights = [{ kind: 'ready' }]
     script.preflight = { kind: 'unavailable', reason: 'down' }
     await outcomeOf(billing.settle(me, payload))
     script.preflight = { kind: 'ready' }
@@ -56,7 +57,7 @@ const ways: Record<string, (world: World, payload: object) => Promise<void>> = {
   },
   async rejected({ billing, script, me }, payload) {
     script.verdict = open
-    script.preflight = { kind: 'fault', fault: 'insufficient_balance' }
+    script.preflight = { kind: 'fault', faults: ['insufficient_balance'] }
     await outcomeOf(billing.settle(me, payload))
   },
 }
@@ -220,7 +221,10 @@ describe('watch', () => {
     const { billing, script, me, ledger, quote } = await openBilling()
     await billing.watch()
     const offer = await quote()
-    Object.assign(script, { verdict: open, preflight: { kind: 'fault', fault: 'payer_blocked' } })
+    Object.assign(script, {
+      verdict: open,
+      preflight: { kind: 'fault', faults: ['payer_blocked'] },
+    })
     await outcomeOf(billing.settle(me, payWithUsdc(offer, {}, 1)))
     Object.assign(script, { verdict: paid(true), preflight: { kind: 'ready' } })
     await billing.settle(me, payWithUsdc(offer, {}, 2))

@@ -21,6 +21,8 @@ export type Script = {
   nowMs: number
   verdict: ChainVerdict
   preflight: Preflight
+  /** What is said first, before `preflight`. */
+  preflights: Preflight[]
   result: SettleResult
   screening: Verdict['verdict']
   kinds: SupportedKind[] | undefined
@@ -43,6 +45,7 @@ const initial = (): Script => ({
   nowMs: NOW_MS,
   verdict: paid(true),
   preflight: { kind: 'ready' },
+  preflights: [],
   result: { kind: 'success', txHash: TX },
   screening: 'clear',
   kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:137' }],
@@ -90,7 +93,8 @@ export async function openBilling(parts: Parts = {}) {
   await billing.refresh()
   const caller = (accountId: string): Caller => {
     if (!ledger.findAccount(accountId)) {
-      ledger.createAccount({ id: accountId }, { actor: 'operator', nowMs: NOW_MS })
+      const address = accountId === 'acc_1' ? PAYER : undefined
+      ledger.createAccount({ id: accountId, address }, { actor: 'operator', nowMs: NOW_MS })
     }
     const standing = standingAt([], ledger.listTiers(), script.nowMs)
     return { keyId: 'key_1', familyId: 'key_1', accountId, isBlocked: false, standing }
@@ -104,7 +108,7 @@ export async function openBilling(parts: Parts = {}) {
 export type World = Awaited<ReturnType<typeof openBilling>>
 
 const fakeChain = (script: Script, calls: { looks: number }) => ({
-  preflight: async () => script.preflight,
+  preflight: async () => script.preflights.shift() ?? script.preflight,
   look: async () => {
     calls.looks++
     return script.verdict

@@ -54,7 +54,10 @@ describe.skipIf(!hasAnvil)('ChainView.preflight', () => {
 
   const ask = ({ signed, signature }: Draft, other: string = signature) =>
     open().view.preflight(signed, other)
-  const fault = (name: PaymentFault): Preflight => ({ kind: 'fault', fault: name })
+  const fault = (name: PaymentFault): Preflight => ({
+    kind: 'fault',
+    faults: [name],
+  })
 
   describe.each([
     ['USDC', signUsdc],

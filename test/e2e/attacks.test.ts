@@ -25,6 +25,7 @@ import {
 const DAY_SECONDS = 86_400
 const MINUTE_MS = 60_000
 const conflict = [409, 'payment_conflict', 'conflict', 'abandon']
+const notYours = [404, 'unknown_offer', 'unknown_offer', 'sign_anew']
 const active = [200, 'active']
 const inSeconds = (seconds: number) => BigInt(Math.floor(wallClock() / 1000) + seconds)
 
@@ -69,7 +70,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   test('error: the payload of another account is his alone, before it is settled and after', async () => {
     const [victim, thief] = [await prepare(), await prepare()]
     const payload = await victim.customer.sign(victim.quote)
-    expect(await settle(thief.customer, payload)).toEqual(conflict)
+    expect(await settle(thief.customer, payload)).toEqual(notYours)
     expect(await settle(victim.customer, payload)).toEqual(active)
     expect(await settle(thief.customer, payload)).toEqual(conflict)
     expect([periodsOf(victim.customer), periodsOf(thief.customer)]).toEqual([1, 0])
@@ -206,7 +207,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
     expect([await stateOf(server, giver), await customer.tier()]).toEqual([after, 'starter'])
   })
 
-  const tooSoon = [402, 'payment_rejected', 'expires_too_soon', 'sign_anew']
+  const tooSoon = [503, 'billing_unavailable', 'expires_too_soon', 'retry_same_payment']
   const tooLate = [402, 'payment_rejected', 'expires_too_late', 'sign_anew']
   test.each([
     ['29 seconds', 29, tooSoon],

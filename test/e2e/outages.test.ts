@@ -57,11 +57,11 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   }
   const remote = () => createRemoteFacilitator(relay.url)
 
-  test('error: where no node answers nobody can be screened: 503, and the same payment is taken later', async () => {
+  test('error: where no node answers nothing is known of a payment: 503, and the same one is taken later', async () => {
     await using it = await prepare(remote())
     isDead = () => true
-    const unscreened = [503, 'screening_unavailable', 'screening_unavailable', 'retry_same_payment']
-    expect([await it.settle(), await it.state()]).toEqual([unscreened, it.before])
+    const unasked = [503, 'billing_unavailable', 'unavailable', 'retry_same_payment']
+    expect([await it.settle(), await it.state()]).toEqual([unasked, it.before])
     isDead = () => false
     expect([await it.settle(), await it.state()]).toEqual([[200, 'active'], it.paid])
   })

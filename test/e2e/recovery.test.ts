@@ -181,7 +181,9 @@ describe.skipIf(!hasAnvil)('recovery', () => {
 
     test('behavior: of a payment that was refused for want of money is honoured, too', async () => {
       const world = await open()
-      const payer = { ...(await newPayer()) }
+      const payer = await newPayer()
+      const by = { actor: 'operator', nowMs: world.time.nowMs } as const
+      world.ledger.createAccount({ id: 'acc_1', address: payer.address.toLowerCase() }, by)
       await chain.transfer('USDC', { key: payer.key, to: chain.payer.address, amount: 1n })
       const { payload, transfer } = await world.signed('acc_1', {}, payer)
       expect(await outcomeOf(world.settle(payload))).toBe('payment_rejected')

@@ -94,9 +94,12 @@ describe(`POST ${SETTLE}`, () => {
   test('behavior: without a payment it is 402 with the challenge, as x402 clients expect', async () => {
     const response = await harness().send(SETTLE, asJson({ quoteId: 'quote_fake' }))
     await expectOf('settlePayment', response)
-    expect(fromHeader(response, 'payment-required')).toEqual(fakeChallenge)
+    const challenge = { ...fakeChallenge, error: 'PAYMENT-SIGNATURE header is required' }
+    expect(fromHeader(response, 'payment-required')).toEqual(challenge)
     const problem = await readProblem(response)
-    expect(problem).toMatchObject({ code: 'payment_required', paymentRequired: fakeChallenge })
+    expect(problem).toMatchObject({ code: 'payment_required', paymentRequired: challenge })
+    const failure = { success: false, errorReason: 'payment_required', transaction: '' }
+    expect(fromHeader(response, 'payment-response')).toMatchObject(failure)
   })
 
   test.each(openStates.map((state) => [state]))(

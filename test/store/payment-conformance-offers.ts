@@ -199,6 +199,25 @@ function conformFinding(use: UsePayments): void {
   )
 
   test(
+    'default: lists the offers of an account of an amount, newest first, however old',
+    use((ledger) => {
+      const [first, , third] = [1, 2, 3].map((number) =>
+        openOffer(ledger, number, {
+          nowMs: NOW_MS + number * 1000,
+          reservedUntilMs: NOW_MS + (number + 1) * 1000,
+          atomic: number === 2 ? 5n : PRICE,
+        }),
+      )
+      const asked = { accountId: accountIdOf(1), network, asset: ASSET, amount: PRICE }
+      const { listOffersOf } = ledger.payments
+      expect(listOffersOf(asked).map(({ id }) => id)).toEqual([third?.id ?? '', first?.id ?? ''])
+      expect(listOffersOf({ ...asked, accountId: accountIdOf(2) })).toEqual([])
+      expect(listOffersOf({ ...asked, amount: PRICE - 9n })).toEqual([])
+      expect(listOffersOf({ ...asked, asset: `0x${'c'.repeat(40)}` })).toEqual([])
+    }),
+  )
+
+  test(
     'default: counts the offers of an account whose amount is reserved',
     use((ledger) => {
       for (const number of [1, 2, 3]) {

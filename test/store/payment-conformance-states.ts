@@ -21,6 +21,7 @@ import {
 export function conformStates(use: UsePayments): void {
   describe('claim', () => {
     conformClaim(use)
+    conformBeside(use)
     conformNonces(use)
   })
   describe('listPayments', () => {
@@ -112,6 +113,36 @@ function conformClaim(use: UsePayments): void {
       const refuse = () => ledger.payments.claim({ id: paymentIdOf(1), offer, signed }, by())
       expect(refuse).toThrow('amount')
       expect(ledger.payments.findPayment(paymentIdOf(1))).toBeUndefined()
+    }),
+  )
+}
+
+function conformBeside(use: UsePayments): void {
+  test(
+    'behavior: one that has moved its money already is kept beside it, in review',
+    use((ledger) => {
+      const first = claimUpTo(ledger, 1, { state: 'pending' })
+      const offer = ledger.payments.findOffer(first.offerId)
+      if (offer === undefined) throw new Error('no offer')
+      const draft = { id: 'pay_2', offer, signed: aSigned(2, offer), isPaid: true }
+      const { kind, payment } = ledger.payments.claim(draft, by())
+      expect(kind).toBe('claimed')
+      expect(payment).toMatchObject({ id: 'pay_2', state: 'review', reason: 'paid_twice' })
+      expect(ledger.payments.listPaymentsOfOffer(offer.id)).toEqual([first, payment])
+      expect(ledger.payments.findOpenPayment(accountIdOf(1))).toEqual(first)
+      expect(deedsOf(ledger).at(-1)).toEndWith('payment.review pay_2')
+      expect([...ledger.verifyAudit()]).toEqual([])
+    }),
+  )
+
+  test(
+    'default: the newest payment that is open is that of its account',
+    use((ledger) => {
+      const { findOpenPayment } = ledger.payments
+      const open = [1, 2].map((number) => claim(ledger, number).id)
+      claimUpTo(ledger, 3, { state: 'void' })
+      expect(findOpenPayment(accountIdOf(1))?.id).toBe(open[1] ?? '')
+      expect(findOpenPayment(accountIdOf(2))).toBeUndefined()
     }),
   )
 }

@@ -90,14 +90,18 @@ function received(response: Response): Response {
 const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
 /** Makes a key of a new account with a tier for ever, and returns it. */
-export function addKey(ledger: LedgerStore, tier: Tier | string | undefined): string {
+export function addKey(
+  ledger: LedgerStore,
+  tier: Tier | string | undefined,
+  address?: string,
+): string {
   const by = { actor: 'operator', nowMs: NOW_MS } as const
   const key = mintKey(randomBytes)
   const name = `${hintOf(key)}${ledger.listKeys().length}`
   ledger.atomically(() => {
     if (typeof tier === 'object') ledger.putTier(tier, by)
     const tierId = typeof tier === 'object' ? tier.tierId : tier
-    ledger.createAccount({ id: `acc_${name}` }, by)
+    ledger.createAccount({ id: `acc_${name}`, address }, by)
     const keyId = `key_${name}`
     if (tierId !== undefined) {
       const grant = { id: `sub_${name}`, accountId: `acc_${name}`, tierId, startMs: 0 }

@@ -112,13 +112,15 @@ export type Payload = {
   payload: Record<string, unknown>
 }
 
-/** An account without a subscription, whose wallet has 100 USDC and 100 USDT. */
-export async function addCustomer(server: PaidServer, funds = 100_000_000n) {
+/** An account without a subscription, signed up with a wallet that has 100 USDC and 100 USDT. */
+export async function addCustomer(
+  server: PaidServer,
+  { funds = 100_000_000n, secret = generatePrivateKey(), isLinked = true } = {},
+) {
   const { chain, ledger, origin } = server
-  const key = addKey(ledger, undefined)
-  const accountId = ledger.findKeyByDigest(digestOf(key))?.accountId ?? ''
-  const secret = generatePrivateKey()
   const wallet = { key: secret, address: privateKeyToAccount(secret).address }
+  const key = addKey(ledger, undefined, isLinked ? wallet.address.toLowerCase() : undefined)
+  const accountId = ledger.findKeyByDigest(digestOf(key))?.accountId ?? ''
   if (funds > 0n) await chain.mintUsdc(wallet.address, funds)
   if (funds > 0n) await chain.mintUsdt(wallet.address, funds)
   const client = createStockClient(chain.url, secret)

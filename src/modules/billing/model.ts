@@ -121,6 +121,14 @@ const period = {
   periodDays: Type.Integer({ minimum: 1, description: 'Days that are bought.', examples: [30] }),
 }
 
+const paymentState = literals(paymentStates, {
+  description: 'Step that the payment has reached.',
+})
+const pollUrl = Type.String({
+  description: 'Address to ask again, relative to the server; the same as the header Location.',
+  examples: ['/v1/billing/x402/payments/pay_9b2e6f0c1d3a4875'],
+})
+
 export const QuoteBody = Type.Object({
   quoteId,
   expiresAt: time('Exclusive; sign and settle before.', '2026-04-14T08:10:00.000Z'),
@@ -129,6 +137,15 @@ export const QuoteBody = Type.Object({
   tier: Type.Object(period, { description: 'What is bought.' }),
   chain: Type.Object(chainFacts),
   token: Type.Object(tokenFacts),
+  paymentInFlight: Type.Optional(
+    Type.Object(
+      { paymentId, paymentState, pollUrl },
+      {
+        description:
+          'A payment of your account that may still be made; absent if there is none. Wait for it unless you want to buy twice.',
+      },
+    ),
+  ),
 })
 export type QuoteBody = Static<typeof QuoteBody>
 
@@ -199,14 +216,7 @@ const Proof = Type.Object(
   { paymentId, transaction, network, amount, amountUsd, payer, explorerUrl },
   { description: 'Where the chain says that money arrived.' },
 )
-const paymentState = literals(paymentStates, {
-  description: 'Step that the payment has reached.',
-})
 const retryAction = literals(retryActions, { description: 'What to do next.' })
-const pollUrl = Type.String({
-  description: 'Address to ask again, relative to the server; the same as the header Location.',
-  examples: ['/v1/billing/x402/payments/pay_9b2e6f0c1d3a4875'],
-})
 const authorizationExpiresAt = time(
   'After that the signed payment can move nothing any more.',
   '2026-04-14T08:10:00.000Z',

@@ -7,7 +7,7 @@ import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 
 import type { ChainBody, QuoteBody, ReceiptList, ReceiptQuery, SubscriptionBody } from './model.ts'
-import { chainOf, tokenOf, toPeriod, toReceipt } from './settlement-body.ts'
+import { chainOf, toInFlight, tokenOf, toPeriod, toReceipt } from './settlement-body.ts'
 
 type Deps = { billing: Billing; cursors: CursorCodec; clock: Clock }
 type Place = { createdMs: number; id: string }
@@ -23,11 +23,22 @@ export const createBillingService = ({ billing, cursors, clock }: Deps) => ({
 
   /** Answers who sends no payment: throws `payment_required` with what to sign, or why there is none. */
   demand(caller: Caller, quoteId: string): never {
-    const { paymentRequired } = billing.challenge(caller, quoteId)
+    const { offer, paymentRequired } = billing.challenge(caller, quoteId)
+    const error = 'PAYMENT-SIGNATURE header is required'
+    const { network } = offer.requirements
     throw new AppError(
       'payment_required',
       'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload` or in the header `PAYMENT-SIGNATURE`.',
-      { paymentRequired, retryAction: 'sign_anew' },
+      {
+        paymentRequired: { ...paymentRequired, error },
+        paymentResponse: {
+          success: false,
+          errorReason: 'payment_required',
+          transaction: '',
+          network,
+        },
+        retryAction: 'sign_anew',
+      },
     )
   },
 
@@ -100,7 +111,7 @@ const toChainBody = ({ chain, tokens }: ChainStatus): ChainBody => ({
   })),
 })
 
-function toQuoteBody({ offer, paymentRequired }: Quote): QuoteBody {
+function toQuoteBody({ offer, paymentRequired, inFlight }: Quote): QuoteBody {
   const { requirements, terms, periodDays, symbol } = offer
   const { network } = requirements
   return {
@@ -111,5 +122,6 @@ function toQuoteBody({ offer, paymentRequired }: Quote): QuoteBody {
     tier: { tierId: terms.tierId, name: terms.name, periodDays },
     chain: toChainFacts(chainOf(network)),
     token: toTokenFacts(tokenOf(network, symbol)),
+    ...(inFlight === undefined ? {} : { paymentInFlight: toInFlight(inFlight) }),
   }
 }

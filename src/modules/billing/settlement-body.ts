@@ -66,6 +66,13 @@ export function toPending({ payment }: Settlement): PendingBody {
   }
 }
 
+/** Shows the payment that whoever asks for another offer should wait for. */
+export const toInFlight = (payment: Payment) => ({
+  paymentId: payment.id,
+  paymentState: payment.state,
+  pollUrl: pollUrlOf(payment),
+})
+
 /** Shows a payment wherever it is. */
 export function toPaymentBody(settlement: Settlement): PaymentBody {
   const { payment } = settlement

@@ -32,19 +32,20 @@ export function createMoves({ atomically, note, offers, payments }: Tables) {
   return {
     write,
 
-    claim: ({ id, offer, signed }, by) =>
+    claim: ({ id, offer, signed, isPaid = false }, by) =>
       atomically(() => {
         const existing = payments.findByNonce(signed)
         if (existing !== undefined) return { kind: 'existing', payment: existing }
         const { requirements, accountId } = offers.get(offer.id)
         const other = payments.listOfOffer(offer.id).find(({ state }) => !spent.includes(state))
-        if (other !== undefined) return { kind: 'offer_taken', payment: other }
+        if (other !== undefined && !isPaid) return { kind: 'offer_taken', payment: other }
         assert(BigInt(requirements.amount) === signed.amount, 'a payment is of its offer’s amount')
         assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
         const times = { createdMs: by.nowMs, updatedMs: by.nowMs }
-        const state: PaymentState = 'received'
+        const state: PaymentState = other === undefined ? 'received' : 'review'
         payments.insert({ id, offerId: offer.id, accountId, state, signed, attempts: 0, ...times })
         note(by, 'payment.received', id)
+        if (other !== undefined) write({ ...payments.get(id), reason: 'paid_twice' }, by)
         return { kind: 'claimed', payment: payments.get(id) }
       }),
 

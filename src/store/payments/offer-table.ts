@@ -26,6 +26,8 @@ const BEING_PAID = `SELECT offer_id FROM payment
   WHERE state IN (${openStates.map((state) => `'${state}'`).join(', ')})`
 const IS_RESERVED = `(reserved_until_ms > ? OR id IN (${BEING_PAID}))`
 
+type AccountAmount = { accountId: string; network: string; asset: string; amount: bigint }
+
 /** Finds and adds offers, and tells amounts that are free. */
 export function createOfferTable(db: Database) {
   const byId = db.prepare<OfferRow, [string]>('SELECT * FROM offer WHERE id = ?')
@@ -33,6 +35,11 @@ export function createOfferTable(db: Database) {
   const byAmount = db.prepare<OfferRow, [string, string, string, number]>(
     `SELECT * FROM offer WHERE network = ? AND asset = ? AND amount = ? AND ${IS_RESERVED}
      ORDER BY created_ms, rowid LIMIT 1`,
+  )
+  // The signs keep SQLite from the index of amounts, which other accounts share.
+  const ofAccount = db.prepare<OfferRow, [string, string, string, string]>(
+    `SELECT * FROM offer WHERE account_id = ? AND +network = ? AND +asset = ? AND +amount = ?
+     ORDER BY created_ms DESC, rowid DESC LIMIT 20`,
   )
   const countReserved = db.prepare<{ count: number }, [string, number]>(
     `SELECT count(*) AS count FROM offer WHERE account_id = ? AND ${IS_RESERVED}
@@ -54,6 +61,11 @@ export function createOfferTable(db: Database) {
   return {
     find,
     findByAmount,
+
+    listOf: ({ accountId, network, asset, amount }: AccountAmount): Offer[] =>
+      ofAccount
+        .all(accountId, network, asset.toLowerCase(), String(amount))
+        .flatMap((row) => toOffer(row) ?? []),
 
     /** Throws if there is no such offer. */
     get(id: string): Offer {

@@ -1,5 +1,11 @@
 /** Rows of the payment table. What was signed never changes; what became of it does. */
-import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/core/payment.ts'
+import {
+  openStates,
+  type Payment,
+  type PaymentProof,
+  type PaymentState,
+  type SignedPayment,
+} from '#src/core/payment.ts'
 import type { Database } from '#src/store/database.ts'
 
 import { type PaymentRow, toPayment } from './payment-row.ts'
@@ -43,6 +49,10 @@ function createReaders(db: Database) {
     `SELECT * FROM payment WHERE state IN (SELECT value FROM json_each(?))
      ORDER BY created_ms, id`,
   )
+  const newestOpen = db.prepare<PaymentRow, [string, string]>(
+    `SELECT * FROM payment WHERE account_id = ? AND state IN (SELECT value FROM json_each(?))
+     ORDER BY created_ms DESC, id DESC LIMIT 1`,
+  )
   const find = (id: string): Payment | undefined => toPayment(byId.get(id))
   return {
     find,
@@ -59,6 +69,9 @@ function createReaders(db: Database) {
 
     findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
       toPayment(byProof.get(network, txHash, logIndex)),
+
+    findOpen: (accountId: string): Payment | undefined =>
+      toPayment(newestOpen.get(accountId, JSON.stringify(openStates))),
 
     listOfOffer: (offerId: string): Payment[] => toPayments(ofOffer.all(offerId)),
 

@@ -23,9 +23,12 @@ export function createPayments(parts: LedgerParts): PaymentStore {
     openOffer: createOpenOffer(tables),
     findOffer: offers.find,
     findOfferByAmount: offers.findByAmount,
+    listOffersOf: offers.listOf,
     countReservedOffers: offers.countReserved,
 
     findPayment: payments.find,
+    listPaymentsOfOffer: payments.listOfOffer,
+    findOpenPayment: payments.findOpen,
     findPaymentByNonce: payments.findByNonce,
     listPayments: payments.list,
     listPaymentsIn: payments.listIn,

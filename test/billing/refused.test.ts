@@ -1,0 +1,119 @@
+/** Payments that were refused, by us or by a rule of the ledger, and what may be said of them. */
+import { describe, expect, test } from 'bun:test'
+
+import type { ChainVerdict } from '#src/core/chain-view.ts'
+import type { Offer } from '#src/core/offer.ts'
+
+import { onlyPayment, openBilling, outcomeOf, paid, payWithUsdc, TX } from './scripted-billing.ts'
+
+describe('settle: what the ledger says', () => {
+  test('error: a rule that forbids a second payment is one thing, any other failure is not taken for it', async () => {
+    const world = await openBilling()
+    const { billing, ledger, script, me } = world
+    const payload = payWithUsdc(await world.quote())
+    const { move } = ledger.payments
+    ledger.payments.move = (id, change, by) => {
+      if (change.to === 'settled')
+        throw new Error('Assertion failed: a settled payment has its proof')
+      return move(id, change, by)
+    }
+    await expect(billing.settle(me, payload)).rejects.toThrow('Assertion failed')
+    expect(onlyPayment(world).state).toBe('settling')
+    ledger.payments.move = move
+    script.nowMs += 91_000
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+  })
+
+  test('error: a failed assertion does not end a refused payment that may be sent again', async () => {
+    const world = await openBilling()
+    const { billing, ledger, script, me } = world
+    const payload = payWithUsdc(await world.quote())
+    const fault = 'insufficient_balance'
+    Object.assign(script, { preflight: { kind: 'fault', faults: [fault] } })
+    script.verdict = { kind: 'open' }
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('payment_rejected')
+    Object.assign(script, { preflight: { kind: 'ready' } })
+    const { move } = ledger.payments
+    ledger.payments.move = () => {
+      throw new Error('Assertion failed')
+    }
+    await expect(billing.settle(me, payload)).rejects.toThrow('Assertion failed')
+    ledger.payments.move = move
+    script.onSettle = () => {
+      script.verdict = paid(true)
+    }
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+  })
+})
+
+describe('settle: a payment that was made before it came', () => {
+  /** Three offers of one amount, an hour after each other, made at blocks 100, 200 and 300. */
+  async function openThree() {
+    const world = await openBilling()
+    const offers: Offer[] = []
+    // The older ones are no longer reserved, as after days.
+    world.ledger.payments.findOfferByAmount = () => offers.at(-1)
+    for (const finalNumber of [100, 200, 300]) {
+      world.script.finalNumber = finalNumber
+      const { id, requirements, ...offer } = await world.quote()
+      const same = { ...requirements, amount: '48000000' }
+      const price = { atomic: 48_000_000n, reservedUntilMs: world.script.nowMs }
+      const by = { actor: 'system', nowMs: world.script.nowMs } as const
+      const draft = { ...offer, id: `same_${id}`, requirements: same }
+      const opened = world.ledger.payments.openOffer(draft, price, by)
+      if (opened) offers.push(opened)
+      world.script.nowMs += 3_600_000
+    }
+    world.script.preflight = { kind: 'fault', faults: ['nonce_used'] }
+    return { ...world, world, offers }
+  }
+  const paidIn = (blockNumber: number): ChainVerdict => ({
+    kind: 'paid',
+    proof: { txHash: TX, blockNumber, logIndex: 3 },
+    isFinal: true,
+  })
+
+  test.each([
+    [101, 0, 'provisioned'],
+    [200, 0, 'provisioned'],
+    [201, 1, 'provisioned'],
+    [301, 2, 'provisioned'],
+    // Before all of them.
+    [100, 2, 'review'],
+  ])(
+    'behavior: in block %i is for offer %i, the newest that is older',
+    async (block, index, state) => {
+      const { billing, script, me, offers, world } = await openThree()
+      const [offer] = offers.slice(index)
+      if (!offer) throw new Error('There is no offer.')
+      script.verdict = paidIn(block)
+      await outcomeOf(billing.settle(me, payWithUsdc(offer)))
+      expect(onlyPayment(world)).toMatchObject({ state: state as 'review', offerId: offer.id })
+      expect(billing.subscriptions(me).length).toBe(state === 'provisioned' ? 1 : 0)
+    },
+  )
+})
+
+describe('settle: a payment that was refused', () => {
+  test.each(['insufficient_balance', 'payer_blocked', 'signature_invalid'] as const)(
+    'error: after %s nobody is told that nothing moved before the chain was asked again',
+    async (fault) => {
+      const { billing, script, me, quote } = await openBilling()
+      const payload = payWithUsdc(await quote())
+      script.preflights = [{ kind: 'ready' }, { kind: 'fault', faults: [fault] }]
+      script.verdict = { kind: 'open' }
+      expect(await outcomeOf(billing.settle(me, payload))).toBe('payment_rejected')
+      script.preflight = { kind: 'unavailable', reason: 'down' }
+      script.verdict = { kind: 'unavailable', reason: 'down' }
+      await expect(billing.settle(me, payload)).rejects.toMatchObject({
+        code: 'billing_unavailable',
+        extras: { retryAction: 'retry_same_payment' },
+      })
+      // He has sent it himself meanwhile.
+      script.preflight = { kind: 'fault', faults: ['nonce_used'] }
+      expect(await outcomeOf(billing.settle(me, payload))).toBe('unknown')
+      script.verdict = paid(true)
+      expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+    },
+  )
+})
