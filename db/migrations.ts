@@ -10,6 +10,7 @@ import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
 import auditNoReplace from './ledger/migrations/0003_audit_no_replace.sql' with { type: 'text' }
+import offerPayers from './ledger/migrations/0004_offer_payers.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -20,4 +21,10 @@ export const historyMigrations: readonly string[] = [
   gapStarts,
   checksums,
 ]
-export const ledgerMigrations: readonly string[] = [ledger, auditTriggers, payments, auditNoReplace]
+export const ledgerMigrations: readonly string[] = [
+  ledger,
+  auditTriggers,
+  payments,
+  auditNoReplace,
+  offerPayers,
+]

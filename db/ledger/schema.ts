@@ -132,12 +132,14 @@ export const sanctionsAddress = sqliteTable('sanctions_address', {
   address: text('address').primaryKey(),
 })
 
-/** Tiers offered at an amount of their own; a row never changes. */
+/** Tiers offered at an amount; only a release by the operator changes a row. */
 export const offer = sqliteTable(
   'offer',
   {
     id: text('id').primaryKey(),
     accountId: text('account_id').notNull(),
+    /** The account's wallet, lower case; null where the amount is unique. */
+    payer: text('payer'),
     /** What is bought, as JSON. */
     terms: text('terms').notNull(),
     periodDays: integer('period_days').notNull(),
@@ -154,12 +156,12 @@ export const offer = sqliteTable(
     createdMs: integer('created_ms').notNull(),
     /** Exclusive. */
     expiresMs: integer('expires_ms').notNull(),
-    /** Exclusive: until then nobody else is offered the amount. */
+    /** Exclusive: until then the amount names this offer alone (of its payer, where it has one). */
     reservedUntilMs: integer('reserved_until_ms').notNull(),
   },
   (table) => [
-    index('offer_reserved').on(table.network, table.asset, table.reservedUntilMs, table.amount),
-    index('offer_amount').on(table.network, table.asset, table.amount),
+    index('offer_reserved').on(table.reservedUntilMs),
+    index('offer_amount').on(table.network, table.asset, table.amount, table.payer),
     index('offer_account').on(table.accountId, table.reservedUntilMs),
   ],
 )
@@ -210,7 +212,8 @@ export const payment = sqliteTable(
     index('payment_of_offer').on(table.offerId),
     index('payment_account').on(table.accountId, table.createdMs, table.id),
     index('payment_created').on(table.createdMs, table.id),
-    index('payment_state').on(table.state),
+    index('payment_state').on(table.state, table.createdMs, table.id),
+    index('payment_payer').on(table.payer, table.amount),
   ],
 )
 

@@ -13,6 +13,7 @@ import { assert } from '#src/lib/assert.ts'
 import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'
 import { type Case, FRESH_MS_MIN } from './flow.ts'
+import { assertFewFailed } from './offers.ts'
 import { type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
   refuseConflict,
@@ -24,7 +25,6 @@ import {
   refuseUnmatched,
   refuseUsedOffer,
 } from './refusals.ts'
-import { findHolder } from './settlement.ts'
 
 /** Throws what `Billing.settle` throws before anything is sent. */
 export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
@@ -128,7 +128,7 @@ async function toUnspent(
   { accountId }: Caller,
   { parsed, faults }: Asked,
 ): Promise<Fresh> {
-  const offer = findOffer(deps, accountId, parsed) ?? findExpired(deps, accountId, parsed)
+  const offer = findOffer(deps, accountId, parsed)
   if (offer === undefined) throw refuseUnmatched({ isSpent: false })
   assertFree(deps, offer)
   const nowMs = deps.clock()
@@ -139,12 +139,13 @@ async function toUnspent(
   if (reason === 'expires_too_soon') await assertOver(deps, { signed, offer })
   assertFree(deps, offer)
   if (reason !== undefined) throw refusePayment(deps, { reason, signed, offer })
+  assertFewFailed(deps, offer)
   return { signed, offer }
 }
 
 /** No other payment is asked for or taken while one may land, and none after it. */
 function assertFree(deps: BillingDeps, offer: Offer): void {
-  if (findHolder(deps, offer) !== undefined) throw refuseUsedOffer()
+  if (deps.ledger.payments.isOfferTaken(offer.id)) throw refuseUsedOffer()
 }
 
 /** What its payer has sent himself may be mined until the chain says that its time is over. */
@@ -167,24 +168,14 @@ function claim(
   return kind === 'existing' ? sameCase(deps, caller, { payment, parsed }) : { payment, offer }
 }
 
-/** The offer that the amount names, if it is one of the account's own. */
+/** The offer that payer and amount name, ended or not, if it is one of the account's own. */
 function findOffer(
   { ledger, clock }: BillingDeps,
   accountId: string,
-  { signed: { network, amount }, token: { address: asset } }: ParsedPayment,
+  { signed }: ParsedPayment,
 ): Offer | undefined {
-  const offer = ledger.payments.findOfferByAmount({ network, asset, amount, nowMs: clock() })
+  const offer = ledger.payments.findOfferFor(signed, { accountId, nowMs: clock() })
   return offer?.accountId === accountId ? offer : undefined
-}
-
-/** The newest offer of the account that had the amount until it expired. */
-function findExpired(
-  { ledger, clock }: BillingDeps,
-  accountId: string,
-  { signed: { network, amount }, token: { address: asset } }: ParsedPayment,
-): Offer | undefined {
-  const offers = ledger.payments.listOffersOf({ accountId, network, asset, amount })
-  return offers.find(({ expiresMs }) => expiresMs <= clock())
 }
 
 /** What the offer and the clock say against it. The amount named the offer, and the asset its token. */

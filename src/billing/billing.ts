@@ -62,10 +62,14 @@ export type Billing = {
   chains(): readonly ChainStatus[]
 
   /**
-   * Makes an offer. Throws `unknown_tier`, `tier_not_for_sale`, `unknown_network`, `unknown_token`,
-   * `billing_unavailable`, `offer_limit`.
+   * Makes an offer, or shows again the open one of the same. `payer` is the address that will sign, 0x and
+   * 40 hex digits; by default the account's wallet. Throws `unknown_tier`, `tier_not_for_sale`,
+   * `unknown_network`, `unknown_token`, `billing_unavailable`, `offer_limit`.
    */
-  quote(caller: Caller, wish: { tierId: string; network: string; token: string }): Promise<Quote>
+  quote(
+    caller: Caller,
+    wish: { tierId: string; network: string; token: string; payer?: string | undefined },
+  ): Promise<Quote>
 
   /**
    * The challenge of an offer that nobody has begun to pay. Throws `unknown_offer`, `offer_expired`,
@@ -77,7 +81,7 @@ export type Billing = {
    * Takes a signed payment through all its states as far as they go now: `provisioned`, or one in
    * flight. The same payment again finds the same payment. Throws `payment_invalid`, `payment_rejected`,
    * `unknown_offer`, `offer_expired`, `offer_used`, `payment_conflict`, `payment_in_review`,
-   * `allowance_required`, `sanctioned`, `screening_unavailable`, `billing_unavailable`.
+   * `payment_limit`, `allowance_required`, `sanctioned`, `screening_unavailable`, `billing_unavailable`.
    */
   settle(caller: Caller, payload: unknown): Promise<Settlement>
 

@@ -1,7 +1,14 @@
 /** Makes offers, and shows again those that nobody has begun to pay. */
 import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
-import { type Offer, OFFER_LIFE_MS, VALID_BEFORE_MS_MAX } from '#src/core/offer.ts'
+import {
+  type Offer,
+  OFFER_LEFT_MS_MIN,
+  OFFER_LIFE_MS,
+  OFFERS_MAX,
+  RESERVED_MS,
+  UNIQUE_OFFERS_MAX,
+} from '#src/core/offer.ts'
 import { findChain, type PaymentChain, type PaymentToken } from '#src/core/payment-chain.ts'
 import { type Terms, termsOf } from '#src/core/tier.ts'
 
@@ -11,14 +18,13 @@ import { refuseExpiredOffer, refuseUnavailable, refuseUsedOffer } from './refusa
 import { toPaymentRequired, toRequirements } from './requirements.ts'
 import { paymentInFlight } from './settlement.ts'
 
-/** Each offer keeps an amount of its price from everybody else for a day. */
-export const OFFERS_MAX = 20
-/** More than an account can hand in while one offer may be signed. */
-const PAYMENTS_LOOKED_AT = 500
+/** Payments of an offer, and of an account in an hour, that may fail before no other one is taken. */
+const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
+const FAILED_WITHIN_MS = 3_600_000
 /** Of the amounts in the catalogue: millionths. */
 const CATALOGUE_DECIMALS = 6
 
-type Wish = { tierId: string; network: string; token: string }
+type Wish = Parameters<Billing['quote']>[1]
 type Sale = { terms: Terms; amountMicros: number; periodDays: number }
 type Where = { chain: PaymentChain; token: PaymentToken }
 
@@ -43,13 +49,15 @@ export function createOffers(
       if (!head)
         throw refuseUnavailable('The chain does not answer just now. Try again.', 'wait_and_retry')
       // The newest block: what is in it or before it was not paid for this offer.
-      return toQuote(makeOffer(deps, caller, { ...where, sale, fromBlock: head.latestNumber }))
+      const fromBlock = head.latestNumber
+      const payer = findPayer(deps, caller, wish)
+      return toQuote(makeOffer(deps, caller, { ...where, sale, payer, fromBlock }))
     },
 
     challenge(caller, offerId) {
       const offer = deps.ledger.payments.findOffer(offerId)
       if (offer?.accountId !== caller.accountId) throw refuseUnknownOffer()
-      if (isPaid(deps, offer)) throw refuseUsedOffer()
+      if (deps.ledger.payments.isOfferTaken(offerId)) throw refuseUsedOffer()
       if (deps.clock() >= offer.expiresMs) throw refuseExpiredOffer()
       return toQuote(offer)
     },
@@ -63,11 +71,31 @@ const refuseUnknownOffer = (): AppError =>
     { reason: 'unknown_offer', retryAction: 'sign_anew' },
   )
 
-/** True if a payment of the offer is on its way, made, or being looked at. */
-export function isPaid({ ledger }: Pick<BillingDeps, 'ledger'>, { id, accountId }: Offer): boolean {
-  return ledger.payments
-    .listPayments({ accountId, limit: PAYMENTS_LOOKED_AT })
-    .some(({ offerId, state }) => offerId === id && state !== 'rejected' && state !== 'void')
+/**
+ * Keeps an account from filling the ledger with payments that cannot be made. Throws `payment_limit`. Not for
+ * a payment that the chain has taken already: that is to be honoured, whatever failed before.
+ */
+export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): void {
+  const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
+  if (failed.ofOffer >= FAILED_MAX.ofOffer) {
+    throw new AppError(
+      'payment_limit',
+      `${FAILED_MAX.ofOffer} payments for this offer have failed. This one was not sent. Find out why, then ask for a new offer: POST /v1/billing/x402/quote.`,
+      { reason: 'offer_payments', retryAction: 'sign_anew' },
+    )
+  }
+  if (failed.ofAccount < FAILED_MAX.ofAccount) return
+  throw new AppError(
+    'payment_limit',
+    `${FAILED_MAX.ofAccount} payments of your account have failed within an hour. This one was not sent. Find out why, and hand it in later.`,
+    { reason: 'account_payments', retryAction: 'wait_and_retry' },
+  )
+}
+
+/** The account's wallet if that will pay: its address then names the offer. */
+function findPayer({ ledger }: BillingDeps, { accountId }: Caller, wish: Wish): string | undefined {
+  const address = ledger.findAccount(accountId)?.address
+  return wish.payer === undefined || wish.payer.toLowerCase() === address ? address : undefined
 }
 
 function findSale({ listTiers }: BillingDeps, tierId: string): Sale {
@@ -103,37 +131,40 @@ const refuseUnknown = (code: 'unknown_network' | 'unknown_token', param: string)
     { param },
   )
 
-/** Synchronous from the count on, so that parallel calls cannot exceed the limit. */
 function makeOffer(
   { ledger, clock, mint, payTo }: BillingDeps,
   { accountId }: Caller,
-  { chain, token, sale, fromBlock }: Where & { sale: Sale; fromBlock: number },
+  wanted: Where & { sale: Sale; payer: string | undefined; fromBlock: number },
 ): Offer {
+  const { chain, token, sale, payer, fromBlock } = wanted
   const nowMs = clock()
-  if (ledger.payments.countReservedOffers(accountId, nowMs) >= OFFERS_MAX) throw refuseMore()
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
   const { terms, periodDays, amountMicros } = sale
   const requirements = toRequirements({ chain, token }, { payTo, quoteId: id })
   const { symbol, method, decimals } = token
-  const offer = ledger.payments.openOffer(
-    { id, accountId, terms, periodDays, symbol, method, requirements, fromBlock, expiresMs },
+  const opened = ledger.payments.openOffer(
+    { id, accountId, payer, terms, periodDays, symbol, method, requirements, fromBlock, expiresMs },
     {
       atomic: BigInt(amountMicros) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS),
-      reservedUntilMs: expiresMs + VALID_BEFORE_MS_MAX,
+      reservedUntilMs: nowMs + RESERVED_MS,
+      offersMax: OFFERS_MAX,
+      uniqueMax: UNIQUE_OFFERS_MAX,
+      usableUntilMs: nowMs + OFFER_LEFT_MS_MIN,
     },
     { actor: `account:${accountId}`, nowMs },
   )
-  if (!offer) {
-    const message = 'Too many offers of this tier are open just now. Try later.'
-    throw refuseUnavailable(message, 'wait_and_retry')
-  }
-  return offer
+  if (opened.kind === 'limit') throw offerLimitError()
+  if (opened.kind === 'opened' || opened.kind === 'open') return opened.offer
+  throw refuseUnavailable(
+    'Too many offers of this tier to other wallets are open just now. Try later, or pay with the wallet of your account.',
+    'wait_and_retry',
+  )
 }
 
-const refuseMore = () =>
+const offerLimitError = () =>
   new AppError(
     'offer_limit',
-    `You have ${OFFERS_MAX} unpaid offers, each of which keeps its amount for a day. Pay one that has not expired, or wait.`,
+    `An account may have ${OFFERS_MAX} unpaid offers of the last half hour, ${UNIQUE_OFFERS_MAX} of them to other wallets than its own. Pay one that has not expired, or wait.`,
     { reason: 'offer_limit', retryAction: 'wait_and_retry' },
   )

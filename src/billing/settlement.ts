@@ -1,6 +1,5 @@
 /** What a caller is told of a payment. */
 import { AppError } from '#src/core/errors.ts'
-import type { Offer } from '#src/core/offer.ts'
 import type { Payment } from '#src/core/payment.ts'
 import { assert } from '#src/lib/assert.ts'
 
@@ -39,22 +38,13 @@ export function toAnswer(deps: Deps, it: Case): Settlement {
 /** What was never sent, or is proved void. Nobody is asked to pay what another payment is paying. */
 function refuseDead(deps: Deps, { payment, offer }: Case): AppError {
   const { reason = 'rejected' } = payment
-  const isTaken = findHolder(deps, offer) !== undefined
+  const isTaken = deps.ledger.payments.isOfferTaken(offer.id)
   if (reason === 'offer_used' || isTaken) return refuseUsedOffer()
   if (reason === 'allowance_required' && payment.state === 'rejected') {
     return refuseAllowance(payment, offer)
   }
   return refusePayment(deps, { reason, signed: payment.signed, offer })
 }
-
-/** The payment that has an offer: it is on its way, made or under review, so that no other may be asked for. */
-export const findHolder = (
-  { ledger }: Pick<BillingDeps, 'ledger'>,
-  { id }: Offer,
-): Payment | undefined =>
-  ledger.payments
-    .listPaymentsOfOffer(id)
-    .find(({ state }) => state !== 'rejected' && state !== 'void')
 
 /** The payment of an account that may still be made: whoever asks for another offer is told of it. */
 export const paymentInFlight = (

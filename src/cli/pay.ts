@@ -95,7 +95,7 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
   const payer = await openWallet(flags.keyFile)
   context.printError(`wallet   ${payer.address}`)
   const key = await findKey(context, { server, payer, flags })
-  const { quote, chain, token } = await askQuote(server, key, flags)
+  const { quote, chain, token } = await askQuote(server, { key, payer, flags })
   for (const line of describeQuote(quote, { chain, token, flags })) context.printError(line)
   await checkAllowance({ payer, quote, chain, token, flags })
   if (!flags.yes) {
@@ -134,8 +134,14 @@ async function findKey(
   return key
 }
 
-async function askQuote(server: PayServer, key: string, { tier, token: symbol, max }: PayFlags) {
-  const body = { tierId: tier, network: NETWORK, token: symbol }
+async function askQuote(
+  server: PayServer,
+  { key, payer, flags }: { key: string; payer: Payer; flags: PayFlags },
+) {
+  const { tier, token: symbol, max, apiKeyFile } = flags
+  // Who signed up with the wallet is known by it; another account has to be told who pays.
+  const guest = apiKeyFile === undefined ? {} : { payer: payer.address }
+  const body = { tierId: tier, network: NETWORK, token: symbol, ...guest }
   const answer = await server.ask('/v1/billing/x402/quote', { key, body })
   if (answer.status !== 200) throw new CliError(describeFault(answer))
   const quote = readQuote(answer)

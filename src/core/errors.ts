@@ -28,6 +28,7 @@ export const errorCodes = {
   challenge_used: { status: 409, title: 'Sign-in message already used' },
   tier_not_for_sale: { status: 409, title: 'Tier not for sale' },
   offer_limit: { status: 409, title: 'Too many open offers' },
+  payment_limit: { status: 409, title: 'Too many failed payments' },
   offer_used: { status: 409, title: 'Offer already in use' },
   payment_conflict: { status: 409, title: 'Payment belongs elsewhere' },
   payment_in_review: { status: 409, title: 'Payment is being looked at' },

@@ -1,6 +1,7 @@
 /**
- * An offer is what the route `quote` makes: a tier at an amount that no other open offer has, so that
- * a signed payment, which names nothing but an amount, names its offer.
+ * An offer is what the route `quote` makes: a tier at an amount. A signed payment names no product, only
+ * who pays and how much. For the account's own wallet that is enough, so it is offered the plain price; for
+ * any other wallet the amount is one that no other offer has.
  */
 import type { TokenSymbol, TransferMethod } from './payment-chain.ts'
 import type { Terms } from './tier.ts'
@@ -9,10 +10,21 @@ import type { Terms } from './tier.ts'
 export const OFFER_LIFE_MS = 10 * 60_000
 /** What a wallet is told: seconds from signing for which the payment stays valid. */
 export const PAYMENT_TIMEOUT_SECONDS = 600
-/** How far ahead a payment's end may lie: for so long after an offer its amount stays its own. */
+/** How far ahead a payment's end may lie. */
 export const VALID_BEFORE_MS_MAX = 24 * 3_600_000
-/** At most this much is taken off a price, in atomic units (a cent), to tell offers apart. */
+/** For so long an offer keeps its amount: it may be signed, then paid, and ten minutes more. */
+export const RESERVED_MS = OFFER_LIFE_MS + PAYMENT_TIMEOUT_SECONDS * 1000 + 10 * 60_000
+/** An open offer is shown again as long as it has this much of its life left. */
+export const OFFER_LEFT_MS_MIN = 3 * 60_000
+/** Offers that an account may have reserved and not paid, and how many of them may be of unique amounts. */
+export const OFFERS_MAX = 20
+export const UNIQUE_OFFERS_MAX = 5
+/**
+ * What is taken off a price, in atomic units, so that an amount is unique: up to a cent, and up to ten, but
+ * no more than a hundredth of the price, once the cent is nearly full.
+ */
 export const AMOUNT_SLOTS = 10_000
+export const AMOUNT_SLOTS_WIDE = 100_000
 
 /** x402 v2, scheme `exact`, exactly as a wallet consumes it. */
 export type PaymentRequirements = {
@@ -31,6 +43,8 @@ export type Offer = {
   /** `quote_` and letters and digits. */
   id: string
   accountId: string
+  /** The account's wallet, lower case, if it is offered the plain price; undefined: the amount is unique. */
+  payer?: string | undefined
   /** What is bought, as the catalogue had it. */
   terms: Terms
   periodDays: number

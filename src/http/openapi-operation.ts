@@ -126,9 +126,12 @@ const billingExamples: Partial<Record<ErrorCode, Example>> = {
     extras: { param: 'tierId' },
   },
   offer_limit: {
-    detail:
-      'You have 20 offers, each of which keeps its amount for a day. Pay one of them, or wait.',
+    detail: 'An account may have 20 unpaid offers of the last half hour. Pay one of them, or wait.',
     extras: { retryAction: 'wait_and_retry' },
+  },
+  payment_limit: {
+    detail: '5 payments for this offer have failed. This one was not sent.',
+    extras: { retryAction: 'sign_anew' },
   },
   offer_used: {
     detail: 'Another payment for this offer is on its way. Do not pay again.',

@@ -11,24 +11,32 @@ import type { Deed, LedgerStore } from './ledger.ts'
  */
 export type PaymentStore = {
   /**
-   * Makes an offer whose amount no other offer has whose payment could still arrive: `priceAtomic`, less
-   * the smallest free number of atomic units below `AMOUNT_SLOTS`. Undefined if none is free.
+   * Makes an offer. With a `payer`: at the price (less an atomic unit where this wallet has an open offer of
+   * something else at it). Without: at an amount below the price that no other offer has whose payment could
+   * still arrive. `open`: the account has the same offer already, usable and not begun to be paid.
+   * `limit`: it has as many as the rules allow. `no_amount`: no unique amount was found.
    */
   openOffer(
-    draft: Omit<Offer, 'requirements' | 'createdMs'> & {
-      requirements: Omit<Offer['requirements'], 'amount'>
-    },
-    price: { atomic: bigint; reservedUntilMs: number },
+    draft: OfferDraft,
+    rules: OfferRules,
     by: Deed,
-  ): Offer | undefined
+  ): { kind: 'opened' | 'open'; offer: Offer } | { kind: 'limit' | 'no_amount' }
   findOffer(id: string): Offer | undefined
-  /** The offer that an amount names, among those whose payment could still arrive at `nowMs`. */
-  findOfferByAmount(query: {
-    network: string
-    asset: string
-    amount: bigint
-    nowMs: number
-  }): Offer | undefined
+  /**
+   * The offer that a signed payment is for, at the moment `nowMs` at which it is made or taken. First the
+   * offers to its payer at that amount: of those that it may have been signed for the newest that nobody has
+   * paid. Then the holder of the unique amount, whosever it is; then an ended one of `accountId`.
+   */
+  findOfferFor(
+    signed: Pick<SignedPayment, 'network' | 'asset' | 'payer' | 'amount' | 'validBefore'>,
+    at: { accountId: string; nowMs: number },
+  ): Offer | undefined
+  /** True if a payment of the offer is on its way, was made, or is in review. */
+  isOfferTaken(id: string): boolean
+  /** Offers that hold a unique amount at `nowMs`, those that were paid left out, oldest first. */
+  listReservedOffers(nowMs: number): ReservedOffer[]
+  /** Ends an offer of a unique amount and frees the amount; false if none holds it or a payment is on its way. */
+  releaseOffer(id: string, by: Deed): boolean
   /** Offers of an account of an amount, newest first, expired or not; the newest 20. */
   listOffersOf(query: {
     accountId: string
@@ -36,8 +44,6 @@ export type PaymentStore = {
     asset: string
     amount: bigint
   }): Offer[]
-  /** Offers of an account whose amount is still reserved at `nowMs`, those that were paid left out. */
-  countReservedOffers(accountId: string, nowMs: number): number
 
   /**
    * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken before,
@@ -48,10 +54,13 @@ export type PaymentStore = {
     draft: { id: string; offer: Offer; signed: SignedPayment; isPaid?: boolean },
     by: Deed,
   ): { kind: 'claimed' | 'existing' | 'offer_taken'; payment: Payment }
+  /** Payments of an offer, and those of its account since a moment, that were rejected or void. */
+  countFailedPayments(
+    offer: Pick<Offer, 'id' | 'accountId'>,
+    sinceMs: number,
+  ): { ofOffer: number; ofAccount: number }
 
   findPayment(id: string): Payment | undefined
-  /** Payments of an offer, oldest first. */
-  listPaymentsOfOffer(offerId: string): Payment[]
   /** The newest payment of an account that may still be made. */
   findOpenPayment(accountId: string): Payment | undefined
   /** By what makes it unique on its chain. */
@@ -64,8 +73,18 @@ export type PaymentStore = {
     limit: number
     after?: { createdMs: number; id: string } | undefined
   }): Payment[]
-  /** Payments in any of some states, oldest first. */
-  listPaymentsIn(states: readonly PaymentState[]): Payment[]
+  /** Payments in any of some states, oldest first; `after` is exclusive. */
+  listPaymentsIn(
+    states: readonly PaymentState[],
+    page?: { limit: number; after?: { createdMs: number; id: string } | undefined },
+  ): Payment[]
+  /** Payments that a transfer may be. */
+  listPaymentsLike(transfer: {
+    network: string
+    asset: string
+    from: string
+    amount: bigint
+  }): Payment[]
 
   /**
    * Moves a payment from one of some states to another, with what was learned; undefined, and nothing
@@ -109,6 +128,23 @@ export type PaymentStore = {
   scannedBlock(network: string): number | undefined
   setScannedBlock(network: string, blockNumber: number): void
 }
+
+export type OfferDraft = Omit<Offer, 'requirements' | 'createdMs'> & {
+  requirements: Omit<Offer['requirements'], 'amount'>
+}
+
+export type OfferRules = {
+  /** The price, in atomic units of the token. */
+  atomic: bigint
+  reservedUntilMs: number
+  /** Exclusive bounds of what the account may have reserved and not paid: of all offers, of unique ones. */
+  offersMax: number
+  uniqueMax: number
+  /** An offer that ends sooner is not shown again. */
+  usableUntilMs: number
+}
+
+export type ReservedOffer = Offer & { reservedUntilMs: number }
 
 export type UnmatchedTransfer = PaymentProof & {
   /** `transfer_` and the log's place. */

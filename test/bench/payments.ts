@@ -51,7 +51,13 @@ function createOpener({ ledger }: PaidServer, { quoteId }: QuoteAnswer): () => v
   return () => {
     ledger.payments.openOffer(
       { ...offer, id: `quote_bench${number++}`, expiresMs: nowMs + OFFER_LIFE_MS },
-      { atomic: 49_000_000n, reservedUntilMs: nowMs + DAY_MS },
+      {
+        atomic: 49_000_000n,
+        reservedUntilMs: nowMs + DAY_MS,
+        offersMax: Number.POSITIVE_INFINITY,
+        uniqueMax: Number.POSITIVE_INFINITY,
+        usableUntilMs: Number.POSITIVE_INFINITY,
+      },
       { actor: 'system', nowMs },
     )
   }

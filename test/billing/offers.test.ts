@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 
 import { createAvailability } from '#src/billing/availability.ts'
+import type { Caller } from '#src/core/caller.ts'
+import type { Ledger } from '#src/store/payments.ts'
 
-import { NOW_MS, openBilling, outcomeOf, PAY_TO, payWithUsdc } from './scripted-billing.ts'
+import { NOW_MS, openBilling, outcomeOf, PAY_TO, PAYER, payWithUsdc } from './scripted-billing.ts'
 
 const polygon = 'eip155:137'
 const codeOf = (call: Promise<unknown>) =>
@@ -11,11 +13,17 @@ const codeOf = (call: Promise<unknown>) =>
     (error: { code: string }) => error.code,
   )
 
+function proOf(ledger: Ledger) {
+  const pro = ledger.listTiers().find(({ tierId }) => tierId === 'pro')
+  if (!pro) throw new Error('There is no Pro tier.')
+  return pro
+}
+
 describe('quote', () => {
   test('default: is exactly what an x402 client signs', async () => {
-    const { billing, me } = await openBilling()
+    const { billing, walletOf } = await openBilling()
     const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
-    const { offer, paymentRequired } = await billing.quote(me, wish)
+    const { offer, paymentRequired } = await billing.quote(walletOf(PAYER), wish)
     const requirements = {
       scheme: 'exact',
       network: 'eip155:137',
@@ -44,12 +52,37 @@ describe('quote', () => {
     expect(requirements.extra).toEqual({ assetTransferMethod: 'permit2', quoteId: id })
   })
 
-  test('behavior: no two offers of a price have one amount, and none is above the price', async () => {
-    const { quote } = await openBilling()
-    const amounts = [await quote(), await quote(), await quote()].map(
-      (it) => it.requirements.amount,
+  test('behavior: for another wallet than the account’s the amount is its own, up to a cent below', async () => {
+    const { billing, caller, walletOf } = await openBilling()
+    const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
+    const asked: [Caller, string | undefined][] = [
+      [caller('acc_3'), undefined],
+      [caller('acc_2'), undefined],
+      [walletOf(PAYER), `0x${'2'.repeat(40)}`],
+    ]
+    const amounts = await Promise.all(
+      asked.map(async ([who, payer]) => {
+        const { offer } = await billing.quote(who, { ...wish, payer })
+        expect(offer.payer).toBeUndefined()
+        return Number(offer.requirements.amount)
+      }),
     )
-    expect(amounts).toEqual(['49000000', '48999999', '48999998'])
+    expect(new Set(amounts).size).toBe(3)
+    expect(amounts.every((amount) => amount < 49_000_000 && amount >= 48_990_000)).toBe(true)
+  })
+
+  test('behavior: the open offer of the same is shown again, in any spelling of the wallet', async () => {
+    const { billing, walletOf, script } = await openBilling()
+    const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
+    const who = walletOf(`0x${'ab'.repeat(20)}`)
+    const first = await billing.quote(who, wish)
+    script.nowMs += 420_000
+    const again = await billing.quote(who, { ...wish, payer: `0x${'AB'.repeat(20)}` })
+    expect(again).toEqual(first)
+    script.nowMs += 1
+    const later = await billing.quote(who, wish)
+    expect(later.offer.id).not.toBe(first.offer.id)
+    expect(later.offer.requirements.amount).toBe(first.offer.requirements.amount)
   })
 
   const refused = {
@@ -71,11 +104,24 @@ describe('quote', () => {
     expect(await codeOf(billing.quote(me, wish))).toBe('tier_not_for_sale')
   })
 
-  test('error: an account has twenty offers at most, asked for at once or not', async () => {
-    const { quote } = await openBilling()
-    const codes = await Promise.all(Array.from({ length: 22 }, () => codeOf(quote())))
-    expect(codes.filter((code) => code === 'taken').length).toBe(20)
-    expect(codes.filter((code) => code === 'offer_limit').length).toBe(2)
+  test('error: an account holds five amounts at most, asked for at once or not, and for half an hour', async () => {
+    const { billing, caller, ledger, script } = await openBilling()
+    const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
+    const askForAll = () => {
+      const codes = Array.from({ length: 7 }, (_, number) => {
+        const price = { amountMicros: 49_000_000 + number, name: `Pro ${number}` }
+        ledger.putTier({ ...proOf(ledger), ...price }, { actor: 'operator', nowMs: NOW_MS })
+        return codeOf(billing.quote(caller('acc_3'), wish))
+      })
+      return Promise.all(codes)
+    }
+    const counted = (codes: string[]) => codes.filter((code) => code === 'taken').length
+    const codes = await askForAll()
+    expect([counted(codes), codes.at(-1)]).toEqual([5, 'offer_limit'])
+    script.nowMs += 1_799_999
+    expect(counted(await askForAll())).toBe(0)
+    script.nowMs += 1
+    expect(counted(await askForAll())).toBe(5)
   })
 
   test('error: without a block to begin from there is no offer', async () => {
@@ -103,7 +149,7 @@ describe('challenge', () => {
 
   test('error: never while money may land, and not after ten minutes', async () => {
     const { billing, me, quote, script } = await openBilling()
-    const [begun, idle] = [await quote(), await quote()]
+    const [begun, idle] = [await quote('USDC'), await quote('USDT')]
     script.verdict = { kind: 'open' }
     expect(await outcomeOf(billing.settle(me, payWithUsdc(begun)))).toBe('pending')
     expect(() => billing.challenge(me, begun.id)).toThrow('on its way')

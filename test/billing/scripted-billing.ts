@@ -6,7 +6,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { SettleResult, SupportedKind } from '#src/core/facilitator.ts'
 import type { Offer } from '#src/core/offer.ts'
 import { paymentChains } from '#src/core/payment-chain.ts'
-import type { Payment } from '#src/core/payment.ts'
+import type { Payment, SignedPayment } from '#src/core/payment.ts'
 import type { Verdict } from '#src/core/screening.ts'
 import { standingAt } from '#src/core/subscription.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
@@ -32,7 +32,10 @@ export type Script = {
   transfers: FoundTransfer[]
   /** Is called while the facilitator is. */
   onSettle: () => void | Promise<void>
-  onSleep: (ms: number) => void
+  onSleep: (ms: number) => void | Promise<void>
+  /** Is called before each look, and after it. */
+  onLook: (signed: SignedPayment) => void | Promise<void>
+  onSeen: () => void
 }
 
 export const paid = (isFinal: boolean, logIndex = 3): ChainVerdict => ({
@@ -55,6 +58,8 @@ const initial = (): Script => ({
   transfers: [],
   onSettle: () => undefined,
   onSleep: () => undefined,
+  onLook: () => undefined,
+  onSeen: () => undefined,
 })
 
 type Parts = { hasChain?: boolean; hasFacilitator?: boolean; payTo?: string }
@@ -85,7 +90,7 @@ export async function openBilling(parts: Parts = {}) {
     mint: () => String(++minted).padStart(6, '0'),
     sleep: async (ms) => {
       calls.slept.push(ms)
-      script.onSleep(ms)
+      await script.onSleep(ms)
     },
     origin: () => 'https://feed.example',
     log: (line) => calls.log.push(line),
@@ -99,19 +104,28 @@ export async function openBilling(parts: Parts = {}) {
     const standing = standingAt([], ledger.listTiers(), script.nowMs)
     return { keyId: 'key_1', familyId: 'key_1', accountId, isBlocked: false, standing }
   }
+  /** The caller whose account has this wallet. */
+  const walletOf = (address: string): Caller => {
+    const by = { actor: 'operator', nowMs: NOW_MS } as const
+    const found = ledger.findAccountByAddress(address)
+    return caller((found ?? ledger.createAccount({ id: `acc_${address}`, address }, by)).id)
+  }
   const me = caller('acc_1')
   const quote = async (token = 'USDC', tierId = 'pro') =>
     (await billing.quote(me, { tierId, network: 'eip155:137', token })).offer
-  return { billing, ledger, script, calls, caller, me, quote }
+  return { billing, ledger, script, calls, caller, walletOf, me, quote }
 }
 
 export type World = Awaited<ReturnType<typeof openBilling>>
 
 const fakeChain = (script: Script, calls: { looks: number }) => ({
   preflight: async () => script.preflights.shift() ?? script.preflight,
-  look: async () => {
+  look: async (signed: SignedPayment) => {
     calls.looks++
-    return script.verdict
+    await script.onLook(signed)
+    const { verdict } = script
+    script.onSeen()
+    return verdict
   },
   head: async () =>
     script.hasHead

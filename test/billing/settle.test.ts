@@ -292,9 +292,10 @@ describe('settle: whose payment it is', () => {
 
   test('error: a nonce with another payment', async () => {
     const { billing, me, quote } = await openBilling()
-    const [first, second] = [await quote(), await quote()]
+    const first = await quote()
     expect(await outcomeOf(billing.settle(me, payWithUsdc(first)))).toBe('provisioned')
-    expect(await outcomeOf(billing.settle(me, payWithUsdc(second)))).toBe('payment_conflict')
+    const other = payWithUsdc(await quote(), { validBefore: seconds(NOW_MS + 500_000) })
+    expect(await outcomeOf(billing.settle(me, other))).toBe('payment_conflict')
   })
 
   test('error: a second payment of one offer', async () => {
@@ -312,7 +313,7 @@ describe('settle: whose payment it is', () => {
 
   test('error: an offer that has expired; but what was handed in before goes on', async () => {
     const { billing, me, quote, script } = await openBilling()
-    const [begun, late] = [await quote(), await quote()]
+    const [begun, late] = [await quote(), await quote('USDC', 'starter')]
     const validBefore = seconds(NOW_MS + 3_600_000)
     script.screening = 'unknown'
     const payload = payWithUsdc(begun, { validBefore })

@@ -50,7 +50,7 @@ describe('bookfeed payments list', () => {
     const ids = rows.map(([id]) => id)
     expect(ids.toSorted()).toEqual(['id', 'id', 'pay_odd', 'pay_taken', TRANSFER])
     expect(rows.find(([id]) => id === 'pay_taken')?.slice(1, 5)).toEqual([
-      ...['received', 'acc_taken', '49', 'USDC'],
+      ...['received', 'acc_taken', '48.991025', 'USDC'],
     ])
     expect(rows.find(([id]) => id === TRANSFER)?.slice(1, 3)).toEqual(['1.5', 'USDC'])
   })
@@ -64,8 +64,8 @@ describe('bookfeed payments list', () => {
       id: 'pay_odd',
       state: 'review',
       reason: 'sanctioned',
-      amount: '48.999999',
-      amountAtomic: '48999999',
+      amount: '48.99822',
+      amountAtomic: '48998220',
       transaction: null,
     })
     expect(unmatchedTransfers).toEqual([

@@ -2,29 +2,34 @@
 import { describe, expect, test } from 'bun:test'
 
 import { AMOUNT_SLOTS } from '#src/core/offer.ts'
-import { openStates } from '#src/core/payment.ts'
+import type { Ledger, OfferDraft } from '#src/store/payments.ts'
 
-import { accountIdOf, auditOf, by, NOW_MS, tierOf } from './ledger-records.ts'
+import { accountIdOf, addressOf, auditOf, by, NOW_MS, tierOf } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'
 import {
+  amountOf,
   anOffer,
-  ASSET,
+  aSigned,
+  buy,
   claimUpTo,
+  ensureAccount,
   network,
   offerIdOf,
   openOffer,
+  paymentIdOf,
   PRICE,
-  RESERVED_UNTIL_MS,
+  rulesOf,
 } from './payment-records.ts'
+
+const SOME = 300
 
 export function conformOffers(use: UsePayments): void {
   describe('openOffer', () => {
     conformOpening(use)
-    conformAmounts(use)
+    conformPlainPrices(use)
+    conformUniqueAmounts(use)
     conformReuse(use)
-  })
-  describe('findOfferByAmount', () => {
-    conformFinding(use)
+    conformLimits(use)
   })
 }
 
@@ -38,14 +43,14 @@ function conformOpening(use: UsePayments): void {
       expect(offer).toEqual({
         ...draft,
         terms: { tierId: 'pro', coins, routes, name, rank, requestsPerMinute },
-        requirements: { ...draft.requirements, amount: String(PRICE) },
+        requirements: { ...draft.requirements, amount: offer.requirements.amount },
         createdMs: NOW_MS,
       })
       expect(ledger.payments.findOffer(offerIdOf(1))).toEqual(offer)
       expect(ledger.payments.findOffer(offerIdOf(2))).toBeUndefined()
       expect(auditOf(ledger).at(-1)).toMatchObject({
         deed: `operator offer.opened ${offerIdOf(1)}`,
-        state: { accountId: accountIdOf(1), amount: String(PRICE), network },
+        state: { accountId: accountIdOf(1), amount: offer.requirements.amount, network },
       })
     }),
   )
@@ -79,59 +84,101 @@ function conformOpening(use: UsePayments): void {
   )
 }
 
-function conformAmounts(use: UsePayments): void {
+const WALLET = addressOf(1)
+
+function conformPlainPrices(use: UsePayments): void {
   test(
-    'default: takes the least off the price that makes the amount its own',
+    'default: for the wallet of an account it is the price, however many accounts ask',
     use((ledger) => {
-      const amounts = [1, 2, 3].map((number) => openOffer(ledger, number).requirements.amount)
-      expect(amounts).toEqual(['49000000', '48999999', '48999998'])
-      const tether = { ...anOffer(4).requirements, asset: `0x${'C2'.repeat(20)}` }
-      const { requirements } = openOffer(ledger, 4, { requirements: tether })
-      expect(requirements).toEqual({ ...tether, amount: '49000000' })
+      const offers = [1, 2, 3].map((number) => {
+        const accountId = `acc_wallet${number}`
+        ledger.createAccount({ id: accountId, address: addressOf(20 + number) }, by())
+        return openOffer(ledger, number, { accountId, payer: addressOf(20 + number) })
+      })
+      expect(offers.map(amountOf)).toEqual([PRICE, PRICE, PRICE])
+      expect(offers[0]?.payer).toBe(addressOf(21))
     }),
   )
 
   test(
-    `default: of ${AMOUNT_SLOTS} amounts each is given once, then none`,
+    'behavior: two tiers of one price are told apart for one wallet, two tokens need not be',
     use((ledger) => {
-      ledger.atomically(() => {
-        for (let slot = 0; slot < AMOUNT_SLOTS - 1; slot++) {
-          openOffer(ledger, slot, { atomic: PRICE - BigInt(slot) })
-        }
-      })
-      const last = openOffer(ledger, AMOUNT_SLOTS)
-      expect(last.requirements.amount).toBe(String(PRICE - 9_999n))
-      expect(() => openOffer(ledger, AMOUNT_SLOTS + 1)).toThrow('No amount is free.')
-      expect(ledger.payments.findOffer(offerIdOf(AMOUNT_SLOTS + 1))).toBeUndefined()
-      expect(openOffer(ledger, AMOUNT_SLOTS + 1, { atomic: PRICE + 1n }).requirements.amount).toBe(
-        String(PRICE + 1n),
-      )
+      const own = { payer: WALLET }
+      openOffer(ledger, 1, own)
+      const starter = openOffer(ledger, 2, { ...own, terms: tierOf('starter') })
+      const again = openOffer(ledger, 3, own)
+      const tether = { ...anOffer(4).requirements, asset: `0x${'C2'.repeat(20)}` }
+      const other = openOffer(ledger, 4, { ...own, terms: tierOf('starter'), requirements: tether })
+      expect([starter, again, other].map(amountOf)).toEqual([PRICE - 1n, PRICE, PRICE])
     }),
   )
 }
 
-function conformReuse(use: UsePayments): void {
+function conformUniqueAmounts(use: UsePayments): void {
   test(
-    'behavior: an amount is free again from the end of its reservation on, and the smallest cut first',
+    `default: ${SOME} amounts are each their own, and less than a cent below the price`,
     use((ledger) => {
-      for (const number of [1, 2, 3]) {
-        openOffer(ledger, number, { reservedUntilMs: NOW_MS + (number === 2 ? 10 : 20) })
+      const amounts = ledger.atomically(() =>
+        Array.from({ length: SOME }, (_, number) => amountOf(openOffer(ledger, number))),
+      )
+      expect(new Set(amounts).size).toBe(SOME)
+      for (const amount of amounts) {
+        expect(amount).toBeLessThan(PRICE)
+        expect(amount).toBeGreaterThanOrEqual(PRICE - BigInt(AMOUNT_SLOTS))
       }
-      const amountAt = (number: number, nowMs: number) =>
-        openOffer(ledger, number, { nowMs }).requirements.amount
-      expect(amountAt(4, NOW_MS + 9)).toBe(String(PRICE - 3n))
-      expect(amountAt(5, NOW_MS + 10)).toBe(String(PRICE - 1n))
-      expect(amountAt(6, NOW_MS + 20)).toBe(String(PRICE))
     }),
   )
 
   test(
-    'behavior: as long as a payment is open its amount is not given away, however late it is',
+    'behavior: once the cent is nearly full, amounts go on below it, by a hundredth of the price at most',
     use((ledger) => {
-      for (const [number, state] of openStates.entries()) claimUpTo(ledger, number, { state })
-      claimUpTo(ledger, 90, { state: 'void' })
-      const late = openOffer(ledger, 91, { nowMs: RESERVED_UNTIL_MS })
-      expect(late.requirements.amount).toBe(String(PRICE - BigInt(openStates.length)))
+      // A cent is five hundred slots here, and a hundredth of the price a thousand.
+      const price = 500n
+      const amounts = ledger.atomically(() =>
+        Array.from({ length: 400 }, (_, number) =>
+          amountOf(openOffer(ledger, number, { atomic: price })),
+        ),
+      )
+      expect(new Set(amounts).size).toBe(400)
+      expect(amounts.every((amount) => amount > 0n && amount < price)).toBe(true)
+      const dear = 3_000_000n
+      const wide = ledger.atomically(() => {
+        for (let number = 0; number < 500; number++) {
+          ledger.createAccount({ id: `acc_many${number}` }, by())
+        }
+        return Array.from({ length: AMOUNT_SLOTS + 500 }, (_, number) => {
+          const accountId = `acc_many${number % 500}`
+          return amountOf(openOffer(ledger, 1000 + number, { accountId, atomic: dear }))
+        })
+      })
+      expect(new Set(wide).size).toBe(AMOUNT_SLOTS + 500)
+      expect(wide.some((amount) => amount < dear - BigInt(AMOUNT_SLOTS))).toBe(true)
+      expect(wide.every((amount) => amount < dear && amount >= dear - dear / 100n)).toBe(true)
+    }),
+    30_000,
+  )
+
+  test(
+    'behavior: an amount is never nothing, nor the price itself',
+    use((ledger) => {
+      expect(amountOf(openOffer(ledger, 1, { atomic: 2n }))).toBe(1n)
+      expect(() => openOffer(ledger, 2, { atomic: 2n })).toThrow('no_amount')
+      expect(() => openOffer(ledger, 3, { atomic: 1n })).toThrow('no_amount')
+    }),
+  )
+
+  test(
+    'behavior: an amount is free again from the end of its reservation on, unless a payment is open',
+    use((ledger) => {
+      const two = (number: number, changes: object = {}) =>
+        openOffer(ledger, number, { atomic: 2n, ...changes })
+      two(1, { reservedUntilMs: NOW_MS + 10 })
+      expect(() => two(2, { nowMs: NOW_MS + 9 })).toThrow('no_amount')
+      const offer = two(3, { nowMs: NOW_MS + 10, reservedUntilMs: NOW_MS + 20 })
+      ledger.payments.claim({ id: paymentIdOf(3), offer, signed: aSigned(3, offer) }, by())
+      expect(() => two(4, { nowMs: NOW_MS + 20 })).toThrow('no_amount')
+      ledger.payments.move(paymentIdOf(3), { from: ['received'], to: 'void' }, by())
+      expect(amountOf(two(5, { nowMs: NOW_MS + 20 }))).toBe(1n)
     }),
   )
 
@@ -140,94 +187,97 @@ function conformReuse(use: UsePayments): void {
     use((ledger) => {
       const failing = () =>
         ledger.atomically(() => {
-          for (const number of [1, 2, 3]) openOffer(ledger, number)
+          openOffer(ledger, 1, { atomic: 2n })
           throw new Error('undone')
         })
       expect(failing).toThrow('undone')
-      const amounts = [4, 5].map((number) => openOffer(ledger, number).requirements.amount)
-      expect(amounts).toEqual([String(PRICE), String(PRICE - 1n)])
-    }),
-  )
-
-  test(
-    'behavior: prices that lie close share their amounts, across every power of ten',
-    use((ledger) => {
-      const amountOf = (number: number, atomic: bigint) =>
-        openOffer(ledger, number, { atomic }).requirements.amount
-      const amounts = [1, 2, 3, 4].map((number) => amountOf(number, 100_001n))
-      expect(amounts).toEqual(['100001', '100000', '99999', '99998'])
-      expect(amountOf(8, 99_999n)).toBe('99997')
-    }),
-  )
-
-  test(
-    'behavior: an amount is never nothing',
-    use((ledger) => {
-      expect(openOffer(ledger, 1, { atomic: 2n }).requirements.amount).toBe('2')
-      expect(openOffer(ledger, 2, { atomic: 2n }).requirements.amount).toBe('1')
-      expect(() => openOffer(ledger, 3, { atomic: 2n })).toThrow('No amount is free.')
+      expect(amountOf(openOffer(ledger, 2, { atomic: 2n }))).toBe(1n)
     }),
   )
 }
 
-function conformFinding(use: UsePayments): void {
+function conformReuse(use: UsePayments): void {
+  const usableUntilMs = NOW_MS + 180_000
+  const ask = (
+    ledger: Ledger,
+    number: number,
+    { afterMs = 0, ...changes }: Partial<OfferDraft> & { afterMs?: number } = {},
+  ) =>
+    ledger.payments.openOffer(
+      anOffer(number, { payer: WALLET, ...changes }),
+      rulesOf({ usableUntilMs: usableUntilMs + afterMs }),
+      by(NOW_MS + afterMs),
+    )
+
   test(
-    'default: an amount names its offer until the end of its reservation, exclusive',
+    'default: the open offer of the same is given again, as long as it can be used',
     use((ledger) => {
-      const offers = [1, 2].map((number) => openOffer(ledger, number))
-      const find = (amount: bigint, nowMs = NOW_MS, asset = ASSET) =>
-        ledger.payments.findOfferByAmount({ network, asset, amount, nowMs })
-      expect(find(PRICE)).toEqual(offers[0])
-      expect(find(PRICE - 1n, RESERVED_UNTIL_MS - 1, ASSET.toLowerCase())).toEqual(offers[1])
-      expect(find(PRICE - 1n, RESERVED_UNTIL_MS)).toBeUndefined()
-      expect(find(PRICE - 2n)).toBeUndefined()
-      expect(find(PRICE, NOW_MS, `0x${'c'.repeat(40)}`)).toBeUndefined()
+      ensureAccount(ledger)
+      const first = ask(ledger, 1)
+      expect(first.kind).toBe('opened')
+      expect(ask(ledger, 2)).toEqual({ ...first, kind: 'open' } as typeof first)
+      expect(ask(ledger, 3, { afterMs: 420_000 }).kind).toBe('open')
+      expect(ask(ledger, 4, { afterMs: 420_001 }).kind).toBe('opened')
     }),
   )
 
   test(
-    'behavior: an amount that was given twice names the offer of its time',
+    'behavior: not for another tier, length, recipient or payer, nor at a price that has fallen',
     use((ledger) => {
-      const middle = NOW_MS + 50
-      const older = openOffer(ledger, 1, { reservedUntilMs: middle })
-      const newer = openOffer(ledger, 2, { nowMs: middle })
-      const at = (nowMs: number) =>
-        ledger.payments.findOfferByAmount({ network, asset: ASSET, amount: PRICE, nowMs })
-      expect(older.requirements.amount).toBe(newer.requirements.amount)
-      expect([at(middle - 1), at(middle)]).toEqual([older, newer])
-    }),
-  )
-
-  test(
-    'default: lists the offers of an account of an amount, newest first, however old',
-    use((ledger) => {
-      const [first, , third] = [1, 2, 3].map((number) =>
-        openOffer(ledger, number, {
-          nowMs: NOW_MS + number * 1000,
-          reservedUntilMs: NOW_MS + (number + 1) * 1000,
-          atomic: number === 2 ? 5n : PRICE,
-        }),
-      )
-      const asked = { accountId: accountIdOf(1), network, asset: ASSET, amount: PRICE }
-      const { listOffersOf } = ledger.payments
-      expect(listOffersOf(asked).map(({ id }) => id)).toEqual([third?.id ?? '', first?.id ?? ''])
-      expect(listOffersOf({ ...asked, accountId: accountIdOf(2) })).toEqual([])
-      expect(listOffersOf({ ...asked, amount: PRICE - 9n })).toEqual([])
-      expect(listOffersOf({ ...asked, asset: `0x${'c'.repeat(40)}` })).toEqual([])
-    }),
-  )
-
-  test(
-    'default: counts the offers of an account whose amount is reserved',
-    use((ledger) => {
-      for (const number of [1, 2, 3]) {
-        openOffer(ledger, number, { reservedUntilMs: NOW_MS + number })
+      ensureAccount(ledger)
+      ask(ledger, 1)
+      const { requirements } = anOffer(1)
+      const others: Partial<OfferDraft>[] = [
+        { terms: tierOf('starter') },
+        { periodDays: 31 },
+        { requirements: { ...requirements, payTo: addressOf(3) } },
+        { payer: undefined },
+      ]
+      for (const [number, other] of others.entries()) {
+        expect(ask(ledger, 10 + number, other).kind).toBe('opened')
       }
-      const counts = [0, 1, 2, 3].map((ms) =>
-        ledger.payments.countReservedOffers(accountIdOf(1), NOW_MS + ms),
-      )
-      expect(counts).toEqual([3, 2, 1, 0])
-      expect(ledger.payments.countReservedOffers(accountIdOf(2), NOW_MS)).toBe(0)
+      const cheaper = rulesOf({ usableUntilMs, atomic: PRICE - 1_000_000n })
+      const fallen = ledger.payments.openOffer(anOffer(20, { payer: WALLET }), cheaper, by())
+      expect(fallen.kind).toBe('opened')
+    }),
+  )
+
+  test(
+    'behavior: not once a payment of it was handed in',
+    use((ledger) => {
+      const { id } = claimUpTo(ledger, 1, { state: 'rejected', offer: { payer: WALLET } })
+      expect(ask(ledger, 2).kind).toBe('opened')
+      expect(ledger.payments.isOfferTaken(offerIdOf(1))).toBe(false)
+      ledger.payments.move(id, { from: ['rejected'], to: 'screened' }, by())
+      expect(ledger.payments.isOfferTaken(offerIdOf(1))).toBe(true)
+    }),
+  )
+}
+
+function conformLimits(use: UsePayments): void {
+  const kindOf = (ledger: Ledger, number: number, changes: Partial<OfferDraft> = {}) => {
+    ensureAccount(ledger)
+    const rules = rulesOf({ offersMax: 4, uniqueMax: 2 })
+    return ledger.payments.openOffer(anOffer(number, changes), rules, by()).kind
+  }
+
+  test(
+    'error: an account has no more unpaid offers than the rules allow, of unique ones fewer',
+    use((ledger) => {
+      const unique = [1, 2, 3].map((number) => kindOf(ledger, number))
+      expect(unique).toEqual(['opened', 'opened', 'limit'])
+      const own = [4, 5, 6].map((number) => kindOf(ledger, number, { payer: WALLET }))
+      expect(own).toEqual(['opened', 'opened', 'limit'])
+      expect(ledger.payments.findOffer(offerIdOf(6))).toBeUndefined()
+    }),
+  )
+
+  test(
+    'behavior: what was paid does not count, what is on its way does',
+    use((ledger) => {
+      buy(ledger, 1)
+      claimUpTo(ledger, 2, { state: 'pending' })
+      expect([3, 4].map((number) => kindOf(ledger, number))).toEqual(['opened', 'limit'])
     }),
   )
 }

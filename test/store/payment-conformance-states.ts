@@ -71,7 +71,7 @@ function conformClaim(use: UsePayments): void {
       for (const { state } of states) {
         expect(state).toMatchObject({
           payer: signed.payer,
-          amount: String(PRICE),
+          amount: String(signed.amount),
           payloadHash: signed.payloadHash,
           offerId: anOffer(1).id,
         })
@@ -128,7 +128,7 @@ function conformBeside(use: UsePayments): void {
       const { kind, payment } = ledger.payments.claim(draft, by())
       expect(kind).toBe('claimed')
       expect(payment).toMatchObject({ id: 'pay_2', state: 'review', reason: 'paid_twice' })
-      expect(ledger.payments.listPaymentsOfOffer(offer.id)).toEqual([first, payment])
+      expect(ledger.payments.isOfferTaken(offer.id)).toBe(true)
       expect(ledger.payments.findOpenPayment(accountIdOf(1))).toEqual(first)
       expect(deedsOf(ledger).at(-1)).toEndWith('payment.review pay_2')
       expect([...ledger.verifyAudit()]).toEqual([])

@@ -4,6 +4,7 @@ import { describe } from 'bun:test'
 import type { Ledger } from '#src/store/payments.ts'
 
 import { NOW_MS } from './ledger-records.ts'
+import { conformMatching } from './payment-conformance-matching.ts'
 import { conformOffers } from './payment-conformance-offers.ts'
 import { conformProvision } from './payment-conformance-provision.ts'
 import { conformReview } from './payment-conformance-review.ts'
@@ -26,6 +27,7 @@ export function conformPayments(name: string, open: (nowMs: number) => Ledger): 
   }
   describe(name, () => {
     conformOffers(use)
+    conformMatching(use)
     conformStates(use)
     conformProvision(use)
     conformReview(use)

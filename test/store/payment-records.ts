@@ -2,7 +2,7 @@
 import type { Offer } from '#src/core/offer.ts'
 import { paymentChains } from '#src/core/payment-chain.ts'
 import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/core/payment.ts'
-import type { Ledger, UnmatchedTransfer } from '#src/store/payments.ts'
+import type { Ledger, OfferDraft, OfferRules, UnmatchedTransfer } from '#src/store/payments.ts'
 
 import { accountIdOf, addressOf, by, createKeyOne, NOW_MS, tierOf } from './ledger-records.ts'
 
@@ -20,7 +20,6 @@ export const idsOf = (number: number) => ({
   restId: `sub_rest${number}`,
 })
 
-type OfferDraft = Parameters<Ledger['payments']['openOffer']>[0]
 export const anOffer = (number: number, changes: Partial<OfferDraft> = {}): OfferDraft => ({
   id: offerIdOf(number),
   accountId: accountIdOf(1),
@@ -94,12 +93,24 @@ export function openOffer(
   changes: Partial<OfferDraft> & { atomic?: bigint; nowMs?: number; reservedUntilMs?: number } = {},
 ): Offer {
   ensureAccount(ledger)
-  const { atomic = PRICE, nowMs, reservedUntilMs = RESERVED_UNTIL_MS, ...rest } = changes
-  const price = { atomic, reservedUntilMs }
-  const offer = ledger.payments.openOffer(anOffer(number, rest), price, by(nowMs))
-  if (offer === undefined) throw new Error('No amount is free.')
-  return offer
+  const { atomic, nowMs, reservedUntilMs, ...rest } = changes
+  const rules = rulesOf({ ...(atomic && { atomic }), ...(reservedUntilMs && { reservedUntilMs }) })
+  const opened = ledger.payments.openOffer(anOffer(number, rest), rules, by(nowMs))
+  if ('offer' in opened) return opened.offer
+  throw new Error(opened.kind)
 }
+
+export const amountOf = ({ requirements }: Offer): bigint => BigInt(requirements.amount)
+
+/** As many offers as one likes, each a new one. */
+export const rulesOf = (changes: Partial<OfferRules> = {}): OfferRules => ({
+  atomic: PRICE,
+  reservedUntilMs: RESERVED_UNTIL_MS,
+  offersMax: Number.POSITIVE_INFINITY,
+  uniqueMax: Number.POSITIVE_INFINITY,
+  usableUntilMs: Number.POSITIVE_INFINITY,
+  ...changes,
+})
 
 /** Opens an offer and takes its payment. */
 export function claim(ledger: Ledger, number: number, changes: Partial<OfferDraft> = {}): Payment {

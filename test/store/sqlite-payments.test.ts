@@ -10,13 +10,16 @@ import type { Ledger } from '#src/store/payments.ts'
 import { accountIdOf, by, NOW_MS } from './ledger-records.ts'
 import { conformPayments } from './payment-conformance.ts'
 import {
+  anOffer,
   aSigned,
   aTransfer,
   buy,
   claimUpTo,
+  ensureAccount,
   idsOf,
   openOffer,
   paymentIdOf,
+  rulesOf,
 } from './payment-records.ts'
 
 const CALLS = 50
@@ -46,6 +49,26 @@ describe('openOffer', () => {
         return openOffer(ledger, number).requirements.amount
       })
       expect(new Set(amounts).size).toBe(CALLS)
+    }))
+
+  test('error: two processes together give an account no more offers than it may have', () =>
+    withTwo((one, two) => {
+      ensureAccount(one)
+      const rules = rulesOf({ offersMax: 20 })
+      const kinds = Array.from({ length: 30 }, (_, number) => {
+        const ledger = number % 2 === 0 ? one : two
+        return ledger.payments.openOffer(anOffer(number), rules, by()).kind
+      })
+      expect(kinds.filter((kind) => kind === 'opened')).toHaveLength(20)
+      expect(kinds.indexOf('limit')).toBe(20)
+    }))
+
+  test('behavior: what one process releases another one can give at once', () =>
+    withTwo((one, two) => {
+      const offer = openOffer(one, 1, { atomic: 2n })
+      expect(() => openOffer(one, 2, { atomic: 2n })).toThrow('no_amount')
+      expect(two.payments.releaseOffer(offer.id, by())).toBe(true)
+      expect(openOffer(one, 2, { atomic: 2n }).requirements.amount).toBe('1')
     }))
 })
 
@@ -173,7 +196,7 @@ describe('verifyAudit', () => {
       const columns = ['offer', 'payment', 'unmatched_transfer'].flatMap((table) =>
         columnsOf(db, table).filter(({ name }) => name !== 'id'),
       )
-      expect(columns).toHaveLength(13 + 25 + 9)
+      expect(columns).toHaveLength(14 + 25 + 9)
       for (const column of columns) {
         const expected = column.name === 'payload' ? 0 : 1
         expect([column, faultsWith(db, ledger, column).length]).toEqual([column, expected])

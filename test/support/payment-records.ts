@@ -16,7 +16,7 @@ export function addPayment(ledger: Ledger, name: string): { payment: Payment; of
   const terms = ledger.listTiers().find(({ tierId }) => tierId === 'pro')
   const chain = findChain('eip155:137')
   if (!terms || !chain) throw new Error('There is no Pro tier, or no Polygon.')
-  const offer = ledger.payments.openOffer(
+  const opened = ledger.payments.openOffer(
     {
       id: `quote_${name}`,
       accountId,
@@ -35,10 +35,17 @@ export function addPayment(ledger: Ledger, name: string): { payment: Payment; of
       fromBlock: 1,
       expiresMs: NOW_MS + 600_000,
     },
-    { atomic: 49_000_000n, reservedUntilMs: NOW_MS + 86_400_000 },
+    {
+      atomic: 49_000_000n,
+      reservedUntilMs: NOW_MS + 1_800_000,
+      offersMax: 20,
+      uniqueMax: 5,
+      usableUntilMs: NOW_MS,
+    },
     by,
   )
-  if (!offer) throw new Error('No amount is free.')
+  if (!('offer' in opened)) throw new Error(opened.kind)
+  const { offer } = opened
   const signed = sign(offer, name)
   const { payment } = ledger.payments.claim({ id: `pay_${name}`, offer, signed }, by)
   return { payment, offer }

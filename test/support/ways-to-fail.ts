@@ -295,6 +295,7 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   unknown_payment: inPath({ id: 'pay_none' }),
   tier_not_for_sale: sold('tier_not_for_sale'),
   offer_limit: sold('offer_limit'),
+  payment_limit: sold('payment_limit'),
   offer_used: sold('offer_used'),
   payment_conflict: sold('payment_conflict'),
   payment_in_review: sold('payment_in_review'),

@@ -52,7 +52,7 @@ export const quoteDetail = {
   operationId: 'createQuote',
   summary: 'Get an offer for a tier',
   description:
-    'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The amount is a few millionths below the price, and yours alone: it is by the amount that a payment names its offer.',
+    'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer of the same with three minutes left is answered again.',
   parameters: [idempotencyParameter],
   requestBody: openApiBody(QuoteWish),
   responses: {
@@ -108,6 +108,7 @@ export const settleDetail = {
       'unknown_offer',
       'offer_used',
       'payment_conflict',
+      'payment_limit',
       'payment_in_review',
       'offer_expired',
       'allowance_required',

@@ -113,6 +113,14 @@ export const QuoteWish = Type.Object({
     description: 'Symbol of the token to pay with.',
     examples: ['USDC'],
   }),
+  payer: Type.Optional(
+    Type.String({
+      pattern: '^0x[0-9a-fA-F]{40}$',
+      description:
+        "Address of the wallet that will sign; by default the account's own. For another one the amount is a little below the price, and unique.",
+      examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+    }),
+  ),
 })
 
 const period = {
@@ -134,6 +142,11 @@ export const QuoteBody = Type.Object({
   expiresAt: time('Exclusive; sign and settle before.', '2026-04-14T08:10:00.000Z'),
   paymentRequirements: PaymentRequirements,
   paymentRequired: PaymentRequired,
+  payer: nullable(Type.String(), {
+    description:
+      "The account's wallet, lower case, where only it can pay this offer; null where any wallet can, because the amount is unique.",
+    examples: ['0x52908400098527886e0f7030069857d2e4169ee7'],
+  }),
   tier: Type.Object(period, { description: 'What is bought.' }),
   chain: Type.Object(chainFacts),
   token: Type.Object(tokenFacts),

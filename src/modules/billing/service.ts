@@ -119,6 +119,7 @@ function toQuoteBody({ offer, paymentRequired, inFlight }: Quote): QuoteBody {
     expiresAt: toIso(offer.expiresMs),
     paymentRequirements: requirements,
     paymentRequired: { ...paymentRequired, accepts: [...paymentRequired.accepts] },
+    payer: offer.payer ?? null,
     tier: { tierId: terms.tierId, name: terms.name, periodDays },
     chain: toChainFacts(chainOf(network)),
     token: toTokenFacts(tokenOf(network, symbol)),

@@ -18,6 +18,7 @@ export type RowAction =
   | 'subscription.added'
   | 'subscription.moved'
   | 'offer.opened'
+  | 'offer.released'
   | `payment.${PaymentState}`
   | 'transfer.unmatched'
   | 'review.resolved'

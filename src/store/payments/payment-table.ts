@@ -1,4 +1,5 @@
 /** Rows of the payment table. What was signed never changes; what became of it does. */
+import type { Offer } from '#src/core/offer.ts'
 import {
   openStates,
   type Payment,
@@ -24,6 +25,9 @@ export function createPaymentTable(db: Database) {
 
 export type PaymentTable = ReturnType<typeof createPaymentTable>
 
+type Transfer = { network: string; asset: string; from: string; amount: bigint }
+
+const HAS_FAILED = "state IN ('rejected', 'void')"
 const NEWEST_FIRST = 'ORDER BY created_ms DESC, id DESC LIMIT ?'
 /** Later than any payment: where the first page begins. */
 const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
@@ -45,13 +49,25 @@ function createReaders(db: Database) {
   const page = db.prepare<PaymentRow, [number, string, number]>(
     `SELECT * FROM payment WHERE (created_ms, id) < (?, ?) ${NEWEST_FIRST}`,
   )
-  const inStates = db.prepare<PaymentRow, [string]>(
-    `SELECT * FROM payment WHERE state IN (SELECT value FROM json_each(?))
+  // By their own names: with one state the index gives them in order, so that a page reads no more than it has.
+  const inStates = (states: readonly PaymentState[]) =>
+    db.query<PaymentRow, [...PaymentState[], number, string, number]>(
+      `SELECT * FROM payment WHERE state IN (${states.map(() => '?').join(', ')})
+         AND (created_ms, id) > (?, ?) ORDER BY created_ms, id LIMIT ?`,
+    )
+  const like = db.prepare<PaymentRow, [string, string, string, string]>(
+    `SELECT * FROM payment WHERE payer = ? AND amount = ? AND network = ? AND asset = ?
      ORDER BY created_ms, id`,
   )
   const newestOpen = db.prepare<PaymentRow, [string, string]>(
     `SELECT * FROM payment WHERE account_id = ? AND state IN (SELECT value FROM json_each(?))
      ORDER BY created_ms DESC, id DESC LIMIT 1`,
+  )
+  const failed = db.prepare<{ ofOffer: number; ofAccount: number }, [string, string, number]>(
+    `SELECT
+       (SELECT count(*) FROM payment WHERE offer_id = ? AND ${HAS_FAILED}) AS ofOffer,
+       (SELECT count(*) FROM payment WHERE account_id = ? AND created_ms > ? AND ${HAS_FAILED})
+         AS ofAccount`,
   )
   const find = (id: string): Payment | undefined => toPayment(byId.get(id))
   return {
@@ -81,8 +97,19 @@ function createReaders(db: Database) {
       return toPayments(pageOf.all(accountId, createdMs, id, limit))
     },
 
-    listIn: (states: readonly PaymentState[]): Payment[] =>
-      toPayments(inStates.all(JSON.stringify(states))),
+    listIn(
+      states: readonly PaymentState[],
+      { limit, after }: Omit<PaymentPage, 'accountId'> = { limit: Number.MAX_SAFE_INTEGER },
+    ): Payment[] {
+      const { createdMs, id } = after ?? { createdMs: 0, id: '' }
+      return toPayments(inStates(states).all(...states, createdMs, id, limit))
+    },
+
+    listLike: ({ network, asset, from, amount }: Transfer): Payment[] =>
+      toPayments(like.all(from.toLowerCase(), String(amount), network, asset.toLowerCase())),
+
+    countFailed: ({ id, accountId }: Pick<Offer, 'id' | 'accountId'>, sinceMs: number) =>
+      failed.get(id, accountId, sinceMs) ?? { ofOffer: 0, ofAccount: 0 },
   }
 }
 

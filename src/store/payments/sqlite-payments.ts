@@ -22,16 +22,24 @@ export function createPayments(parts: LedgerParts): PaymentStore {
   return {
     openOffer: createOpenOffer(tables),
     findOffer: offers.find,
-    findOfferByAmount: offers.findByAmount,
+    findOfferFor: offers.findFor,
+    isOfferTaken: offers.isTaken,
+    listReservedOffers: offers.listReserved,
+    releaseOffer: (id, by) =>
+      atomically(() => {
+        const isReleased = offers.release(id, by.nowMs)
+        if (isReleased) parts.note(by, 'offer.released', id)
+        return isReleased
+      }),
     listOffersOf: offers.listOf,
-    countReservedOffers: offers.countReserved,
 
     findPayment: payments.find,
-    listPaymentsOfOffer: payments.listOfOffer,
     findOpenPayment: payments.findOpen,
     findPaymentByNonce: payments.findByNonce,
     listPayments: payments.list,
     listPaymentsIn: payments.listIn,
+    listPaymentsLike: payments.listLike,
+    countFailedPayments: payments.countFailed,
 
     ...moves,
     ...createProvision({ ...tables, write }),
@@ -44,17 +52,26 @@ export function createPayments(parts: LedgerParts): PaymentStore {
 
 const createOpenOffer =
   ({ atomically, note, accounts, offers }: Tables): PaymentStore['openOffer'] =>
-  (draft, price, by) =>
+  (draft, rules, by) =>
     atomically(() => {
-      accounts.get(draft.accountId)
-      const { network, asset } = draft.requirements
-      const free = offers.freeAmount({ network, asset, nowMs: by.nowMs }, price.atomic)
-      if (free === undefined) return undefined
-      const requirements = { ...draft.requirements, amount: String(free) }
-      const offer: Offer = { ...draft, requirements, createdMs: by.nowMs }
-      offers.insert(offer, price.reservedUntilMs)
+      const { nowMs } = by
+      const { accountId, requirements } = draft
+      accounts.get(accountId)
+      const same = offers.findSame(draft, rules, nowMs)
+      if (same !== undefined) return { kind: 'open', offer: same }
+      const isUnique = draft.payer === undefined
+      const { every, uniqueOnes } = offers.countReserved(accountId, nowMs)
+      const isFull = every >= rules.offersMax || (isUnique && uniqueOnes >= rules.uniqueMax)
+      if (isFull) return { kind: 'limit' }
+      const amount = isUnique
+        ? offers.uniqueAmount(draft.id, rules.atomic, { ...requirements, nowMs })
+        : offers.ownAmount(draft, rules.atomic, nowMs)
+      if (amount === undefined) return { kind: 'no_amount' }
+      const terms = { ...requirements, amount: String(amount) }
+      const offer: Offer = { ...draft, requirements: terms, createdMs: nowMs }
+      offers.insert(offer, rules.reservedUntilMs)
       note(by, 'offer.opened', offer.id)
-      return offers.get(offer.id)
+      return { kind: 'opened', offer: offers.get(offer.id) }
     })
 
 function createReview({ db, atomically, note, payments }: Tables) {
