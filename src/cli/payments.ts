@@ -8,6 +8,7 @@ import type { Ledger, UnmatchedTransfer } from '#src/store/payments.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator } from './issue-key.ts'
+import { offersCommand, releaseCommand } from './offers.ts'
 import { withExistingLedger } from './open-data-folder.ts'
 import { integerIn, listOf, parseText } from './option-values.ts'
 import { formatTime, printTable, renderJson } from './table.ts'
@@ -42,10 +43,12 @@ type ListFlags = { state?: PaymentState[]; limit: number; json?: true }
 /** `bookfeed payments`: what was paid, and what the operator has to decide. */
 export const paymentsCommand = (context: CliContext): Command =>
   new Command('payments')
-    .description('list payments, look into one, note what you decided')
+    .description('list payments, look into one, note what you decided, free held amounts')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(resolveCommand(context))
+    .addCommand(offersCommand(context))
+    .addCommand(releaseCommand(context))
 
 const listCommand = (context: CliContext): Command =>
   new Command('list')

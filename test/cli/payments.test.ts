@@ -145,3 +145,34 @@ describe('bookfeed payments resolve', () => {
     expect(unknown).toMatchObject({ exitCode: 1 })
   })
 })
+
+describe('bookfeed payments offers, release', () => {
+  test('default: shows which quotes hold an amount, and frees them by quote or account', async () => {
+    using line = createCommandLine()
+    line.withLedger((ledger) => {
+      for (const name of ['one', 'two', 'paid']) addPayment(ledger, name)
+      const change = { from: ['received'], to: 'rejected' } as const
+      for (const id of ['pay_one', 'pay_two']) ledger.payments.move(id, change, by)
+    })
+    const list = async () => {
+      const { printed } = await line.run('payments', 'offers', '--json')
+      return (JSON.parse(printed.join('\n')) as { id: string }[]).map(({ id }) => id)
+    }
+    expect(await list()).toEqual(['quote_one', 'quote_two', 'quote_paid'])
+    const { printed } = await line.run('payments', 'offers')
+    expect(printed[0]?.split(/ {2,}/).slice(0, 4)).toEqual(['id', 'account', 'amount', 'token'])
+    const freed = await line.run('payments', 'release', 'quote_one', 'acc_two', 'acc_paid')
+    expect(freed.printed).toEqual(['quote_one is released', 'quote_two is released'])
+    expect(await list()).toEqual(['quote_paid'])
+    const again = await line.run('payments', 'release', 'quote_one')
+    expect([again.exitCode, again.errors.join()]).toEqual([
+      1,
+      expect.stringContaining('None of these holds an amount'),
+    ])
+    line.withLedger((ledger) => {
+      const actions = ledger.listAudit(0, 100).map(({ actor, action }) => `${actor} ${action}`)
+      expect(actions.filter((action) => action === 'operator offer.released')).toHaveLength(2)
+      expect([...ledger.verifyAudit()]).toEqual([])
+    })
+  })
+})
