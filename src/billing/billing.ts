@@ -85,8 +85,11 @@ export type Billing = {
    */
   settle(caller: Caller, payload: unknown): Promise<Settlement>
 
-  /** Looks again at a payment of the caller's, from the chain alone. Throws `unknown_payment`. */
-  payment(caller: Caller, id: string): Settlement
+  /**
+   * Looks again at a payment of the caller's, from the chain alone: once in three seconds at most, and for
+   * two seconds. Without an answer by then it is as it was seen last. Throws `unknown_payment`.
+   */
+  payment(caller: Caller, id: string): Promise<Settlement>
   /** Payments of the caller's account, newest first; `after` is exclusive. */
   payments(
     caller: Caller,
@@ -95,7 +98,12 @@ export type Billing = {
   /** Paid and granted periods of the caller's account by start. */
   subscriptions(caller: Caller): readonly Subscription[]
 
-  /** Brings every payment whose outcome is open one look further; the number that are still open. Never rejects. */
+  /** Calls a listener whenever a payment was handed in that may still be open. */
+  onHandedIn(listener: () => void): void
+  /**
+   * Brings every payment whose outcome is open one look further, and then some of those that were rejected,
+   * once a minute; the number that are still open. Never rejects.
+   */
   reconcile(): Promise<number>
   /** Looks for money that no payment explains. Never rejects. */
   watch(): Promise<void>

@@ -18,10 +18,11 @@ export function closedBilling(reason: string): Billing {
     quote: async () => refuse(),
     challenge: refuse,
     settle: async () => refuse(),
-    payment: refuse,
+    payment: async () => refuse(),
     // Not an empty list: there may be payments from before.
     payments: refuse,
     subscriptions: () => [],
+    onHandedIn: () => undefined,
     reconcile: async () => 0,
     watch: async () => undefined,
     refresh: async () => undefined,

@@ -7,7 +7,7 @@ import { createAvailability } from './availability.ts'
 import type { Billing, BillingDeps } from './billing.ts'
 import type { Flow } from './flow.ts'
 import { createOffers } from './offers.ts'
-import { reconcile } from './reconciler.ts'
+import { createReconciler } from './reconciler.ts'
 import { refuseUnavailable } from './refusals.ts'
 import { createHistory, toAnswer } from './settlement.ts'
 import { createSingleFlight } from './single-flight.ts'
@@ -18,14 +18,26 @@ import { watch } from './watcher.ts'
 export function createBilling(deps: BillingDeps): Billing {
   const availability = createAvailability(deps)
   const flights = createSingleFlight<Payment>()
+  const { poll, attend, reconcile } = createReconciler(deps, flights)
+  const settle = createSettle(deps, flights)
+  const history = createHistory(deps)
+  const listeners: (() => void)[] = []
   return {
     chains: availability.chains,
     refresh: availability.refresh,
     ...createOffers(deps, availability),
-    ...createHistory(deps),
-    settle: createSettle(deps, flights),
-    reconcile: () => reconcile(deps, flights),
-    watch: () => watch(deps),
+    ...history,
+    async payment(caller, id) {
+      await poll(history.payment(caller, id).payment)
+      return history.payment(caller, id)
+    },
+    settle: (caller, payload) =>
+      settle(caller, payload).finally(() => {
+        for (const listener of listeners) listener()
+      }),
+    onHandedIn: (listener) => void listeners.push(listener),
+    reconcile,
+    watch: () => watch(deps, attend),
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Brings payments to their end without their payers: at start, and on a timer. From the chain alone
- * each of them becomes provisioned or void, at the latest once its last second is final.
+ * Brings payments to their end without their payers: at start, when one is handed in, and on a timer. From
+ * the chain alone each of them becomes provisioned or void, at the latest once its last second is final.
  */
 import { AppError } from '#src/core/errors.ts'
 import { openStates, type Payment } from '#src/core/payment.ts'
@@ -12,30 +12,102 @@ import { type Flow, move } from './flow.ts'
 import { observe } from './observation.ts'
 import type { SingleFlight } from './single-flight.ts'
 
-export type Flights = SingleFlight<Payment>
+/** Payments that are looked at side by side: a look is two to five questions to the node. */
+const LOOKS_AT_ONCE = 8
+/** Rejected ones can be paid by their payers alone, so few of them are looked at, and seldom. */
+const REJECTED_LOOKS = 20
+const REJECTED_EVERY_MS = 60_000
+/** A payer who asks gets a look of his own, so often at most, and is kept waiting for so long. */
+const POLL_EVERY_MS = 3000
+const POLL_WAIT_MS = 2000
 
-/** See `Billing.reconcile`. */
-export async function reconcile(deps: BillingDeps, flights: Flights): Promise<number> {
-  const { chain, facilitator, ledger, log } = deps
-  if (chain) {
+export type Reconciler = {
+  /** See `Billing.reconcile`. */
+  reconcile(): Promise<number>
+  /** Looks for one payment on the chain, if nobody does and nobody has just done so. Never rejects. */
+  poll(payment: Payment): Promise<void>
+  /** Looks at some payments now. Never rejects. */
+  attend(payments: readonly Payment[]): Promise<void>
+}
+
+type Place = { createdMs: number; id: string }
+
+/** `flights` are those of the callers: a payment that one of them works on is left alone. */
+export function createReconciler(deps: BillingDeps, flights: SingleFlight<Payment>): Reconciler {
+  const { ledger, clock, log } = deps
+  const polled = new Map<string, number>()
+  let rejectedAtMs = Number.NEGATIVE_INFINITY
+  let lastRejected: Place | undefined
+
+  async function run(payment: Payment, work: typeof step): Promise<void> {
+    const { chain, facilitator } = deps
+    if (!chain || flights.has(payment.id)) return
     const flow: Flow = { deps, chain, facilitator, actor: 'system' }
-    for (const payment of ledger.payments.listPaymentsIn([...openStates, 'rejected'])) {
-      // A caller is at it.
-      if (flights.has(payment.id)) continue
-      try {
-        await flights.run(payment.id, () => step(flow, payment))
-      } catch (error) {
-        // A refusal is for callers; it comes again at every look.
-        if (!(error instanceof AppError))
-          log(`billing: ${payment.id} stays ${payment.state}: ${String(error)}`)
-      }
+    try {
+      await flights.run(payment.id, () => work(flow, payment))
+    } catch (error) {
+      // A refusal is for callers; it comes again at every look.
+      if (!(error instanceof AppError))
+        log(`billing: ${payment.id} stays ${payment.state}: ${String(error)}`)
     }
   }
-  return ledger.payments.listPaymentsIn(openStates).length
+
+  const attend = (payments: readonly Payment[]) =>
+    forEachAtOnce(payments, (payment) => run(payment, step))
+
+  /** The next ones in their order, and the first again after the last. */
+  function nextRejected(): Payment[] {
+    const nowMs = clock()
+    if (nowMs < rejectedAtMs + REJECTED_EVERY_MS) return []
+    rejectedAtMs = nowMs
+    const page = { limit: REJECTED_LOOKS, after: lastRejected }
+    const found = ledger.payments.listPaymentsIn(['rejected'], page)
+    lastRejected = found.length < REJECTED_LOOKS ? undefined : found.at(-1)
+    return found
+  }
+
+  return {
+    attend,
+
+    async reconcile() {
+      await attend(ledger.payments.listPaymentsIn(openStates))
+      await attend(nextRejected())
+      return ledger.payments.listPaymentsIn(openStates).length
+    },
+
+    async poll(payment) {
+      const nowMs = clock()
+      for (const [id, atMs] of polled) {
+        if (atMs > nowMs - POLL_EVERY_MS) break
+        polled.delete(id)
+      }
+      if (!isUndecided(payment) || polled.has(payment.id)) return
+      polled.set(payment.id, nowMs)
+      await Promise.race([run(payment, lookAt), deps.sleep(POLL_WAIT_MS)])
+    },
+  }
+}
+
+/** Never rejects as long as `body` does not. */
+async function forEachAtOnce<T>(items: readonly T[], body: (item: T) => Promise<void>) {
+  const rest = items.values()
+  const worker = async () => {
+    for (const item of rest) await body(item)
+  }
+  await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
+}
+
+const isUndecided = ({ state }: Payment): boolean =>
+  state === 'rejected' || openStates.some((open) => open === state)
+
+async function lookAt(flow: Flow, listed: Payment): Promise<Payment> {
+  const payment = flow.deps.ledger.payments.findPayment(listed.id) ?? listed
+  return observe(flow, { payment, offer: offerOf(flow, payment) })
 }
 
 async function step(flow: Flow, listed: Payment): Promise<Payment> {
   const payment = flow.deps.ledger.payments.findPayment(listed.id) ?? listed
+  if (!isUndecided(payment)) return payment
   if (payment.state === 'rejected') return followRejected(flow, payment)
   const it = { payment, offer: offerOf(flow, payment) }
   if (payment.state !== 'received' && payment.state !== 'screened') return advance(flow, it)

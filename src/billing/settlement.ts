@@ -1,4 +1,5 @@
 /** What a caller is told of a payment. */
+import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Payment } from '#src/core/payment.ts'
 import { assert } from '#src/lib/assert.ts'
@@ -59,9 +60,12 @@ const toSettlement = ({ ledger }: Pick<Deps, 'ledger'>, { payment, offer }: Case
 })
 
 /** Creates what an account may see of its payments and periods. */
-export function createHistory(
-  deps: Pick<BillingDeps, 'ledger'>,
-): Pick<Billing, 'payment' | 'payments' | 'subscriptions'> {
+export function createHistory(deps: Pick<BillingDeps, 'ledger'>): Pick<
+  Billing,
+  'payments' | 'subscriptions'
+> & {
+  payment(caller: Caller, id: string): Settlement
+} {
   const { ledger } = deps
   const describe = (payment: Payment): Settlement => {
     const offer = ledger.payments.findOffer(payment.offerId)

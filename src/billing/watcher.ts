@@ -12,15 +12,16 @@ const BLOCKS_PER_CALL = 1000
 const CALLS_MAX = 20
 
 type Range = { from: number; to: number }
-type Watch = { deps: BillingDeps; view: ChainView; chain: PaymentChain }
+type Attend = (payments: readonly Payment[]) => Promise<void>
+type Watch = { deps: BillingDeps; attend: Attend; view: ChainView; chain: PaymentChain }
 
-/** See `Billing.watch`. */
-export async function watch(deps: BillingDeps): Promise<void> {
+/** See `Billing.watch`. `attend` looks at payments that a transfer may be. */
+export async function watch(deps: BillingDeps, attend: Attend): Promise<void> {
   const { chain: view, payTo, log } = deps
   if (!view || payTo === '') return
   for (const chain of paymentChains) {
     try {
-      await watchChain({ deps, view, chain })
+      await watchChain({ deps, attend, view, chain })
     } catch (error) {
       log(`billing: transfers on ${chain.network} could not be read: ${String(error)}`)
     }
@@ -47,13 +48,15 @@ async function watchChain(watched: Watch): Promise<void> {
 
 /**
  * Notes what is unmatched in a range; returns the block up to which all is decided. A transfer that a
- * payment still open may turn out to be is decided when that payment is.
+ * payment still open or rejected may turn out to be is decided when that payment is, which is looked at.
  */
-async function scan({ deps, view, chain }: Watch, range: Range): Promise<number> {
+async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise<number> {
   const { ledger, clock, payTo } = deps
   const transfers = await view.transfersTo(payTo, range)
   if (transfers.length === 0) return range.to
-  const undecided = transfers.filter(isUndecided(deps))
+  const candidatesOf = (transfer: FoundTransfer) => findCandidates(deps, chain, transfer)
+  await attend(transfers.flatMap(candidatesOf))
+  const undecided = transfers.filter((transfer) => candidatesOf(transfer).length > 0)
   const doneTo = Math.min(range.to, ...undecided.map(({ blockNumber }) => blockNumber - 1))
   const nowMs = clock()
   for (const transfer of transfers) {
@@ -69,21 +72,18 @@ async function scan({ deps, view, chain }: Watch, range: Range): Promise<number>
   return doneTo
 }
 
-/** Those that fit an open payment; a transfer that has paid one fits no other. */
-function isUndecided({ ledger }: BillingDeps): (transfer: FoundTransfer) => boolean {
-  const open = ledger.payments.listPaymentsIn([...openStates, 'rejected'])
-  let paid: Payment[] | undefined
-  return (transfer) => {
-    if (!open.some((payment) => fits(payment, transfer))) return false
-    paid ??= ledger.payments.listPaymentsIn(['settled', 'provisioned'])
-    return !paid.some((payment) => isProof(payment, transfer))
-  }
+/** Undecided payments that the transfer fits; none if it has paid one already. */
+function findCandidates(
+  { ledger }: BillingDeps,
+  { network }: PaymentChain,
+  transfer: FoundTransfer,
+): Payment[] {
+  const alike = ledger.payments.listPaymentsLike({ network, ...transfer })
+  if (alike.some((payment) => isProof(payment, transfer))) return []
+  return alike.filter(({ state }) => undecidedStates.some((undecided) => undecided === state))
 }
 
-const fits = ({ signed }: Payment, transfer: FoundTransfer): boolean =>
-  signed.amount === transfer.amount &&
-  signed.payer === transfer.from.toLowerCase() &&
-  signed.asset === transfer.asset.toLowerCase()
+const undecidedStates = [...openStates, 'rejected'] as const
 
 const isProof = ({ proof }: Payment, { txHash, logIndex }: FoundTransfer): boolean =>
   proof?.txHash === txHash && proof.logIndex === logIndex

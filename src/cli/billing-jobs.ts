@@ -7,12 +7,13 @@ const MINUTE_MS = 60 * SECOND_MS
 
 /** What fails is published within a minute, and what works again too. */
 const REFRESH_MS = MINUTE_MS
-/** While payments are open it begins with the first and doubles up to the second. */
-const RECONCILE_MS = { min: 3 * SECOND_MS, max: MINUTE_MS }
+/** After a payment was handed in: soon, then later by half each time; never later than the second. */
+const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
+const GROWTH = 1.5
 const WATCH_MS = MINUTE_MS
 
 type StartTimer = (callback: () => void, delayMs: number) => () => void
-type Jobs = Pick<Billing, 'refresh' | 'reconcile' | 'watch'>
+type Jobs = Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onHandedIn'>
 
 /** Begins at once. `checked` resolves when all was checked for the first time. */
 export function startBillingJobs(
@@ -24,20 +25,28 @@ export function startBillingJobs(
   dispose(): Promise<void>
 } {
   const { promise: checked, resolve } = Promise.withResolvers<void>()
-  const nextReconcile = createReconcileDelay()
-  const works = [
-    async () => {
-      await billing.refresh()
-      resolve()
-      return REFRESH_MS
-    },
-    async () => nextReconcile(await billing.reconcile()),
-    async () => {
-      await billing.watch()
-      return WATCH_MS
-    },
-  ]
-  const jobs = works.map((work) => repeat(work, { startTimer, log }))
+  const tools = { startTimer, log }
+  let delayMs = RECONCILE_MS.min
+  const reconciling = repeat(async () => {
+    const isIdle = (await billing.reconcile()) === 0
+    const nextMs = isIdle ? RECONCILE_MS.max : delayMs
+    delayMs = isIdle ? RECONCILE_MS.min : Math.min(delayMs * GROWTH, RECONCILE_MS.max)
+    return nextMs
+  }, tools)
+  billing.onHandedIn(() => {
+    delayMs = RECONCILE_MS.min
+    reconciling.hasten(delayMs)
+  })
+  const refreshing = repeat(async () => {
+    await billing.refresh()
+    resolve()
+    return REFRESH_MS
+  }, tools)
+  const watching = repeat(async () => {
+    await billing.watch()
+    return WATCH_MS
+  }, tools)
+  const jobs = [reconciling, refreshing, watching]
   return {
     checked,
     async dispose() {
@@ -46,34 +55,27 @@ export function startBillingJobs(
   }
 }
 
-/** From the number of open payments to the time until the next look; a new payment is looked at soon. */
-export function createReconcileDelay(): (openCount: number) => number {
-  let delayMs = RECONCILE_MS.min
-  let before = 0
-  return (openCount) => {
-    const isNew = openCount > before
-    before = openCount
-    if (openCount === 0) return RECONCILE_MS.max
-    delayMs = isNew ? RECONCILE_MS.min : Math.min(delayMs * 2, RECONCILE_MS.max)
-    return delayMs
-  }
-}
-
-/** Does work again and again, after as many milliseconds as it says each time. */
+/** Does work again and again, after as many milliseconds as it says each time, or as `hasten` says. */
 function repeat(
   work: () => Promise<number>,
   { startTimer, log }: { startTimer: StartTimer; log: (line: string) => void },
 ) {
   let isDisposed = false
-  let cancelTimer = () => {}
+  let hastenedMs = Number.POSITIVE_INFINITY
+  let cancelTimer: (() => void) | undefined
 
   async function run(): Promise<void> {
+    cancelTimer = undefined
+    hastenedMs = Number.POSITIVE_INFINITY
     // The verbs promise not to reject; should one do so, that must not be the end of all looks at payments.
     const delayMs = await work().catch((error: unknown) => {
       log(`Billing failed: ${messageOf(error)}.`)
       return MINUTE_MS
     })
-    if (isDisposed) return
+    if (!isDisposed) wait(Math.min(delayMs, hastenedMs))
+  }
+
+  function wait(delayMs: number): void {
     cancelTimer = startTimer(() => {
       running = run()
     }, delayMs)
@@ -81,9 +83,18 @@ function repeat(
 
   let running = run()
   return {
+    /** The next time comes no later than in `delayMs`, counted from the end of the work if that goes on. */
+    hasten(delayMs: number): void {
+      if (isDisposed || delayMs >= hastenedMs) return
+      hastenedMs = delayMs
+      if (cancelTimer === undefined) return
+      cancelTimer()
+      wait(delayMs)
+    },
+
     async dispose(): Promise<void> {
       isDisposed = true
-      cancelTimer()
+      cancelTimer?.()
       await running
     },
   }

@@ -338,10 +338,10 @@ describe('payment, payments', () => {
   test('default: an account sees its own payments alone', async () => {
     const { billing, me, quote, caller } = await openBilling()
     const { payment } = await billing.settle(me, payWithUsdc(await quote()))
-    expect(billing.payment(me, payment.id).subscription?.tierId).toBe('pro')
+    expect((await billing.payment(me, payment.id)).subscription?.tierId).toBe('pro')
     expect(billing.payments(me, { limit: 5 }).map((it) => it.payment.id)).toEqual([payment.id])
     const other = caller('acc_2')
     expect(billing.payments(other, { limit: 5 })).toEqual([])
-    expect(() => billing.payment(other, payment.id)).toThrow('no such payment')
+    expect(billing.payment(other, payment.id)).rejects.toThrow('no such payment')
   })
 })

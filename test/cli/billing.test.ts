@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import { createReconcileDelay, startBillingJobs } from '#src/cli/billing-jobs.ts'
+import { startBillingJobs } from '#src/cli/billing-jobs.ts'
 import { createBillingFor, describeBilling } from '#src/cli/billing.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 
@@ -100,25 +100,10 @@ describe('createBillingFor', () => {
   })
 })
 
-describe('createReconcileDelay', () => {
-  test('default: doubles from three seconds to a minute while payments are open', () => {
-    const next = createReconcileDelay()
-    const seconds = [1, 1, 1, 1, 1, 1, 1].map((count) => next(count) / 1000)
-    expect(seconds).toEqual([3, 6, 12, 24, 48, 60, 60])
-  })
-
-  test('behavior: a minute while none is, and begins anew with a new one', () => {
-    const next = createReconcileDelay()
-    expect([0, 1, 1, 2, 1, 0, 1].map((count) => next(count) / 1000)).toEqual([
-      60, 3, 6, 3, 6, 60, 3,
-    ])
-  })
-})
-
 /** Billing that only counts what is asked of it. */
 function countingBilling() {
   const calls = { refresh: 0, reconcile: 0, watch: 0 }
-  const state = { open: 0, isBroken: false }
+  const state = { open: 0, isBroken: false, handIn: () => {} }
   const billing = {
     async refresh() {
       calls.refresh++
@@ -130,6 +115,9 @@ function countingBilling() {
     },
     async watch() {
       calls.watch++
+    },
+    onHandedIn(listener: () => void) {
+      state.handIn = listener
     },
   }
   return { billing, calls, state }
@@ -151,14 +139,38 @@ describe('startBillingJobs', () => {
     expect(timers.delays()).toEqual([])
   })
 
-  test('behavior: with open payments the next look is soon', async () => {
+  test('behavior: a payment that is handed in wakes an idle server; then it looks ever more seldom', async () => {
     const timers = createFakeTimers(NOW_MS)
-    const { billing, state } = countingBilling()
-    state.open = 2
+    const { billing, state, calls } = countingBilling()
     const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log: () => {} })
     await until(() => timers.delays().length === 3)
-    expect(timers.delays()[0]).toBe(3000)
+    timers.advance(20_000)
+    state.open = 1
+    state.handIn()
+    const looks: number[] = []
+    for (let second = 1; second <= 60; second++) {
+      const before = calls.reconcile
+      timers.advance(1000)
+      await until(() => timers.delays().length === 3)
+      if (calls.reconcile > before) looks.push(second)
+    }
+    expect(looks).toEqual([2, 4, 7, 12, 19, 30, 46])
     await jobs.dispose()
+  })
+
+  test('behavior: what is handed in during a look gets one soon after', async () => {
+    const timers = createFakeTimers(NOW_MS)
+    const { billing, state, calls } = countingBilling()
+    const look = Promise.withResolvers<number>()
+    billing.reconcile = () => (calls.reconcile++ === 0 ? look.promise : Promise.resolve(0))
+    const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log: () => {} })
+    state.handIn()
+    look.resolve(0)
+    await until(() => timers.delays().length === 3)
+    expect(timers.delays()[0]).toBe(2000)
+    await jobs.dispose()
+    state.handIn()
+    expect(timers.delays()).toEqual([])
   })
 
   test('error: a look that fails is told, and is not the last one', async () => {

@@ -215,7 +215,7 @@ describe('GET /v1/billing/x402/payments/{id}', () => {
   ]
   test.each(states)('default: %s is shown as %s', async (state, status, retryAfter) => {
     const { send } = harness({
-      payment: ({ accountId }) => fakeSettlement(accountId, state, { reason: 'expired' }),
+      payment: async ({ accountId }) => fakeSettlement(accountId, state, { reason: 'expired' }),
     })
     const response = await send('/v1/billing/x402/payments/pay_any')
     await expectOf('getPayment', response)
@@ -238,7 +238,7 @@ describe('GET /v1/billing/x402/payments/{id}', () => {
     'behavior: after %s it says %s, and never to pay what is being paid',
     async (reason, action) => {
       const { send } = harness({
-        payment: ({ accountId }) => fakeSettlement(accountId, 'rejected', { reason }),
+        payment: async ({ accountId }) => fakeSettlement(accountId, 'rejected', { reason }),
       })
       const response = await send('/v1/billing/x402/payments/pay_any')
       expect(await response.json()).toMatchObject({ status: 'failed', retryAction: action })

@@ -135,7 +135,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
       if (isVersion2(payload)) return fakeSettlement(accountId, 'provisioned')
       throw new AppError('payment_invalid', 'No payment of x402 v2.', { param: 'paymentPayload' })
     },
-    payment: (caller, id) => {
+    payment: async (caller, id) => {
       const found = all(caller).find(({ payment }) => payment.id === id)
       if (found) return found
       throw new AppError('unknown_payment', 'You have no such payment.', { param: 'id' })
@@ -153,6 +153,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
         endMs: NOW_MS + 60 * DAY_MS,
       }),
     ],
+    onHandedIn: () => undefined,
     reconcile: async () => 0,
     watch: async () => undefined,
     refresh: async () => undefined,

@@ -138,9 +138,9 @@ const refuseNothing = () =>
     { param: 'paymentPayload' },
   )
 
-function payment({ service }: Parts, request: Request, id: string): Response {
+async function payment({ service }: Parts, request: Request, id: string): Promise<Response> {
   parseQuery(NoQuery, searchOf(request.url))
-  const settlement = service.payment(callerOf(request), id)
+  const settlement = await service.payment(callerOf(request), id)
   return jsonResponse(toPaymentBody(settlement), { headers: headersOf(settlement) })
 }
 

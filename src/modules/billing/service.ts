@@ -45,7 +45,7 @@ export const createBillingService = ({ billing, cursors, clock }: Deps) => ({
   settle: (caller: Caller, payload: unknown): Promise<Settlement> =>
     billing.settle(caller, payload),
 
-  payment: (caller: Caller, id: string): Settlement => billing.payment(caller, id),
+  payment: (caller: Caller, id: string): Promise<Settlement> => billing.payment(caller, id),
 
   /** Throws `cursor_invalid` and `cursor_mismatch`. */
   payments(caller: Caller, { limit, cursor }: ReceiptQuery): ReceiptList {

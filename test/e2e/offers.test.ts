@@ -1,0 +1,142 @@
+/** Who may pay what on a real chain, and how soon after its finality a payment is provisioned. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+import { startBillingJobs } from '#src/cli/billing-jobs.ts'
+import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+
+import { hasAnvil } from '../support/anvil.ts'
+import {
+  type ScriptedFacilitator,
+  startScriptedFacilitator,
+} from '../support/scripted-facilitator.ts'
+import { type MortalNode, openWorld, outcomeOf, sign, startMortalNode } from './recovery-world.ts'
+
+const PRICE = 49_000_000n
+const polygon = 'eip155:137'
+const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
+
+function startTimer(callback: () => void, delayMs: number): () => void {
+  const timer = setTimeout(callback, delayMs)
+  return () => clearTimeout(timer)
+}
+
+describe.skipIf(!hasAnvil)('offers', () => {
+  let chain: LittlePolygon
+  let node: MortalNode
+  let scripted: ScriptedFacilitator
+  let snapshot = ''
+  const endings: (() => Promise<void> | void)[] = []
+
+  beforeAll(async () => {
+    chain = await startLittlePolygon()
+    node = startMortalNode(chain.url)
+    scripted = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
+  })
+  beforeEach(async () => {
+    snapshot = await chain.snapshot()
+    scripted.always('ok')
+  })
+  afterEach(async () => {
+    for (const end of endings.splice(0).reverse()) await end()
+    await chain.revert(snapshot)
+    scripted.resetNonces()
+  })
+  afterAll(async () => {
+    await node?.stop()
+    await scripted?.stop()
+    await chain?.stop()
+  })
+
+  async function newWallet() {
+    const key = generatePrivateKey()
+    const { address } = privateKeyToAccount(key)
+    await chain.mintUsdc(address, 2n * PRICE)
+    return { key, address }
+  }
+
+  /** A server and an account whose wallet has money. */
+  async function open() {
+    const world = await openWorld({ chain, node, scripted })
+    endings.push(() => world.dispose())
+    const wallet = await newWallet()
+    const address = wallet.address.toLowerCase()
+    const by = { actor: 'operator', nowMs: world.time.nowMs } as const
+    world.ledger.createAccount({ id: 'acc_wallet', address }, by)
+    const quote = async (payer?: string) =>
+      (await world.billing.quote(world.caller('acc_wallet'), { ...wish, payer })).offer
+    return { world, wallet, quote }
+  }
+
+  test('default: the wallet of an account pays the plain price, as often as it likes', async () => {
+    const { world, wallet, quote } = await open()
+    world.time.onSleep = () => chain.mine()
+    for (const count of [1, 2]) {
+      const offer = await quote()
+      expect(offer.requirements.amount).toBe(String(PRICE))
+      const { payload } = await sign(chain, { offer, payer: wallet })
+      expect(await outcomeOf(world.settle(payload, 'acc_wallet'))).toBe('provisioned')
+      expect(world.subscriptions('acc_wallet')).toHaveLength(count)
+    }
+    expect(await world.received()).toBe(2n * PRICE)
+  })
+
+  test('behavior: another wallet pays what was quoted for it; the plain price from it is nobody’s', async () => {
+    const { world, quote } = await open()
+    world.time.onSleep = () => chain.mine()
+    const friend = await newWallet()
+    const plain = await sign(chain, { offer: await quote(), payer: friend })
+    expect(await outcomeOf(world.settle(plain.payload, 'acc_wallet'))).toBe('unknown_offer')
+    const offer = await quote(friend.address)
+    expect(BigInt(offer.requirements.amount)).toBeLessThan(PRICE)
+    const { payload } = await sign(chain, { offer, payer: friend })
+    expect(await outcomeOf(world.settle(payload, 'acc_wallet'))).toBe('provisioned')
+    expect(await world.received()).toBe(BigInt(offer.requirements.amount))
+  })
+
+  test('error: nobody but the account of the wallet can hand in what it signed at the plain price', async () => {
+    const { world, wallet, quote } = await open()
+    const { payload } = await sign(chain, { offer: await quote(), payer: wallet })
+    await world.quote('acc_thief')
+    expect(await outcomeOf(world.settle(payload, 'acc_thief'))).toBe('payment_conflict')
+    expect(world.payments()).toEqual([])
+    world.time.onSleep = () => chain.mine()
+    expect(await outcomeOf(world.settle(payload, 'acc_wallet'))).toBe('provisioned')
+  })
+
+  /** A server that has been idle, and a payment in flight whose caller has gone. */
+  async function openInFlight() {
+    const { world, wallet, quote } = await open()
+    const jobs = startBillingJobs(world.billing, { startTimer, log: () => {} })
+    endings.push(() => jobs.dispose())
+    await jobs.checked
+    await Bun.sleep(500)
+    const { payload } = await sign(chain, { offer: await quote(), payer: wallet })
+    const { payment } = await world.settle(payload, 'acc_wallet')
+    expect(payment.state).toBe('pending')
+    return { world, id: payment.id }
+  }
+
+  test('behavior: on an idle server a payment is provisioned within seconds of its finality', async () => {
+    const { world } = await openInFlight()
+    await Bun.sleep(3000)
+    expect(world.states()).toEqual(['pending'])
+    await chain.finalize()
+    const finalAtMs = performance.now()
+    while (world.states()[0] !== 'provisioned' && performance.now() - finalAtMs < 10_000) {
+      await Bun.sleep(20)
+    }
+    expect(world.states()).toEqual(['provisioned'])
+    expect(performance.now() - finalAtMs).toBeLessThan(5000)
+  }, 30_000)
+
+  test('behavior: whoever asks for his payment once it is final has it with that answer', async () => {
+    const { world, id } = await openInFlight()
+    await chain.finalize()
+    // The wait of a poll is cut short by the sleep of this world, which takes no time.
+    world.time.onSleep = () => Bun.sleep(2000)
+    const { payment, subscription } = await world.billing.payment(world.caller('acc_wallet'), id)
+    expect([payment.state, subscription?.tierId]).toEqual(['provisioned', 'pro'])
+  }, 30_000)
+})
