@@ -130,35 +130,6 @@ function conformUniqueAmounts(use: UsePayments): void {
   )
 
   test(
-    'behavior: once the cent is nearly full, amounts go on below it, by a hundredth of the price at most',
-    use((ledger) => {
-      // A cent is five hundred slots here, and a hundredth of the price a thousand.
-      const price = 500n
-      const amounts = ledger.atomically(() =>
-        Array.from({ length: 400 }, (_, number) =>
-          amountOf(openOffer(ledger, number, { atomic: price })),
-        ),
-      )
-      expect(new Set(amounts).size).toBe(400)
-      expect(amounts.every((amount) => amount > 0n && amount < price)).toBe(true)
-      const dear = 3_000_000n
-      const wide = ledger.atomically(() => {
-        for (let number = 0; number < 500; number++) {
-          ledger.createAccount({ id: `acc_many${number}` }, by())
-        }
-        return Array.from({ length: AMOUNT_SLOTS + 500 }, (_, number) => {
-          const accountId = `acc_many${number % 500}`
-          return amountOf(openOffer(ledger, 1000 + number, { accountId, atomic: dear }))
-        })
-      })
-      expect(new Set(wide).size).toBe(AMOUNT_SLOTS + 500)
-      expect(wide.some((amount) => amount < dear - BigInt(AMOUNT_SLOTS))).toBe(true)
-      expect(wide.every((amount) => amount < dear && amount >= dear - dear / 100n)).toBe(true)
-    }),
-    30_000,
-  )
-
-  test(
     'behavior: an amount is never nothing, nor the price itself',
     use((ledger) => {
       expect(amountOf(openOffer(ledger, 1, { atomic: 2n }))).toBe(1n)

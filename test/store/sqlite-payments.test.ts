@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { AMOUNT_SLOTS } from '#src/core/offer.ts'
 import { type Database, ledgerFormat, openDatabase } from '#src/store/database.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 import type { Ledger } from '#src/store/payments.ts'
@@ -10,6 +11,7 @@ import type { Ledger } from '#src/store/payments.ts'
 import { accountIdOf, by, NOW_MS } from './ledger-records.ts'
 import { conformPayments } from './payment-conformance.ts'
 import {
+  amountOf,
   anOffer,
   aSigned,
   aTransfer,
@@ -62,6 +64,31 @@ describe('openOffer', () => {
       expect(kinds.filter((kind) => kind === 'opened')).toHaveLength(20)
       expect(kinds.indexOf('limit')).toBe(20)
     }))
+
+  test('behavior: when the cent is full, amounts go on below it, by a hundredth of the price at most', () => {
+    const path = newPath()
+    const ledger = openLedger(path, { nowMs: NOW_MS })
+    const price = 3_000_000n
+    const { id } = openOffer(ledger, 0, { atomic: price })
+    const db = openDatabase(path, { format: ledgerFormat })
+    // All of the cent, as offers like the first one.
+    db.run(
+      `WITH RECURSIVE slot (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM slot WHERE n < ${AMOUNT_SLOTS})
+       INSERT INTO offer SELECT 'full' || n, 'acc_full' || n, terms, period_days, symbol, method, network,
+         asset, CAST(${price} - n AS TEXT), requirements, from_block, created_ms, expires_ms,
+         reserved_until_ms, payer FROM offer, slot WHERE id = ?`,
+      [id],
+    )
+    db.close()
+    const amounts = Array.from({ length: CALLS }, (_, number) =>
+      amountOf(openOffer(ledger, number + 1, { atomic: price })),
+    )
+    expect(new Set(amounts).size).toBe(CALLS)
+    const isWide = (amount: bigint) =>
+      amount < price - BigInt(AMOUNT_SLOTS) && amount >= price - price / 100n
+    expect(amounts.every(isWide)).toBe(true)
+    ledger.dispose()
+  })
 
   test('behavior: what one process releases another one can give at once', () =>
     withTwo((one, two) => {

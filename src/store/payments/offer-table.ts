@@ -36,16 +36,20 @@ type OfferRow = {
 /** An amount of a token that is asked for at a moment. */
 type Place = { network: string; asset: string; nowMs: number }
 
-/** Offers whose payment is open, however late it is: the amount must go on naming them. */
-const BEING_PAID = `SELECT offer_id FROM payment
-  WHERE state IN (${openStates.map((state) => `'${state}'`).join(', ')})`
-const IS_RESERVED = `(reserved_until_ms > $nowMs OR id IN (${BEING_PAID}))`
-const IS_TAKEN = `EXISTS (SELECT 1 FROM payment WHERE offer_id = offer.id AND state NOT IN ('rejected', 'void'))`
+/** An offer whose payment is open, however late it is, too: the amount must go on naming it. */
+const hasPayment = (states: string) =>
+  `EXISTS (SELECT 1 FROM payment WHERE offer_id = offer.id AND state ${states})`
+const OPEN = openStates.map((state) => `'${state}'`).join(', ')
+const IS_RESERVED = `(reserved_until_ms > $nowMs OR ${hasPayment(`IN (${OPEN})`)})`
+const IS_TAKEN = hasPayment("NOT IN ('rejected', 'void')")
+const IS_UNPAID = `NOT ${hasPayment("= 'provisioned'")}`
 const AT_AMOUNT = 'network = $network AND asset = $asset AND amount = $amount'
 /** Whether a payment that ends at $endMs may have been signed for the offer. */
 const IS_TIMELY = `(created_ms <= $endMs AND $endMs <= expires_ms + ${VALID_BEFORE_MS_MAX})`
 
 type AccountAmount = { accountId: string; network: string; asset: string; amount: bigint }
+/** A wallet has an offer at the price with each purchase: the newest are enough, however many there were. */
+const CANDIDATES_MAX = 100
 
 /** Finds, adds and releases offers, and finds amounts that are free. */
 export function createOfferTable(db: Database) {
@@ -61,7 +65,8 @@ function createReaders(db: Database) {
   const byId = db.prepare<OfferRow, [string]>('SELECT * FROM offer WHERE id = ?')
   const ofPayer = prepare(
     db,
-    `SELECT * FROM offer WHERE ${AT_AMOUNT} AND payer = $payer AND created_ms <= $nowMs
+    `SELECT * FROM (SELECT *, rowid FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
+       AND created_ms <= $nowMs ORDER BY rowid DESC LIMIT ${CANDIDATES_MAX}) AS offer
      ORDER BY ${IS_TIMELY} DESC, ${IS_TAKEN}, created_ms DESC, rowid DESC LIMIT 1`,
   )
   const byAmount = prepare(
@@ -72,8 +77,7 @@ function createReaders(db: Database) {
   )
   const reserved = prepare(
     db,
-    `SELECT * FROM offer WHERE reserved_until_ms > $nowMs AND payer IS NULL
-       AND id NOT IN (SELECT offer_id FROM payment WHERE state = 'provisioned')
+    `SELECT * FROM offer WHERE reserved_until_ms > $nowMs AND payer IS NULL AND ${IS_UNPAID}
      ORDER BY created_ms, rowid`,
   )
   // The signs keep SQLite from the index of amounts, which other accounts share.
@@ -134,8 +138,7 @@ function createAmounts(db: Database) {
   const begun = db.prepare<unknown, [string]>('SELECT 1 FROM payment WHERE offer_id = ? LIMIT 1')
   const counts = db.prepare<{ every: number; uniqueOnes: number }, [Named]>(
     `SELECT count(*) AS every, count(*) - count(payer) AS uniqueOnes FROM offer
-     WHERE account_id = $accountId AND ${IS_RESERVED}
-       AND id NOT IN (SELECT offer_id FROM payment WHERE state = 'provisioned')`,
+     WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,
   )
   const openOf = ({ accountId, payer }: OfferDraft, nowMs: number) =>
     openOnes.all({ $accountId: accountId, $payer: payer ?? null, $nowMs: nowMs } as Named)
