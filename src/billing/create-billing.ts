@@ -5,9 +5,9 @@ import { admit } from './admission.ts'
 import { advance } from './advance.ts'
 import { createAvailability } from './availability.ts'
 import type { Billing, BillingDeps } from './billing.ts'
-import type { Flow } from './flow.ts'
+import { type Flow, reread } from './flow.ts'
 import { createOffers } from './offers.ts'
-import { createReconciler } from './reconciler.ts'
+import { createReconciler, type Flights } from './reconciler.ts'
 import { refuseUnavailable } from './refusals.ts'
 import { createHistory, toAnswer } from './settlement.ts'
 import { createSingleFlight } from './single-flight.ts'
@@ -18,8 +18,9 @@ import { watch } from './watcher.ts'
 export function createBilling(deps: BillingDeps): Billing {
   const availability = createAvailability(deps)
   const flights = createSingleFlight<Payment>()
-  const { poll, attend, reconcile } = createReconciler(deps, flights)
-  const settle = createSettle(deps, flights)
+  const looks = createSingleFlight<Payment>()
+  const { poll, attend, reconcile } = createReconciler(deps, { flights, looks })
+  const settle = createSettle(deps, { flights, looks })
   const history = createHistory(deps)
   const listeners: (() => void)[] = []
   return {
@@ -41,9 +42,12 @@ export function createBilling(deps: BillingDeps): Billing {
   }
 }
 
-/** Callers with the same payload join the first one, up to the end of its waiting. */
+/**
+ * Callers with the same payload join the first one, up to the end of its waiting. A look that is under way
+ * is waited for: it does less than a caller wants.
+ */
 const createSettle =
-  (deps: BillingDeps, flights: ReturnType<typeof createSingleFlight<Payment>>): Billing['settle'] =>
+  (deps: BillingDeps, { flights, looks }: Flights): Billing['settle'] =>
   async (caller, payload) => {
     const it = await admit(deps, caller, payload)
     const { chain, facilitator } = deps
@@ -52,7 +56,8 @@ const createSettle =
     if (!chain || isDone) return toAnswer(deps, it)
     const flow: Flow = { deps, chain, facilitator, actor: `account:${caller.accountId}` }
     const payment = await flights.run(it.payment.id, async () => {
-      const advanced = await advance(flow, it)
+      await looks.over(it.payment.id)
+      const advanced = await advance(flow, { ...it, payment: reread(flow, it.payment.id) })
       return waitForFinality(flow, { ...it, payment: advanced })
     })
     return toAnswer(deps, { ...it, payment })

@@ -32,8 +32,11 @@ export type Reconciler = {
 
 type Place = { createdMs: number; id: string }
 
-/** `flights` are those of the callers: a payment that one of them works on is left alone. */
-export function createReconciler(deps: BillingDeps, flights: SingleFlight<Payment>): Reconciler {
+/** What callers do with a payment, and what is done without them: never both at a time. */
+export type Flights = { flights: SingleFlight<Payment>; looks: SingleFlight<Payment> }
+
+/** A payment that a caller works on is left alone. */
+export function createReconciler(deps: BillingDeps, { flights, looks }: Flights): Reconciler {
   const { ledger, clock, log } = deps
   const polled = new Map<string, number>()
   let rejectedAtMs = Number.NEGATIVE_INFINITY
@@ -44,7 +47,7 @@ export function createReconciler(deps: BillingDeps, flights: SingleFlight<Paymen
     if (!chain || flights.has(payment.id)) return
     const flow: Flow = { deps, chain, facilitator, actor: 'system' }
     try {
-      await flights.run(payment.id, () => work(flow, payment))
+      await looks.run(payment.id, () => work(flow, payment))
     } catch (error) {
       // A refusal is for callers; it comes again at every look.
       if (!(error instanceof AppError))

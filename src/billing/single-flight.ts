@@ -2,6 +2,8 @@
 export type SingleFlight<T> = {
   run(key: string, body: () => Promise<T>): Promise<T>
   has(key: string): boolean
+  /** Resolves once nobody does it, also where the work rejects. */
+  over(key: string): Promise<void>
 }
 
 export function createSingleFlight<T>(): SingleFlight<T> {
@@ -15,5 +17,9 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       return flight
     },
     has: (key) => flights.has(key),
+
+    async over(key) {
+      await flights.get(key)?.catch(() => undefined)
+    },
   }
 }

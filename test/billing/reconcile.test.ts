@@ -185,6 +185,21 @@ describe('reconcile', () => {
     expect(billing.subscriptions(me).length).toBe(1)
   })
 
+  test('behavior: a caller who comes during a look has his payment sent after it', async () => {
+    const { billing, script, me, payload } = await openIn('screened')
+    const look = Promise.withResolvers<void>()
+    script.verdict = open
+    script.onLook = () => look.promise
+    const reconciled = billing.reconcile()
+    const settled = outcomeOf(billing.settle(me, payload))
+    await Promise.resolve()
+    look.resolve()
+    script.onSeen = () => {
+      script.verdict = paid(true)
+    }
+    expect([(await reconciled) >= 0, await settled]).toEqual([true, 'provisioned'])
+  })
+
   test('behavior: a reorganisation that takes the transfer back leaves nothing provisioned', async () => {
     const { billing, script, me, world } = await openIn('pending')
     script.verdict = paid(false)

@@ -24,8 +24,8 @@ const wish = process.env.CRASH ?? ''
 const isWhole = wish === 'all'
 const seed = wish === '' || isWhole ? `crash ${wallClock()}` : wish
 const SAMPLE = 40
-/** Each offer keeps its amount for a day, and an account may have twenty. */
-const CELLS_PER_CUSTOMER = 15
+/** Each offer keeps its amount for half an hour, and an account may have five. */
+const CELLS_PER_CUSTOMER = 5
 const CALLERS = 50
 const CELLS_MS_MAX = isWhole ? 1_800_000 : 240_000
 

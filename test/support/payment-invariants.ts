@@ -83,7 +83,7 @@ export async function findBrokenInvariants(evidence: Evidence): Promise<string[]
 export const readPayment = (ledgerPath: string, nonce: string): PaymentFact | undefined =>
   readLedger(ledgerPath).payments.find((payment) => payment.nonce === nonce)
 
-/** Amounts are distinct for a day, so the amount tells the payment. */
+/** Accounts without a wallet pay amounts that are distinct, so the amount tells the payment. */
 const isTransferOf = (payment: PaymentFact, transfer: Transfer): boolean =>
   transfer.asset === payment.asset &&
   transfer.from === payment.payer &&
