@@ -42,24 +42,29 @@ async function measureQuotes(shop: PaidServer): Promise<number[]> {
   return times
 }
 
-/** Makes an offer of the same tier and token as another one, as of somebody who looks and does not pay. */
+/** Makes an offer of the same tier and token as another one, each to an account that looks and does not pay. */
 function createOpener({ ledger }: PaidServer, { quoteId }: QuoteAnswer): () => void {
   const offer = ledger.payments.findOffer(quoteId)
   if (!offer) throw new Error('There is no offer.')
   const nowMs = Date.now()
   let number = 0
   return () => {
-    ledger.payments.openOffer(
-      { ...offer, id: `quote_bench${number++}`, expiresMs: nowMs + OFFER_LIFE_MS },
-      {
-        atomic: 49_000_000n,
-        reservedUntilMs: nowMs + DAY_MS,
-        offersMax: Number.POSITIVE_INFINITY,
-        uniqueMax: Number.POSITIVE_INFINITY,
-        usableUntilMs: Number.POSITIVE_INFINITY,
-      },
-      { actor: 'system', nowMs },
-    )
+    const id = String(number++)
+    const accountId = `acc_bench${id}`
+    ledger.atomically(() => {
+      ledger.createAccount({ id: accountId }, { actor: 'system', nowMs })
+      ledger.payments.openOffer(
+        { ...offer, accountId, id: `quote_bench${id}`, expiresMs: nowMs + OFFER_LIFE_MS },
+        {
+          atomic: 49_000_000n,
+          reservedUntilMs: nowMs + DAY_MS,
+          offersMax: Number.POSITIVE_INFINITY,
+          uniqueMax: Number.POSITIVE_INFINITY,
+          usableUntilMs: Number.POSITIVE_INFINITY,
+        },
+        { actor: 'system', nowMs },
+      )
+    })
   }
 }
 
