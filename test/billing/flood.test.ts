@@ -9,7 +9,7 @@ import { openBilling, outcomeOf, paid, payWithUsdc, TX, type World } from './scr
 const ACCOUNTS = 500
 const BY = { actor: 'system', nowMs: 0 } as const
 const wish = { tierId: 'pro', network: 'eip155:137', token: 'USDC' }
-const addressOf = (number: number) => `0x${number.toString(16).padStart(40, 'c')}`
+const addressOf = (number: number) => `0xc${number.toString(16).padStart(39, '0')}`
 const EMPTY = { kind: 'fault', fault: 'insufficient_balance' } as const
 let nonces = 1000
 
