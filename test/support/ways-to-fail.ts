@@ -2,7 +2,7 @@
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
-import type { ErrorCode } from '#src/core/errors.ts'
+import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import type { Verdict } from '#src/core/screening.ts'
 import { defaultTiers, type Tier } from '#src/core/tier.ts'
 import { StoreFault } from '#src/store/database.ts'
@@ -52,6 +52,20 @@ const changed =
     const { path, init } = change(await soundRequest(server, entry, placed))
     return server.send(path, init)
   }
+
+/** As a store answers that met damage: test/store/corruption.test.ts does the damage itself. */
+async function askDamaged(entry: Entry): Promise<Response> {
+  const refuse = () => {
+    throw new AppError(
+      'damaged',
+      'Market 0x00 is damaged on the disk of this server, and not served.',
+    )
+  }
+  const verbs = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse }
+  const server = serve({ history: fakeHistory(verbs) })
+  const { path, init } = await soundRequest(server, entry, placed)
+  return server.send(path, init)
+}
 
 /** Puts a value in the place of one parameter of the path. */
 const inPath =
@@ -285,6 +299,7 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   sanctioned: (entry) =>
     isSignup(entry) ? signup({ screen: sayingOf('hit') })(entry) : askBlocked(entry),
   internal: askBroken,
+  damaged: askDamaged,
   payment_invalid: sold('payment_invalid'),
   payment_required: askForChallenge,
   payment_rejected: sold('payment_rejected'),
