@@ -173,7 +173,10 @@ function assertSchema(db: Database, format: FileFormat): void {
 }
 
 const readSchema = (db: Database): string[] =>
-  db.prepare<unknown, []>('SELECT sql FROM sqlite_schema').values().map(String)
+  db
+    .prepare<unknown, []>("SELECT sql FROM sqlite_schema WHERE type <> 'trigger'")
+    .values()
+    .map(String)
 
 /**
  * Runs `body` in one write transaction: all of it is kept, or nothing. `body` must be synchronous:
