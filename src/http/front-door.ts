@@ -16,7 +16,7 @@ import { problemResponse, toProblem } from './problem.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
-import { decodePart, pathOf, targetOf } from './url.ts'
+import { decodePart, hostError, isAbsolute, pathOf, targetOf } from './url.ts'
 
 /** `peers` tells the caller's address; without it all callers without a key are one. */
 export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
@@ -65,9 +65,11 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 
   return (request, peers) => {
     const startedMs = timer()
-    const inner = request.method === 'HEAD' ? asGet(request) : request
+    const { url } = request
+    const isSound = isAbsolute(url)
+    const inner = isSound && request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, mint)
-    const target = targetOf(request.url)
+    const target = targetOf(url)
     const visit = gate.enter(request, target, peers)
     bindVisit(inner, visit)
     if (target.startsWith(SETTLE_PATH)) peers?.timeout?.(request, SETTLE_SECONDS_MAX)
@@ -75,6 +77,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const exchange: Exchange = { ...call, fault: undefined }
     try {
       if (visit.refusal) throw visit.refusal
+      if (!isSound) throw hostError()
       assertDecodable(target)
       assertBodySize(request)
       const result = handle(inner)

@@ -5,60 +5,24 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const root = join(import.meta.dir, '../..')
+import { startKillableServer } from '../support/killable-server.ts'
+import { exchange as exchangeWith, statusesOf } from '../support/raw-socket.ts'
+
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-socket-'))
-const child = Bun.spawn([process.execPath, join(root, 'src/main.ts'), 'serve'], {
-  env: {
-    BOOKFEED_DATA: folder,
-    BOOKFEED_PORT: '0',
-    BOOKFEED_SAMPLE: 'off',
-    BOOKFEED_LOG: 'off',
-  },
-  stdout: 'pipe',
-  stderr: 'pipe',
+const server = await startKillableServer({
+  BOOKFEED_DATA: folder,
+  BOOKFEED_PORT: '0',
+  BOOKFEED_SAMPLE: 'off',
+  BOOKFEED_LOG: 'off',
+  BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
 })
-const port = await readPort(child.stdout)
+const port = Number(new URL(server.origin).port)
+const exchange = (bytes: string) => exchangeWith(port, bytes)
 
 afterAll(async () => {
-  child.kill('SIGTERM')
-  await child.exited
+  await server.kill()
   rmSync(folder, { recursive: true, force: true })
 })
-
-/** The port that the greeting names. */
-async function readPort(output: ReadableStream<Uint8Array>): Promise<number> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const bytes of output) {
-    text += decoder.decode(bytes, { stream: true })
-    const found = /listens on http:\/\/[\d.]+:(\d+)/.exec(text)
-    if (found) return Number(found[1])
-  }
-  throw new Error(`The server did not start: ${text}`)
-}
-
-/** How long the server may take to answer, and how long we listen for a second answer. */
-const ANSWER_MS = 4_000
-const QUIET_MS = 250
-
-/** Sends bytes and returns all that comes back until the server closes, or says no more. */
-function exchange(bytes: string): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let text = ''
-  const socket = connect(port, '127.0.0.1', () => socket.write(Buffer.from(bytes, 'latin1')))
-  socket.setTimeout(ANSWER_MS, () => socket.destroy())
-  socket.on('data', (chunk) => {
-    text += chunk.toString('latin1')
-    socket.setTimeout(QUIET_MS)
-  })
-  // A server that closes in the middle of what we send is an answer too.
-  socket.on('error', () => socket.destroy())
-  socket.on('close', () => resolve(text))
-  return promise
-}
-
-const statusesOf = (text: string): number[] =>
-  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
 
 const healthy = 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
@@ -140,6 +104,80 @@ describe('a listening server', () => {
       socket.write('GET /swagger HTTP/1.1\r\nHos')
       socket.destroy()
     }
+    await expectAlive()
+  })
+})
+
+const CODED = 'HTTP/1.1 400 Bad Request'
+const coins = '/v1/coins'
+const ask = (target: string, host = 'Host: a', method = 'GET') =>
+  `${method} ${target} HTTP/1.1\r\n${host === '' ? '' : `${host}\r\n`}`
+
+/** Whatever the spelling: who reaches a route of `/v1` is counted, and nothing is 500. */
+const spellings: [name: string, head: string, status: number, isCounted: boolean][] = [
+  ['the usual one', ask(coins), 200, true],
+  ['a slash at its end', ask(`${coins}/`), 200, true],
+  ['the absolute form', ask(`http://x${coins}`), 200, true],
+  ['the absolute form of another scheme', ask(`https://x:1${coins}`), 200, true],
+  ['the absolute form without a host', ask(`http://${coins}`), 200, true],
+  ['a step back', ask(`/healthz/..${coins}`), 200, true],
+  ['an encoded step back', ask(`/healthz/%2e%2E${coins}`), 200, true],
+  ['a step above the root', ask(`/..${coins}`), 200, true],
+  ['backslashes', ask('/v1\\coins'), 200, true],
+  ['a query that looks like a path', ask('/healthz?/v1/coins'), 200, false],
+  ['a path that looks like a port', ask(`/:80${coins}`), 404, false],
+  ['two slashes at the start', ask(`/${coins}`), 404, false],
+  ['two slashes within', ask('/v1//coins'), 404, true],
+  ['an encoded slash', ask('/v1%2fcoins'), 404, false],
+  ['an encoded letter', ask('/v1/%63oins'), 404, true],
+  ['an encoded version', ask('/%76%31/coins'), 404, false],
+  ['upper case', ask('/V1/COINS'), 404, false],
+  ['a dot at its end', ask(`${coins}.`), 404, true],
+  ['a fragment', ask(`${coins}#top`), 404, true],
+  ['a semicolon', ask('/v1;a=b/coins'), 404, false],
+  ['a step out of it', ask('/v1/../healthz'), 200, false],
+  ['a malformed escape', ask(`${coins}%zz`), 400, true],
+  ['a host with a space', ask(coins, 'Host: a b'), 400, true],
+  ['an empty host', ask(coins, 'Host:'), 400, true],
+  ['no host, in HTTP/1.0', `GET ${coins} HTTP/1.0\r\n`, 400, true],
+  ['no host and nothing of ours', 'GET /healthz HTTP/1.0\r\n', 400, false],
+  ['a host with a path', ask(coins, 'Host: a/healthz?'), 400, true],
+  ['a host with a user', ask(coins, 'Host: u@a'), 400, true],
+  ['a host with a port out of range', ask(coins, 'Host: a:99999'), 400, true],
+  ['a host with half an address', ask(coins, 'Host: [::1'), 400, true],
+  ['a host with an escape', ask(coins, 'Host: a%00'), 400, true],
+  ['a host that is no number of four bytes', ask(coins, 'Host: 256.256.256.256'), 400, true],
+  ['a host of other letters', ask(coins, 'Host: \u00e9'), 400, true],
+  ['HEAD of such a host', ask(coins, 'Host: [::1', 'HEAD'), 400, true],
+  ['HEAD with a host with a space', ask(coins, 'Host: a b', 'HEAD'), 400, true],
+  ['a preflight of such a host', ask(coins, 'Host: a b', 'OPTIONS'), 400, true],
+  ['CONNECT of a host', ask('a:443', 'Host: a:443', 'CONNECT'), 400, false],
+  ['CONNECT of a path', ask(coins, 'Host: a', 'CONNECT'), 405, true],
+  ['TRACE', ask(coins, 'Host: a', 'TRACE'), 405, true],
+  ["a method that is no web page's", ask(coins, 'Host: a', 'PROPFIND'), 405, true],
+]
+
+/** What Bun refuses by itself, without a word. */
+const bare: [name: string, head: string][] = [
+  ['OPTIONS of everything', ask('*', 'Host: a', 'OPTIONS')],
+  ['a path without a slash', ask('v1/coins')],
+  ['another scheme', ask('ftp://x/v1/coins')],
+]
+
+describe('a request target', () => {
+  test.each(spellings)('behavior: %s', async (_, head, status, isCounted) => {
+    // Each from an address of its own: what is left says whether the request was counted.
+    const from = `198.51.100.${1 + spellings.findIndex((each) => each[1] === head)}`
+    const answer = await exchange(`${head}X-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`)
+    expect(statusesOf(answer)).toEqual([status])
+    expect(answer).toContain(`X-RateLimit-Remaining: ${isCounted ? 9 : 10}\r\n`)
+    expect(answer).toMatch(/\r\nX-Request-Id: req_\w+\r\n/)
+    if (status >= 400) expect(answer).toContain('\r\nContent-Type: application/problem+json')
+    expect(server.errors()).toBe('')
+  })
+
+  test.each(bare)('error: refuses %s bare', async (_, head) => {
+    expect(await exchange(`${head}\r\n`)).toStartWith(CODED)
     await expectAlive()
   })
 })

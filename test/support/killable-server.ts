@@ -42,7 +42,7 @@ async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string>
   for (;;) {
     const { done, value } = await reader.read()
     text += decoder.decode(value, { stream: true })
-    if (done || /^Payments: .*\n/m.test(text)) break
+    if (done || /^(Payments|Nothing is sold): .*\n/m.test(text)) break
   }
   // Nobody reads the rest, which is short.
   reader.releaseLock()
