@@ -11,6 +11,7 @@ import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { t
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
 import auditNoReplace from './ledger/migrations/0003_audit_no_replace.sql' with { type: 'text' }
 import offerPayers from './ledger/migrations/0004_offer_payers.sql' with { type: 'text' }
+import freeAccounts from './ledger/migrations/0005_free_accounts.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -27,4 +28,5 @@ export const ledgerMigrations: readonly string[] = [
   payments,
   auditNoReplace,
   offerPayers,
+  freeAccounts,
 ]

@@ -95,10 +95,11 @@ export function createApp(deps: AppDeps): App {
   const authenticator = createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
-  const gate = createGate({ authenticator, meter, addressOf, clock, timer })
+  const { signupsPerDay } = config
+  const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
   const elysia = createRoutes(deps, {
     trap: trap.plugin,
-    guard: accessPlugin(authenticator.listTiers),
+    guard: accessPlugin({ listTiers: authenticator.listTiers, takeSignup: gate.takeSignup }),
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,

@@ -17,6 +17,7 @@ export type ConfigVariable<T = unknown> = {
 
 const PORT_MAX = 65_535
 const CACHE_MB_MAX = 65_536
+const SIGNUPS_MAX = 1_000_000
 const BYTES_PER_MB = 1024 * 1024
 
 const variables = {
@@ -167,6 +168,14 @@ const variables = {
     description: 'Valid keys that an account may have at a time.',
     parse: (text: string) => parseInteger(text, 1000) || undefined,
   },
+  signupsPerDay: {
+    name: 'BOOKFEED_SIGNUPS_PER_DAY',
+    default: '30',
+    accepts: `an integer from 1 to ${SIGNUPS_MAX}`,
+    description:
+      'Signups a day that an address (IPv6: a /48) may make; in a minute a sixth of them, rounded up.',
+    parse: (text: string) => parseInteger(text, SIGNUPS_MAX) || undefined,
+  },
 } satisfies Record<string, ConfigVariable>
 
 /** The settings of a process; frozen. */
@@ -205,6 +214,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     gasKey: read(env, variables.gasKey),
     confirmations: read(env, variables.confirmations),
     keysPerAccountMax: read(env, variables.keysPerAccountMax),
+    signupsPerDay: read(env, variables.signupsPerDay),
   })
 }
 

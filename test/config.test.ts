@@ -26,6 +26,7 @@ describe('readConfig', () => {
       gasKey: '',
       confirmations: 'final',
       keysPerAccountMax: 10,
+      signupsPerDay: 30,
     })
   })
 
@@ -45,6 +46,7 @@ describe('readConfig', () => {
       BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML',
       BOOKFEED_SANCTIONS_DAYS_MAX: '3',
       BOOKFEED_KEYS_PER_ACCOUNT: '2',
+      BOOKFEED_SIGNUPS_PER_DAY: '4',
       BOOKFEED_PAY_TO: `0x${'Ab'.repeat(20)}`,
       BOOKFEED_FACILITATOR: 'https://facilitator.example/x402',
       BOOKFEED_FACILITATOR_KEY_ID: 'id',
@@ -75,6 +77,7 @@ describe('readConfig', () => {
       gasKey: '/srv/gas-key',
       confirmations: 12,
       keysPerAccountMax: 2,
+      signupsPerDay: 4,
     })
     expect(Object.isFrozen(config)).toBe(true)
   })
@@ -104,6 +107,7 @@ describe('readConfig', () => {
     ['BOOKFEED_RPC_URL', 'node:8545'],
     ['BOOKFEED_SANCTIONS_DAYS_MAX', '0'],
     ['BOOKFEED_KEYS_PER_ACCOUNT', '1001'],
+    ['BOOKFEED_SIGNUPS_PER_DAY', '0'],
     ['BOOKFEED_PAY_TO', '0x1'],
     ['BOOKFEED_FACILITATOR', 'remote'],
     ['BOOKFEED_CONFIRMATIONS', '0'],

@@ -8,7 +8,7 @@ import { AppError } from '#src/core/errors.ts'
 import { FREE_TIER_ID } from '#src/core/tier.ts'
 import type { Clock } from '#src/core/time.ts'
 import { isPreflight } from '#src/http/cors.ts'
-import type { Gate, PeerSource, RateState, Visit } from '#src/http/gate.ts'
+import type { Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
 import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
 import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
 
@@ -17,13 +17,24 @@ import type { UsageMeter } from './usage-meter.ts'
 
 /** Addresses beyond this many, within two minutes, share one window: memory stays bounded. */
 const ADDRESSES_MAX = 250_000
+/** The same for signups, within two days. */
+const SIGNUP_ADDRESSES_MAX = 100_000
+/** Of IPv6: whoever has a /48 has 65,536 networks of /64. */
+const SIGNUP_BITS = 48
+const DAY_MS = 86_400_000
+/** Of a day's signups, what a minute may have. */
+const MINUTE_PART = 6
+/** A challenge and its answer. */
+const REQUESTS_PER_SIGNUP = 2
 /** The label of requests that no route took. */
 const NO_ROUTE = 'other'
 
 export type GateDeps = {
   authenticator: Authenticator
   meter: UsageMeter
-  addressOf: (request: Request, peers: PeerSource | undefined) => string
+  /** Of IPv6 the network of `bits`, a /64 by itself. */
+  addressOf: (request: Request, peers: PeerSource | undefined, bits?: number) => string
+  signupsPerDay: number
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock
@@ -32,16 +43,12 @@ export type GateDeps = {
 export type AccessGate = Gate & {
   /** Where a caller stands, without taking anything. */
   windowsOf(caller: Caller): { data: RateState; billing: RateState }
+  takeSignup: TakeSignup
 }
 
 /** Creates the gate, with every window unused. */
-export function createGate({
-  authenticator,
-  meter,
-  addressOf,
-  clock,
-  timer,
-}: GateDeps): AccessGate {
+export function createGate(deps: GateDeps): AccessGate {
+  const { authenticator, meter, addressOf, clock, timer } = deps
   const ofKeys = createPools(Number.POSITIVE_INFINITY)
   const ofAddresses = createPools(ADDRESSES_MAX)
 
@@ -66,13 +73,13 @@ export function createGate({
     const place = placeOf(call, caller)
     if (!isApi(call.target) || isPreflight(call.request)) {
       const rate = stateOf(place)
-      const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE }
+      const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE, peers: call.peers }
       return { ...visit, isCounted: false, refusal: undefined }
     }
     const window = place.windows.take(place.key, place.limit, place.nowMs)
     const rate = window === undefined ? stateOf(place) : toState(place, window)
     const refusal = window === undefined ? toRefusal(rate) : undefined
-    const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE }
+    const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE, peers: call.peers }
     return { ...visit, isCounted: refusal === undefined, refusal }
   }
 
@@ -112,6 +119,30 @@ export function createGate({
         billing: stateOf({ ...place, windows: ofKeys.billing }),
       }
     },
+
+    takeSignup: createSignupGate(deps),
+  }
+}
+
+/** A minute and a day: the day alone would let a burst through, the minute alone a stream. */
+function createSignupGate({ addressOf, signupsPerDay, timer }: GateDeps): TakeSignup {
+  const capacity = SIGNUP_ADDRESSES_MAX
+  const minutes = createRateWindows({ windowMs: RATE_WINDOW_MS, capacity })
+  const days = createRateWindows({ windowMs: DAY_MS, capacity })
+  const perDay = signupsPerDay * REQUESTS_PER_SIGNUP
+  const perMinute = Math.ceil(signupsPerDay / MINUTE_PART) * REQUESTS_PER_SIGNUP
+
+  return (request, visit) => {
+    const nowMs = timer()
+    const key = addressOf(request, visit.peers, SIGNUP_BITS)
+    const minute = { windows: minutes, key, limit: perMinute, nowMs }
+    const day = { windows: days, key, limit: perDay, nowMs }
+    const isTaken = ({ windows, limit }: Place) => windows.take(key, limit, nowMs) !== undefined
+    if (isTaken(minute) && isTaken(day)) return
+    const ofDay: RateState = { ...stateOf(day), window: 'day' }
+    visit.rate = ofDay.remaining === 0 ? ofDay : stateOf(minute)
+    visit.enteredMs = nowMs
+    throw signupsError(visit.rate)
   }
 }
 
@@ -145,6 +176,16 @@ function toRefusal({ limit, leftMs }: RateState): AppError {
   return new AppError(
     'rate_limited',
     `The allowance of ${limit} requests a minute is used up. Wait ${retryAfterSeconds} s; GET /v1/billing/tiers shows larger ones.`,
+    { retryAfterSeconds },
+  )
+}
+
+function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError {
+  const retryAfterSeconds = toSeconds(leftMs)
+  const signups = limit / REQUESTS_PER_SIGNUP
+  return new AppError(
+    'rate_limited',
+    `This address may sign up ${signups} times a ${window}, with or without a key. Wait ${retryAfterSeconds} s.`,
     { retryAfterSeconds },
   )
 }

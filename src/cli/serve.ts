@@ -10,6 +10,7 @@ import type { Ledger } from '#src/store/payments.ts'
 
 import { createBillingFor, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
+import { startForgetting } from './forget-accounts.ts'
 import { greet, greetServer } from './greeting.ts'
 import { keyCommand, makeLocalKey } from './local-key.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
@@ -84,8 +85,13 @@ async function serveStores(
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = sale.start()
-  const flush = startUsageFlush(app, context.printError)
-  const jobs = [screening.start(), flush, selling, startTimeKeeping(steady)]
+  const jobs = [
+    screening.start(),
+    startUsageFlush(app, context.printError),
+    startForgetting(timed, ledger),
+    startTimeKeeping(steady),
+    selling,
+  ]
   await selling?.checked
   const state = { url: server.url, history, signup: signup(), payments: describeBilling(sale) }
   // Not before the server listens: a start that fails would take the key to its grave.

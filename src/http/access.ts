@@ -10,31 +10,43 @@ import { coins, isCoin } from '#src/core/market.ts'
 import { type Tier, type TierRoute, tiersWith } from '#src/core/tier.ts'
 import { assert } from '#src/lib/assert.ts'
 
-import { visitOf } from './gate.ts'
+import { type TakeSignup, visitOf } from './gate.ts'
 import { readCoin } from './market-path.ts'
 import { synchronous } from './synchronous.ts'
 
-/** `open` to everybody, to every valid `key`, or to tiers that include a route of this name. */
-export type Access = 'open' | 'key' | TierRoute
+/**
+ * `open` to everybody, also for a `signup`, which the address is charged for; to every valid `key`;
+ * or to tiers that include a route of this name.
+ */
+export type Access = 'open' | 'signup' | 'key' | TierRoute
 
 /** Codes with which a route may refuse before it is reached, for its documentation. */
 export function accessCodes(access: Access): ErrorCode[] {
   const ofAll: ErrorCode[] = ['rate_limited', 'unavailable']
-  if (access === 'open') return ofAll
+  if (isOpen(access)) return ofAll
   const ofKey: ErrorCode[] = ['unauthenticated', 'sanctioned', ...ofAll]
   return access === 'key' ? ofKey : [...ofKey, 'tier_route', 'tier_coin', 'damaged']
 }
 
-/** Creates the plugin that gives routes the option `access`. `listTiers` is the live catalogue. */
-export const accessPlugin = (listTiers: () => readonly Tier[]) =>
+const isOpen = (access: Access) => access === 'open' || access === 'signup'
+
+type AccessDeps = {
+  /** The live catalogue. */
+  listTiers: () => readonly Tier[]
+  takeSignup: TakeSignup
+}
+
+/** Creates the plugin that gives routes the option `access`. */
+export const accessPlugin = ({ listTiers, takeSignup }: AccessDeps) =>
   new Elysia({ name: 'access' }).macro({
     access: (access: Access) => ({
-      detail: { security: access === 'open' ? [] : [{ apiKey: [] }] },
+      detail: { security: isOpen(access) ? [] : [{ apiKey: [] }] },
       beforeHandle: synchronous(({ request, params }: Context) => {
         const visit = visitOf(request)
         assert(visit.isCounted, 'A route with access must be counted.')
-        visit.route = access === 'key' ? 'account' : access
-        if (access === 'open') return
+        visit.route = labels[access] ?? access
+        if (access === 'signup') takeSignup(request, visit)
+        if (isOpen(access)) return
         const caller = requireCaller(visit.caller)
         if (access !== 'key') assertEntitled({ access, caller, coin: params.coin }, listTiers)
       }),
@@ -44,6 +56,9 @@ export type AccessPlugin = ReturnType<typeof accessPlugin>
 
 /** The caller of a route that is not `open`. */
 export const callerOf = (request: Request): Caller => requireCaller(visitOf(request).caller)
+
+/** What usage is counted under, where it is not the name of the access. */
+const labels: Partial<Record<Access, string>> = { key: 'account', signup: 'open' }
 
 type Context = { request: Request; params: { coin?: string } }
 

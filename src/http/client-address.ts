@@ -7,12 +7,12 @@ import type { PeerSource } from './gate.ts'
 const UNKNOWN = 'unknown'
 
 /**
- * Creates the function that names a caller without a key: its IPv4 address, or /64 of IPv6.
+ * Creates the function that names a caller by its IPv4 address, or its IPv6 network of `bits` (a /64).
  * `X-Forwarded-For` is read from the right, as far as trusted proxies wrote it.
  */
 export const createClientAddress =
   (isTrusted: (address: string) => boolean) =>
-  (request: Request, peers: PeerSource | undefined): string => {
+  (request: Request, peers: PeerSource | undefined, bits?: number): string => {
     let address = peers?.requestIP(request)?.address ?? ''
     if (isTrusted(address)) {
       for (const hop of hopsOf(request).reverse()) {
@@ -22,7 +22,7 @@ export const createClientAddress =
         if (!isTrusted(address)) break
       }
     }
-    return subscriberOf(address) ?? UNKNOWN
+    return subscriberOf(address, bits) ?? UNKNOWN
   }
 
 const hopsOf = ({ headers }: Request): string[] =>

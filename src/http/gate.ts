@@ -7,12 +7,14 @@ import type { AppError } from '#src/core/errors.ts'
 
 /** The rate window of a caller, as the headers tell it. */
 export type RateState = {
-  /** Requests a minute. */
+  /** Requests a window. */
   limit: number
   /** Never below 0. */
   remaining: number
   /** Milliseconds to the end of the window; a whole window where none has begun. */
   leftMs: number
+  /** A minute if it is not said. */
+  window?: 'minute' | 'day'
 }
 
 /** One request on its way through. */
@@ -27,6 +29,7 @@ export type Visit = {
   enteredMs: number
   /** Set when the request must not reach a route. */
   refusal: AppError | undefined
+  peers?: PeerSource | undefined
   /** What usage is counted under; the `access` plugin names it. */
   route: string
   /** Set when the body is made while it is sent. */
@@ -59,6 +62,12 @@ export type Gate = {
   /** Counts what was answered, once all of it was, unless it was counted piece by piece. Must not throw. */
   leave(visit: Visit, bytes: number | undefined): void
 }
+
+/**
+ * Takes one from the signups of the address that a request came from, with a key or without. Throws
+ * `rate_limited`, and then the headers tell of that window.
+ */
+export type TakeSignup = (request: Request, visit: Visit) => void
 
 const visits = new WeakMap<Request, Visit>()
 

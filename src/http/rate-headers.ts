@@ -6,15 +6,16 @@ import type { RateState } from './gate.ts'
 
 export const RATE_WINDOW_MS = 60_000
 const MS_PER_SECOND = 1000
+const WINDOW_SECONDS = { minute: 60, day: 86_400 }
 
 /** Writes the headers. `nowMs` is the wall clock. */
 export function writeRateHeaders(headers: Headers, rate: RateState, nowMs: number): void {
-  const { limit, remaining, leftMs } = rate
+  const { limit, remaining, leftMs, window = 'minute' } = rate
   headers.set('X-RateLimit-Limit', String(limit))
   headers.set('X-RateLimit-Remaining', String(remaining))
   headers.set('X-RateLimit-Reset', String(Math.ceil((nowMs + leftMs) / MS_PER_SECOND)))
-  headers.set('RateLimit', `"minute";r=${remaining};t=${toSeconds(leftMs)}`)
-  headers.set('RateLimit-Policy', `"minute";q=${limit};w=${RATE_WINDOW_MS / MS_PER_SECOND}`)
+  headers.set('RateLimit', `"${window}";r=${remaining};t=${toSeconds(leftMs)}`)
+  headers.set('RateLimit-Policy', `"${window}";q=${limit};w=${WINDOW_SECONDS[window]}`)
 }
 
 /** Whole seconds after which the window is over: waiting exactly so long is enough. */

@@ -29,9 +29,10 @@ export function createNetworkSet(networks: readonly Network[]): (address: string
 
 /**
  * Whom an address stands for when callers are told apart by it: an IPv4 address itself, also inside
- * IPv6; of IPv6 the /64, because that is what one customer gets. Undefined for what is no address.
+ * IPv6; of IPv6 the network of `bits`, a multiple of 16: one line gets a /64, one customer may get
+ * a /48. Undefined for what is no address.
  */
-export function subscriberOf(address: string): string | undefined {
+export function subscriberOf(address: string, bits = 64): string | undefined {
   const version = isIP(address)
   if (version === 4) return address
   if (version === 0) return undefined
@@ -40,9 +41,9 @@ export function subscriberOf(address: string): string | undefined {
     return [groups[6] ?? 0, groups[7] ?? 0].map((g) => `${g >> 8}.${g & 0xff}`).join('.')
   }
   return `${groups
-    .slice(0, 4)
+    .slice(0, bits / 16)
     .map((group) => group.toString(16))
-    .join(':')}::/64`
+    .join(':')}::/${bits}`
 }
 
 /** The eight groups of a valid IPv6 address. */

@@ -41,6 +41,19 @@ export type LedgerStore = {
   /** Blocks or unblocks an account; nothing happens if it is so already. */
   setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
 
+  /**
+   * True if nothing was ever paid for or granted to an account, and the operator made neither it nor a
+   * key of it.
+   */
+  isFree(accountId: string): boolean
+  /**
+   * Looks at some accounts in the order of their ids and forgets those that are free, not blocked, have
+   * no payment or recent offer, and of which no key was made or used since `idleSinceMs`: the account,
+   * its keys and their usage. The audit chain keeps that they were, and their ids are not used again.
+   * Returns the ids that are gone, and where to go on; undefined after the last account.
+   */
+  forgetIdle(range: IdleRange, by: Deed): { forgotten: string[]; nextId: string | undefined }
+
   /** Makes a key of an existing account. */
   createKey(key: KeyDraft, by: Deed): ApiKey
   /** The key with this digest, whatever became of it. Compares in constant time. */
@@ -112,6 +125,9 @@ export type LedgerStore = {
   /** Closes the file; the store is not usable afterwards. */
   dispose(): void
 }
+
+/** `limit` accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
+export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
 
 /** Who does something, and when. */
 export type Deed = { actor: Actor; nowMs: number }

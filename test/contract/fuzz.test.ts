@@ -27,7 +27,10 @@ const RUNS = 150
 const SIGNUPS = 40
 
 const { history, both, edge, empty, open, single } = createMarketHistory()
-const config = readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1000' })
+const config = readConfig({
+  BOOKFEED_KEYS_PER_ACCOUNT: '1000',
+  BOOKFEED_SIGNUPS_PER_DAY: '1000000',
+})
 const server = createHarness({ history, config, billing: fakeBilling() })
 const { send } = server
 const { document, entries } = await readDocument(send)

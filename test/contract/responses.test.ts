@@ -17,7 +17,10 @@ import { withParams } from '../support/page-client.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
 const { history, both, single, open, edge, empty } = createMarketHistory()
-const config = readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1000' })
+const config = readConfig({
+  BOOKFEED_KEYS_PER_ACCOUNT: '1000',
+  BOOKFEED_SIGNUPS_PER_DAY: '1000000',
+})
 const server = createHarness({ history, config, billing: fakeBilling() })
 const { send } = server
 const { document, entries } = await readDocument(send)

@@ -165,7 +165,8 @@ const bare: [name: string, head: string][] = [
 ]
 
 describe('a request target', () => {
-  test.each(spellings)('behavior: %s', async (_, head, status, isCounted) => {
+  test.each(spellings)('behavior: %s', async (_, head, ...expected) => {
+    const [status, isCounted] = expected
     // Each from an address of its own: what is left says whether the request was counted.
     const from = `198.51.100.${1 + spellings.findIndex((each) => each[1] === head)}`
     const answer = await exchange(`${head}X-Forwarded-For: ${from}\r\nConnection: close\r\n\r\n`)

@@ -7,7 +7,7 @@ import { openLedger } from '#src/store/ledger/open.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
-import { asJson, createSigner, readKey } from '../support/signup-client.ts'
+import { asJson, createSigner, readKey, vouchFor } from '../support/signup-client.ts'
 
 const HOUR_MS = 3_600_000
 const headers = { 'idempotency-key': 'order-1' }
@@ -94,7 +94,8 @@ describe('POST /v1/keys with Idempotency-Key', () => {
 
 describe('POST /v1/keys/{id}/rotate with Idempotency-Key', () => {
   test('behavior: gives the same key again, to the key that asked, and rotates once', async () => {
-    const { signer, sendAs, keyCount } = createRig()
+    const { signer, sendAs, keyCount, ledger } = createRig()
+    vouchFor(ledger, signer.address)
     const made = await signer.signUp()
     const rotate = (token: string, body = {}) =>
       ((path, init) => sendAs(token, path, init))(

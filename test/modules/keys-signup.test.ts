@@ -12,7 +12,13 @@ import { openLedger } from '#src/store/ledger/open.ts'
 
 import { clearOf, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
-import { asJson, createSigner, createSignupRig, readKey } from '../support/signup-client.ts'
+import {
+  asJson,
+  createSigner,
+  createSignupRig,
+  readKey,
+  vouchFor,
+} from '../support/signup-client.ts'
 
 const MINUTE_MS = 60_000
 
@@ -323,8 +329,12 @@ describe('POST /v1/keys', () => {
   })
 
   test('error: no more keys than the limit, however many ask at once; then one is revoked', async () => {
-    const config = readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '2' })
+    const config = readConfig({
+      BOOKFEED_KEYS_PER_ACCOUNT: '2',
+      BOOKFEED_SIGNUPS_PER_DAY: '1000000',
+    })
     const { signer, signUp, sendAs, ledger, accountOf } = createSignupRig({ config })
+    vouchFor(ledger, signer.address)
     const bodies = await Promise.all(Array.from({ length: 20 }, () => signer.signed()))
     const responses = await Promise.all(bodies.map((body) => signUp(body)))
     const refusedBody = bodies[responses.findIndex(({ status }) => status === 409)]

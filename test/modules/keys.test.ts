@@ -7,7 +7,7 @@ import { KeyList, type NewKey, RotatedKey } from '#src/modules/keys/model.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
-import { asJson, createSigner } from '../support/signup-client.ts'
+import { asJson, createSigner, vouchFor } from '../support/signup-client.ts'
 
 const DAY_MS = 86_400_000
 
@@ -15,6 +15,7 @@ const DAY_MS = 86_400_000
 async function createRig(options: Parameters<typeof createHarness>[0] = {}) {
   const harness = createHarness(options)
   const signer = createSigner(harness.send)
+  vouchFor(harness.ledger, signer.address)
   const made = await signer.signUp({ label: 'first' })
   const as = (token: string) => (path: string, init?: RequestInit) =>
     harness.sendAs(token, path, init)
@@ -129,7 +130,10 @@ describe('POST /v1/keys/{id}/rotate', () => {
   })
 
   test('behavior: the key that is replaced does not count, one replaced before does', async () => {
-    const config = readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1' })
+    const config = readConfig({
+      BOOKFEED_KEYS_PER_ACCOUNT: '1',
+      BOOKFEED_SIGNUPS_PER_DAY: '1000000',
+    })
     const { made, rotated, rotate, advance } = await createRig({ config })
     const next = await rotated(made.key, made.id, { overlapSeconds: 60 })
     const refused = await readProblem(await rotate(next.key, next.id))

@@ -1,16 +1,105 @@
 /** The ledger's conformance suite on accounts. */
 import { describe, expect, test } from 'bun:test'
 
+import type { Deed, IdleRange, LedgerStore } from '#src/store/ledger.ts'
+
 import type { UseLedger } from './ledger-conformance.ts'
-import { accountIdOf, addressOf, auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'
+import {
+  accountIdOf,
+  addressOf,
+  aKey,
+  aSubscription,
+  auditOf,
+  by,
+  deedsOf,
+  keyIdOf,
+  NOW_MS,
+  someUsage,
+} from './ledger-records.ts'
 
 export function conformAccounts(use: UseLedger): void {
   describe('createAccount', () => {
     conformCreate(use)
   })
+  describe('forgetIdle', () => {
+    conformForget(use)
+  })
   describe('setBlocked', () => {
     conformBlock(use)
   })
+}
+
+const account = (number: number): Deed => by(NOW_MS, `account:${accountIdOf(number)}`)
+
+/** An account that signed up by itself, with a key. */
+function signUp(ledger: LedgerStore, number: number): void {
+  const id = accountIdOf(number)
+  ledger.createAccount({ id, address: addressOf(number) }, account(number))
+  ledger.createKey(aKey(number, { accountId: id }), account(number))
+}
+
+const idleRange = (more: Partial<IdleRange> = {}): IdleRange => ({
+  ...{ afterId: '', limit: 100, idleSinceMs: NOW_MS + 1 },
+  ...more,
+})
+
+function conformForget(use: UseLedger): void {
+  test(
+    'default: account, key and usage are gone, and the chain says so',
+    use((ledger) => {
+      signUp(ledger, 1)
+      ledger.addUsage([someUsage(1)])
+      const range = idleRange()
+      expect(ledger.forgetIdle(range, by(NOW_MS, 'system'))).toEqual({
+        forgotten: [accountIdOf(1)],
+        nextId: undefined,
+      })
+      expect(ledger.findAccountByAddress(addressOf(1))).toBeUndefined()
+      expect([ledger.listKeys(), ledger.isNew()]).toEqual([[], false])
+      expect(ledger.usageOf(accountIdOf(1), '2000-01-01')).toEqual([])
+      expect(deedsOf(ledger).slice(-2)).toEqual([
+        `system key.forgotten ${keyIdOf(1)}`,
+        `system account.forgotten ${accountIdOf(1)}`,
+      ])
+      signUp(ledger, 2)
+      expect(ledger.findAccount(accountIdOf(2))).toBeDefined()
+    }),
+  )
+
+  test(
+    'behavior: what was made or used since stays, and so does what is not free',
+    use((ledger) => {
+      for (const number of [1, 2, 3, 4, 5]) signUp(ledger, number)
+      ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + 5 })])
+      ledger.addSubscription(aSubscription(1, { accountId: accountIdOf(2) }), by())
+      ledger.createKey(aKey(6, { accountId: accountIdOf(3) }), by(NOW_MS, 'operator'))
+      ledger.setBlocked(accountIdOf(4), true, by(NOW_MS, 'system'))
+      ledger.createAccount({ id: accountIdOf(7) }, by())
+      const isFree = [1, 2, 3, 4, 5, 7].map((number) => ledger.isFree(accountIdOf(number)))
+      expect(isFree).toEqual([true, false, false, true, true, false])
+      const sweep = (idleSinceMs: number) =>
+        ledger.forgetIdle(idleRange({ idleSinceMs }), by(NOW_MS, 'system')).forgotten
+      expect(sweep(NOW_MS)).toEqual([])
+      expect(sweep(NOW_MS + 5)).toEqual([accountIdOf(5)])
+      expect(sweep(NOW_MS + 6)).toEqual([accountIdOf(1)])
+    }),
+  )
+
+  test(
+    'behavior: goes on where it ended',
+    use((ledger) => {
+      for (const number of [1, 2, 3, 4, 5]) signUp(ledger, number)
+      const found: string[] = []
+      for (let afterId: string | undefined = ''; afterId !== undefined;) {
+        const range = idleRange({ afterId, limit: 2 })
+        const { forgotten, nextId } = ledger.forgetIdle(range, by(NOW_MS, 'system'))
+        expect(forgotten.length).toBeLessThanOrEqual(2)
+        found.push(...forgotten)
+        afterId = nextId
+      }
+      expect(found).toEqual([1, 2, 3, 4, 5].map(accountIdOf))
+    }),
+  )
 }
 
 function conformCreate(use: UseLedger): void {

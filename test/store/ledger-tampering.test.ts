@@ -71,6 +71,26 @@ const brokenHash = (seq: number): string =>
   `Audit row ${seq} does not carry the hash of all before it and itself.`
 
 describe('verifyAudit', () => {
+  test('error: finds a forgotten account that came back, by hand or under its old id', () => {
+    const { db, ledger, dispose } = openTampered(() => {})
+    const account = { id: accountIdOf(9), address: addressOf(9) }
+    const itself = by(NOW_MS, `account:${account.id}`)
+    ledger.createAccount(account, itself)
+    const range = { afterId: '', limit: 9, idleSinceMs: NOW_MS + 1 }
+    expect(ledger.forgetIdle(range, by()).forgotten).toEqual([account.id])
+    expect(ledger.verifyAudit()).toEqual([])
+    db.run(`INSERT INTO account (id, created_ms) VALUES ('${account.id}', 1)`)
+    expect(ledger.verifyAudit()).toEqual([
+      'account acc_9 is there, though audit row 12 says that it was forgotten.',
+    ])
+    db.run(`DELETE FROM account WHERE id = '${account.id}'`)
+    ledger.createAccount(account, itself)
+    expect(ledger.verifyAudit()).toEqual([
+      'account acc_9 was forgotten by audit row 12, and row 13 uses it again.',
+    ])
+    dispose()
+  })
+
   test('default: finds nothing in a ledger that nobody touched', () => {
     expect(faultsAfter(() => {})).toEqual([])
   })

@@ -70,7 +70,10 @@ function addCallers(ledger: LedgerStore): CallerFacts[] {
 
 /** A server with a caller of each kind. */
 export function createMatrix(options: { history: HistoryStore; ledger?: LedgerStore }) {
-  const config = readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1000' })
+  const config = readConfig({
+    BOOKFEED_KEYS_PER_ACCOUNT: '1000',
+    BOOKFEED_SIGNUPS_PER_DAY: '1000000',
+  })
   const harness = createHarness({ billing: fakeBilling(), ...options, config })
   return { ...harness, callers: addCallers(harness.ledger) }
 }

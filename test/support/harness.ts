@@ -38,7 +38,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
   const key = addKey(ledger, testTier)
   const app = createApp({
     history: fakeHistory(),
-    config: readConfig({}),
+    config: readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
     clock: () => time.nowMs,
     timer: () => time.timerMs,
     mint,

@@ -5,8 +5,9 @@ import { Value } from '@sinclair/typebox/value'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { NewKey } from '#src/modules/keys/model.ts'
+import type { LedgerStore } from '#src/store/ledger.ts'
 
-import { createHarness } from './harness.ts'
+import { createHarness, NOW_MS } from './harness.ts'
 import { readProblem, type Send } from './page-client.ts'
 
 /** The options of a POST of JSON. */
@@ -48,6 +49,10 @@ export function createSignupRig(options: Parameters<typeof createHarness>[0] = {
   const accountOf = (address = signer.address) => harness.ledger.findAccountByAddress(address)
   return { ...harness, signer, signUp, refusal, accountOf }
 }
+
+/** Makes a wallet one that the operator knows: its account may have several keys. */
+export const vouchFor = (ledger: LedgerStore, address: string) =>
+  ledger.createAccount({ id: `acc_${address}`, address }, { actor: 'operator', nowMs: NOW_MS })
 
 /** Reads an answer that must be a new key. */
 export async function readKey(response: Response): Promise<NewKey> {

@@ -23,7 +23,7 @@ import {
   withPair,
 } from './operation-requests.ts'
 import { withParams } from './page-client.ts'
-import { asJson, createSigner } from './signup-client.ts'
+import { asJson, createSigner, vouchFor } from './signup-client.ts'
 
 type Options = Parameters<typeof createHarness>[0]
 /** Provokes the code at an operation. */
@@ -114,7 +114,9 @@ const sayingOf = (verdict: 'hit' | 'unknown') => async (address: string) =>
 const closed: Options = { signup: () => ({ isOpen: false, reason: 'There is no sanctions list.' }) }
 
 async function rotateAtLimit(entry: Entry): Promise<Response> {
-  const server = serve({ config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1' }) })
+  const server = serve({
+    config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1', BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
+  })
   addSpareKey(server, server.key)
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
@@ -127,8 +129,11 @@ async function rotateAgain(entry: Entry): Promise<Response> {
 }
 
 async function signUpAtLimit(): Promise<Response> {
-  const { send } = serve({ config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1' }) })
+  const { send, ledger } = serve({
+    config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1', BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
+  })
   const signer = createSigner(send)
+  vouchFor(ledger, signer.address)
   await signer.signUp()
   return send('/v1/keys', asJson(await signer.signed()))
 }

@@ -37,7 +37,7 @@ export const challengeDetail = {
   requestBody: openApiBody(ChallengeBody),
   responses: {
     200: jsonContent('The message.', Challenge, noStoreHeader),
-    ...problemResponses([...bodyCodes, ...accessCodes('open'), 'internal', 'signup_closed']),
+    ...problemResponses([...bodyCodes, ...accessCodes('signup'), 'internal', 'signup_closed']),
   },
 }
 
@@ -46,7 +46,7 @@ export const signupDetail = {
   operationId: 'createKey',
   summary: 'Get an API key',
   description:
-    "Takes the signed message of POST /v1/keys/challenge and gives a key of the wallet's account, which begins on the Free tier. The address is screened for sanctions. The key is shown this once.",
+    "Takes the signed message of POST /v1/keys/challenge and gives a key of the wallet's account, which begins on the Free tier. An account that never paid has one key: the new one ends the old one at once. The address is screened for sanctions. The key is shown this once.",
   parameters: [idempotencyParameter],
   requestBody: openApiBody(SignupBody),
   responses: {
@@ -59,7 +59,7 @@ export const signupDetail = {
       'key_limit',
       'challenge_expired',
       'idempotency_mismatch',
-      ...accessCodes('open'),
+      ...accessCodes('signup'),
       'sanctioned',
       'internal',
       'signup_closed',

@@ -29,12 +29,12 @@ export const keys = ({ guard, ...parts }: Deps) =>
     // The bodies are read by `readBody`, which Elysia must leave something to read. The details are
     // copied because Elysia adds `security` to what it is given.
     .post('/v1/keys/challenge', ({ request }) => challenge(parts, request), {
-      access: 'open',
+      access: 'signup',
       parse: 'none',
       detail: { ...challengeDetail },
     })
     .post('/v1/keys', ({ request }) => signup(parts, request), {
-      access: 'open',
+      access: 'signup',
       parse: 'none',
       detail: { ...signupDetail },
     })

@@ -7,7 +7,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { Screen, SignupState } from '#src/core/screening.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { Wallets } from '#src/core/wallet.ts'
-import type { Account, LedgerStore } from '#src/store/ledger.ts'
+import { type Account, type Deed, isValidKey, type LedgerStore } from '#src/store/ledger.ts'
 
 import type { Challenges, Genuine } from './challenge.ts'
 import type { Challenge, NewKey, SignupBody } from './model.ts'
@@ -60,6 +60,7 @@ export function createSignup(deps: SignupDeps, { challenges, makeKey }: Parts): 
         const nowMs = clock()
         const account = takeAccount(deps, genuine, nowMs)
         const deed = { actor: `account:${account.id}` as const, nowMs }
+        replaceFreeKey(deps, account, deed)
         return makeKey({ account, label: body.label }, deed)
       }
     },
@@ -112,6 +113,17 @@ async function assertAllowed({ screen, ledger, clock }: SignupDeps, address: str
 
 const refuseSanctioned = () =>
   new AppError('sanctioned', 'The address is on a sanctions list. No key can be given to it.')
+
+/**
+ * An account that pays nothing has one key, so that it has one allowance. The new key ends the old one
+ * instead of being refused, because who signs up again has often lost it. It goes on in its window.
+ */
+function replaceFreeKey({ ledger }: SignupDeps, { id }: Account, deed: Deed): void {
+  if (!ledger.isFree(id)) return
+  for (const key of ledger.listKeys(id)) {
+    if (isValidKey(key, deed.nowMs)) ledger.revokeKey(key.id, deed)
+  }
+}
 
 function takeAccount({ ledger, mint }: SignupDeps, { address }: Genuine, nowMs: number): Account {
   const known = ledger.findAccountByAddress(address)

@@ -11,6 +11,23 @@ type AccountRow = {
   blocked_ms: number | null
 }
 
+/** Every part is a search in an index. A grant is a subscription, and a made key is in the chain. */
+const IS_FREE = `address IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM subscription WHERE account_id = account.id)
+  AND NOT EXISTS (
+    SELECT 1 FROM audit WHERE actor = 'operator' AND action IN ('account.created', 'key.created')
+      AND subject IN (SELECT account.id UNION ALL SELECT id FROM api_key WHERE account_id = account.id))`
+
+/** What may still be paid for needs its account; what was proven unpaid does not. */
+const IS_IDLE = `blocked_ms IS NULL AND created_ms < ?2
+  AND NOT EXISTS (
+    SELECT 1 FROM api_key WHERE account_id = account.id
+      AND max(created_ms, ifnull(last_used_ms, 0)) >= ?2)
+  AND NOT EXISTS (
+    SELECT 1 FROM payment WHERE account_id = account.id AND state NOT IN ('rejected', 'void'))
+  AND NOT EXISTS (
+    SELECT 1 FROM offer WHERE account_id = account.id AND max(created_ms, reserved_until_ms) >= ?2)`
+
 /** Finds, lists and writes accounts. */
 export function createAccountTable(db: Database) {
   const byId = db.prepare<AccountRow, [string]>('SELECT * FROM account WHERE id = ?')
@@ -21,6 +38,12 @@ export function createAccountTable(db: Database) {
   const insert = db.prepare(
     'INSERT INTO account (id, address, label, created_ms) VALUES (?, ?, ?, ?)',
   )
+  const free = db.prepare(`SELECT 1 FROM account WHERE id = ? AND ${IS_FREE}`)
+  const idle = db.prepare(`SELECT 1 FROM account WHERE id = ?1 AND ${IS_FREE} AND ${IS_IDLE}`)
+  const idsAfter = db.prepare<{ id: string }, [string, number]>(
+    'SELECT id FROM account WHERE id > ? ORDER BY id LIMIT ?',
+  )
+  const remove = db.prepare('DELETE FROM account WHERE id = ?')
   const setBlockedMs = db.prepare('UPDATE account SET blocked_ms = ? WHERE id = ?')
 
   const find = (id: string): Account | undefined => toAccount(byId.get(id))
@@ -37,6 +60,12 @@ export function createAccountTable(db: Database) {
       if (account === undefined) throw new Error(`There is no account ${id}.`)
       return account
     },
+
+    isFree: (id: string): boolean => free.get(id) !== null,
+    isIdle: (id: string, sinceMs: number): boolean => idle.get(id, sinceMs) !== null,
+    idsAfter: (afterId: string, limit: number): string[] =>
+      idsAfter.all(afterId, limit).map(({ id }) => id),
+    remove: (id: string): void => void remove.run(id),
 
     /** Throws if the address has an account. */
     insert({ id, address, label, createdMs }: Omit<Account, 'blockedMs'>): void {

@@ -4,10 +4,10 @@ import { type Database, readConsistently } from '#src/store/database.ts'
 import type { AuditRow } from '#src/store/ledger.ts'
 
 import { type AuditChain, chainStart, hashOf } from './audit-chain.ts'
-import { type AuditedRow, type AuditedRows, kindOf } from './audited-rows.ts'
+import { type AuditedRow, type AuditedRows, isEnd, kindOf } from './audited-rows.ts'
 
 /** What the chain says last of a row, by `kind id`. */
-type LastStates = Map<string, Pick<AuditRow, 'seq' | 'state'>>
+type LastStates = Map<string, Pick<AuditRow, 'seq' | 'state' | 'action'>>
 
 type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
 
@@ -23,7 +23,12 @@ export function createAuditVerify({ db, chain, rows }: Tables) {
         yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
       }
       const kind = kindOf(row.action, row.subject)
-      if (kind !== undefined) lastStates.set(`${kind} ${row.subject}`, row)
+      const name = `${kind} ${row.subject}`
+      const known = lastStates.get(name)
+      if (known && isEnd(known.action)) {
+        yield `${name} was forgotten by audit row ${known.seq}, and row ${row.seq} uses it again.`
+      }
+      if (kind !== undefined) lastStates.set(name, row)
       before = row
     }
   }
@@ -34,7 +39,8 @@ export function createAuditVerify({ db, chain, rows }: Tables) {
       yield* compare(name, row, lastStates.get(name))
       lastStates.delete(name)
     }
-    for (const [name, { seq }] of lastStates) {
+    for (const [name, { seq, action }] of lastStates) {
+      if (isEnd(action)) continue
       yield `${name} is gone, though audit row ${seq} tells of it.`
     }
   }
@@ -64,10 +70,14 @@ function collect(faults: Iterable<string>): string[] {
 function* compare(
   name: string,
   row: AuditedRow,
-  audited: Pick<AuditRow, 'seq' | 'state'> | undefined,
+  audited: Pick<AuditRow, 'seq' | 'state' | 'action'> | undefined,
 ): Generator<string> {
   if (audited === undefined) {
     yield `${name} is in no audit row.`
+    return
+  }
+  if (isEnd(audited.action)) {
+    yield `${name} is there, though audit row ${audited.seq} says that it was forgotten.`
     return
   }
   const [now, then] = [parse(row.state), parse(audited.state)]

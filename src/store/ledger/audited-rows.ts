@@ -12,9 +12,11 @@ export type RowAction =
   | 'account.created'
   | 'account.blocked'
   | 'account.unblocked'
+  | 'account.forgotten'
   | 'key.created'
   | 'key.expiring'
   | 'key.revoked'
+  | 'key.forgotten'
   | 'subscription.added'
   | 'subscription.moved'
   | 'offer.opened'
@@ -74,6 +76,9 @@ export function createAuditedRows(db: Database) {
 }
 
 export type AuditedRows = ReturnType<typeof createAuditedRows>
+
+/** True if the row is gone after an action, for good: its last state is in the chain. */
+export const isEnd = (action: string): boolean => action.endsWith('.forgotten')
 
 /** The kind of row that an action of the chain is about, if it is about one. */
 export function kindOf(action: string, subject: string): Kind | undefined {

@@ -29,8 +29,10 @@ export function createKeyTable(db: Database) {
     `SELECT count(*) AS count FROM api_key
      WHERE account_id = ? AND revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)`,
   )
+  // The chain remembers keys that were forgotten. It is only read when no key is left.
   const isEmpty = db.prepare<{ is_empty: number }, []>(
-    'SELECT NOT EXISTS (SELECT 1 FROM api_key) AS is_empty',
+    `SELECT NOT EXISTS (SELECT 1 FROM api_key)
+      AND NOT EXISTS (SELECT 1 FROM audit WHERE action = 'key.created') AS is_empty`,
   )
   const find = (id: string): ApiKey | undefined => toKey(byId.get(id))
 
@@ -78,7 +80,15 @@ function createKeyWriters(db: Database) {
      WHERE id = ?2 AND revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?1)`,
   )
   const revoke = db.prepare('UPDATE api_key SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL')
+  const remove = db.prepare('DELETE FROM api_key WHERE id = ?')
+  const removeUsage = db.prepare('DELETE FROM usage WHERE key_id = ?')
   return {
+    /** With what it was used for. */
+    remove(id: string): void {
+      removeUsage.run(id)
+      remove.run(id)
+    },
+
     insert(key: KeyDraft, createdMs: number): void {
       insert.run(
         ...[key.id, key.accountId, key.digest, key.hint, key.label ?? null, key.familyId],

@@ -38,6 +38,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
     ...createTimeFloor(db),
     ...catalogue,
     ...createAccounts(tables),
+    ...createForgetting(tables),
     ...createKeys(tables),
     ...createRequests(tables),
     ...createScreenings(tables),
@@ -136,6 +137,29 @@ const createAccounts = ({ atomically, record, accounts, subscriptions }: Tables)
         record(by, 'subscription.added', draft.id)
         return subscriptions.get(draft.id)
       }),
+  }) satisfies Partial<LedgerStore>
+
+const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
+  ({
+    isFree: accounts.isFree,
+
+    forgetIdle({ afterId, limit, idleSinceMs }, by) {
+      const ids = accounts.idsAfter(afterId, limit)
+      const nextId = ids.length < limit ? undefined : ids.at(-1)
+      if (!ids.some((id) => accounts.isIdle(id, idleSinceMs))) return { forgotten: [], nextId }
+      return atomically(() => {
+        const forgotten = ids.filter((id) => accounts.isIdle(id, idleSinceMs))
+        for (const id of forgotten) {
+          for (const key of keys.list(id)) {
+            record(by, 'key.forgotten', key.id)
+            keys.remove(key.id)
+          }
+          record(by, 'account.forgotten', id)
+          accounts.remove(id)
+        }
+        return { forgotten, nextId }
+      })
+    },
   }) satisfies Partial<LedgerStore>
 
 const createKeys = ({ atomically, record, accounts, keys }: Tables) =>

@@ -1,0 +1,1 @@
+CREATE INDEX `audit_operator` ON `audit` (`subject`) WHERE actor = 'operator';
