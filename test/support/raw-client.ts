@@ -1,0 +1,121 @@
+/** A connection that sends bytes as they are, and reads what is answered by the letter of HTTP/1.1. */
+import { connect, type Socket } from 'node:net'
+
+const ANSWER_MS_MAX = 20_000
+
+export type RawAnswer = { status: number; headers: Headers; body: Uint8Array<ArrayBuffer> }
+
+type Waiting = { isHead: boolean; resolve: (answer: RawAnswer | undefined) => void }
+
+export type RawClient = {
+  /**
+   * Sends one request and resolves to the first final answer; to undefined if the server closes without
+   * a whole one. Throws if it says nothing for twenty seconds.
+   */
+  ask(bytes: Uint8Array, isHead: boolean): Promise<RawAnswer | undefined>
+  close(): void
+}
+
+/** Connects when it is first asked, and again whenever the connection was closed. */
+export function createRawClient(port: number): RawClient {
+  let socket: Socket | undefined
+  let received: Buffer<ArrayBuffer> = Buffer.alloc(0)
+  let waiting: Waiting | undefined
+
+  function finish(answer: RawAnswer | undefined): void {
+    waiting?.resolve(answer)
+    waiting = undefined
+  }
+
+  function open(): Socket {
+    const next = connect(port, '127.0.0.1')
+    received = Buffer.alloc(0)
+    next.on('data', (bytes: Buffer) => {
+      if (next !== socket) return
+      received = received.length === 0 ? Buffer.from(bytes) : Buffer.concat([received, bytes])
+      received = withoutInterim(received)
+      const read = waiting && readAnswer(received, waiting.isHead)
+      if (read === undefined) return
+      // What comes after the answer would be one to bytes of ours that were taken for a request.
+      const isClean =
+        read.length === received.length && read.answer.headers.get('connection') === null
+      received = Buffer.alloc(0)
+      if (!isClean) close()
+      finish(read.answer)
+    })
+    next.on('error', () => next.destroy())
+    next.on('close', () => {
+      if (next !== socket) return
+      socket = undefined
+      finish(undefined)
+    })
+    return next
+  }
+
+  function close(): void {
+    const old = socket
+    socket = undefined
+    old?.destroy()
+  }
+
+  return {
+    async ask(bytes, isHead) {
+      socket ??= open()
+      const { promise, resolve, reject } = Promise.withResolvers<RawAnswer | undefined>()
+      waiting = { isHead, resolve }
+      const timer = setTimeout(() => reject(new Error('No answer.')), ANSWER_MS_MAX)
+      socket.write(bytes)
+      try {
+        return await promise
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    close,
+  }
+}
+
+/** `100 Continue` is no answer yet. */
+function withoutInterim(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  const end = bytes.indexOf('\r\n\r\n')
+  const isInterim = end >= 0 && bytes.toString('latin1', 0, 10) === 'HTTP/1.1 1'
+  return isInterim ? bytes.subarray(end + '\r\n\r\n'.length) : bytes
+}
+
+/** The answer that some bytes begin with, and its length; undefined while a part is missing. */
+function readAnswer(bytes: Buffer, isHead: boolean) {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
+  const headers = new Headers()
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    headers.append(line.slice(0, colon), line.slice(colon + 1).trim())
+  }
+  const start = end + '\r\n\r\n'.length
+  const hasBody = !isHead && status !== 204 && status !== 304
+  const body = hasBody ? readBody(bytes, start, headers) : { bytes: Buffer.alloc(0), length: 0 }
+  if (body === undefined) return undefined
+  const answer: RawAnswer = { status, headers, body: Uint8Array.from(body.bytes) }
+  return { answer, length: start + body.length }
+}
+
+function readBody(bytes: Buffer, start: number, headers: Headers) {
+  if (headers.get('transfer-encoding') !== 'chunked') {
+    const length = Number(headers.get('content-length') ?? 0)
+    const body = bytes.subarray(start, start + length)
+    return body.length < length ? undefined : { bytes: body, length }
+  }
+  const pieces: Buffer[] = []
+  for (let at = start; ;) {
+    const lineEnd = bytes.indexOf('\r\n', at)
+    if (lineEnd < 0) return undefined
+    const length = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
+    const next = lineEnd + 2 + length + 2
+    if (next > bytes.length) return undefined
+    if (length === 0) return { bytes: Buffer.concat(pieces), length: next - start }
+    pieces.push(bytes.subarray(lineEnd + 2, next - 2))
+    at = next
+  }
+}
