@@ -41,7 +41,8 @@ payment settled, waits until it counts and prints the receipt. Your wallet needs
 key file holds 0x and 64 hex digits and must be yours alone (chmod 600); the key never leaves this process.
 
 Without --api-key-file the wallet signs up by a message first, and the new API key is printed alone on
-standard output: keep it, the subscription belongs to its account.
+standard output: keep it, the subscription belongs to its account. A key that this wallet already has, and
+never paid with, ends then: give it by --api-key-file instead.
 
 USDT is paid through Permit2, which has to be approved once; the command says how when it is missing.
 --rpc lets it look before anything is signed.
