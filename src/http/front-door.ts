@@ -21,7 +21,10 @@ import { decodePart, hostError, isAbsolute, pathOf, targetOf } from './url.ts'
 /** `peers` tells the caller's address; without it all callers without a key are one. */
 export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
 
-/** A payment may take longer than a connection may be silent otherwise: the chain has the time. */
+/**
+ * A payment may take longer than a connection may be silent otherwise: the chain has the time. Not
+ * without a key, which it needs: a connection whose body never comes would be held as long.
+ */
 const SETTLE_PATH = '/v1/billing/x402/settle'
 const SETTLE_SECONDS_MAX = 120
 
@@ -72,7 +75,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const target = targetOf(url)
     const visit = gate.enter(request, target, peers)
     bindVisit(inner, visit)
-    if (target.startsWith(SETTLE_PATH)) peers?.timeout?.(request, SETTLE_SECONDS_MAX)
+    if (visit.caller && target.startsWith(SETTLE_PATH))
+      peers?.timeout?.(request, SETTLE_SECONDS_MAX)
     const call = { request, inner, requestId, target, visit, peers, startedMs }
     const exchange: Exchange = { ...call, fault: undefined }
     try {

@@ -133,7 +133,9 @@ function toBytes({ entry, call, twist, from }: Drawn): Uint8Array {
     body === undefined ? '' : `Content-Length: ${body.bytes.length}`,
   ]
   const head = `${lines.filter((line) => line !== '').join('\r\n')}\r\n${twist.more}\r\n`
-  return Buffer.concat([Buffer.from(head, 'latin1'), body?.bytes ?? new Uint8Array()])
+  // A body that never comes would only be waited for.
+  const none = twist.more.includes('chunked') ? '0\r\n\r\n' : ''
+  return Buffer.concat([Buffer.from(head, 'latin1'), body?.bytes ?? Buffer.from(none)])
 }
 
 /** What the front door may say of any request, and by which codes. */

@@ -10,6 +10,8 @@ import type { Gate } from '#src/http/gate.ts'
 import { Problem } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 
+import { createHarness } from '../support/harness.ts'
+
 const SECRET = 'secret path /etc/x'
 
 const rate = { limit: 1, remaining: 1, leftMs: 1 }
@@ -225,4 +227,22 @@ describe('createFrontDoor', () => {
     expect([problem.code, problem.param]).toEqual(['invalid_parameter', 'limit'])
     expect(JSON.stringify(problem)).not.toContain('secret')
   })
+})
+
+test('behavior: a payment may be silent for longer, but not without a valid key', async () => {
+  const { app, key } = createHarness()
+  const waits: number[] = []
+  const timeout = (_: Request, seconds: number) => void waits.push(seconds)
+  const settle = (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const url = 'http://localhost/v1/billing/x402/settle'
+    return app.fetch(new Request(url, { method: 'POST', headers }), {
+      requestIP: () => null,
+      timeout,
+    })
+  }
+  await settle('bf_live_x')
+  expect(waits).toEqual([])
+  await settle(key)
+  expect(waits).toEqual([120])
 })

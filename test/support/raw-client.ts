@@ -34,7 +34,7 @@ export function createRawClient(port: number): RawClient {
       if (next !== socket) return
       received = received.length === 0 ? Buffer.from(bytes) : Buffer.concat([received, bytes])
       received = withoutInterim(received)
-      const read = waiting && readAnswer(received, waiting.isHead)
+      const read = waiting && readAnswer(received, { ...waiting, isOver: false })
       if (read === undefined) return
       // What comes after the answer would be one to bytes of ours that were taken for a request.
       const isClean =
@@ -47,7 +47,8 @@ export function createRawClient(port: number): RawClient {
     next.on('close', () => {
       if (next !== socket) return
       socket = undefined
-      finish(undefined)
+      const rest = waiting && readAnswer(received, { ...waiting, isOver: true })
+      finish(rest?.answer)
     })
     return next
   }
@@ -82,8 +83,11 @@ function withoutInterim(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   return isInterim ? bytes.subarray(end + '\r\n\r\n'.length) : bytes
 }
 
+/** `isOver` once the server has closed the connection. */
+type Reading = { isHead: boolean; isOver: boolean }
+
 /** The answer that some bytes begin with, and its length; undefined while a part is missing. */
-function readAnswer(bytes: Buffer, isHead: boolean) {
+function readAnswer(bytes: Buffer, { isHead, isOver }: Reading) {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
@@ -95,15 +99,21 @@ function readAnswer(bytes: Buffer, isHead: boolean) {
   }
   const start = end + '\r\n\r\n'.length
   const hasBody = !isHead && status !== 204 && status !== 304
-  const body = hasBody ? readBody(bytes, start, headers) : { bytes: Buffer.alloc(0), length: 0 }
+  const body = hasBody
+    ? readBody(bytes, { start, headers, isOver })
+    : { bytes: Buffer.alloc(0), length: 0 }
   if (body === undefined) return undefined
   const answer: RawAnswer = { status, headers, body: Uint8Array.from(body.bytes) }
   return { answer, length: start + body.length }
 }
 
-function readBody(bytes: Buffer, start: number, headers: Headers) {
+type Body = { start: number; headers: Headers; isOver: boolean }
+
+function readBody(bytes: Buffer, { start, headers, isOver }: Body) {
   if (headers.get('transfer-encoding') !== 'chunked') {
-    const length = Number(headers.get('content-length') ?? 0)
+    // Without a length it goes on until the connection is closed, as to a client of HTTP/1.0.
+    if (!headers.has('content-length') && !isOver) return undefined
+    const length = Number(headers.get('content-length') ?? bytes.length - start)
     const body = bytes.subarray(start, start + length)
     return body.length < length ? undefined : { bytes: body, length }
   }
