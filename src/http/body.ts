@@ -9,6 +9,7 @@ import { AppError, type ErrorCode } from '#src/core/errors.ts'
 
 import { BODY_BYTES_MAX, refuseLargeBody } from './body-size.ts'
 import { excerpt } from './excerpt.ts'
+import { measureJson, NESTING_MAX } from './json.ts'
 import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
 import { isOptional, literalsOf } from './query.ts'
 import { textRuleOf } from './text-rule.ts'
@@ -28,8 +29,8 @@ export type OpenApiBody = {
   content: Record<string, { schema: OpenApiSchema; example: Record<string, unknown> }>
 }
 
-/** Says what is accepted, and tells it. `isSecret`: what was sent is not shown. */
-type Field = { expected: string; accepts: (value: unknown) => boolean; isSecret?: boolean }
+/** Says what is accepted, and decides it. */
+type Field = { expected: string; accepts: (value: unknown) => boolean }
 
 /**
  * Reads the body by an object schema of `Type.String`, `Type.Integer`, unions of string literals,
@@ -100,6 +101,11 @@ function assertJson(contentType: string | null): void {
 }
 
 function parseObject(text: string): Record<string, unknown> {
+  const { depth, names } = measureJson(text)
+  // Before anything else looks at it: what is nested deeply is slow to take apart and to print.
+  if (depth > NESTING_MAX) {
+    throw refuseBody(`The body is nested more than ${NESTING_MAX} levels deep.`)
+  }
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -111,32 +117,20 @@ function parseObject(text: string): Record<string, unknown> {
     throw refuseBody('The body must be a JSON object: `{ … }`.')
   }
   const members = { ...value }
-  if (countNames(text) > countMembers(members)) {
+  if (names > countMembers(members)) {
     throw refuseBody('The body repeats a member. Send each once.')
   }
   return members
 }
 
-/** Each text in JSON, with the colon behind it where it is the name of a member. */
-const textPattern = /"(?:[^"\\]|\\.)*"(\s*:)?/g
-
-/** How many members have been written at all levels; a repeated one counts each time. */
-function countNames(json: string): number {
-  let count = 0
-  for (const [, colon] of json.matchAll(textPattern)) if (colon !== undefined) count++
-  return count
-}
-
-/** How many members there are at all levels; without recursion, because levels can be many. */
-function countMembers(root: object): number {
-  let count = 0
-  const rest: object[] = [root]
-  for (let object = rest.pop(); object !== undefined; object = rest.pop()) {
-    const values: unknown[] = Object.values(object)
-    if (!Array.isArray(object)) count += values.length
-    for (const value of values) if (typeof value === 'object' && value !== null) rest.push(value)
-  }
-  return count
+/** How many members there are at all levels. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const values: unknown[] = Object.values(value)
+  return values.reduce(
+    (count: number, each) => count + countMembers(each),
+    Array.isArray(value) ? 0 : values.length,
+  )
 }
 
 /** `path` stands in front of the names of members that are inside another one. */
@@ -187,11 +181,17 @@ function readItems(
 }
 
 function assertMember(name: string, property: TSchema, value: unknown): unknown {
-  const { expected, accepts, isSecret } = toField(name, property)
+  const { expected, accepts } = toField(name, property)
   if (accepts(value)) return value
-  if (isSecret === true) throw refuse(name, `\`${name}\` must be ${expected}.`)
-  const shown = excerpt(JSON.stringify(value))
-  throw refuse(name, `\`${name}\` is ${shown}, but must be ${expected}.`)
+  throw refuse(name, `\`${name}\` is ${typeOf(value)}, but must be ${expected}.`)
+}
+
+/** All that is shown of a value that is refused: it may be long, deep or secret. */
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return 'a text'
+  return typeof value === 'number' ? 'a number' : 'an object'
 }
 
 const refuseBody = (message: string, cause?: unknown) =>
@@ -235,7 +235,6 @@ const literalField = (literals: readonly string[]): Field => ({
 const isOpaque = (property: TSchema): boolean =>
   property.type === 'object' && typeof property['x-max-bytes'] === 'number'
 
-/** What is inside may be signed by somebody, so nothing of it is shown. */
 const objectField = (bytesMax: number): Field => ({
   expected: `an object of at most ${bytesMax} bytes of JSON`,
   accepts: (value) =>
@@ -243,7 +242,6 @@ const objectField = (bytesMax: number): Field => ({
     value !== null &&
     !Array.isArray(value) &&
     Buffer.byteLength(JSON.stringify(value)) <= bytesMax,
-  isSecret: true,
 })
 
 function stringField(schema: TSchema): Field {

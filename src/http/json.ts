@@ -1,3 +1,5 @@
+import { byteOf } from '#src/core/json-bytes.ts'
+
 /** Answers with JSON of known length, so that the access log can tell it. */
 export function jsonResponse(
   value: unknown,
@@ -12,4 +14,32 @@ export function jsonResponse(
       ...init.headers,
     },
   })
+}
+
+/** Levels of lists and objects in JSON that is sent to us; no body of ours has more than a few. */
+export const NESTING_MAX = 16
+
+/** Counts, without parsing, how deeply a text of JSON is nested and how many names of members it holds. */
+export function measureJson(json: string): { depth: number; names: number } {
+  let level = 0
+  let depth = 0
+  let names = 0
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at)
+    if (code === byteOf.quote) at = endOfText(json, at)
+    else if (code === byteOf.colon) names++
+    else if (code === byteOf.openBrace || code === byteOf.openBracket) {
+      depth = Math.max(depth, ++level)
+    } else if (code === byteOf.closeBrace || code === byteOf.closeBracket) level--
+  }
+  return { depth, names }
+}
+
+/** Offset of the quote that ends a text; of the end of `json` where none does. */
+function endOfText(json: string, start: number): number {
+  let at = start + 1
+  while (at < json.length && json.charCodeAt(at) !== byteOf.quote) {
+    at += json.charCodeAt(at) === byteOf.backslash ? 2 : 1
+  }
+  return at
 }

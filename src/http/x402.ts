@@ -6,6 +6,8 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 
+import { measureJson, NESTING_MAX } from './json.ts'
+
 /** What is to be signed: with a 402, and with an offer. */
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
 /** A signed payment, on a request. */
@@ -96,11 +98,17 @@ export function readPaymentHeader(request: Request): Record<string, unknown> | u
 }
 
 function parse(bytes: Uint8Array): unknown {
+  let value: unknown
+  let depth: number
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    depth = measureJson(text).depth
+    value = depth > NESTING_MAX ? undefined : JSON.parse(text)
   } catch (cause) {
     throw refuse('holds no JSON in UTF-8', cause)
   }
+  if (depth > NESTING_MAX) throw refuse(`is nested more than ${NESTING_MAX} levels deep`)
+  return value
 }
 
 const refuse = (why: string, cause?: unknown) =>

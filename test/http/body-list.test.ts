@@ -57,9 +57,13 @@ describe('readBody of a list of objects', () => {
 
   test.each([
     ['{}', 'entries[1].name', 'is missing from the body'],
-    ['{"name":""}', 'entries[1].name', 'is "", but must be a text'],
-    ['{"name":"A"}', 'entries[1].name', 'is "A", but must be a text'],
-    ['{"name":"a","count":10}', 'entries[1].count', 'is 10, but must be an integer from 0 to 9'],
+    ['{"name":""}', 'entries[1].name', 'is a text, but must be a text'],
+    ['{"name":"A"}', 'entries[1].name', 'is a text, but must be a text'],
+    [
+      '{"name":"a","count":10}',
+      'entries[1].count',
+      'is a number, but must be an integer from 0 to 9',
+    ],
     ['{"name":"a","count":null}', 'entries[1].count', 'is null, but must be'],
     ['{"name":"a","x":1}', 'entries[1].x', 'is not a member of `entries[1]`. Known are `name`'],
     ['{"name":"a","__proto__":1}', 'entries[1].__proto__', 'is not a member'],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 
 import { Type } from '@sinclair/typebox'
 
@@ -204,7 +204,9 @@ describe('readBody', () => {
       const refusal = expect(readOpaque(`{"inside":${inside}}`)).rejects
       await refusal.toMatchObject({
         code: 'invalid_parameter',
-        message: '`inside` must be an object of at most 40 bytes of JSON.',
+        message: expect.stringMatching(
+          /^`inside` is (an object|a list|null|a text|a number), but must be an object of at most 40 bytes of JSON\.$/,
+        ),
       })
     }
   })
@@ -217,6 +219,40 @@ describe('readBody', () => {
     const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100 }) })
     const message = 'The body repeats a member. Send each once.'
     await expect(readBody(opaque, requestOf(body))).rejects.toMatchObject({ message })
+  })
+
+  test.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])(
+    'error: %s nested deeper than 16 levels are refused before they are read',
+    async (_, open, close) => {
+      const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100_000 }) })
+      const nested = (levels: number) =>
+        `{"inside":{"a":${open.repeat(levels)}${open.endsWith(':') ? '1' : ''}${close.repeat(levels)}}}`
+      // Two levels are those around them.
+      expect(await readBody(opaque, requestOf(nested(14)))).toEqual(JSON.parse(nested(14)))
+      for (const levels of [15, 1000, 32_700 / open.length]) {
+        // Neither is needed to tell, so what makes them slow cannot be asked for.
+        const spies = [spyOn(JSON, 'parse'), spyOn(JSON, 'stringify')]
+        const reading = readBody(opaque, requestOf(nested(levels)))
+        await expect(reading).rejects.toMatchObject({
+          code: 'invalid_request',
+          message: 'The body is nested more than 16 levels deep.',
+        })
+        for (const spy of spies) {
+          expect(spy).not.toHaveBeenCalled()
+          spy.mockRestore()
+        }
+      }
+    },
+  )
+
+  test('behavior: brackets in texts are no levels', async () => {
+    const body = { name: 'a', side: 'sell' }
+    const loose = Type.Object({ name: Type.String(), side: Type.String() })
+    const sent = { ...body, side: `${'['.repeat(40)}\\"{"` }
+    expect(await readBody(loose, requestOf(JSON.stringify(sent)))).toEqual(sent)
   })
 
   test('error: a schema that it cannot read is a bug, not an answer', async () => {
