@@ -96,7 +96,7 @@ const bans: Ban[] = [
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/(main|sandbox\/facilitator-process)\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|exports|fit-code|payments)\.ts)$/
+  /^(src\/(main|sandbox\/facilitator-process)\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|exports|fit-code|harm|payments)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
 const unit = /\bsrc\/[\w-]+(\.ts)?/g

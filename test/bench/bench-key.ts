@@ -5,23 +5,31 @@ import { coins } from '#src/core/market.ts'
 import { tierRoutes } from '#src/core/tier.ts'
 import { openLedger } from '#src/store/ledger/open.ts'
 
+/** Accounts of the benches: the one that asks, one that others get in the way of, and more. */
+const seeds = { bench: 0x5a, victim: 0x5b, third: 0x5c, fourth: 0x5d }
+export type BenchAccount = keyof typeof seeds
+
 /** The same in every run; it opens nothing but a ledger of the benches. */
-const benchKey = mintKey((length) => new Uint8Array(length).fill(0x5a))
+const keyOf = (account: BenchAccount): string =>
+  mintKey((length) => new Uint8Array(length).fill(seeds[account]))
+
+export const authorizationOf = (account: BenchAccount): string => `Bearer ${keyOf(account)}`
 
 /** What every request of a bench carries; the baselines do not read it. */
-export const benchAuthorization = `Bearer ${benchKey}`
+export const benchAuthorization = authorizationOf('bench')
 
 /** More than a server answers in a minute. */
 const REQUESTS_PER_MINUTE = 1_000_000_000
 
 /** Makes the key valid for a data folder of ours, unless it is. */
-export function addBenchKey(dataPath: string): void {
+export function addBenchKey(dataPath: string, account: BenchAccount = 'bench'): void {
+  const benchKey = keyOf(account)
   const nowMs = Date.now()
   const by = { actor: 'operator', nowMs } as const
   const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs })
   ledger.atomically(() => {
     if (ledger.findKeyByDigest(digestOf(benchKey))) return
-    const [tierId, accountId, id] = ['bench', 'acc_bench', 'key_bench']
+    const [tierId, accountId, id] = ['bench', `acc_${account}`, `key_${account}`]
     ledger.putTier(
       {
         tierId,
@@ -35,7 +43,7 @@ export function addBenchKey(dataPath: string): void {
       by,
     )
     ledger.createAccount({ id: accountId }, by)
-    ledger.addSubscription({ id: 'sub_bench', accountId, tierId, startMs: 0 }, by)
+    ledger.addSubscription({ id: `sub_${account}`, accountId, tierId, startMs: 0 }, by)
     const digest = digestOf(benchKey)
     ledger.createKey({ id, accountId, familyId: id, digest, hint: hintOf(benchKey) }, by)
   })

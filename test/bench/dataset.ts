@@ -67,6 +67,19 @@ export async function prepareDay({ isFresh }: { isFresh: boolean }): Promise<Day
   return { dataPath }
 }
 
+/** Many short markets and a long one, for what harms others. */
+export async function prepareHarm(): Promise<string> {
+  const dataPath = join(benchFolder, 'harm-data')
+  mkdirSync(benchFolder, { recursive: true })
+  await buildOnce(dataPath, async (draft) => {
+    const btc = ['simulate', '--coins', 'btc', '--start', DAY.date]
+    const short = ['--timeframes', '5m', '--markets', '1050', '--max-snapshots', '300']
+    await runBookfeed(draft, [...btc, ...short])
+    await runBookfeed(draft, [...btc, '--timeframes', '1h', '--markets', '2'])
+  })
+  return dataPath
+}
+
 /** Size of a file, or of all files in a folder. */
 export function sizeBytes(path: string): number {
   if (!statSync(path).isDirectory()) return statSync(path).size

@@ -1,0 +1,36 @@
+/**
+ * The whole program, watched: tells the longest time for which its event loop did nothing else. Asked over a port
+ * of its own, and begun again with each answer.
+ * Usage: bun loop-stall.ts <port> serve
+ */
+const [port] = process.argv.splice(2, 1)
+
+const TICK_MS = 1
+
+const cpuMs = () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+let longestMs = 0
+let last = { wallMs: performance.now(), cpuMs: cpuMs() }
+
+setInterval(() => {
+  const now = { wallMs: performance.now(), cpuMs: cpuMs() }
+  // What others had of the core is not ours: no stall is longer than the processor time used in it.
+  const busyMs = Math.min(now.wallMs - last.wallMs - TICK_MS, now.cpuMs - last.cpuMs)
+  longestMs = Math.max(longestMs, busyMs)
+  last = now
+}, TICK_MS)
+
+Bun.serve({
+  port: Number(port),
+  hostname: '127.0.0.1',
+  fetch() {
+    const answer = Response.json(longestMs)
+    longestMs = 0
+    return answer
+  },
+})
+
+await import('#src/main.ts')
