@@ -20,8 +20,8 @@ import { openapi } from '#src/http/openapi.ts'
 import { createPageShelf } from '#src/http/page-shelf.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
+import { createWork, type Work } from '#src/http/work.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
-import { createTurns } from '#src/lib/turns.ts'
 import { asOf } from '#src/modules/as-of/index.ts'
 import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billing } from '#src/modules/billing/index.ts'
@@ -95,10 +95,13 @@ export function createApp(deps: AppDeps): App {
   const authenticator = createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
-  const { signupsPerDay } = config
+  const { signupsPerDay, streamsMax } = config
   const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
+  // One for all: whatever arrives waits for one step of the long work of all routes.
+  const work = createWork({ timer, streamsMax })
   const elysia = createRoutes(deps, {
     trap: trap.plugin,
+    work,
     guard: accessPlugin({ listTiers: authenticator.listTiers, takeSignup: gate.takeSignup }),
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
@@ -110,6 +113,7 @@ export function createApp(deps: AppDeps): App {
     takeError: trap.take,
     routes: createRouteTable(elysia.routes),
     gate: deps.gate ?? gate,
+    work,
     logsEachRequest: config.log === 'json',
     log: deps.log,
     clock,
@@ -129,6 +133,7 @@ export function createApp(deps: AppDeps): App {
 type Ports = {
   listTiers: Authenticator['listTiers']
   trap: AnyElysia
+  work: Work
   guard: AccessPlugin
   checkReadiness: CheckReadiness
   windowsOf: AccessGate['windowsOf']
@@ -137,21 +142,23 @@ type Ports = {
 
 function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
   const { version, history, clock, config } = deps
-  const { guard } = ports
+  const { guard, work } = ports
   const cursors = createCursorCodec(history.cursorKey)
-  // One for all: whatever arrives waits for one step of the long work of all routes.
-  const turns = createTurns()
   const pages = createPageShelf(config.pageCacheBytes)
-  const dataDeps = { ...deps, cursors, turns }
+  const dataDeps = { ...deps, cursors, work }
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { findMarket } = history
   // Each module is an Elysia plugin; the order is that of the documentation.
   const modules = [
     coinCatalogue({ guard, service: createCoinService({ history, clock }) }),
-    markets({ guard, service: createMarketService(dataDeps), findMarket }),
-    coverage({ guard, service: createCoverageService(dataDeps), findMarket }),
-    snapshots({ guard, service: createSnapshotService({ ...dataDeps, pages }), findMarket }),
-    asOf({ guard, service: createAsOfService(dataDeps), findMarket }),
+    markets({ guard, service: createMarketService(dataDeps), findMarket, work }),
+    coverage({ guard, service: createCoverageService(dataDeps), findMarket, work }),
+    snapshots({
+      guard,
+      service: createSnapshotService({ ...dataDeps, pages }),
+      ...{ findMarket, pages, work },
+    }),
+    asOf({ guard, service: createAsOfService(dataDeps), findMarket, work }),
     fill({
       guard,
       service: createFillService({ history }),
@@ -159,10 +166,10 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
       gapsOf: history.gaps,
       clock,
     }),
-    quotes({ guard, history, cursors, clock, pages }),
-    prices({ guard, history, cursors, clock, pages }),
-    panel({ guard, service: createPanelService(dataDeps) }),
-    exports({ guard, service: createExportService(dataDeps), findMarket }),
+    quotes({ guard, history, cursors, clock, pages, work }),
+    prices({ guard, history, cursors, clock, pages, work }),
+    panel({ guard, service: createPanelService(dataDeps), work }),
+    exports({ guard, service: createExportService(dataDeps), findMarket, work }),
     keys({
       guard,
       service: createKeyService({ ...deps, keysPerAccountMax: config.keysPerAccountMax }),

@@ -65,6 +65,13 @@ const variables = {
     description: 'Memory for chunks of history, in MiB; 0 keeps none.',
     parse: parseMegabytes,
   },
+  streamsMax: {
+    name: 'BOOKFEED_STREAMS',
+    default: '64',
+    accepts: 'an integer from 1 to 10000',
+    description: 'Exports that run at a time, of all accounts together; each takes up to 4 MB.',
+    parse: (text: string) => parseInteger(text, 10_000) || undefined,
+  },
   hasSample: {
     name: 'BOOKFEED_SAMPLE',
     default: 'on',
@@ -201,6 +208,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     log: read(env, variables.log),
     pageCacheBytes: read(env, variables.pageCacheBytes),
     chunkCacheBytes: read(env, variables.chunkCacheBytes),
+    streamsMax: read(env, variables.streamsMax),
     hasSample: read(env, variables.hasSample),
     publicUrl: read(env, variables.publicUrl),
     trustedProxies: read(env, variables.trustedProxies),

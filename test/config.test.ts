@@ -13,6 +13,7 @@ describe('readConfig', () => {
       log: 'json',
       pageCacheBytes: 64 * MIB,
       chunkCacheBytes: 256 * MIB,
+      streamsMax: 64,
       hasSample: true,
       publicUrl: '',
       trustedProxies: [],
@@ -39,6 +40,7 @@ describe('readConfig', () => {
       BOOKFEED_LOG: 'off',
       BOOKFEED_PAGE_CACHE_MB: '1',
       BOOKFEED_CHUNK_CACHE_MB: '0',
+      BOOKFEED_STREAMS: '9',
       BOOKFEED_SAMPLE: 'off',
       BOOKFEED_PUBLIC_URL: 'https://API.example.com:443/',
       BOOKFEED_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
@@ -61,6 +63,7 @@ describe('readConfig', () => {
       log: 'off',
       pageCacheBytes: MIB,
       chunkCacheBytes: 0,
+      streamsMax: 9,
       hasSample: false,
       publicUrl: 'https://api.example.com',
       trustedProxies: [

@@ -25,7 +25,7 @@ export type BarQuery = {
   stepMs: number
   /** The range; `after` is the `barPlaceOf` of a bar. */
   range: StatePart
-  /** A page ends early, with a bar at least, behind as many states, so that it holds up nobody for long. */
+  /** A page ends early, with a bar at least, behind as many states, so that an answer does not take long. */
   statesMax: number
 }
 
@@ -39,11 +39,13 @@ export const barPlaceOf = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'
 
 const BLOCK = 2_048
 
-/** Reads the bars of a page, and whether there are more. */
-export function readBars({ read, stepMs, range, statesMax }: BarQuery): {
-  bars: Bar[]
-  hasMore: boolean
-} {
+/** Reads the bars of a page, a block of states a step, and whether there are more. */
+export function* readBars({
+  read,
+  stepMs,
+  range,
+  statesMax,
+}: BarQuery): Generator<void, { bars: Bar[]; hasMore: boolean }> {
   const { limit } = range
   const bars: Bar[] = []
   let step = emptyStep(0)
@@ -58,7 +60,7 @@ export function readBars({ read, stepMs, range, statesMax }: BarQuery): {
       step = emptyStep(startMs)
     }
     addState(step, state, range.order)
-    states++
+    if (++states % BLOCK === 0) yield
   }
   if (bars.length <= limit) takeBars(bars, step, range)
   return { bars: bars.slice(0, limit), hasMore: bars.length > limit }

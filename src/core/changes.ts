@@ -24,12 +24,12 @@ export type ChangesPage<S extends State> = {
 const BLOCK_MAX = 2_048
 const BLOCK_MIN = 128
 
-/** Reads one page: up to `limit` changes behind `after`, in either order. */
-export function readChanges<S extends State>({
+/** Reads one page, a block a step: up to `limit` changes behind `after`, in either order. */
+export function* readChanges<S extends State>({
   read,
   isSame,
   range,
-}: ChangesQuery<S>): ChangesPage<S> {
+}: ChangesQuery<S>): Generator<void, ChangesPage<S>> {
   const { order, limit, after } = range
   const flag = order === 'asc' ? createFlagger({ read, isSame, range }) : undefined
   const page: ChangesPage<S> = { rows: [], last: after, hasMore: false }
@@ -47,6 +47,7 @@ export function readChanges<S extends State>({
       page.last = state
     }
     if (isEnd) return page
+    yield
   }
 }
 

@@ -27,8 +27,8 @@ export const placeOf = ({ timeMs, outcome }: Mark): Position => ({
   id: outcomes.indexOf(outcome) + 1,
 })
 
-/** Lists the marks of a page, and one more where there is one; `after` is a `placeOf`. */
-export function listMarks(query: StepQuery): Mark[] {
+/** Lists the marks of a page, in steps, and one more where there is one; `after` is a `placeOf`. */
+export function* listMarks(query: StepQuery): Generator<void, Mark[]> {
   const { order, limit, outcome } = query.range
   const asked = outcome === undefined ? outcomes : [outcome]
   const endMs = decidedMs(query.market, asked)
@@ -38,16 +38,23 @@ export function listMarks(query: StepQuery): Mark[] {
   )
   const marks: Mark[] = []
   while (marks.length <= limit) {
-    let first: Series | undefined
-    for (const each of series) {
-      if (each.timeMs === undefined) continue
-      if (first?.timeMs === undefined || (each.timeMs - first.timeMs) * direction < 0) first = each
-    }
+    const first = firstOf(series, direction)
     if (first?.timeMs === undefined) break
     marks.push({ timeMs: first.timeMs, outcome: first.outcome })
     first.advance()
+    if (marks.length % BLOCK === 0) yield
   }
   return marks
+}
+
+/** The series whose next step comes first in a direction; undefined when all have ended. */
+function firstOf(series: readonly Series[], direction: number): Series | undefined {
+  let first: Series | undefined
+  for (const each of series) {
+    if (each.timeMs === undefined) continue
+    if (first?.timeMs === undefined || (each.timeMs - first.timeMs) * direction < 0) first = each
+  }
+  return first
 }
 
 type Series = { outcome: Outcome; timeMs: number | undefined; advance: () => void }
@@ -162,13 +169,27 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
 /** States read at once between marks. */
 const BLOCK = 1_024
 
-/** Finds the state in force at each of the marks, which ascend; `outcome` where all are of one. */
-export function readInForce<S extends State>(
+/** Finds, in steps, the state in force at each of the marks, which ascend; `outcome` where all are of one. */
+export function* readInForce<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],
   outcome: Outcome | undefined,
-): (S | undefined)[] {
+): Generator<void, (S | undefined)[]> {
   const toMs = (marks.at(-1)?.timeMs ?? 0) + 1
+  const finder = createFinder(read, { outcome, toMs })
+  const states: (S | undefined)[] = []
+  for (const mark of marks) {
+    if (!finder.reaches(mark.timeMs)) yield
+    states.push(finder.find(mark))
+  }
+  return states
+}
+
+/** Finds states at marks that ascend, in blocks that are read ahead. */
+function createFinder<S extends State>(
+  read: ReadStates<S>,
+  { outcome, toMs }: { outcome: Outcome | undefined; toMs: number },
+) {
   let latest: Latest<S> = { up: undefined, down: undefined }
   let block: readonly S[] = []
   let at = 0
@@ -177,24 +198,30 @@ export function readInForce<S extends State>(
   let soughtMs = Number.NEGATIVE_INFINITY
   let isSparse = false
   let isUsed = true
-  return marks.map(({ timeMs, outcome: own }) => {
-    if (timeMs > reachMs) {
-      latest = readLatest(read, { outcome, toMs: timeMs + 1 })
-      // Where there are more states between two marks than a block has, each mark is looked up.
-      isSparse ||= !isUsed
-      block = isSparse
-        ? []
-        : read({ order: 'asc', outcome, fromMs: timeMs + 1, toMs, limit: BLOCK })
-      at = 0
-      isUsed = false
-      soughtMs = timeMs
-      const endMs = block.length < BLOCK ? toMs : (block.at(-1)?.timestampMs ?? 0) - 1
-      reachMs = isSparse ? timeMs : Math.max(timeMs, endMs)
-    } else isUsed ||= timeMs > soughtMs
-    for (let state = block[at]; state !== undefined && state.timestampMs <= timeMs;) {
-      latest[state.outcome] = state
-      state = block[++at]
-    }
-    return latest[own]
-  })
+
+  function readAhead(timeMs: number): void {
+    latest = readLatest(read, { outcome, toMs: timeMs + 1 })
+    // Where there are more states between two marks than a block has, each mark is looked up.
+    isSparse ||= !isUsed
+    block = isSparse ? [] : read({ order: 'asc', outcome, fromMs: timeMs + 1, toMs, limit: BLOCK })
+    at = 0
+    isUsed = false
+    soughtMs = timeMs
+    const endMs = block.length < BLOCK ? toMs : (block.at(-1)?.timestampMs ?? 0) - 1
+    reachMs = isSparse ? timeMs : Math.max(timeMs, endMs)
+  }
+
+  return {
+    reaches: (timeMs: number): boolean => timeMs <= reachMs,
+
+    find({ timeMs, outcome: own }: Mark): S | undefined {
+      if (timeMs > reachMs) readAhead(timeMs)
+      else isUsed ||= timeMs > soughtMs
+      for (let state = block[at]; state !== undefined && state.timestampMs <= timeMs;) {
+        latest[state.outcome] = state
+        state = block[++at]
+      }
+      return latest[own]
+    },
+  }
 }

@@ -39,6 +39,16 @@ export const termsOf = ({
   requestsPerMinute,
 }: Terms): Terms => ({ tierId, name, rank, coins, routes, requestsPerMinute })
 
+/** Streams that an account of a tier may take at once; by its allowance, so that every tier has some. */
+export const streamsMaxOf = ({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number =>
+  streamSteps.find(({ from }) => requestsPerMinute >= from)?.streams ?? 1
+
+const streamSteps = [
+  { from: 1000, streams: 16 },
+  { from: 300, streams: 4 },
+  { from: 60, streams: 2 },
+]
+
 /** The tier of everybody without another: it must always be in the catalogue. */
 export const FREE_TIER_ID = 'free'
 

@@ -7,6 +7,7 @@ import { matchesEtag } from './conditional.ts'
 import { acceptsGzip } from './content-coding.ts'
 import { commonHeaders, type OpenApiHeader, textHeader } from './openapi-operation.ts'
 import type { Page, PageShelf } from './page-shelf.ts'
+import type { Steps, Work } from './work.ts'
 
 /** Closed history may be used unasked for a minute; a backfill shows after that at the latest. */
 const CLOSED = 'private, max-age=60, immutable'
@@ -77,11 +78,11 @@ export function answerData(request: Request, answer: DataAnswer): Response {
   return respond(isGzip ? compress(text) : text, headers)
 }
 
-/** The same for what may be megabytes: it is compressed beside this thread. */
+/** The same for what may be megabytes: then it is compressed beside this thread. */
 export async function answerLargeData(request: Request, answer: DataAnswer): Promise<Response> {
   const { text, isGzip, headers, unchanged } = prepare(request, answer)
   if (unchanged !== undefined) return unchanged
-  return respond(isGzip ? await compressAside(text) : text, headers)
+  return respond(isGzip ? await compressWhere(text) : text, headers)
 }
 
 export type TaggedAnswer = {
@@ -91,14 +92,15 @@ export type TaggedAnswer = {
   headers: Record<string, string>
   /** Where finished pages are kept. */
   pages: PageShelf
+  work: Work
   /** Makes the page, JSON in ASCII; its tag is another than expected where what it is made of has just changed. */
-  make: () => Page
+  make: () => Steps<Page>
 }
 
-/** The same for what is known by a tag, so that a 304 costs nothing; a promise where the body is large. */
+/** The same for what is known by a tag, so that a 304 costs nothing; a promise where it takes long or is large. */
 export function answerTagged(
   request: Request,
-  { tag, isClosed, headers, pages, make }: TaggedAnswer,
+  { tag, isClosed, headers, pages, work, make }: TaggedAnswer,
 ): Response | Promise<Response> {
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const nameOf = (plain: string): string => (isGzip ? `${plain}.gzip` : plain)
@@ -110,12 +112,24 @@ export function answerTagged(
     respond(page.body, { ...shared, ETag: `"${page.tag}"`, 'X-Resume-Cursor': page.resumeCursor })
   const kept = pages.find(nameOf(tag))
   if (kept !== undefined) return send(kept)
-  const made = make()
-  const finish = (body: Uint8Array<ArrayBuffer>): Response =>
-    send(pages.put({ ...made, tag: nameOf(made.tag), body }))
-  if (!isGzip) return finish(made.body)
-  if (made.body.length < GZIP_ASIDE_BYTES) return finish(compress(made.body))
-  return compressAside(made.body).then(finish)
+  const made = finishPage(work.run(request, make()), { isGzip, pages, nameOf })
+  return made instanceof Promise ? made.then(send) : send(made)
+}
+
+type Finish = { isGzip: boolean; pages: PageShelf; nameOf?: (tag: string) => string }
+
+/** Compresses a page that was made, if that is asked for, and keeps it. */
+export const finishPage = (made: Page | Promise<Page>, how: Finish): Page | Promise<Page> =>
+  made instanceof Promise ? made.then((page) => compressPage(page, how)) : compressPage(made, how)
+
+function compressPage(
+  page: Page,
+  { isGzip, pages, nameOf = (tag) => tag }: Finish,
+): Page | Promise<Page> {
+  const tag = nameOf(page.tag)
+  const keep = (body: Uint8Array<ArrayBuffer>): Page => pages.put({ ...page, tag, body })
+  const body = isGzip ? compressWhere(page.body) : page.body
+  return body instanceof Promise ? body.then(keep) : keep(body)
 }
 
 /** Names a body by what it says. */
@@ -161,13 +175,17 @@ export const compress = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer
 export const compressAside = (bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
   gzipAside(bytes, { level: GZIP_LEVEL })
 
-/** Answers with JSON that nobody may keep, such as that of a POST; it is compressed beside this thread. */
+/** One of the two, by what takes longer. */
+export const compressWhere = (bytes: Uint8Array<ArrayBuffer>) =>
+  bytes.length < GZIP_ASIDE_BYTES ? compress(bytes) : compressAside(bytes)
+
+/** Answers with JSON that nobody may keep, such as that of a POST. */
 export async function answerUnkept(
   request: Request,
   { body, headers = {} }: Pick<DataAnswer, 'body' | 'headers'>,
 ): Promise<Response> {
   const { text, isGzip, coding } = encode(request, body)
-  return respond(isGzip ? await compressAside(text) : text, {
+  return respond(isGzip ? await compressWhere(text) : text, {
     'Cache-Control': 'no-store',
     Vary: 'Accept-Encoding',
     ...headers,

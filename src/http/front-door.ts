@@ -17,6 +17,7 @@ import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { decodePart, hostError, isAbsolute, pathOf, targetOf } from './url.ts'
+import type { Work } from './work.ts'
 
 /** `peers` tells the caller's address; without it all callers without a key are one. */
 export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
@@ -34,6 +35,7 @@ export type FrontDoorOptions = {
   takeError: ErrorTrap['take']
   routes: RouteTable
   gate: Gate
+  work: Pick<Work, 'enter' | 'spend'>
   /** False leaves only the lines of our own faults. */
   logsEachRequest: boolean
   log: (line: string) => void
@@ -57,7 +59,7 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, gate, mint, timer } = options
+  const { handle, takeError, gate, work, mint, timer } = options
   const finish = createFinish(options)
   const fail = createFail(options.routes)
 
@@ -75,8 +77,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const target = targetOf(url)
     const visit = gate.enter(request, target, peers)
     bindVisit(inner, visit)
-    if (visit.caller && target.startsWith(SETTLE_PATH))
-      peers?.timeout?.(request, SETTLE_SECONDS_MAX)
+    visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
+    if (visit.caller && target.startsWith(SETTLE_PATH)) visit.keepOpen(SETTLE_SECONDS_MAX)
     const call = { request, inner, requestId, target, visit, peers, startedMs }
     const exchange: Exchange = { ...call, fault: undefined }
     try {
@@ -84,7 +86,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       if (!isSound) throw hostError()
       assertDecodable(target)
       assertBodySize(request)
-      const result = handle(inner)
+      const wait = work.enter(visit)
+      const result = wait === undefined ? handle(inner) : wait.then(() => handle(inner))
       if (!(result instanceof Promise)) return settle(exchange, result)
       return result.then(
         (response) => settle(exchange, response),
@@ -92,6 +95,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       )
     } catch (error) {
       return finish(exchange, fail(exchange, error))
+    } finally {
+      work.spend(timer() - startedMs)
     }
   }
 }

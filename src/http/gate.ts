@@ -36,6 +36,8 @@ export type Visit = {
   body?: SentBody
   /** True once bytes of the body were counted while it was sent. */
   isCountedAsSent?: boolean
+  /** Keeps the connection for so many seconds of silence: the answer takes that long at most. */
+  keepOpen?: (seconds: number) => void
 }
 
 /** A body that is made while it is sent. */

@@ -256,6 +256,11 @@ const exampleFailures: Partial<Record<ErrorCode, Example>> = {
     detail: 'The allowance of 60 requests a minute is used up. Wait 23 s.',
     extras: { retryAfterSeconds: 23 },
   },
+  too_many_streams: {
+    detail:
+      '4 exports of this account are running, which is what the Pro tier includes. Wait for one to end.',
+    extras: { retryAfterSeconds: 5 },
+  },
   sanctioned: { detail: 'The address of this account is on a sanctions list.', extras: {} },
   internal: {
     detail: 'The server failed. Report the requestId; a retry may help.',

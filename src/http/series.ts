@@ -44,6 +44,7 @@ import {
 import type { PageShelf } from './page-shelf.ts'
 import { parseQuery } from './query.ts'
 import { searchOf } from './url.ts'
+import type { Steps, Work } from './work.ts'
 
 const sharedParameters = {
   limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
@@ -91,16 +92,17 @@ export type SeriesDeps = {
   /** Names the route in cursors and tags. */
   name: string
   parameters: SeriesParameters
-  read: (request: SeriesRequest) => SeriesPage
+  read: (request: SeriesRequest) => Steps<SeriesPage>
   cursors: CursorCodec
   history: SeriesHistory
   clock: Clock
   pages: PageShelf
+  work: Work
 }
 
 /** Returns what answers a request for a series of a market. Throws as `parseQuery`, `readRange` and cursors do. */
 export function createSeries(deps: SeriesDeps) {
-  const { name, parameters, read, cursors, history, clock, pages } = deps
+  const { name, parameters, read, cursors, history, clock, pages, work } = deps
   const historyTag = historyTagOf(history.cursorKey)
 
   function toRange(market: Market, query: Static<SeriesParameters>) {
@@ -129,10 +131,12 @@ export function createSeries(deps: SeriesDeps) {
       isClosed: market.isClosed,
       headers: coverageHeader(question),
       pages,
-      make() {
-        const page = read({ market, stepMs, range })
+      work,
+      *make() {
+        const page = yield* read({ market, stepMs, range })
         const { last, hasMore, resume } = page
-        const body = toBody(page, `],"nextCursor":${hasMore ? `"${cursorOf(last)}"` : 'null'}}`)
+        const end = `],"nextCursor":${hasMore ? `"${cursorOf(last)}"` : 'null'}}`
+        const body = yield* toBody(page, end)
         const isUnchanged = history.findMarket(market.conditionId)?.revision === market.revision
         return {
           body,
@@ -147,13 +151,17 @@ export function createSeries(deps: SeriesDeps) {
 
 const COMMA = 0x2c
 
-function toBody({ count, put }: SeriesPage, end: string): Uint8Array<ArrayBuffer> {
+/** Rows that are printed in a step. */
+const ROWS_A_STEP = 512
+
+function* toBody({ count, put }: SeriesPage, end: string): Steps<Uint8Array<ArrayBuffer>> {
   let bytes = new Uint8Array(ROW_BYTES_MAX * 2 + count * ROW_BYTES_USUAL)
   let at = putText(bytes, 0, '{"data":[')
   for (let row = 0; row < count; row++) {
     if (at + ROW_BYTES_MAX * 2 > bytes.length) bytes = longer(bytes)
     if (row > 0) bytes[at++] = COMMA
     at = put(row, bytes, at)
+    if (row % ROWS_A_STEP === ROWS_A_STEP - 1) yield
   }
   return bytes.subarray(0, putText(bytes, at, end))
 }

@@ -22,7 +22,12 @@ const config = readConfig({
   BOOKFEED_SIGNUPS_PER_DAY: '1000000',
 })
 const server = createHarness({ history, config, billing: fakeBilling() })
-const { send } = server
+/** Reads exports to their end: those that run are counted. */
+const send = async (path: string, init?: RequestInit): Promise<Response> => {
+  const response = await server.send(path, init)
+  if (!response.headers.has('x-export-id') || response.body === null) return response
+  return new Response(await response.arrayBuffer(), response)
+}
 const { document, entries } = await readDocument(send)
 const markets = [both, single, open, edge, empty]
 const reading = entries.filter(({ method }) => method === 'GET')
@@ -109,13 +114,16 @@ async function* walk(address: string, params: Record<string, string>) {
 }
 
 /** Asks as a browser does, as a program does, as curl does, and for each type that there is. */
-const askForEach = (address: string, types: readonly string[]): Promise<Response>[] =>
-  ['text/html', 'application/json', '*/*', ...types].map((accept) =>
-    send(address, { headers: { accept, 'accept-encoding': 'gzip' } }),
-  )
-
-const askAll = async (entry: Entry, types: readonly string[]): Promise<Response[]> =>
-  Promise.all((await heldAddressesOf(entry)).flatMap((address) => askForEach(address, types)))
+async function askAll(entry: Entry, types: readonly string[]): Promise<Response[]> {
+  const answers: Response[] = []
+  for (const address of await heldAddressesOf(entry)) {
+    for (const accept of ['text/html', 'application/json', '*/*', ...types]) {
+      const headers = { accept, 'accept-encoding': 'gzip' }
+      answers.push(await send(address, { headers }))
+    }
+  }
+  return answers
+}
 
 const isReplayable = ({ parameters = [] }: Entry): boolean =>
   parameters.some(({ name }) => name === 'Idempotency-Key')

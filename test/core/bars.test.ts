@@ -6,6 +6,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import type { State, StatePart } from '#src/core/states.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
+import { runSteps } from '../support/run-steps.ts'
 import { randomStates, readerOf } from '../support/state-reader.ts'
 
 type Levels = State & BestLevels
@@ -65,7 +66,7 @@ function walk(states: readonly Levels[], asked: Walk, limitOf: () => number) {
   for (;;) {
     const limit = limitOf()
     const range: StatePart = { ...filters, after, limit }
-    const { bars, hasMore } = readBars({ read, stepMs, range, statesMax })
+    const { bars, hasMore } = runSteps(readBars({ read, stepMs, range, statesMax }))
     expect(bars.length).toBeLessThanOrEqual(limit)
     pages.push(bars)
     const last = bars.at(-1)

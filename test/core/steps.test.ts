@@ -8,6 +8,7 @@ import type { StatePart } from '#src/core/states.ts'
 import { listMarks, type Mark, placeOf, readInForce } from '#src/core/steps.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
+import { runSteps } from '../support/run-steps.ts'
 import { type NumberedState, randomStates, readerOf } from '../support/state-reader.ts'
 
 const outcomes = ['up', 'down'] as const
@@ -149,10 +150,10 @@ function walk(
   for (;;) {
     const limit = 1 + random.integer(random.pick([2, 50, 2_000]))
     const range: StatePart = { ...filters, after, limit }
-    const marks = listMarks({ market, gaps, stepMs, range })
+    const marks = runSteps(listMarks({ market, gaps, stepMs, range }))
     const taken = marks.slice(0, limit)
     const ascending = asked.order === 'asc' ? taken : taken.toReversed()
-    const found = readInForce(read, ascending, asked.outcome)
+    const found = runSteps(readInForce(read, ascending, asked.outcome))
     const page = ascending.map((mark, index) => ({ mark, state: found[index] }))
     rows.push(...(asked.order === 'asc' ? page : page.reverse()))
     const last = taken.at(-1)
@@ -259,8 +260,8 @@ describe('steps', () => {
     const history = toHistory(states, OVER)
     const { read, counts } = readerOf(states)
     const range: StatePart = { order: 'asc', outcome: 'up', limit: 1_000 }
-    const marks = listMarks({ ...history, stepMs: intervalMs['15m'], range })
-    const found = readInForce(read, marks, 'up')
+    const marks = runSteps(listMarks({ ...history, stepMs: intervalMs['15m'], range }))
+    const found = runSteps(readInForce(read, marks, 'up'))
     expect(found.map((state) => state?.timestampMs)).toEqual([
       0, 900_000, 1_800_000, 2_700_000, 3_600_000, 4_500_000,
     ])

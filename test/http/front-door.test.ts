@@ -64,6 +64,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
     takeError: trap.take,
     routes: createRouteTable(app.routes),
     gate,
+    work: { enter: () => undefined, spend() {} },
     logsEachRequest: options.logsEachRequest ?? true,
     log: (line) => void lines.push(line),
     clock: () => 0,

@@ -223,7 +223,9 @@ describe('GET /v1/{coin}/coverage', () => {
         return history.listMarkets(query)
       },
     }
-    const { send } = createHarness({ history: counting })
+    // Every step takes as long as others may be kept waiting.
+    let timerMs = 0
+    const { send } = createHarness({ history: counting, timer: () => (timerMs += 5) })
     let turns = 0
     let isDone = false
     const count = () => {

@@ -153,6 +153,14 @@ async function spend(entry: Entry): Promise<Response> {
   return twice(server, token, [asked, asked])
 }
 
+/** The first is begun and not read, which is all that the tier includes. */
+async function exportTwice(entry: Entry): Promise<Response> {
+  const server = serve()
+  const token = addKey(server.ledger, aTier({ requestsPerMinute: 10 }))
+  const asked = await soundRequest(server, entry, { ...placed, token })
+  return twice(server, token, [asked, asked])
+}
+
 /** Billing refuses with the code. */
 const sold =
   (code: ErrorCode): Way =>
@@ -301,6 +309,7 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   })),
   idempotency_mismatch: reuseName,
   rate_limited: spend,
+  too_many_streams: exportTwice,
   sanctioned: (entry) =>
     isSignup(entry) ? signup({ screen: sayingOf('hit') })(entry) : askBlocked(entry),
   internal: askBroken,

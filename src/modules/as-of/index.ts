@@ -21,11 +21,12 @@ import {
 import { NoQuery, parseQuery } from '#src/http/query.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
 
 import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './model.ts'
 import type { AsOfService } from './service.ts'
 
-type Deps = { guard: AccessPlugin; service: AsOfService; findMarket: FindMarket }
+type Deps = { guard: AccessPlugin; service: AsOfService; findMarket: FindMarket; work: Work }
 
 const detail = {
   tags: ['snapshots'],
@@ -73,7 +74,7 @@ const batchDetail = {
  * `GET /v1/{coin}/markets/{conditionId}/snapshots/at` shows a moment of a market,
  * `POST /v1/{coin}/snapshots/at` many moments of many markets.
  */
-export const asOf = ({ guard, service, findMarket }: Deps) =>
+export const asOf = ({ guard, service, findMarket, work }: Deps) =>
   new Elysia({ name: 'as-of' })
     .use(guard)
     // The details are copied because Elysia adds `security` to what it is given.
@@ -86,7 +87,7 @@ export const asOf = ({ guard, service, findMarket }: Deps) =>
     )
     .post(
       '/v1/:coin/snapshots/at',
-      ({ params, request }) => answerBatch({ service, coin: readCoin(params.coin), request }),
+      ({ params, request }) => answerBatch({ service, work, request }, readCoin(params.coin)),
       // The body is read by `readBody`, which Elysia must leave something to read.
       { access: 'snapshots', parse: 'none', detail: { ...batchDetail } },
     )
@@ -99,10 +100,10 @@ function answer({ service, market, request }: Call): Response {
   return answerData(request, { ...service.at(market, query), isClosed: market.isClosed })
 }
 
-type BatchCall = { service: AsOfService; coin: Coin; request: Request }
+type BatchCall = { service: AsOfService; work: Work; request: Request }
 
-async function answerBatch({ service, coin, request }: BatchCall): Promise<Response> {
+async function answerBatch({ service, work, request }: BatchCall, coin: Coin): Promise<Response> {
   parseQuery(NoQuery, searchOf(request.url))
   const body = await readBody(BatchBody, request)
-  return answerUnkept(request, await service.batch(coin, body))
+  return answerUnkept(request, await work.run(request, service.batch(coin, body)))
 }

@@ -11,18 +11,12 @@ import { tallyOfNothing } from '#src/core/windows.ts'
 import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import { readMoment } from '#src/http/data-query.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
-import type { Turns } from '#src/lib/turns.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import type { AsOfQuery, BatchBody } from './model.ts'
 
-type Deps = {
-  history: HistoryStore
-  clock: Clock
-  /** Monotonic milliseconds. */
-  timer: Clock
-  turns: Turns
-}
+type Deps = { history: HistoryStore; clock: Clock }
 
 /** What is wanted of each moment. */
 type Terms = { cut: RowCut; view: View; maxAgeMs: number | undefined }
@@ -37,11 +31,8 @@ type Found =
 /** JSON, and the headers that say what it covers. */
 export type AsOfAnswer = { body: string; headers: Record<string, string> }
 
-/** Work at one go; others wait that long at most. */
-const WORK_MS_MAX = 5
-
 /** Makes the service of a history. */
-export function createAsOfService({ history, clock, timer, turns }: Deps) {
+export function createAsOfService({ history, clock }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
@@ -68,19 +59,12 @@ export function createAsOfService({ history, clock, timer, turns }: Deps) {
     },
 
     /** Answers each moment by itself. Throws `invalid_parameter`. */
-    async batch(
-      coin: Coin,
-      { requests, maxAgeMs, view, ...wanted }: BatchBody,
-    ): Promise<AsOfAnswer> {
+    *batch(coin: Coin, { requests, maxAgeMs, view, ...wanted }: BatchBody): Steps<AsOfAnswer> {
       const read = find({ cut: readCut({ ...wanted, view }), view, maxAgeMs })
       const texts: string[] = []
       const tallies: CoverageTally[] = []
-      let startedMs = timer()
       for (const { market: name, outcome, ts } of requests) {
-        if (timer() - startedMs >= WORK_MS_MAX) {
-          await turns.take()
-          startedMs = timer()
-        }
+        yield
         const conditionId = name.toLowerCase()
         const tsMs = readMoment(ts)
         const market = history.findMarket(conditionId)

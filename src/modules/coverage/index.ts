@@ -2,7 +2,12 @@ import { Elysia } from 'elysia'
 
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { coverageHeader, coverageTexts } from '#src/http/coverage-header.ts'
-import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
+import {
+  answerData,
+  answerLargeData,
+  dataHeaderTexts,
+  notModified,
+} from '#src/http/data-response.ts'
 import {
   CoinPath,
   type FindMarket,
@@ -14,6 +19,7 @@ import { jsonContent, openApiParameters, problemResponses } from '#src/http/open
 import { parseQuery } from '#src/http/query.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
 
 import { writeMarketCoverage } from './market-coverage.ts'
 import {
@@ -24,7 +30,7 @@ import {
 } from './model.ts'
 import type { CoverageService } from './service.ts'
 
-type Deps = { guard: AccessPlugin; service: CoverageService; findMarket: FindMarket }
+type Deps = { guard: AccessPlugin; service: CoverageService; findMarket: FindMarket; work: Work }
 
 const marketDetail = {
   tags: ['markets'],
@@ -68,7 +74,7 @@ const coinDetail = {
 }
 
 /** `GET /v1/{coin}/markets/{conditionId}/coverage` and `GET /v1/{coin}/coverage`: what is recorded, and what is missing. */
-export const coverage = ({ guard, service, findMarket }: Deps) =>
+export const coverage = ({ guard, service, findMarket, work }: Deps) =>
   new Elysia({ name: 'coverage' })
     .use(guard)
     .get(
@@ -86,19 +92,19 @@ export const coverage = ({ guard, service, findMarket }: Deps) =>
       // A copy: Elysia adds `security` to what it is given.
       { access: 'markets', detail: { ...marketDetail } },
     )
-    .get('/v1/:coin/coverage', ({ params, request }) => answerDays(service, params.coin, request), {
-      access: 'markets',
-      detail: { ...coinDetail },
-    })
+    .get(
+      '/v1/:coin/coverage',
+      ({ params, request }) => answerDays({ service, work, request }, params.coin),
+      { access: 'markets', detail: { ...coinDetail } },
+    )
 
 type Context = { params: { coin: string; conditionId: string }; request: Request }
 
-async function answerDays(
-  service: CoverageService,
-  coin: string,
-  request: Request,
-): Promise<Response> {
+type DaysCall = { service: CoverageService; work: Work; request: Request }
+
+async function answerDays({ service, work, request }: DaysCall, coin: string): Promise<Response> {
   const known = readCoin(coin)
-  const body = await service.listDays(known, parseQuery(CoinCoverageQuery, searchOf(request.url)))
-  return answerData(request, { body, isClosed: false })
+  const query = parseQuery(CoinCoverageQuery, searchOf(request.url))
+  const body = await work.run(request, service.listDays(known, query))
+  return answerLargeData(request, { body, isClosed: false })
 }

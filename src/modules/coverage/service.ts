@@ -4,8 +4,8 @@ import { AppError } from '#src/core/errors.ts'
 import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import { MOMENT_MS_MAX, readMoment, readRange } from '#src/http/data-query.ts'
+import type { Steps } from '#src/http/work.ts'
 import { createCache } from '#src/lib/cache.ts'
-import type { Turns } from '#src/lib/turns.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { createCoverageDay } from './coverage-day.ts'
@@ -16,12 +16,13 @@ import {
   type MarketCoverageQuery,
 } from './model.ts'
 
-type Deps = { history: Pick<HistoryStore, 'listMarkets' | 'gaps'>; clock: Clock; turns: Turns }
+type Deps = { history: Pick<HistoryStore, 'listMarkets' | 'gaps'>; clock: Clock }
 type DayPlace = { coin: Coin; timeframe: Timeframe | undefined; startMs: number }
-type KeptDay = { madeMs: number; text: Promise<string> }
+/** `text` once its steps are done. */
+type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }
 
-/** Markets that are looked at between two turns of others; about two milliseconds. */
-const MARKETS_A_TURN = 100
+/** Markets that are read in one step. */
+const BLOCK = 50
 /** How long the account of a day that is over is handed out: as long as closed history may be kept. */
 const OVER_KEPT_MS = 60_000
 /** Of one that is not. */
@@ -30,35 +31,53 @@ const PENDING_KEPT_MS = 1_000
 const DAYS_KEPT_MAX = 3_660
 
 /** Makes the service of a history. */
-export function createCoverageService({ history, clock, turns }: Deps) {
+export function createCoverageService({ history, clock }: Deps) {
   const days = createCache<string, KeptDay>(DAYS_KEPT_MAX)
 
-  async function makeDay({ coin, timeframe, startMs }: DayPlace, nowMs: number): Promise<string> {
+  function* makeDay({ coin, timeframe, startMs }: DayPlace, nowMs: number): Steps<string> {
     const day = createCoverageDay(startMs, nowMs)
-    const query = { coin, timeframe, order: 'asc', limit: MARKETS_A_TURN } as const
+    const query = { coin, timeframe, order: 'asc', limit: BLOCK } as const
     let page: readonly Market[] = []
     do {
-      await turns.take()
+      yield
       page = history.listMarkets({
         ...query,
         fromMs: startMs,
         toMs: startMs + DAY_MS,
         after: page.at(-1),
       })
-      for (const market of page) day.add(market, history.gaps(market))
-    } while (page.length === MARKETS_A_TURN)
+      for (const market of page) {
+        day.add(market, history.gaps(market))
+        yield
+      }
+    } while (page.length === BLOCK)
     return day.text()
   }
 
-  /** Several callers who want the same day wait for the same work. */
-  function readDay(place: DayPlace, nowMs: number): Promise<string> {
+  function beginDay(key: string, place: DayPlace, nowMs: number): KeptDay {
+    const day: KeptDay = { madeMs: nowMs, steps: steps() }
+    function* steps(): Steps<void> {
+      try {
+        day.text = yield* makeDay(place, nowMs)
+      } finally {
+        if (day.text === undefined) days.delete(key)
+      }
+    }
+    days.set(key, day, { size: 1 })
+    return day
+  }
+
+  /** Several callers who want the same day do its steps together. */
+  function* readDay(place: DayPlace, nowMs: number): Steps<string> {
     const key = `${place.coin} ${place.timeframe ?? ''} ${place.startMs}`
-    const kept = days.get(key)
-    if (kept !== undefined && nowMs - kept.madeMs < keptFor(place, kept)) return kept.text
-    const made = { madeMs: nowMs, text: makeDay(place, nowMs) }
-    days.set(key, made, { size: 1 })
-    made.text.catch(() => days.delete(key))
-    return made.text
+    for (;;) {
+      const kept = days.get(key)
+      const isFresh = kept !== undefined && nowMs - kept.madeMs < keptFor(place, kept)
+      const day = isFresh ? kept : beginDay(key, place, nowMs)
+      // Steps that failed are over as well, and the day is begun again.
+      while (day.text === undefined && !day.steps.next().done) yield
+      if (day.text !== undefined) return day.text
+    }
   }
 
   return {
@@ -75,14 +94,14 @@ export function createCoverageService({ history, clock, turns }: Deps) {
     },
 
     /** The list of days as JSON. Throws `invalid_parameter`. */
-    async listDays(coin: Coin, query: CoinCoverageQuery): Promise<string> {
+    *listDays(coin: Coin, query: CoinCoverageQuery): Steps<string> {
       const nowMs = clock()
       const { fromMs, toMs } = readDays(query, nowMs)
       const { timeframe = '' } = query
       const filter = isTimeframe(timeframe) ? timeframe : undefined
       const texts: string[] = []
       for (let startMs = fromMs; startMs < toMs; startMs += DAY_MS) {
-        texts.push(await readDay({ coin, timeframe: filter, startMs }, nowMs))
+        texts.push(yield* readDay({ coin, timeframe: filter, startMs }, nowMs))
       }
       return `{"data":[${texts.join(',')}],"nextCursor":null}`
     },

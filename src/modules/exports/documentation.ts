@@ -38,7 +38,13 @@ const responses = {
 
 const description = `One stream, whatever its length, as fast as you read it. NDJSON holds the objects of \`snapshots\`, a line each; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, a row a level; a snapshot without any level is one row without side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, a row a snapshot. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. A download that broke off goes on with \`after\`.`
 
-const codes = ['invalid_parameter', 'invalid_request', 'unknown_coin', 'internal'] as const
+const codes = [
+  'invalid_parameter',
+  'invalid_request',
+  'unknown_coin',
+  'too_many_streams',
+  'internal',
+] as const
 
 export const marketDetail = {
   tags: ['exports'],

@@ -10,13 +10,19 @@ import { NoQuery, parseQuery } from '#src/http/query.ts'
 import { streamResponse } from '#src/http/stream.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
 
 import { dayDetail, listDetail, marketDetail } from './documentation.ts'
 import { DayExportQuery, type ExportList, type Format, MarketExportQuery } from './model.ts'
 import type { ExportPlan } from './plan.ts'
 import type { ExportService } from './service.ts'
 
-type Deps = { guard: AccessPlugin; service: ExportService; findMarket: FindMarket }
+type Deps = {
+  guard: AccessPlugin
+  service: ExportService
+  findMarket: FindMarket
+  work: Pick<Work, 'run'>
+}
 
 const mediaTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
@@ -25,7 +31,7 @@ const mediaTypes: Readonly<Record<Format, string>> = {
 }
 
 /** Whole markets and days as one stream, and what became of it. */
-export const exports = ({ guard, service, findMarket }: Deps) =>
+export const exports = ({ guard, service, findMarket, work }: Deps) =>
   new Elysia({ name: 'exports' })
     .use(guard)
     .get(
@@ -43,8 +49,10 @@ export const exports = ({ guard, service, findMarket }: Deps) =>
       async ({ params, request }) => {
         const coin = readCoin(params.coin)
         const query = parseQuery(DayExportQuery, searchOf(request.url))
-        const plan = await service.planDay(coin, query, formatOf(request, query.format))
-        return answer({ service, request }, plan, await service.dayCoverageOf(plan))
+        const format = formatOf(request, query.format)
+        const plan = await work.run(request, service.planDay(coin, query, format))
+        const coverage = await work.run(request, service.dayCoverageOf(plan))
+        return answer({ service, request }, plan, coverage)
       },
       { access: 'snapshots', detail: { ...dayDetail } },
     )
@@ -83,7 +91,7 @@ function answer(
   }
   const unchanged = answerUnchanged(request, etag, shared)
   if (unchanged !== undefined) return unchanged
-  const { exportId, pieces, onEnd } = service.begin(plan, callerOf(request).accountId, isGzip)
+  const { exportId, pieces, onEnd } = service.begin(plan, request, isGzip)
   const headers: Record<string, string> = {
     'Content-Type': mediaTypes[plan.format],
     'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,

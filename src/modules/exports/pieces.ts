@@ -2,8 +2,6 @@
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 
-import type { Turns } from '#src/lib/turns.ts'
-
 /** For text that is compressed while it is sent: the level that costs least. */
 const GZIP_LEVEL = 1
 
@@ -12,11 +10,11 @@ const NOTHING = new Uint8Array(0)
 /** Makes one piece a turn, and passes on those that hold something. */
 export async function* inTurns(
   pieces: Generator<Uint8Array>,
-  turns: Turns,
+  turn: () => Promise<void>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     for (;;) {
-      await turns.take()
+      await turn()
       const { done, value } = pieces.next()
       if (done) return
       if (value.length > 0) yield value

@@ -5,7 +5,7 @@ import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
-import type { Turns } from '#src/lib/turns.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import {
@@ -35,28 +35,28 @@ export type ExportPlan = {
 /** Windows that begin in a span, of each timeframe, by the starts of all that are held of the day, ascending. */
 export type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
 
-/** Markets that are looked at between two turns of others; a millisecond or two. */
-export const MARKETS_A_TURN = 50
+/** Markets that are looked at in a step; a millisecond or two. */
+export const MARKETS_A_STEP = 50
 
 /** Plans exports of a history. */
-export function createPlanner(history: HistoryStore, turns: Turns) {
+export function createPlanner(history: HistoryStore) {
   function positionOf(market: Market, id: string): Position {
     const position = history.findPosition(market, Number(id))
     if (position !== undefined) return position
     throw refuse('after', `Market ${market.conditionId} has no snapshot ${id}.`)
   }
 
-  async function listDay(coin: Coin, { day, timeframe }: DayExportQuery): Promise<Market[]> {
+  function* listDay(coin: Coin, { day, timeframe }: DayExportQuery): Steps<Market[]> {
     const fromMs = readDay(day)
     const filters = { coin, timeframe: timeframe as Timeframe | undefined }
-    const query = { ...filters, fromMs, toMs: fromMs + DAY_MS, limit: MARKETS_A_TURN }
+    const query = { ...filters, fromMs, toMs: fromMs + DAY_MS, limit: MARKETS_A_STEP }
     const markets: Market[] = []
     let after: Market | undefined
     do {
-      if (after !== undefined) await turns.take()
+      if (after !== undefined) yield
       const page = history.listMarkets({ ...query, order: 'asc', after })
       markets.push(...page)
-      after = page.length < MARKETS_A_TURN ? undefined : page.at(-1)
+      after = page.length < MARKETS_A_STEP ? undefined : page.at(-1)
     } while (after !== undefined)
     return markets
   }
@@ -80,10 +80,10 @@ export function createPlanner(history: HistoryStore, turns: Turns) {
     },
 
     /** Throws `invalid_parameter`. */
-    async planDay(coin: Coin, query: DayExportQuery, format: Format): Promise<ExportPlan> {
+    *planDay(coin: Coin, query: DayExportQuery, format: Format): Steps<ExportPlan> {
       const { day, outcome, after } = query
       const timeframe = query.timeframe as Timeframe | undefined
-      const listed = await listDay(coin, query)
+      const listed = yield* listDay(coin, query)
       let markets = listed
       let place: Position | undefined
       if (after !== undefined) {

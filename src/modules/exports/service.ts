@@ -10,27 +10,28 @@ import {
 import { outcomes } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
+import { callerOf } from '#src/http/access.ts'
 import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
-import type { Turns } from '#src/lib/turns.ts'
+import type { Steps, Work } from '#src/http/work.ts'
 import type { Encoding, HistoryStore } from '#src/store/history.ts'
 
 import { csvPieces } from './csv.ts'
 import { ndjsonPieces } from './ndjson.ts'
 import { parquetPieces } from './parquet.ts'
 import { gzipped, inTurns, seen } from './pieces.ts'
-import { createPlanner, type DayWindows, type ExportPlan, MARKETS_A_TURN } from './plan.ts'
+import { createPlanner, type DayWindows, type ExportPlan, MARKETS_A_STEP } from './plan.ts'
 import { createExportRecords, type ExportRecord } from './records.ts'
 import type { Progress } from './source.ts'
 
-type Deps = { history: HistoryStore; clock: Clock; mint: () => string; turns: Turns }
+type Deps = { history: HistoryStore; clock: Clock; mint: () => string; work: Work }
 
 /** Makes the service of a history. */
-export function createExportService({ history, clock, mint, turns }: Deps) {
+export function createExportService({ history, clock, mint, work }: Deps) {
   const records = createExportRecords({ clock, mint })
 
   return {
-    ...createPlanner(history, turns),
+    ...createPlanner(history),
 
     /** Names everything that decides the bytes; fit for an `ETag`. */
     tagOf({ format, shape, markets, source }: ExportPlan, isGzip: boolean): string {
@@ -54,11 +55,15 @@ export function createExportService({ history, clock, mint, turns }: Deps) {
       ),
 
     /** Over all markets of a day, and all of its windows that have none; made in steps. */
-    async dayCoverageOf({ markets, source: { outcome }, windows }: ExportPlan) {
+    *dayCoverageOf({
+      markets,
+      source: { outcome },
+      windows,
+    }: ExportPlan): Steps<Record<string, string>> {
       const nowMs = clock()
       const tallies: CoverageTally[] = []
       for (const [index, market] of markets.entries()) {
-        if (index > 0 && index % MARKETS_A_TURN === 0) await turns.take()
+        if (index > 0 && index % MARKETS_A_STEP === 0) yield
         const question = { market, gaps: history.gaps(market), outcome, nowMs }
         // Nothing is missing of a window that has not opened.
         if (hasBegun(question)) tallies.push(tallyCoverage(question))
@@ -68,15 +73,24 @@ export function createExportService({ history, clock, mint, turns }: Deps) {
       return tallyHeader([...tallies, ...missing])
     },
 
-    /** Begins an export for an account. */
-    begin(plan: ExportPlan, accountId: string, isGzip: boolean) {
+    /** Begins an export for the caller. Throws `too_many_streams` and `unavailable`. */
+    begin(plan: ExportPlan, request: Request, isGzip: boolean) {
+      const close = work.openStream(request)
+      const { accountId } = callerOf(request)
       const contentEncoding = isGzip ? 'gzip' : null
       const { format, name } = plan
       const record = records.create({ name, format, contentEncoding })
-      const made = inTurns(piecesOf(plan, record.progress, isGzip ? 'gzip' : 'identity'), turns)
+      const encoding = isGzip ? 'gzip' : 'identity'
+      const turn = () => work.turn(accountId)
+      const made = inTurns(piecesOf(plan, record.progress, encoding), turn)
       const pieces = isGzip && format !== 'ndjson' ? gzipped(made) : made
       const begun = () => records.begin(accountId, record)
-      return { exportId: record.exportId, ...tracked(pieces, record, begun) }
+      const stream = tracked(pieces, record, begun)
+      const onEnd = (end: BodyEnd): void => {
+        close()
+        stream.onEnd(end)
+      }
+      return { exportId: record.exportId, ...stream, onEnd }
     },
 
     list: records.list,

@@ -1,7 +1,12 @@
 import { Elysia } from 'elysia'
 
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
+import {
+  answerData,
+  answerLargeData,
+  dataHeaderTexts,
+  notModified,
+} from '#src/http/data-response.ts'
 import {
   CoinPath,
   type FindMarket,
@@ -18,11 +23,12 @@ import {
 import { NoQuery, parseQuery } from '#src/http/query.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
 
 import { ListQuery, MarketBody, MarketList } from './model.ts'
 import type { MarketService } from './service.ts'
 
-type Deps = { guard: AccessPlugin; service: MarketService; findMarket: FindMarket }
+type Deps = { guard: AccessPlugin; service: MarketService; findMarket: FindMarket; work: Work }
 
 const resumeCursor = {
   'X-Resume-Cursor': textHeader(
@@ -74,12 +80,12 @@ const marketDetail = {
 }
 
 /** `GET /v1/{coin}/markets` lists markets, `GET /v1/{coin}/markets/{conditionId}` shows one. */
-export const markets = ({ guard, service, findMarket }: Deps) =>
+export const markets = ({ guard, service, findMarket, work }: Deps) =>
   new Elysia({ name: 'markets' })
     .use(guard)
     .get(
       '/v1/:coin/markets',
-      ({ params, request }) => answerList(service, params.coin, request),
+      ({ params, request }) => answerList({ service, work, request }, params.coin),
       // A copy: Elysia adds `security` to what it is given.
       { access: 'markets', detail: { ...listDetail } },
     )
@@ -96,14 +102,13 @@ export const markets = ({ guard, service, findMarket }: Deps) =>
 
 type Context = { params: { coin: string; conditionId: string }; request: Request }
 
-async function answerList(
-  service: MarketService,
-  coin: string,
-  request: Request,
-): Promise<Response> {
+type ListCall = { service: MarketService; work: Work; request: Request }
+
+async function answerList({ service, work, request }: ListCall, coin: string): Promise<Response> {
   const known = readCoin(coin)
-  const page = await service.list(known, parseQuery(ListQuery, searchOf(request.url)))
+  const query = parseQuery(ListQuery, searchOf(request.url))
+  const page = await work.run(request, service.list(known, query))
   const headers: Record<string, string> = {}
   if (page.resumeCursor !== undefined) headers['X-Resume-Cursor'] = page.resumeCursor
-  return answerData(request, { body: page.body, isClosed: false, headers })
+  return answerLargeData(request, { body: page.body, isClosed: false, headers })
 }

@@ -14,7 +14,7 @@ import {
 } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
-import type { Turns } from '#src/lib/turns.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore, MarketQuery } from '#src/store/history.ts'
 
 import type { ListQuery } from './model.ts'
@@ -23,16 +23,15 @@ type Deps = {
   history: Pick<HistoryStore, 'listMarkets' | 'findMarketBySlug' | 'gaps'>
   cursors: CursorCodec
   clock: Clock
-  turns: Turns
 }
 
 export type ListPage = { body: string; resumeCursor: string | undefined }
 
-/** Markets that are put into words at once; two milliseconds. */
-const MARKETS_A_TURN = 100
+/** Markets that are read in one step. */
+const BLOCK = 50
 
 /** Makes the service of a history. */
-export function createMarketService({ history, cursors, clock, turns }: Deps) {
+export function createMarketService({ history, cursors, clock }: Deps) {
   const bodyOf = (market: Market, nowMs: number) => ({
     ...describeMarket(market, nowMs),
     outcomes: outcomes.map((outcome) =>
@@ -41,14 +40,26 @@ export function createMarketService({ history, cursors, clock, turns }: Deps) {
     ...describeHoldings(market),
   })
 
-  /** The rows of a list, made in steps between which others have their turn. */
-  async function joinBodies(markets: readonly Market[], nowMs: number): Promise<string> {
+  /** Reads markets from a place on, and says whether there are more behind the last. */
+  function* readList(
+    query: MarketQuery,
+    nowMs: number,
+  ): Steps<{ texts: string[]; last: Market | undefined; hasMore: boolean }> {
     const texts: string[] = []
-    for (const [index, market] of markets.entries()) {
-      if (index > 0 && index % MARKETS_A_TURN === 0) await turns.take()
-      texts.push(JSON.stringify(bodyOf(market, nowMs)))
+    let last: Market | undefined
+    for (;;) {
+      const count = Math.min(BLOCK, query.limit - texts.length)
+      const after = last ?? query.after
+      // One more than asked tells whether a next page exists.
+      const found = history.listMarkets({ ...query, nowMs, limit: count + 1, after })
+      for (const market of found.slice(0, count)) {
+        texts.push(JSON.stringify(bodyOf(market, nowMs)))
+        last = market
+        yield
+      }
+      const hasMore = found.length > count
+      if (!hasMore || texts.length === query.limit) return { texts, last, hasMore }
     }
-    return texts.join(',')
   }
 
   function bySlug(coin: Coin, query: ListQuery): readonly Market[] {
@@ -66,23 +77,21 @@ export function createMarketService({ history, cursors, clock, turns }: Deps) {
 
   return {
     /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-    async list(coin: Coin, query: ListQuery): Promise<ListPage> {
+    *list(coin: Coin, query: ListQuery): Steps<ListPage> {
       const nowMs = clock()
       if (query.slug !== undefined) {
-        const rows = await joinBodies(bySlug(coin, query), nowMs)
+        const rows = bySlug(coin, query).map((market) => JSON.stringify(bodyOf(market, nowMs)))
         return { body: `{"data":[${rows}],"nextCursor":null}`, resumeCursor: undefined }
       }
       const { limit, cursor } = query
       const { scope, filters } = toFilters(coin, query)
       const after =
         cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
-      // One more than asked tells whether a next page exists.
-      const found = history.listMarkets({ ...filters, nowMs, limit: limit + 1, after })
-      const page = found.slice(0, limit)
-      const place = page.at(-1) ?? after ?? startOfMarkets(filters)
+      const { texts, last, hasMore } = yield* readList({ ...filters, limit, after }, nowMs)
+      const place = last ?? after ?? startOfMarkets(filters)
       const resumeCursor = cursors.encode(scope, encodeMarketPlace(place))
-      const nextCursor = found.length > limit ? `"${resumeCursor}"` : 'null'
-      const rows = await joinBodies(page, nowMs)
+      const nextCursor = hasMore ? `"${resumeCursor}"` : 'null'
+      const rows = texts.join(',')
       return { body: `{"data":[${rows}],"nextCursor":${nextCursor}}`, resumeCursor }
     },
 

@@ -12,11 +12,12 @@ import {
 } from '#src/http/openapi-operation.ts'
 import { parseQuery } from '#src/http/query.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
 
 import { PanelList, PanelQuery } from './model.ts'
 import type { PanelService } from './service.ts'
 
-type Deps = { guard: AccessPlugin; service: PanelService }
+type Deps = { guard: AccessPlugin; service: PanelService; work: Work }
 
 const placeTexts = {
   ...coverageTexts,
@@ -48,13 +49,14 @@ const detail = {
 }
 
 /** `GET /v1/{coin}/panel`: markets at moments before their close. */
-export const panel = ({ guard, service }: Deps) =>
+export const panel = ({ guard, service, work }: Deps) =>
   new Elysia({ name: 'panel' }).use(guard).get(
     '/v1/:coin/panel',
     async ({ params, request }) => {
       const coin = readCoin(params.coin)
       const query = parseQuery(PanelQuery, searchOf(request.url))
-      const { body, isFinal, resumeCursor, coverage } = await service.page(coin, query)
+      const page = await work.run(request, service.page(coin, query))
+      const { body, isFinal, resumeCursor, coverage } = page
       const headers = { ...tallyHeader(coverage), 'X-Resume-Cursor': resumeCursor }
       return answerLargeData(request, { body, isClosed: isFinal, headers })
     },

@@ -3,6 +3,7 @@ import { hasWindow } from '#src/core/coverage.ts'
 import { type MarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { missingWindows } from '#src/core/windows.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 /** A market whose window is known and over. */
@@ -28,12 +29,15 @@ export type MarketRange = {
   limit: number
 }
 
+/** Markets that are read in one step. */
+const BLOCK = 50
+
 /** Reads markets, windows ascending, until the page is full; those that are not over are passed over. */
-export function selectMarkets(
+export function* selectMarkets(
   history: Pick<HistoryStore, 'listMarkets'>,
   { limit, ...range }: MarketRange,
   nowMs: number,
-): Selection {
+): Steps<Selection> {
   const toMs = Math.min(range.toMs ?? nowMs, nowMs)
   const markets: ClosedMarket[] = []
   const startsMs: number[] = []
@@ -43,8 +47,7 @@ export function selectMarkets(
   let { after } = range
   let isMore = true
   while (isMore) {
-    // One more than asked tells whether a next page exists.
-    const listed = history.listMarkets({ ...range, toMs, after, order: 'asc', limit: limit + 1 })
+    const listed = history.listMarkets({ ...range, toMs, after, order: 'asc', limit: BLOCK })
     startsMs.push(...listed.flatMap(startOf))
     for (const market of listed) {
       if (isOver(market, nowMs)) {
@@ -58,8 +61,9 @@ export function selectMarkets(
         skippedBefore = skipped.length
       } else skipped.push(market)
     }
-    isMore = listed.length > limit
+    isMore = listed.length === BLOCK
     after = listed.at(-1)
+    yield
   }
   const isFinal = isBounded && skipped.length === 0 && areFinal(markets)
   return { markets, hasMore: false, isFinal, startsMs, unknown: countUnknown(skipped) }

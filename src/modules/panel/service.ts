@@ -10,7 +10,7 @@ import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
 import type { Clock } from '#src/core/time.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import { readRange } from '#src/http/data-query.ts'
-import type { Turns } from '#src/lib/turns.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import type { PanelQuery } from './model.ts'
@@ -22,9 +22,6 @@ type Deps = {
   history: HistoryStore
   cursors: CursorCodec
   clock: Clock
-  /** Monotonic milliseconds. */
-  timer: Clock
-  turns: Turns
 }
 
 export type PanelPage = {
@@ -35,11 +32,8 @@ export type PanelPage = {
   coverage: CoverageTally[]
 }
 
-/** Work between two turns of others. */
-const SLICE_MS = 8
-
 /** Makes the service of a history. */
-export function createPanelService({ history, cursors, clock, timer, turns }: Deps) {
+export function createPanelService({ history, cursors, clock }: Deps) {
   const scanner = createSnapshotScanner()
 
   /** The text of the state of an outcome in force at a moment, `null` if there is none. */
@@ -61,18 +55,17 @@ export function createPanelService({ history, cursors, clock, timer, turns }: De
 
   return {
     /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-    async page(coin: Coin, query: PanelQuery): Promise<PanelPage> {
+    *page(coin: Coin, query: PanelQuery): Steps<PanelPage> {
       const { scope, offsets, range, maxAgeMs } = readRequest(coin, query)
       const { cursor } = query
       const place = cursor === undefined ? undefined : cursors.decode(scope, cursor)
       const after = place === undefined ? undefined : decodeMarketPlace(place)
       const nowMs = clock()
-      const chosen = selectMarkets(history, { ...range, after }, nowMs)
+      const chosen = yield* selectMarkets(history, { ...range, after }, nowMs)
       const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
       const missing = momentsOf(countMissing(chosen, { ...range, after }, nowMs))
       const rows: string[] = []
       const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
-      let sliceStartMs = timer()
       for (const market of chosen.markets) {
         const head = marketText(market)
         const gaps = history.gaps(market)
@@ -85,10 +78,8 @@ export function createPanelService({ history, cursors, clock, timer, turns }: De
           }
           tallies.push(coverage.up, coverage.down)
           rows.push(toRow(head, { market, offset, tsMs, maxAgeMs, coverage }))
+          yield
         }
-        if (timer() - sliceStartMs < SLICE_MS) continue
-        await turns.take()
-        sliceStartMs = timer()
       }
       const last = chosen.markets.at(-1) ?? after ?? startOfMarkets({ ...range, order: 'asc' })
       const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))

@@ -10,6 +10,7 @@ import { decidedMs } from '#src/core/steps.ts'
 import { toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { tradePriceOf, walkTrades } from './last-trades.ts'
@@ -18,15 +19,16 @@ type History = Pick<HistoryStore, 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
 /** Some 25 ms. */
 const STATES_MAX = 200_000
+const ROWS_A_STEP = 128
 
 type BarsOf = { market: Market; stepMs: number; range: Range }
 
 /** Reads a page of bars. */
-export function readPriceBars(history: History, request: BarsOf): SeriesPage {
+export function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   const { market, stepMs, range } = request
   const read = (part: Range) => history.tops({ market, ...part })
-  const { bars, hasMore } = readBars({ read, stepMs, range, statesMax: STATES_MAX })
-  const rows = toRows(history, request, bars)
+  const { bars, hasMore } = yield* readBars({ read, stepMs, range, statesMax: STATES_MAX })
+  const rows = yield* toRows(history, request, bars)
   const last = bars.at(-1)
   return {
     count: bars.length,
@@ -48,7 +50,7 @@ function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Posi
   return growing && { timestampMs: growing.startMs, id: 0 }
 }
 
-function toRows(history: History, request: BarsOf, bars: readonly Bar[]): string[] {
+function* toRows(history: History, request: BarsOf, bars: readonly Bar[]): Steps<string[]> {
   const { market, stepMs, range } = request
   const ascending = range.order === 'asc' ? bars : bars.toReversed()
   const [first, last] = [ascending[0], ascending.at(-1)]
@@ -56,15 +58,17 @@ function toRows(history: History, request: BarsOf, bars: readonly Bar[]): string
   const whole = clip(range, { fromMs: first.startMs, toMs: last.startMs + stepMs })
   const tradesOf = createTradeCounter(history, market, whole)
   const coveredOf = createCoverageSums(history, request, whole)
-  const rows = ascending.map((bar) => {
+  const rows: string[] = []
+  for (const bar of ascending) {
+    if (rows.length % ROWS_A_STEP === 0) yield
     const step = { fromMs: bar.startMs, toMs: bar.startMs + stepMs }
     const own = clip(range, step)
     const { count, last } = tradesOf(own)
     const place = `"outcome":"${bar.outcome}","start":"${toIso(step.fromMs)}","end":"${toIso(step.toMs)}"`
     const trades = `${tradeText(last, bar.outcome)},"lastTradeUpdates":${count}`
     const covered = formatMicros(shareOf(coveredOf(bar.outcome, own), stepMs))
-    return `{${place},${midsText(bar)},${trades},"states":${bar.states},"covered":${covered}}`
-  })
+    rows.push(`{${place},${midsText(bar)},${trades},"states":${bar.states},"covered":${covered}}`)
+  }
   return range.order === 'asc' ? rows : rows.reverse()
 }
 

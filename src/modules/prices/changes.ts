@@ -8,6 +8,7 @@ import { createTimePut, piecesOf, putPiece } from '#src/core/row-bytes.ts'
 import type { ReadStates, State } from '#src/core/states.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore, Top } from '#src/store/history.ts'
 
 import { tradePriceOf, walkTrades } from './last-trades.ts'
@@ -16,9 +17,12 @@ type History = Pick<HistoryStore, 'tops' | 'trades'>
 type PriceState = State & { top: Top; trade: Trade | undefined }
 
 /** Reads a page of changes. */
-export function readPriceChanges(history: History, { market, range }: SeriesRequest): SeriesPage {
+export function* readPriceChanges(
+  history: History,
+  { market, range }: SeriesRequest,
+): Steps<SeriesPage> {
   const putState = createPut()
-  const { rows, last, hasMore } = readChanges({
+  const { rows, last, hasMore } = yield* readChanges({
     read: createReader(history, market),
     isSame,
     range,

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import type { Clock } from '#src/core/time.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
-import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
+import { answerLargeData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
 import { CoinPath, readCoin, readMarket } from '#src/http/market-path.ts'
 import { jsonContent, openApiParameters, problemResponses } from '#src/http/openapi-operation.ts'
 import type { PageShelf } from '#src/http/page-shelf.ts'
@@ -11,6 +11,7 @@ import { parseQuery } from '#src/http/query.ts'
 import { createSeries, seriesDetail } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { NowList, NowQuery, PriceList, PriceQuery } from './model.ts'
@@ -23,6 +24,7 @@ type Deps = {
   cursors: CursorCodec
   clock: Clock
   pages: PageShelf
+  work: Work
 }
 
 const nowDetail = {
@@ -61,7 +63,7 @@ type Context = { params: { coin: string; conditionId: string }; request: Request
 
 /** `GET /v1/{coin}/prices`: now; `GET /v1/{coin}/markets/{conditionId}/prices`: of a market over time. */
 export function prices({ guard, ...deps }: Deps) {
-  const { history, clock } = deps
+  const { history, clock, work } = deps
   const { findMarket } = history
   const answer = createSeries({
     name: 'prices',
@@ -73,11 +75,11 @@ export function prices({ guard, ...deps }: Deps) {
     .use(guard)
     .get(
       '/v1/:coin/prices',
-      ({ params, request }) => {
+      async ({ params, request }) => {
         const coin = readCoin(params.coin)
         const { timeframe } = parseQuery(NowQuery, searchOf(request.url))
-        const body = pricesNow(history, { coin, timeframe, nowMs: clock() })
-        return answerData(request, { body, isClosed: false })
+        const steps = pricesNow(history, { coin, timeframe, nowMs: clock() })
+        return answerLargeData(request, { body: await work.run(request, steps), isClosed: false })
       },
       { access: 'prices', detail: { ...nowDetail } },
     )

@@ -3,6 +3,7 @@ import { exactMicros, exactNumber, formatMicros } from '#src/core/decimal.ts'
 import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import { toIso } from '#src/core/time.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 type History = Pick<HistoryStore, 'listMarkets' | 'tops' | 'trades'>
@@ -12,10 +13,12 @@ type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
 const BLOCK = 200
 
 /** The JSON of every open market, newest window first. */
-export function pricesNow(history: History, question: Question): string {
-  const data = [...openMarkets(history, question)].map((market) =>
-    toBody(history, market, question.nowMs),
-  )
+export function* pricesNow(history: History, question: Question): Steps<string> {
+  const data: ReturnType<typeof toBody>[] = []
+  for (const market of openMarkets(history, question)) {
+    data.push(toBody(history, market, question.nowMs))
+    yield
+  }
   return JSON.stringify({ data, nextCursor: null, spot: null })
 }
 

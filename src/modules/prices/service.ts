@@ -1,4 +1,5 @@
 import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { readPriceBars } from './bar-rows.ts'
@@ -7,7 +8,7 @@ import { readPriceChanges } from './changes.ts'
 /** Returns what reads a page of prices: bars with a step, changes without. */
 export const createPrices =
   (history: HistoryStore) =>
-  ({ market, stepMs, range }: SeriesRequest): SeriesPage =>
+  ({ market, stepMs, range }: SeriesRequest): Steps<SeriesPage> =>
     stepMs === undefined
       ? readPriceChanges(history, { market, stepMs, range })
       : readPriceBars(history, { market, stepMs, range })

@@ -7,6 +7,7 @@ import { readMarket } from '#src/http/market-path.ts'
 import type { PageShelf } from '#src/http/page-shelf.ts'
 import { createSeries, seriesDetail } from '#src/http/series.ts'
 import { synchronous } from '#src/http/synchronous.ts'
+import type { Work } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
 import { QuoteList, QuoteQuery } from './model.ts'
@@ -18,6 +19,7 @@ type Deps = {
   cursors: CursorCodec
   clock: Clock
   pages: PageShelf
+  work: Work
 }
 
 const detail = seriesDetail('quotes', {

@@ -1,23 +1,23 @@
 /** Best bid and ask over time, from the columns that the store keeps of them: no book is opened. */
-import { readChanges } from '#src/core/changes.ts'
+import { type ChangesPage, readChanges } from '#src/core/changes.ts'
 import { putInteger } from '#src/core/micros-bytes.ts'
 import { putPlace, putQuote } from '#src/core/quote-bytes.ts'
 import { createTimePut, piecesOf, putPiece } from '#src/core/row-bytes.ts'
 import type { ReadStates } from '#src/core/states.ts'
 import { listMarks, type Mark, placeOf, readInForce } from '#src/core/steps.ts'
 import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
+import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore, Top } from '#src/store/history.ts'
 
 type History = Pick<HistoryStore, 'tops' | 'gaps'>
 
 /** Returns what reads a page of quotes. */
-export const createQuotes =
-  (history: History) =>
-  ({ market, stepMs, range }: SeriesRequest): SeriesPage => {
+export const createQuotes = (history: History) =>
+  function* ({ market, stepMs, range }: SeriesRequest): Steps<SeriesPage> {
     const read: ReadStates<Top> = (part) => history.tops({ market, ...part })
-    if (stepMs === undefined) return toChanges(readChanges({ read, isSame, range }))
-    const marks = listMarks({ market, gaps: history.gaps(market), stepMs, range })
-    return toSteps(read, marks, range)
+    if (stepMs === undefined) return toChanges(yield* readChanges({ read, isSame, range }))
+    const marks = yield* listMarks({ market, gaps: history.gaps(market), stepMs, range })
+    return yield* toSteps(read, marks, range)
   }
 
 const isSame = (before: Top, { bidPrice, bidSize, askPrice, askSize }: Top): boolean =>
@@ -48,7 +48,7 @@ function createPut(): Put<Top> {
   }
 }
 
-function toChanges({ rows, last, hasMore }: ReturnType<typeof readChanges<Top>>): SeriesPage {
+function toChanges({ rows, last, hasMore }: ChangesPage<Top>): SeriesPage {
   const putTop = createPut()
   const put: SeriesPage['put'] = (row, bytes, start) => {
     const top = rows[row]
@@ -70,14 +70,14 @@ function createStepPut(): Put<StepRow> {
 }
 
 /** `marks` has one more than the page where there is one. */
-function toSteps(
+function* toSteps(
   read: ReadStates<Top>,
   marks: readonly Mark[],
   { limit, order, outcome }: SeriesRequest['range'],
-): SeriesPage {
+): Steps<SeriesPage> {
   const taken = marks.slice(0, limit)
   const ascending = order === 'asc' ? taken : taken.toReversed()
-  const states = readInForce(read, ascending, outcome)
+  const states = yield* readInForce(read, ascending, outcome)
   const rows = ascending.flatMap(({ timeMs }, index): StepRow[] => {
     const top = states[index]
     return top === undefined ? [] : [{ timeMs, top }]

@@ -8,6 +8,7 @@ import {
   answerUnchanged,
   cachingHeaders,
   dataHeaderTexts,
+  finishPage,
   notModified,
   resumeAfter304,
 } from '#src/http/data-response.ts'
@@ -18,15 +19,16 @@ import {
   problemResponses,
   textHeader,
 } from '#src/http/openapi-operation.ts'
-import type { Page } from '#src/http/page-shelf.ts'
+import type { Page, PageShelf } from '#src/http/page-shelf.ts'
 import { parseQuery } from '#src/http/query.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Work } from '#src/http/work.ts'
 
 import { PageQuery, SnapshotList } from './model.ts'
 import type { SnapshotService } from './service.ts'
 
-type Deps = { guard: AccessPlugin; service: SnapshotService; findMarket: FindMarket }
+type Deps = Omit<Call, 'market' | 'request'> & { guard: AccessPlugin; findMarket: FindMarket }
 
 const detail = {
   tags: ['snapshots'],
@@ -57,20 +59,26 @@ const detail = {
 }
 
 /** `GET /v1/{coin}/markets/{conditionId}/snapshots`: the history of a market's books. */
-export const snapshots = ({ guard, service, findMarket }: Deps) =>
+export const snapshots = ({ guard, findMarket, ...deps }: Deps) =>
   new Elysia({ name: 'snapshots' }).use(guard).get(
     '/v1/:coin/markets/:conditionId/snapshots',
     synchronous(({ params, request }: Context) =>
-      answer({ service, market: readMarket(params, findMarket), request }),
+      answer({ ...deps, market: readMarket(params, findMarket), request }),
     ),
     // A copy: Elysia adds `security` to what it is given.
     { access: 'snapshots', detail: { ...detail } },
   )
 
 type Context = { params: { coin: string; conditionId: string }; request: Request }
-type Call = { service: SnapshotService; market: Market; request: Request }
+type Call = {
+  service: SnapshotService
+  pages: PageShelf
+  work: Work
+  market: Market
+  request: Request
+}
 
-function answer({ service, market, request }: Call): Response | Promise<Response> {
+function answer({ service, pages, work, market, request }: Call): Response | Promise<Response> {
   const query = parseQuery(PageQuery, searchOf(request.url))
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const asked = service.toRequest(market, query, isGzip ? 'gzip' : 'identity')
@@ -78,7 +86,9 @@ function answer({ service, market, request }: Call): Response | Promise<Response
   const unchanged = answerUnchanged(request, `"${asked.tag}"`, headers)
   if (unchanged !== undefined) return unchanged
   if (isGzip) headers['Content-Encoding'] = 'gzip'
-  const page = service.page(asked)
+  const page =
+    service.pageAtOnce(asked) ??
+    finishPage(work.run(request, service.make(asked)), { isGzip, pages })
   return page instanceof Promise
     ? page.then((made) => toResponse(made, headers))
     : toResponse(page, headers)

@@ -11,11 +11,11 @@ import { createRowCut, isWhole, nameOf, type RowCut } from '#src/core/row-cut.ts
 import type { Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
-import { compress, compressAside, digestOf, historyTagOf } from '#src/http/data-response.ts'
+import { digestOf, historyTagOf } from '#src/http/data-response.ts'
 import type { Page, PageShelf } from '#src/http/page-shelf.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
+import type { Steps } from '#src/http/work.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
-import type { Turns } from '#src/lib/turns.ts'
 import type { Encoding, HistoryStore, RowQuery } from '#src/store/history.ts'
 
 import { createConsolidatedRows } from './consolidated-rows.ts'
@@ -26,7 +26,6 @@ type Deps = {
   history: HistoryStore
   cursors: CursorCodec
   clock: Clock
-  turns: Turns
   pages: PageShelf
 }
 
@@ -72,13 +71,14 @@ export function createSnapshotService(deps: Deps) {
       return { tag: `${key}.${market.revision}`, key, scope, rows, cut, view, encoding }
     },
 
-    /** The body is valid until the next call. A promise where it takes long. */
-    page(request: PageRequest): Page | Promise<Page> {
+    /** The page, if it can be had at once: it is kept, or its rows only have to be joined. Valid until the next call. */
+    pageAtOnce(request: PageRequest): Page | undefined {
       const kept = pages.find(request.tag)
-      if (kept !== undefined) return kept
-      if (request.view === 'own') return pages.put(maker.make(request))
-      return maker.makeConsolidated(request).then(pages.put)
+      return kept ?? (isJoined(request) ? pages.put(maker.join(request)) : undefined)
     },
+
+    /** Makes any other page, not compressed. */
+    make: maker.make,
 
     /** The header that says whether the range of a page was recorded. */
     coverageOf({ rows, view }: PageRequest): Record<string, string> {
@@ -91,10 +91,17 @@ export function createSnapshotService(deps: Deps) {
 
 export type SnapshotService = ReturnType<typeof createSnapshotService>
 
-function createPageMaker({ history, cursors, turns }: Pick<Deps, 'history' | 'cursors' | 'turns'>) {
+/** Frames only join forwards, row after row. */
+const isJoined = ({ rows, cut, view }: PageRequest): boolean =>
+  view === 'own' && isWhole(cut) && rows.order === 'asc' && rows.stepMs === undefined
+
+/** Rows that are read at once; those of steps lie in as many chunks. */
+const BLOCK = 100
+const STEPS_BLOCK = 25
+
+function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>) {
   const readConsolidated = createConsolidatedRows(history)
   const print = createConsolidatedPrinter()
-  const writer = new ByteWriter(CUT_BYTES_START)
 
   /** What stands behind the rows, and the place to go on from. */
   function toEnd({ scope, rows }: PageRequest, { last, hasMore }: PageEnd) {
@@ -102,8 +109,7 @@ function createPageMaker({ history, cursors, turns }: Pick<Deps, 'history' | 'cu
     return { resumeCursor, suffix: `],"nextCursor":${hasMore ? `"${resumeCursor}"` : 'null'}}` }
   }
 
-  /** Lets others go ahead between slices: a row takes ten times as long as one that is copied. */
-  async function putConsolidated(own: ByteWriter, { rows, cut }: PageRequest): Promise<PageEnd> {
+  function* putConsolidated(own: ByteWriter, { rows, cut }: PageRequest): Steps<PageEnd> {
     const end: PageEnd = { last: undefined, hasMore: false }
     let count = 0
     for (const slice of readConsolidated(rows)) {
@@ -111,49 +117,62 @@ function createPageMaker({ history, cursors, turns }: Pick<Deps, 'history' | 'cu
       for (const row of taken) {
         if (count++ > 0) own.text(',')
         own.bytes(print(row, cut))
+        yield
       }
       end.last = taken.at(-1)?.position ?? end.last
       end.hasMore = slice.length > taken.length
       if (end.hasMore) break
-      await turns.take()
+      yield
+    }
+    return end
+  }
+
+  /** Each block is selected anew behind the last row of the one before. */
+  function* putRows(own: ByteWriter, { rows, cut }: PageRequest): Steps<PageEnd> {
+    const cutRow = createRowCut(cut)
+    const block = rows.stepMs === undefined ? BLOCK : STEPS_BLOCK
+    const end: PageEnd = { last: undefined, hasMore: true }
+    let left = rows.limit
+    while (left > 0 && end.hasMore) {
+      const after = end.last ?? rows.after
+      const page = history.page({ ...rows, after, limit: Math.min(block, left) })
+      for (const row of page.texts()) {
+        if (left-- < rows.limit) own.text(',')
+        own.bytes(cutRow(row))
+      }
+      end.last = page.last ?? end.last
+      end.hasMore = page.hasMore
+      yield
     }
     return end
   }
 
   return {
-    make(request: PageRequest): Page {
-      const { key, rows, cut, encoding } = request
+    join(request: PageRequest): Page {
+      const { key, rows, encoding } = request
       const page = history.page(rows)
       const { resumeCursor, suffix } = toEnd(request, page)
       // Another process may have written since the market was found.
-      const tag = `${key}.${page.revision}`
-      if (isWhole(cut)) return { tag, body: page.encode(encoding, PREFIX, suffix), resumeCursor }
-      const cutRow = createRowCut(cut)
-      writer.reset()
-      writer.text(PREFIX)
-      let isFirst = true
-      for (const row of page.texts()) {
-        if (!isFirst) writer.text(',')
-        writer.bytes(cutRow(row))
-        isFirst = false
+      return {
+        tag: `${key}.${page.revision}`,
+        body: page.encode(encoding, PREFIX, suffix),
+        resumeCursor,
       }
-      writer.text(suffix)
-      const body = encoding === 'gzip' ? compress(writer.view()) : writer.view()
-      return { tag, body, resumeCursor }
     },
 
-    async makeConsolidated(request: PageRequest): Promise<Page> {
-      const { key, rows, encoding } = request
+    /** Not compressed. */
+    *make(request: PageRequest): Steps<Page> {
+      const { key, rows, view } = request
       const own = new ByteWriter(CUT_BYTES_START)
       own.text(PREFIX)
-      const { resumeCursor, suffix } = toEnd(request, await putConsolidated(own, request))
+      const put = view === 'own' ? putRows : putConsolidated
+      const { resumeCursor, suffix } = toEnd(request, yield* put(own, request))
       own.text(suffix)
-      const body = encoding === 'gzip' ? await compressAside(own.view()) : own.view()
       const { conditionId, revision } = rows.market
       const isUnchanged = history.findMarket(conditionId)?.revision === revision
       // What was written meanwhile may be in it or not.
       const version = isUnchanged ? revision : digestOf(own.view())
-      return { tag: `${key}.${version}`, body, resumeCursor }
+      return { tag: `${key}.${version}`, body: own.view(), resumeCursor }
     },
   }
 }

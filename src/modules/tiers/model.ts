@@ -24,6 +24,11 @@ export const TierBody = Type.Object({
     description: 'Requests a minute for each API key.',
     examples: [300],
   }),
+  concurrentStreams: Type.Integer({
+    minimum: 1,
+    description: 'Exports at a time for each account.',
+    examples: [4],
+  }),
   priceUsdc: Type.Union([Type.String({ examples: ['49'] }), Type.Null()], {
     description: 'Price of a period in USDC, as a decimal; null where it is agreed upon.',
   }),

@@ -1,6 +1,6 @@
 /** The live catalogue as it is shown. */
 import { formatMicros } from '#src/core/decimal.ts'
-import type { Tier } from '#src/core/tier.ts'
+import { streamsMaxOf, type Tier } from '#src/core/tier.ts'
 
 import type { TierBody } from './model.ts'
 
@@ -12,6 +12,7 @@ export const toTierBody = (tier: Tier): TierBody => ({
   coins: [...tier.coins],
   routes: [...tier.routes],
   requestsPerMinute: tier.requestsPerMinute,
+  concurrentStreams: streamsMaxOf(tier),
   priceUsdc: tier.amountMicros === undefined ? null : formatMicros(tier.amountMicros),
   periodDays: tier.periodDays ?? null,
   isForSale: tier.isForSale,

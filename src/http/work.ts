@@ -1,0 +1,158 @@
+/**
+ * How much a request may do at once. Long work is a generator that yields often: it runs for some milliseconds,
+ * then whoever else waits has a turn, account by account. What is answered at once counts too: after some
+ * milliseconds of it in one round of the event loop, further requests wait for their turns, or those who connect
+ * anew for each request would keep the others out.
+ */
+import { AppError } from '#src/core/errors.ts'
+import { streamsMaxOf } from '#src/core/tier.ts'
+import type { Clock } from '#src/core/time.ts'
+import { createScheduler } from '#src/lib/scheduler.ts'
+
+import { callerOf } from './access.ts'
+import { type Visit, visitOf } from './gate.ts'
+
+/** Work at one go; everybody else waits that long. */
+const SLICE_MS = 4
+/** Requests that are answered at once, in one round of the event loop. */
+const ROUND_MS_MAX = 8
+/** From here on it is worth noticing when the round ends. */
+const ROUND_MS_NOTICED = 2
+/** Long work that is begun, of all accounts and of one: what is made of an answer is in memory. */
+const JOBS_MAX = 128
+export const ACCOUNT_JOBS_MAX = 32
+/** Requests that wait for their turns. */
+const WAITING_MAX = 1_000
+/** How long a connection is kept that waits for its answer; Bun would cut it after ten seconds. */
+const WAIT_SECONDS_MAX = 120
+const RETRY_SECONDS = 5
+
+/** Work in steps that others may go between; each takes well below a millisecond. */
+export type Steps<T> = Generator<void, T>
+
+export type Work = {
+  /**
+   * Does work to its end: at once where it is short and nobody waits, else in turns. Throws `unavailable` where
+   * too much is being done already, and what the work throws.
+   */
+  run<T>(request: Request, steps: Steps<T>): T | Promise<T>
+  /** A turn for one piece of a stream. */
+  turn(accountId: string): Promise<void>
+  /** Takes a place for a stream; returns what gives it back. Throws `too_many_streams` and `unavailable`. */
+  openStream(request: Request): () => void
+  /** Undefined when a request may be answered at once; else it waits. Throws `unavailable`. */
+  enter(visit: Visit): Promise<void> | undefined
+  /** Notes the milliseconds that a request was answered in. */
+  spend(ms: number): void
+}
+
+/** Creates the one for a server; `streamsMax` is of all accounts. */
+export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: number }): Work {
+  const scheduler = createScheduler()
+  const jobs = createPlaces(JOBS_MAX)
+  const streams = createPlaces(streamsMax)
+  let roundMs = 0
+
+  function runSlice<T>(steps: Steps<T>): IteratorResult<void, T> {
+    const endMs = timer() + SLICE_MS
+    for (;;) {
+      const step = steps.next()
+      if (step.done || timer() >= endMs) return step
+    }
+  }
+
+  async function runInTurns<T>(request: Request, steps: Steps<T>): Promise<T> {
+    const visit = visitOf(request)
+    const owner = ownerOf(visit)
+    const close = jobs.open(owner, ACCOUNT_JOBS_MAX)
+    if (typeof close === 'string') throw busyError(close)
+    visit.keepOpen?.(WAIT_SECONDS_MAX)
+    try {
+      for (;;) {
+        await scheduler.take(owner)
+        if (request.signal.aborted) throw busyError('The caller is gone.')
+        const step = runSlice(steps)
+        if (step.done) return step.value
+      }
+    } finally {
+      close()
+    }
+  }
+
+  return {
+    run(request, steps) {
+      if (scheduler.waiting > 0) return runInTurns(request, steps)
+      const step = runSlice(steps)
+      return step.done ? step.value : runInTurns(request, steps)
+    },
+
+    turn: scheduler.take,
+
+    openStream(request) {
+      const { accountId, standing } = callerOf(request)
+      const ownMax = streamsMaxOf(standing.terms)
+      const close = streams.open(accountId, ownMax)
+      if (close === 'account') {
+        throw new AppError(
+          'too_many_streams',
+          `${ownMax} exports of this account are running, which is what the ${standing.terms.name} tier includes. Wait for one to end.`,
+          { retryAfterSeconds: RETRY_SECONDS },
+        )
+      }
+      if (close === 'all') throw busyError(close)
+      return close
+    },
+
+    enter(visit) {
+      if (roundMs < ROUND_MS_MAX) return undefined
+      if (visit.isCounted && scheduler.waiting >= WAITING_MAX) throw busyError('all')
+      visit.keepOpen?.(WAIT_SECONDS_MAX)
+      return scheduler.take(ownerOf(visit))
+    },
+
+    spend(ms) {
+      const isNoticed = roundMs >= ROUND_MS_NOTICED
+      roundMs += ms
+      if (isNoticed || roundMs < ROUND_MS_NOTICED) return
+      setImmediate(() => {
+        roundMs = 0
+      })
+    },
+  }
+}
+
+/** Callers without a key have few requests a minute, and none of them is long. */
+const ownerOf = ({ caller }: Visit): string => caller?.accountId ?? ''
+
+/** Counted places, some for each owner; says which of the two bounds is reached. */
+function createPlaces(max: number) {
+  const taken = new Map<string, number>()
+  let all = 0
+  return {
+    open(owner: string, ownMax: number): 'account' | 'all' | (() => void) {
+      const own = taken.get(owner) ?? 0
+      if (own >= ownMax) return 'account'
+      if (all >= max) return 'all'
+      taken.set(owner, own + 1)
+      all++
+      let isOpen = true
+      return () => {
+        if (!isOpen) return
+        isOpen = false
+        all--
+        const left = (taken.get(owner) ?? 1) - 1
+        if (left === 0) taken.delete(owner)
+        else taken.set(owner, left)
+      }
+    },
+  }
+}
+
+const busyError = (whose: string): AppError =>
+  new AppError(
+    'unavailable',
+    whose === 'account'
+      ? `${ACCOUNT_JOBS_MAX} long requests of this account are being answered. Send the next when one has ended.`
+      : 'The server has as much to do as it takes on. Try again in a moment.',
+    { retryAfterSeconds: RETRY_SECONDS },
+  )

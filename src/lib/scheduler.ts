@@ -1,0 +1,43 @@
+/**
+ * Turns for work on one thread: one waiter goes on in each round of the event loop, so whatever else arrives
+ * waits for one step. Owners take turns, each with its oldest waiter: who asks for much waits for himself.
+ */
+export type Scheduler = {
+  /** Resolves when it is the owner's turn to do one short step. */
+  take(owner: string): Promise<void>
+  /** How many wait, of all owners. */
+  readonly waiting: number
+}
+
+/** Makes a scheduler that nobody waits for yet. */
+export function createScheduler(): Scheduler {
+  /** The next owner first; one without waiters is not there. */
+  const queues = new Map<string, (() => void)[]>()
+  let waiting = 0
+
+  function next(): void {
+    const [[owner, queue] = []] = queues
+    if (owner === undefined || queue === undefined) return
+    queues.delete(owner)
+    const resolve = queue.shift()
+    if (queue.length > 0) queues.set(owner, queue)
+    waiting--
+    resolve?.()
+    if (waiting > 0) setImmediate(next)
+  }
+
+  return {
+    take(owner) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const queue = queues.get(owner)
+      if (queue === undefined) queues.set(owner, [resolve])
+      else queue.push(resolve)
+      if (++waiting === 1) setImmediate(next)
+      return promise
+    },
+
+    get waiting() {
+      return waiting
+    },
+  }
+}

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
+
+import { AppError } from '#src/core/errors.ts'
+import { defaultTiers } from '#src/core/tier.ts'
+import { bindVisit, type Visit } from '#src/http/gate.ts'
+import { ACCOUNT_JOBS_MAX, createWork, type Steps } from '#src/http/work.ts'
+
+/** Every look at the timer is a millisecond, so a slice has a handful of steps. */
+function createWatched({ streamsMax = 100 } = {}) {
+  let nowMs = 0
+  return createWork({ timer: () => nowMs++, streamsMax })
+}
+
+/** A request of an account, and for how long its connection is kept. */
+function requestOf(
+  accountId: string,
+  { tierId = 'pro', signal = null as AbortSignal | null } = {},
+) {
+  const request = new Request('http://localhost/', { signal })
+  const terms = defaultTiers.find((tier) => tier.tierId === tierId)
+  if (terms === undefined) throw new Error(`No tier ${tierId}.`)
+  const kept: number[] = []
+  const visit: Visit = {
+    caller: {
+      ...{ accountId, keyId: accountId, familyId: accountId, isBlocked: false },
+      standing: { terms, subscription: undefined, untilMs: Infinity },
+    },
+    rate: { limit: 1, remaining: 1, leftMs: 1 },
+    ...{ isCounted: true, enteredMs: 0, refusal: undefined, route: '' },
+    keepOpen: (seconds) => void kept.push(seconds),
+  }
+  bindVisit(request, visit)
+  return { request, visit, kept }
+}
+
+function* stepsOf(count: number, onStep: () => void = () => {}): Steps<number> {
+  for (let step = 0; step < count; step++) {
+    onStep()
+    yield
+  }
+  return count
+}
+
+/** The code and the seconds to wait with which something is refused. */
+async function refusalOf(body: () => unknown): Promise<[string, number | undefined]> {
+  try {
+    await body()
+  } catch (error) {
+    if (error instanceof AppError) return [error.code, error.extras.retryAfterSeconds]
+    throw error
+  }
+  throw new Error('It was not refused.')
+}
+
+describe('run', () => {
+  test('default: short work is done at once, and its connection is let alone', () => {
+    const { request, kept } = requestOf('a')
+    expect(createWatched().run(request, stepsOf(2))).toBe(2)
+    expect(kept).toEqual([])
+  })
+
+  test('behavior: long work is done in turns, and its connection is kept meanwhile', async () => {
+    const { request, kept } = requestOf('a')
+    let [steps, most] = [0, 0]
+    const done = createWatched().run(
+      request,
+      stepsOf(100, () => steps++),
+    )
+    expect(done).toBeInstanceOf(Promise)
+    for (let before = steps; steps < 100; before = steps) {
+      await setImmediate()
+      most = Math.max(most, steps - before)
+    }
+    expect(await done).toBe(100)
+    expect(most).toBeLessThanOrEqual(5)
+    expect(kept).toEqual([120])
+  })
+
+  test('behavior: who does much waits for himself', async () => {
+    const work = createWatched()
+    let [greedy, own] = [0, 0]
+    const many = Array.from({ length: ACCOUNT_JOBS_MAX }, () =>
+      work.run(
+        requestOf('greedy').request,
+        stepsOf(500, () => greedy++),
+      ),
+    )
+    const before = greedy
+    await work.run(
+      requestOf('other').request,
+      stepsOf(100, () => own++),
+    )
+    // One slice of theirs for each of its own, whoever many they are.
+    expect(own).toBe(100)
+    expect(greedy - before).toBeLessThan(200)
+    await Promise.all(many)
+  })
+
+  test('error: an account has as many at a time as there are places, others are let in', async () => {
+    const work = createWatched()
+    const begin = (account: string) => work.run(requestOf(account).request, stepsOf(50))
+    const running = Array.from({ length: ACCOUNT_JOBS_MAX }, () => begin('a'))
+    expect(await refusalOf(() => begin('a'))).toEqual(['unavailable', 5])
+    expect(await begin('b')).toBe(50)
+    await Promise.all(running)
+    expect(await begin('a')).toBe(50)
+  })
+
+  test('error: all accounts together have a bound, too', async () => {
+    const work = createWatched()
+    const running = Array.from({ length: 128 }, (_, index) =>
+      work.run(requestOf(`a${index % 8}`).request, stepsOf(20)),
+    )
+    const late = () => work.run(requestOf('late').request, stepsOf(20))
+    expect(await refusalOf(late)).toEqual(['unavailable', 5])
+    await Promise.all(running)
+    expect(await late()).toBe(20)
+  })
+
+  test('error: what fails is over, and its place free', async () => {
+    const work = createWatched()
+    function* broken(): Steps<void> {
+      yield* stepsOf(20)
+      throw new TypeError('broken')
+    }
+    for (let time = 0; time <= ACCOUNT_JOBS_MAX; time++) {
+      await expect(async () => work.run(requestOf('a').request, broken())).toThrow('broken')
+    }
+  })
+
+  test('case gone: the work of a caller who hung up is not gone on with', async () => {
+    const hangUp = new AbortController()
+    const { request } = requestOf('a', { signal: hangUp.signal })
+    let steps = 0
+    const done = createWatched().run(
+      request,
+      stepsOf(1000, () => steps++),
+    )
+    hangUp.abort()
+    expect((await refusalOf(() => done))[0]).toBe('unavailable')
+    expect(steps).toBeLessThan(20)
+  })
+})
+
+describe('openStream', () => {
+  test.each([
+    ['free', 1],
+    ['starter', 2],
+    ['pro', 4],
+    ['enterprise', 16],
+  ])('default: the %s tier has %d at a time', async (tierId, count) => {
+    const work = createWatched()
+    const open = (account = 'a') => work.openStream(requestOf(account, { tierId }).request)
+    const closes = Array.from({ length: count }, () => open())
+    expect(await refusalOf(() => open())).toEqual(['too_many_streams', 5])
+    open('b')
+    closes[0]?.()
+    // Closed twice is closed once.
+    closes[0]?.()
+    open()
+    expect(await refusalOf(() => open())).toEqual(['too_many_streams', 5])
+  })
+
+  test('error: all accounts together have a bound, too', async () => {
+    const work = createWatched({ streamsMax: 3 })
+    const [close] = ['a', 'b', 'c'].map((account) => work.openStream(requestOf(account).request))
+    const late = () => work.openStream(requestOf('d').request)
+    expect(await refusalOf(late)).toEqual(['unavailable', 5])
+    close?.()
+    expect(late()).toBeFunction()
+  })
+})
+
+describe('enter', () => {
+  test('default: requests are answered at once', () => {
+    expect(createWatched().enter(requestOf('a').visit)).toBeUndefined()
+  })
+
+  test('behavior: after some milliseconds of them in a round the others wait for their turns', async () => {
+    const work = createWatched()
+    const { visit, kept } = requestOf('a')
+    for (let spent = 0; spent < 8; spent++) {
+      expect(work.enter(visit)).toBeUndefined()
+      work.spend(1)
+    }
+    const wait = work.enter(visit)
+    expect(wait).toBeInstanceOf(Promise)
+    expect(kept).toEqual([120])
+    await wait
+    expect(work.enter(visit)).toBeUndefined()
+  })
+
+  test('behavior: short requests of many rounds are not added up', async () => {
+    const work = createWatched()
+    for (let round = 0; round < 20; round++) {
+      expect(work.enter(requestOf('a').visit)).toBeUndefined()
+      work.spend(3)
+      await setImmediate()
+    }
+  })
+
+  test('error: the queue has an end, except for what is no data', async () => {
+    const work = createWatched()
+    work.spend(10)
+    const waits = Array.from({ length: 1000 }, () => work.enter(requestOf('a').visit))
+    expect(await refusalOf(() => work.enter(requestOf('b').visit))).toEqual(['unavailable', 5])
+    expect(work.enter({ ...requestOf('b').visit, isCounted: false })).toBeInstanceOf(Promise)
+    await Promise.all(waits)
+  })
+})
