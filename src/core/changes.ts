@@ -39,16 +39,25 @@ export function* readChanges<S extends State>({
     const block = read({ ...range, after: page.last, limit: size })
     const isEnd = block.length < size
     const changes = flag?.(block) ?? flagBackwards({ read, isSame, range }, { block, isEnd })
-    for (const [index, state] of block.entries()) {
-      if (changes[index] === 1) {
-        if (page.rows.length === limit) return { ...page, hasMore: true }
-        page.rows.push(state)
-      }
-      page.last = state
-    }
+    if (takeChanges(page, { block, changes, limit })) return { ...page, hasMore: true }
     if (isEnd) return page
     yield
   }
+}
+
+/** Adds the changes of a block to a page; true when there is one more than it takes. Loops of generators are slow. */
+function takeChanges<S extends State>(
+  page: ChangesPage<S>,
+  { block, changes, limit }: { block: readonly S[]; changes: Uint8Array; limit: number },
+): boolean {
+  for (const [index, state] of block.entries()) {
+    if (changes[index] === 1) {
+      if (page.rows.length === limit) return true
+      page.rows.push(state)
+    }
+    page.last = state
+  }
+  return false
 }
 
 /** Returns the function that tells of one block after the other which of its states are changes. */

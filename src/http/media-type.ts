@@ -1,6 +1,9 @@
 /** Chooses the media type of a body by `Accept` (RFC 9110 §12.5.1): ranges, weights and parameters. */
 import Negotiator from 'negotiator'
 
+/** Longer headers are passed over: to weigh thousands of ranges takes milliseconds. */
+const ACCEPT_LENGTH_MAX = 1_024
+
 /**
  * Names the one of `types` that the caller likes best. Of those liked alike it is the one that `Accept` tells
  * first, then the one that stands first here; `otherwise` where none is welcome.
@@ -10,7 +13,8 @@ export function preferredType<T extends string>(
   types: Readonly<Record<T, string>>,
   otherwise: NoInfer<T>,
 ): T {
-  const accept = headers.get('accept') ?? undefined
+  const sent = headers.get('accept') ?? ''
+  const accept = sent === '' || sent.length > ACCEPT_LENGTH_MAX ? undefined : sent
   const names = Object.keys(types) as T[]
   const texts = names.map((name) => types[name])
   const best = new Negotiator({ headers: { accept } }).mediaType(texts)

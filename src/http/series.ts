@@ -154,16 +154,28 @@ const COMMA = 0x2c
 /** Rows that are printed in a step. */
 const ROWS_A_STEP = 512
 
-function* toBody({ count, put }: SeriesPage, end: string): Steps<Uint8Array<ArrayBuffer>> {
-  let bytes = new Uint8Array(ROW_BYTES_MAX * 2 + count * ROW_BYTES_USUAL)
-  let at = putText(bytes, 0, '{"data":[')
-  for (let row = 0; row < count; row++) {
+type Body = { bytes: Uint8Array<ArrayBuffer>; at: number }
+
+function* toBody(page: SeriesPage, end: string): Steps<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(ROW_BYTES_MAX * 2 + page.count * ROW_BYTES_USUAL)
+  const body = { bytes, at: putText(bytes, 0, '{"data":[') }
+  for (let row = 0; row < page.count; row += ROWS_A_STEP) {
+    if (row > 0) yield
+    putRows(body, page, row)
+  }
+  return body.bytes.subarray(0, putText(body.bytes, body.at, end))
+}
+
+/** Prints the rows of a step. */
+function putRows(body: Body, { count, put }: SeriesPage, from: number): void {
+  let { bytes, at } = body
+  for (let row = from; row < Math.min(count, from + ROWS_A_STEP); row++) {
     if (at + ROW_BYTES_MAX * 2 > bytes.length) bytes = longer(bytes)
     if (row > 0) bytes[at++] = COMMA
     at = put(row, bytes, at)
-    if (row % ROWS_A_STEP === ROWS_A_STEP - 1) yield
   }
-  return bytes.subarray(0, putText(bytes, at, end))
+  body.bytes = bytes
+  body.at = at
 }
 
 function longer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -54,11 +54,11 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
   let roundMs = 0
 
   function runSlice<T>(steps: Steps<T>): IteratorResult<void, T> {
+    let step = steps.next()
+    if (step.done) return step
     const endMs = timer() + SLICE_MS
-    for (;;) {
-      const step = steps.next()
-      if (step.done || timer() >= endMs) return step
-    }
+    while (!step.done && timer() < endMs) step = steps.next()
+    return step
   }
 
   async function runInTurns<T>(request: Request, steps: Steps<T>): Promise<T> {

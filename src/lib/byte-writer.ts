@@ -15,14 +15,14 @@ export class ByteWriter {
   }
 
   bytes(run: Uint8Array): void {
-    this.#reserve(run.length)
+    this.reserve(run.length)
     this.#bytes.set(run, this.#length)
     this.#length += run.length
   }
 
   /** Appends ASCII. */
   text(ascii: string): void {
-    this.#reserve(ascii.length)
+    this.reserve(ascii.length)
     this.#length += encoder.encodeInto(ascii, this.#bytes.subarray(this.#length)).written
   }
 
@@ -31,7 +31,8 @@ export class ByteWriter {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  #reserve(count: number): void {
+  /** Makes room for so many bytes more. */
+  reserve(count: number): void {
     const needed = this.#length + count
     if (needed <= this.#bytes.length) return
     const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2))

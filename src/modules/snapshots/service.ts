@@ -7,7 +7,7 @@ import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
 import type { Market } from '#src/core/market.ts'
 import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
-import { createRowCut, isWhole, nameOf, type RowCut } from '#src/core/row-cut.ts'
+import { createRowCut, type CutRow, isWhole, nameOf, type RowCut } from '#src/core/row-cut.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
@@ -99,6 +99,20 @@ const isJoined = ({ rows, cut, view }: PageRequest): boolean =>
 const BLOCK = 100
 const STEPS_BLOCK = 25
 
+/** Apart, because loops of generators are slow. */
+function putTexts(
+  own: ByteWriter,
+  texts: Iterable<Uint8Array>,
+  { cutRow, isFirst }: { cutRow: CutRow; isFirst: boolean },
+): void {
+  let isNext = !isFirst
+  for (const row of texts) {
+    if (isNext) own.text(',')
+    own.bytes(cutRow(row))
+    isNext = true
+  }
+}
+
 function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>) {
   const readConsolidated = createConsolidatedRows(history)
   const print = createConsolidatedPrinter()
@@ -136,10 +150,12 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
     while (left > 0 && end.hasMore) {
       const after = end.last ?? rows.after
       const page = history.page({ ...rows, after, limit: Math.min(block, left) })
-      for (const row of page.texts()) {
-        if (left-- < rows.limit) own.text(',')
-        own.bytes(cutRow(row))
+      putTexts(own, page.texts(), { cutRow, isFirst: left === rows.limit })
+      // By the first block: to grow again and again is to copy everything as often.
+      if (left === rows.limit && page.hasMore) {
+        own.reserve(Math.ceil((own.view().length / page.count) * left))
       }
+      left -= page.count
       end.last = page.last ?? end.last
       end.hasMore = page.hasMore
       yield
