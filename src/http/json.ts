@@ -18,6 +18,8 @@ export function jsonResponse(
 
 /** Levels of lists and objects in JSON that is sent to us; no body of ours has more than a few. */
 export const NESTING_MAX = 16
+/** Members at all levels; 500 moments have 1,500. */
+export const NAMES_MAX = 2_000
 
 /** Counts, without parsing, how deeply a text of JSON is nested and how many names of members it holds. */
 export function measureJson(json: string): { depth: number; names: number } {

@@ -248,6 +248,19 @@ describe('readBody', () => {
     },
   )
 
+  test('error: more members than any body has are refused before they are read', async () => {
+    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100_000 }) })
+    const withMembers = (count: number) =>
+      `{"inside":{${Array.from({ length: count - 1 }, (_, index) => `"${index}":1`).join()}}}`
+    expect(Object.keys((await readBody(opaque, requestOf(withMembers(2000)))).inside)).toHaveLength(
+      1999,
+    )
+    await expect(readBody(opaque, requestOf(withMembers(2001)))).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: 'The body has more than 2000 members.',
+    })
+  })
+
   test('behavior: brackets in texts are no levels', async () => {
     const body = { name: 'a', side: 'sell' }
     const loose = Type.Object({ name: Type.String(), side: Type.String() })
