@@ -58,7 +58,9 @@ describe('createApp', () => {
       page: seen(history.page),
       listMarkets: seen(history.listMarkets),
     }
-    const { send } = createHarness({ history: counting })
+    // Every look at the timer finds that a slice is over.
+    let timerMs = 0
+    const { send } = createHarness({ history: counting, timer: () => (timerMs += 5) })
     const page = `${both.path}?view=consolidated&limit=1000`
     const paths = [page, `${page}&order=desc`, '/v1/btc/coverage', '/v1/eth/coverage']
     let isDone = false
