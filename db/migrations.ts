@@ -6,6 +6,8 @@ import coinTotals from './history/migrations/0003_coin_totals.sql' with { type: 
 import coinTotalTriggers from './history/migrations/0004_coin_total_triggers.sql' with { type: 'text' }
 import gapStarts from './history/migrations/0005_gap_starts.sql' with { type: 'text' }
 import checksums from './history/migrations/0006_checksums.sql' with { type: 'text' }
+import rowNotes from './history/migrations/0007_row_notes.sql' with { type: 'text' }
+import rowNotesDue from './history/migrations/0008_row_notes_due.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -21,6 +23,8 @@ export const historyMigrations: readonly string[] = [
   coinTotalTriggers,
   gapStarts,
   checksums,
+  rowNotes,
+  rowNotesDue,
 ]
 export const ledgerMigrations: readonly string[] = [
   ledger,

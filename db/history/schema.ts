@@ -114,6 +114,10 @@ export const chunk = sqliteTable(
     rows: blob('rows').notNull(),
     /** Source hashes: store/codec/hashes.ts. */
     hashes: blob('hashes').notNull(),
+    /** Verdicts, sequences and times of receipt: store/codec/notes.ts. The default: nothing is noted. */
+    notes: blob('notes')
+      .notNull()
+      .default(sql`x'00'`),
   },
   (table) => [
     // Holds all that a page needs to choose its chunks, so that it opens no other.
@@ -148,6 +152,10 @@ export const tail = sqliteTable(
     frame: blob('frame').notNull(),
     sourceHash: blob('source_hash'),
     checksum: integer('checksum'),
+    /** As of a chunk, for one row. */
+    notes: blob('notes')
+      .notNull()
+      .default(sql`x'00'`),
   },
   (table) => [primaryKey({ columns: [table.marketId, table.timeMs, table.id] })],
 )
@@ -179,7 +187,7 @@ export const gap = sqliteTable(
     marketId: integer('market_id').notNull(),
     /** 0 up, 1 down. */
     outcome: integer('outcome').notNull(),
-    /** 1 when it follows from the snapshots, 0 when it was recorded. */
+    /** 0 when it was recorded; when it follows from the snapshots, 1 from their times and 2 from their verdicts. */
     isDerived: integer('is_derived').notNull(),
     fromMs: integer('from_ms').notNull(),
     toMs: integer('to_ms').notNull(),

@@ -63,21 +63,18 @@ function describeKnown(report: ImportReport): string[] {
   ]
 }
 
-function describeHashes({ hashes, hashGaps }: ImportReport): string[] {
-  const { verified, mismatched, unchecked } = hashes
-  const checked = verified + mismatched
-  if (checked + unchecked === 0) return []
+function describeHashes({ hashes }: ImportReport): string[] {
+  const { held, verified, mismatched, gaps } = hashes
+  if (verified + mismatched === 0) return []
   const lines = [
-    `verified by the venue's hash: ${formatCount(verified)} of ${count(checked, 'book')}`,
+    `verified by the venue's hash: ${formatCount(verified)} of ${count(held, 'book')} held of these markets`,
   ]
   if (mismatched > 0) {
-    const gaps = hashGaps > 0 ? `, recorded as ${count(hashGaps, 'gap')}` : ''
+    const left = gaps > 0 ? `; ${count(gaps, 'gap')} until the next verified book` : ''
     lines.push(
-      `warning: ${count(mismatched, 'book contradicts its', 'books contradict their')} hash${gaps}`,
+      `warning: ${count(mismatched, 'book contradicts its', 'books contradict their')} hash${left}`,
     )
   }
-  if (unchecked > 0)
-    lines.push(`hash not checked, too many do not fit: ${count(unchecked, 'book')}`)
   return lines
 }
 
@@ -103,8 +100,8 @@ function badThings({ lines, entries }: { lines: number; entries: number }): [str
 }
 
 function describeNothing(report: ImportReport): string[] {
-  const { ending, accepted, trades, facts, hashGaps } = report
-  const changes = accepted + trades.accepted + facts.accepted + hashGaps
+  const { ending, accepted, trades, facts } = report
+  const changes = accepted + trades.accepted + facts.accepted
   if (ending !== 'complete' || changes > 0) return []
   const { linesSkipped, documentsSkipped, duplicates } = report
   const known = linesSkipped + documentsSkipped + duplicates + trades.duplicates + facts.duplicates

@@ -12,8 +12,8 @@ import type { Ladder, Snapshot } from './snapshot.ts'
 
 export type BookVerifier = {
   /**
-   * Returns whether the levels reproduce `sourceHash`; undefined when there is none, and when none of the
-   * likely last trade prices fits and searching all others would cost too much now.
+   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. It follows from the snapshot
+   * alone: what is remembered of others only makes it quicker. A book that does not costs 2,000 tries.
    */
   verify(snapshot: Snapshot): boolean | undefined
 }
@@ -29,14 +29,6 @@ const RECENT_MAX = 4
 /** Markets remembered, more than are live at once; the longest unused are forgotten first. */
 const MARKETS_MAX = 512
 
-/**
- * Trying every price of both ticks takes as long as storing a dozen rows. A recording needs it of one row in
- * several hundred, but a file of wrong hashes would ask for it of each. So searches are paid for: each row
- * earns a fiftieth of one, and this many may be saved up.
- */
-const SEARCHES_SAVED_MAX = 500
-const SEARCHES_PER_ROW = 1 / 50
-
 /** What is expected of a market's next book. */
 type Memory = { recent: readonly number[]; tick: Tick }
 /** Whether the book's hash is that with this tick and this last trade price. */
@@ -47,14 +39,6 @@ export function createBookVerifier(): BookVerifier {
   const writer = createBookWriter()
   const tails = createTails()
   const memories = new Map<string, Memory>()
-  let searches = SEARCHES_SAVED_MAX
-
-  function find(memory: Memory, snapshot: Snapshot, probe: Probe): Memory | undefined {
-    const likely = findLikely(memory, snapshot, probe)
-    if (likely !== undefined || searches < 1) return likely
-    searches--
-    return search(memory, probe)
-  }
 
   function remember(conditionId: string, memory: Memory): void {
     memories.delete(conditionId)
@@ -70,14 +54,11 @@ export function createBookVerifier(): BookVerifier {
     verify(snapshot) {
       const { sourceHash, conditionId } = snapshot
       if (sourceHash === undefined) return undefined
-      searches = Math.min(SEARCHES_SAVED_MAX, searches + SEARCHES_PER_ROW)
-      const couldSearch = searches >= 1
       const prefix = createHash('sha1').update(writer.write(snapshot))
       const memory = memories.get(conditionId) ?? { recent: [], tick: 0 }
-      const found = find(memory, snapshot, (tick, price) =>
-        isHash(prefix, tails[tick]?.[price], sourceHash),
-      )
-      if (found === undefined) return couldSearch ? false : undefined
+      const probe: Probe = (tick, price) => isHash(prefix, tails[tick]?.[price], sourceHash)
+      const found = findLikely(memory, snapshot, probe) ?? search(memory, probe)
+      if (found === undefined) return false
       if (found !== memory || !memories.has(conditionId)) remember(conditionId, found)
       return true
     },

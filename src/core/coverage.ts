@@ -54,6 +54,9 @@ export type CoverageQuestion = {
   nowMs: number
 }
 
+/** End of a stored gap that has none yet: it reaches to the end of the market's life. */
+export const ENDLESS_MS = Number.MAX_SAFE_INTEGER
+
 const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 
 /** States of one outcome further apart than this are a silence, which is a gap: 5 s of 5 minutes. */
@@ -180,9 +183,16 @@ const askedOutcomes = ({ outcome }: CoverageQuestion): readonly Outcome[] =>
   outcome === undefined ? outcomes : [outcome]
 
 const timelineOf = (question: CoverageQuestion, outcome: Outcome): Timeline => ({
-  stored: unitedOf(question.gaps)[outcome],
+  stored: endRuns(unitedOf(question.gaps)[outcome], question),
   derived: derivedRuns(question, outcome),
 })
+
+/** Ends a run that has no end yet where the market's life does. */
+function endRuns(runs: readonly Run[], { market, nowMs }: CoverageQuestion): readonly Run[] {
+  const last = runs.at(-1)
+  if (last?.toMs !== ENDLESS_MS) return runs
+  return [...runs.slice(0, -1), { ...last, toMs: lifeOf(market, nowMs)?.toMs ?? last.fromMs + 1 }]
+}
 
 /** Calls `visit` with the pieces that tile a span, in order of time. */
 function eachPiece({ stored, derived }: Timeline, { fromMs, toMs }: Span, visit: VisitPiece): void {

@@ -22,9 +22,18 @@ export type Snapshot = {
   readonly asks: Ladder
   /** The venue's hash of the book, 40 lower-case hex digits, where known. */
   readonly sourceHash?: string | undefined
-  /** True when the book reproduces `sourceHash`; only counted, not kept with the row. */
+  /** Whether the book reproduces `sourceHash`; undefined when that was not checked. */
   readonly isVerified?: boolean | undefined
+  /** Place among the states that its source gave of this asset and millisecond; 0 when absent. */
+  readonly sequence?: number | undefined
+  /** How many equal states came before it in that list; 0 when absent. Given on append, not kept. */
+  readonly occurrence?: number | undefined
+  /** When the recorder received it, Unix milliseconds of the recorder's clock, where known. */
+  readonly receivedMs?: number | undefined
 }
+
+/** What is kept of a snapshot beside the row that is served. */
+export type Beside = Pick<Snapshot, 'sourceHash' | 'isVerified' | 'sequence' | 'receivedMs'>
 
 /** Fields of a snapshot in JSON, in the order in which it is served and mostly recorded. */
 export const snapshotFields = [
@@ -49,3 +58,22 @@ export type Position = { readonly timestampMs: number; readonly id: number }
 /** Orders positions by time, then by id. */
 export const comparePositions = (a: Position, b: Position): number =>
   a.timestampMs - b.timestampMs || a.id - b.id
+
+type Levels = Pick<Snapshot, 'bids' | 'asks'>
+
+/** Orders books by their levels; 0 when they are the same. */
+export const compareLevels = (a: Levels, b: Levels): number =>
+  a === b
+    ? 0
+    : compareColumns(a.bids.prices, b.bids.prices) ||
+      compareColumns(a.bids.sizes, b.bids.sizes) ||
+      compareColumns(a.asks.prices, b.asks.prices) ||
+      compareColumns(a.asks.sizes, b.asks.sizes)
+
+function compareColumns(a: readonly number[], b: readonly number[]): number {
+  for (let at = 0; at < a.length && at < b.length; at++) {
+    const order = (a[at] ?? 0) - (b[at] ?? 0)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}

@@ -1,79 +1,65 @@
 import { createBookVerifier } from '#src/core/book-hash.ts'
-import type { Gap } from '#src/core/coverage.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 
-import type { ImportReport } from './import-report.ts'
-
-/** A gap, and whose. */
-export type HashGap = { conditionId: string; assetId: string; gap: Gap }
-
+/**
+ * Says of each snapshot of a file what the file says of it: whether it agrees with the venue's hash, and its place
+ * among the states of its asset and millisecond. Consecutive lines of one asset with the same time are
+ * the states of that time, in their order; a line like the one before is no state of its own.
+ */
 export type BookCheck = {
-  /**
-   * Returns the snapshots with what the venue's hash says of each, and the gaps that they close: a book that
-   * contradicts its hash, between books of the same asset that do not, was not known from its own moment until
-   * the next of these. The last books of an asset are remembered from call to call.
-   */
-  check<Row extends Snapshot>(rows: readonly Row[]): { snapshots: Row[]; gaps: HashGap[] }
+  /** A new file: no line continues one of the file before. */
+  begin(): void
+  /** Takes the lines of a file in their order, part after part. */
+  check<Row extends Snapshot>(rows: readonly Row[]): Row[]
 }
 
-/** Assets remembered, more than are live at once; the longest unused are forgotten first. */
+/** Assets remembered, more than are live at once; the oldest are forgotten first. */
 const ASSETS_MAX = 1024
 
-/** What was seen of an asset, in Unix milliseconds: its last verified book, and the first bad one since. */
-type Seen = { verifiedMs: number; badMs?: number | undefined }
+type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
 
-/** Creates a check that counts into a report; best fed in order of time. */
 export function createBookCheck(): BookCheck {
   const verifier = createBookVerifier()
-  const assets = new Map<string, Seen>()
+  /** The states of each asset at its last time. */
+  const runs = new Map<string, Placed[]>()
 
-  /** Returns the gap that a book closes. */
-  function see({ assetId, outcome, timestampMs }: Snapshot, isVerified: boolean): Gap | undefined {
-    const seen = assets.get(assetId)
-    if (!isVerified) {
-      if (seen !== undefined && seen.badMs === undefined && timestampMs >= seen.verifiedMs) {
-        assets.set(assetId, { ...seen, badMs: timestampMs })
-      }
-      return undefined
+  function place(snapshot: Snapshot): Placed {
+    const { assetId, timestampMs } = snapshot
+    const run = runs.get(assetId)
+    const last = run?.at(-1)
+    if (run === undefined || last?.snapshot.timestampMs !== timestampMs) {
+      const first = { snapshot, sequence: 0, occurrence: 0 }
+      keep(assetId, [first])
+      return first
     }
-    if (seen?.badMs !== undefined && timestampMs < seen.badMs) return undefined
-    keep(assetId, { verifiedMs: Math.max(timestampMs, seen?.verifiedMs ?? 0) })
-    if (seen?.badMs === undefined || seen.badMs === timestampMs) return undefined
-    return { outcome, fromMs: seen.badMs, toMs: timestampMs, reason: 'hash_mismatch' }
+    if (isSameState(last.snapshot, snapshot)) return last
+    const before = run.filter((other) => isSameState(other.snapshot, snapshot))
+    const next = { snapshot, sequence: run.length, occurrence: before.length }
+    run.push(next)
+    return next
   }
 
-  function keep(assetId: string, seen: Seen): void {
-    assets.delete(assetId)
-    assets.set(assetId, seen)
-    if (assets.size <= ASSETS_MAX) return
-    for (const oldest of assets.keys()) {
-      assets.delete(oldest)
+  function keep(assetId: string, run: Placed[]): void {
+    runs.set(assetId, run)
+    if (runs.size <= ASSETS_MAX) return
+    for (const oldest of runs.keys()) {
+      runs.delete(oldest)
       return
     }
   }
 
   return {
-    check(rows) {
-      const gaps: HashGap[] = []
-      const snapshots = rows.map((row) => {
+    begin: () => runs.clear(),
+
+    check: (rows) =>
+      rows.map((row) => {
+        const { sequence, occurrence } = place(row)
         const isVerified = verifier.verify(row)
-        if (isVerified === undefined) return row
-        const gap = see(row, isVerified)
-        const { conditionId, assetId } = row
-        if (gap !== undefined) gaps.push({ conditionId, assetId, gap })
-        return { ...row, isVerified }
-      })
-      return { snapshots, gaps }
-    },
+        if (isVerified === undefined && sequence === 0) return row
+        return { ...row, isVerified, sequence, occurrence }
+      }),
   }
 }
 
-/** Counts what hashes say of snapshots. */
-export function countHashes({ hashes }: ImportReport, snapshots: readonly Snapshot[]): void {
-  for (const { sourceHash, isVerified } of snapshots) {
-    if (sourceHash === undefined) continue
-    if (isVerified === undefined) hashes.unchecked++
-    else if (isVerified) hashes.verified++
-    else hashes.mismatched++
-  }
-}
+const isSameState = (a: Snapshot, b: Snapshot): boolean =>
+  a.sourceHash === b.sourceHash && compareLevels(a, b) === 0

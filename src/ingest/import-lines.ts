@@ -1,68 +1,90 @@
 import type { Snapshot } from '#src/core/snapshot.ts'
 
-import type { ScannedBatch } from './batch-scanner.ts'
-import { countHashes, type HashGap } from './book-check.ts'
 import { batchIdOf, type ImportRun, refuse, tryWrite, watchLosses } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { keepRecords } from './record-keeper.ts'
 
 /**
  * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that an import can be
- * broken off anywhere and simply run again: what is in the history is not looked at line by line.
+ * broken off anywhere and simply run again: what is in the history is not looked at line by line. One that begins at the
+ * time that the one before ended at is named after that one too, because it may continue its states.
  */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const { history, report, scanner, check, source } = run
-  /** The batch before, if it was skipped. */
-  let skipped: LineBatch | undefined
+  let before: Before | undefined
 
-  /** Tells the check of the books before the first that is new. */
+  /** Shows the check of the books what was skipped before the first batch that is new. */
   function catchUp(): void {
-    if (skipped !== undefined) check.check(scanner.scan(skipped, () => true).snapshots)
-    skipped = undefined
+    if (before?.skipped !== undefined)
+      check.check(scanner.scan(before.skipped, () => true).snapshots)
   }
 
   return (file, batch) => {
-    const id = batchIdOf(run, batch.bytes)
+    if (before?.file !== file || batch.firstLine === 1) {
+      before = undefined
+      check.begin()
+    }
+    const isContinued = before !== undefined && before.endsAt === timeTextOf(batch.bytes, 'first')
+    const id = batchIdOf(run, batch.bytes, isContinued ? before?.id : undefined)
+    const endsAt = timeTextOf(batch.bytes, 'last')
     report.batches++
     if (history.findBatch(id) !== undefined) {
       report.batchesSkipped++
       report.linesSkipped += batch.lineCount
-      skipped = batch
+      before = { file, id, endsAt, skipped: batch }
       return
     }
     catchUp()
+    before = { file, id, endsAt, skipped: undefined }
     const isWhole = watchLosses(run)
     const scanned = scanner.scan(batch, (line, reason) => {
       refuse(run, { file, line, reason })
       return report.ending === 'complete'
     })
     if (report.ending !== 'complete') return
-    const { snapshots, gaps } = check.check(scanned.snapshots)
-    countHashes(report, snapshots)
+    const snapshots = check.check(scanned.snapshots)
+    countHashes(run, snapshots)
     const part = { file, lines: scanned.lines, snapshots, from: 0, to: snapshots.length }
-    const isPlain = scanned.records.length === 0 && gaps.length === 0
+    const isPlain = scanned.records.length === 0
     // Only a batch that was kept whole is skipped the next time: what is refused is named each time,
     // and may be right by then. What could be kept is kept under a name that says how much that was.
     append(run, { ...part, batchId: isPlain && isWhole() ? id : `${id}:rest${snapshots.length}` })
     if (isPlain || report.ending !== 'complete') return
-    keepOthers(run, { file, id, scanned, gaps })
+    const records = scanned.records.map(({ line, record }) => ({ place: { file, line }, record }))
+    keepRecords(run, id, records)
     // With its name alone, once all of it is there.
     if (isWhole()) history.append({ id, source, snapshots: [] })
   }
 }
 
-type Others = { file: string; id: string; scanned: ScannedBatch; gaps: readonly HashGap[] }
+/** The batch before: its file and name, the time of its last line, and its lines if they were skipped. */
+type Before = {
+  file: string
+  id: string
+  endsAt: string | undefined
+  skipped: LineBatch | undefined
+}
 
-/** Keeps what is in a batch besides its snapshots. */
-function keepOthers(run: ImportRun, { file, id, scanned, gaps }: Others): void {
-  const { history, report } = run
-  const records = scanned.records.map(({ line, record }) => ({ place: { file, line }, record }))
-  keepRecords(run, id, records)
-  for (const { conditionId, assetId, gap } of gaps) {
-    // Books that were refused leave no gap: their asset is not one of the market.
-    if (history.findMarket(conditionId)?.assetIds[gap.outcome] !== assetId) continue
-    history.putGaps(conditionId, [gap])
-    report.hashGaps++
+const NEWLINE = '\n'
+const TIME_KEY = '"timestamp":'
+
+/** The time of the first or last line of a batch as it is written there, if it has one. */
+function timeTextOf(bytes: Uint8Array, which: 'first' | 'last'): string | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const end = text.indexOf(NEWLINE)
+  const start = text.lastIndexOf(NEWLINE, -2) + 1
+  const line =
+    which === 'first' ? text.subarray(0, end < 0 ? text.length : end) : text.subarray(start)
+  const at = line.indexOf(TIME_KEY)
+  if (at < 0) return undefined
+  return /^\s*"?([^",}]*)/.exec(line.toString('latin1', at + TIME_KEY.length, at + 60))?.[1]
+}
+
+/** Counts what hashes say of snapshots, and remembers the markets. */
+function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapshot[]): void {
+  for (const { conditionId, isVerified } of snapshots) {
+    touched.add(conditionId)
+    if (isVerified === false) report.hashes.mismatched++
   }
 }
 

@@ -54,10 +54,11 @@ export type ImportReport = {
   leftOutReasons: Map<string, number>
   /** Rows of outcome files about windows of which no market is held. */
   windowsNotHeld: number
-  /** Snapshots by what their source hash says of them; `unchecked` are those too costly to search for. */
-  hashes: { verified: number; mismatched: number; unchecked: number }
-  /** Gaps recorded where books contradict their hash. */
-  hashGaps: number
+  /**
+   * Of the markets that snapshots were read of, once the import is over: snapshots held, those verified by their hash,
+   * and gaps of books that contradict theirs. `mismatched` are the snapshots read that did.
+   */
+  hashes: { held: number; verified: number; gaps: number; mismatched: number }
   seconds: number
   linesPerSecond: number
 }
@@ -96,8 +97,7 @@ export const emptyReport = (): ImportReport => ({
   leftOut: 0,
   leftOutReasons: new Map(),
   windowsNotHeld: 0,
-  hashes: { verified: 0, mismatched: 0, unchecked: 0 },
-  hashGaps: 0,
+  hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
   seconds: 0,
   linesPerSecond: 0,
 })

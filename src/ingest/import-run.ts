@@ -29,14 +29,16 @@ export type ImportRun = ImportOptions & {
   scanner: BatchScanner
   check: BookCheck
   report: ImportReport
+  /** Markets of which snapshots were read. */
+  touched: Set<string>
 }
 
 /** Reasons counted one by one; hostile files could name any number of them. */
 const REASONS_MAX = 20
 
-/** Names a batch by its content. */
-export const batchIdOf = ({ source }: ImportRun, bytes: Uint8Array): string =>
-  `import:${source}:${createHash('sha256').update(bytes).digest('hex')}`
+/** Names a batch by its content, and by the name of the batch that it continues. */
+export const batchIdOf = ({ source }: ImportRun, bytes: Uint8Array, before = ''): string =>
+  `import:${source}:${createHash('sha256').update(before).update(bytes).digest('hex')}`
 
 /** Reports a bad line or entry, and ends a strict import. */
 export function refuse({ report, isStrict, onFault }: ImportRun, fault: ImportFault): void {

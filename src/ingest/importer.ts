@@ -38,7 +38,13 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   const { history, files, clock, signal } = options
   const report = emptyReport()
   const scanner = createBatchScanner(options)
-  const run: ImportRun = { ...options, scanner, check: createBookCheck(), report }
+  const run: ImportRun = {
+    ...options,
+    scanner,
+    check: createBookCheck(),
+    report,
+    touched: new Set(),
+  }
   const importer: Importer = { ...run, takeLines: createLineImport(run), later: [] }
   const startedMs = clock()
   for (const path of files) {
@@ -56,9 +62,22 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
     await guard(importer, file.path, () => importFile(importer, file, 'outcomes'))
   }
   if (report.ending === 'complete') closeEndedMarkets(history, clock())
+  countHeld(run)
   report.seconds = (clock() - startedMs) / 1000
   report.linesPerSecond = report.seconds > 0 ? Math.round(report.lines / report.seconds) : 0
   return report
+}
+
+/** Counts what is held of the markets that were touched. */
+function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
+  for (const conditionId of touched) {
+    const market = history.findMarket(conditionId)
+    if (market === undefined) continue
+    const { snapshotCounts, verifiedCounts } = market
+    hashes.held += snapshotCounts.up + snapshotCounts.down
+    hashes.verified += verifiedCounts.up + verifiedCounts.down
+    hashes.gaps += history.gaps(market).filter(({ reason }) => reason === 'hash_mismatch').length
+  }
 }
 
 /** Does something with a file and reports what is wrong with it. */

@@ -1,11 +1,11 @@
-/** Takes in batches: sorts out duplicates, gives ids, and puts every row where it belongs. */
+/** Takes in batches: settles what is new, gives ids, and puts every row where it belongs. */
 import type { GapReason } from '#src/core/coverage.ts'
-import type { Market } from '#src/core/market.ts'
-import { comparePositions, type Snapshot, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 
+import { type Arrival, createArrivals, type MadeRow, type MarketChange } from './arrivals.ts'
 import type { ChunkTable } from './chunk-table.ts'
-import { createDuplicates } from './duplicates.ts'
 import type { Batch } from './history.ts'
+import type { StoredMarket } from './market-row.ts'
 import { assertAsset, assertInLife, assertSame, type MarketTable } from './market-table.ts'
 import { createMerge } from './merge.ts'
 import type { Runs } from './runs.ts'
@@ -27,14 +27,14 @@ type Tables = {
 /** Why there is nothing between snapshots of a batch that does not say. */
 const SILENCE_REASON: GapReason = 'import'
 
-/** A snapshot of the batch that is kept, with its place in the batch. */
-type Accepted = { snapshot: Snapshot; index: number }
-type Group = { market: Market; accepted: Accepted[] }
+type Group = { market: StoredMarket; change: MarketChange }
+/** A row that nothing has an id for, and the greatest place in the batch up to it in its millisecond. */
+type Unnamed = { row: MadeRow; place: number }
 
 /** Returns the function that applies a batch; it needs a transaction around it. */
 export function createAppend(tables: Tables) {
   const { markets, runs, silences, takeIds } = tables
-  const findDuplicates = createDuplicates(tables)
+  const settle = createArrivals(tables)
   const mergeIntoChunks = createMerge(tables)
 
   function sortOut(batch: Batch): Group[] {
@@ -42,19 +42,14 @@ export function createAppend(tables: Tables) {
       batch.snapshots.map((snapshot, index) => ({ snapshot, index })),
       ({ snapshot }) => snapshot.conditionId,
     )
-    return [...byCondition.values()].map((entries) => {
-      const market = toMarket(entries, batch)
-      // Sorting is stable, so rows of one moment keep the order of the batch, which is that of their ids.
-      entries.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
-      const isDuplicate = findDuplicates(
-        market,
-        entries.map(({ snapshot }) => snapshot),
-      )
-      return { market, accepted: entries.filter((_, at) => !isDuplicate[at]) }
+    return [...byCondition.values()].map((arrivals) => {
+      const market = toMarket(arrivals, batch)
+      arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
+      return { market, change: settle(market, arrivals) }
     })
   }
 
-  function toMarket(entries: readonly Accepted[], { source }: Batch): Market {
+  function toMarket(entries: readonly Arrival[], { source }: Batch): StoredMarket {
     const first = entries[0]?.snapshot
     if (first === undefined) throw new Error('A group has an entry.')
     const { conditionId, coin, timeframe } = first
@@ -70,29 +65,50 @@ export function createAppend(tables: Tables) {
     return { ...market, assetIds }
   }
 
-  function apply(market: Market, rows: readonly StoredSnapshot[], reason: GapReason): void {
-    const { lastSnapshotMs: lastMs = Number.NEGATIVE_INFINITY } = market
-    const firstFresh = rows.findIndex(({ timestampMs }) => timestampMs >= lastMs)
+  function apply({ market, change }: Group, ids: Ids, reason: GapReason): void {
+    const { gone } = change
+    const rows = change.made
+      .map((row) => ({ ...row.snapshot, id: row.id ?? ids.of.get(row) ?? 0 }))
+      .sort(comparePositions)
+    const { lastSnapshotMs: lastMs = -1 } = market
+    const isFresh = ({ timestampMs, id }: StoredSnapshot): boolean =>
+      timestampMs > lastMs || (timestampMs === lastMs && id >= ids.first)
+    const firstFresh = rows.findIndex(isFresh)
     const fresh = firstFresh < 0 ? [] : rows.slice(firstFresh)
-    const behindChunks = mergeIntoChunks(market, rows.slice(0, rows.length - fresh.length))
-    runs.change(market, { late: behindChunks, fresh, isClosed: market.isClosed })
-    markets.update(silences.add(market, rows, reason))
+    const late = rows.slice(0, rows.length - fresh.length)
+    const afterChunks = mergeIntoChunks(market, { rows: late, gone })
+    const goneIds = new Set(gone.map(({ id }) => id))
+    runs.change(market, { gone: goneIds, late: afterChunks, fresh, isClosed: market.isClosed })
+    markets.update(silences.add(market, { rows, gone }, reason))
   }
 
   return (batch: Batch): { accepted: number; duplicates: number } => {
     const groups = sortOut(batch)
-    const accepted = groups.reduce((sum, group) => sum + group.accepted.length, 0)
-    const order = groups.flatMap((group) => group.accepted).sort((a, b) => a.index - b.index)
-    const firstId = takeIds(accepted)
-    const ids = new Map(order.map(({ index }, place) => [index, firstId + place]))
+    const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
+    unnamed.sort((a, b) => a.place - b.place)
+    const first = takeIds(unnamed.length)
+    const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
     for (const group of groups) {
-      if (group.accepted.length === 0) continue
-      const rows = group.accepted.map(({ snapshot, index }) => ({
-        ...snapshot,
-        id: ids.get(index) ?? 0,
-      }))
-      apply(group.market, rows.sort(comparePositions), batch.silenceReason ?? SILENCE_REASON)
+      if (group.change.made.length + group.change.gone.length === 0) continue
+      apply(group, { first, of }, batch.silenceReason ?? SILENCE_REASON)
     }
+    const accepted = groups.reduce((sum, { change }) => sum + change.accepted, 0)
     return { accepted, duplicates: batch.snapshots.length - accepted }
   }
+}
+
+/** Ids that nothing had before: the least, and whose they are. */
+type Ids = { first: number; of: ReadonlyMap<MadeRow, number> }
+
+/** Ids rise in the order of the batch, but for rows of one millisecond, whose order is settled. */
+function listUnnamed({ made }: MarketChange): Unnamed[] {
+  let [timestampMs, place] = [-1, -1]
+  return made
+    .filter(({ id }) => id === undefined)
+    .map((row) => {
+      const isSame = row.snapshot.timestampMs === timestampMs
+      timestampMs = row.snapshot.timestampMs
+      place = isSame ? Math.max(place, row.index) : row.index
+      return { row, place }
+    })
 }

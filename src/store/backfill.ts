@@ -1,50 +1,75 @@
 /** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
-import type { ChunkTable } from './chunk-table.ts'
-import { type Database, transact } from './database.ts'
+import { createBookVerifier } from '#src/core/book-hash.ts'
+import type { StoredSnapshot } from '#src/core/snapshot.ts'
+
+import { hasHashes } from './codec/hashes.ts'
+import { transact } from './database.ts'
 import { isDamage } from './market-read.ts'
-import type { MarketTable } from './market-table.ts'
 import type { MetaTable } from './meta-table.ts'
 import { createSealing, type SealingTables } from './sealing.ts'
 import type { Silences } from './silences.ts'
+import type { TailTable } from './tail-table.ts'
 
-type Tables = SealingTables & {
-  db: Database
-  meta: MetaTable
-  markets: MarketTable
-  chunks: ChunkTable
-  silences: Silences
-}
-
-/** Does it once; what was done by a process that was killed is not done again. */
-export function backfill(tables: Tables): void {
-  const { db, markets } = tables
-  const seal = createSealing(tables)
-  for (const id of markets.unsealedIds()) {
-    try {
-      transact(db, () => seal(id))
-    } catch (error) {
-      // What cannot be read stays without a checksum, and so is never served; all else is.
-      if (!isDamage(error)) throw error
-    }
-  }
-  deriveCoverage(tables)
-}
+type Tables = SealingTables & { meta: MetaTable; tails: TailTable; silences: Silences }
 
 /**
- * Derives spans, silences and gaps of the markets of a file that was made before these were kept.
- * Why nothing was recorded is not known of them; a simulated venue was silent.
+ * Brings the markets of a file of an older format up to date, once, each in a transaction of its own, so that a
+ * process that was killed goes on where it was: first the checksums, then the verdicts of rows with a hash,
+ * spans, silences and gaps. Why nothing was recorded is not known where nobody said it; a simulated venue was silent.
  */
-function deriveCoverage({ db, meta, markets, silences }: Tables): void {
-  if (!meta.isCoverageDue()) return
-  transact(db, () => {
-    // Another process may have been faster.
-    if (!meta.isCoverageDue()) return
-    for (const id of markets.ids()) {
-      const market = markets.findById(id)
-      if (market === undefined || market.firstSnapshotMs === undefined) continue
-      const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
-      markets.update(silences.derive(market, reason))
-    }
-    meta.settleCoverage()
+export function backfill(tables: Tables): void {
+  const { db, meta, markets } = tables
+  const seal = createSealing(tables)
+  for (const id of markets.unsealedIds()) ifSound(() => transact(db, () => seal(id)))
+  let after = meta.coverageDueAfter()
+  while (after !== undefined) {
+    ifSound(() => transact(db, () => deriveNext(tables)))
+    const next = meta.coverageDueAfter()
+    // What cannot be read is left as it is, and the one after it is next.
+    if (next === after) transact(db, () => skipNext(tables))
+    after = meta.coverageDueAfter()
+  }
+}
+
+/** What cannot be read stays without a checksum, and so is never served; all else is. */
+function ifSound(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+  }
+}
+
+/** Goes to the market after the last one, which another process may have done in the meantime. */
+function skipNext({ meta, markets }: Tables): number | undefined {
+  const after = meta.coverageDueAfter()
+  if (after === undefined) return undefined
+  const id = markets.nextId(after)
+  if (id === undefined) meta.settleCoverage()
+  else meta.deferCoverage(id)
+  return id
+}
+
+function deriveNext(tables: Tables): void {
+  const id = skipNext(tables)
+  const { markets, silences } = tables
+  const market = id === undefined ? undefined : markets.findById(id)
+  if (market?.firstSnapshotMs === undefined) return
+  noteVerdicts(tables, market.id)
+  const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
+  markets.update(silences.derive(market, reason))
+}
+
+/** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
+function noteVerdicts({ chunks, tails, reader }: Tables, marketId: number): void {
+  const verifier = createBookVerifier()
+  const verify = (row: StoredSnapshot): StoredSnapshot => ({
+    ...row,
+    isVerified: verifier.verify(row),
   })
+  for (const ref of chunks.listRefs(marketId)) {
+    if (hasHashes(chunks.readHashes(ref))) chunks.putNotes(ref, reader.readChunk(ref).map(verify))
+  }
+  const tail = tails.read(marketId)
+  if (tail !== undefined) tails.putNotes(marketId, reader.readTail(tail).map(verify))
 }

@@ -1,12 +1,13 @@
 /** Rows of the chunk table, and the chunks read from it. */
-import type { Position } from '#src/core/snapshot.ts'
+import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { release } from '#src/lib/release.ts'
 
 import { Damage, type Place, seal, unseal } from './checksum.ts'
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk } from './codec/chunk.ts'
-import { encodeHashes } from './codec/hashes.ts'
+import { encodeHashes, readHash } from './codec/hashes.ts'
+import { decodeNotes, encodeNotes, withReceipt } from './codec/notes.ts'
 import { decodeTops, encodeTops } from './codec/tops.ts'
 import type { Database } from './database.ts'
 
@@ -27,7 +28,7 @@ const REF_COLUMNS = 'id, market_id, first_ms, first_id, last_ms, last_id, up_cou
 const ENTRY_BYTES = 1024
 
 /** The blobs of a chunk. */
-const kinds = ['tops', 'rows', 'hashes'] as const
+const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
 type Kind = (typeof kinds)[number]
 
 /** What is kept of a chunk; its tops once they were asked for. */
@@ -35,6 +36,9 @@ type Kept = { ref: ChunkRef; chunk: Chunk; tops: Float64Array | undefined }
 
 /** A chunk that is not kept: nothing of it may be read after its release. */
 export type PassingChunk = { chunk: Chunk; release: () => void }
+
+/** Returns what is kept beside a row, whose time is given. */
+export type ReadBeside = (row: number, timestampMs: number) => Beside
 
 /** A chunk was cut anew after its id was read; where nothing can have been written since, it is damage. */
 export class ChunkGone extends Damage {}
@@ -75,6 +79,7 @@ export const sealBlobs = (ref: ChunkRef, blobs: Readonly<Record<Kind, Uint8Array
   tops: seal(blobs.tops, placeOf('tops', ref)),
   rows: seal(blobs.rows, placeOf('rows', ref)),
   hashes: seal(blobs.hashes, placeOf('hashes', ref)),
+  notes: seal(blobs.notes, placeOf('notes', ref)),
 })
 
 const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
@@ -82,10 +87,10 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
 
 /** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
 function createBlobs(db: Database) {
-  const [tops, rows, hashes] = kinds.map((kind) =>
+  const [tops, rows, hashes, notes] = kinds.map((kind) =>
     db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`),
   )
-  const statements = { tops, rows, hashes }
+  const statements = { tops, rows, hashes, notes }
   const read = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const row = statements[kind]?.values(ref.id)[0]
     if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
@@ -97,7 +102,17 @@ function createBlobs(db: Database) {
     /** Best bids and asks, encoded. */
     readTops: (ref: ChunkRef): Uint8Array => read('tops', ref),
     readRows: (ref: ChunkRef): Uint8Array => read('rows', ref),
-    loadHashes: (ref: ChunkRef): Uint8Array => read('hashes', ref),
+    readHashes: (ref: ChunkRef): Uint8Array => read('hashes', ref),
+
+    /** What is kept beside the rows of a chunk. */
+    loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
+      const hashes = read('hashes', ref)
+      const notes = decodeNotes(read('notes', ref), count)
+      return (row, timestampMs) => ({
+        sourceHash: readHash(hashes, row),
+        ...withReceipt(notes[row], timestampMs),
+      })
+    },
   }
 }
 
@@ -105,10 +120,11 @@ function createBlobs(db: Database) {
 export function createChunkTable(db: Database, cacheBytesMax: number) {
   const removeById = db.prepare('DELETE FROM chunk WHERE id = ?')
   const insert = db.prepare(
-    `INSERT INTO chunk (market_id, first_ms, first_id, last_ms, last_id, up_count, down_count, tops, rows, hashes)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO chunk (market_id, first_ms, first_id, last_ms, last_id, up_count, down_count, tops, rows, hashes, notes)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const relayout = db.prepare('UPDATE market SET layout = layout + 1 WHERE id = ?')
+  const note = db.prepare('UPDATE chunk SET notes = ? WHERE id = ?')
   const blobs = createBlobs(db)
   const cache = createCache<number, Kept>(cacheBytesMax)
 
@@ -167,14 +183,20 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
       const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
       const ref = { id: 0, marketId, firstMs, firstId, lastMs, lastId }
       const place: ChunkRef = { ...ref, counts: [count - downs, downs] }
-      const { tops, rows, hashes } = sealBlobs(place, {
+      const { tops, rows, hashes, notes } = sealBlobs(place, {
         tops: encodeTops(snapshots),
         rows: writer.toChunk(),
         hashes: encodeHashes(snapshots),
+        notes: encodeNotes(snapshots),
       })
       const columns = [marketId, firstMs, firstId, lastMs, lastId, ...place.counts]
-      insert.run(...columns, tops, rows, hashes)
+      insert.run(...columns, tops, rows, hashes, notes)
       relayout.run(marketId)
+    },
+
+    /** Replaces the notes of a chunk by those of its rows. */
+    putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
+      note.run(seal(encodeNotes(rows), placeOf('notes', ref)), ref.id)
     },
 
     remove({ id, marketId }: ChunkRef): void {

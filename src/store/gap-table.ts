@@ -20,18 +20,28 @@ type GapRow = {
 }
 type SilenceRow = Pick<GapRow, 'from_ms' | 'to_ms' | 'reason'>
 type GapValues = [number, number, number, number, number, GapReason]
-/** Whose gaps: of an outcome's code in a market. */
-export type GapOwner = { marketId: number; outcome: number }
+/** What gaps follow from, as `is_derived` holds it: 0 is what was recorded. */
+export const gapKinds = { silence: 1, contradiction: 2 } as const
+/** Whose gaps: of an outcome's code in a market, and what they follow from. */
+export type GapOwner = {
+  marketId: number
+  outcome: number
+  kind: (typeof gapKinds)[keyof typeof gapKinds]
+}
 
 /** Reads and writes gaps; every change raises the market's `gap_revision`. */
 export function createGapTable(db: Database) {
   const list = db.prepare<GapRow, [number]>(
     'SELECT * FROM gap WHERE market_id = ? ORDER BY from_ms, outcome, to_ms, reason',
   )
-  const derived = db.prepare<SilenceRow, [number, number, number, number]>(
+  const derived = db.prepare<SilenceRow, [number, number, number, number, number]>(
     `SELECT from_ms, to_ms, reason FROM gap
-     WHERE market_id = ? AND outcome = ? AND is_derived = 1 AND from_ms >= ? AND to_ms <= ?
+     WHERE market_id = ? AND outcome = ? AND is_derived = ? AND from_ms >= ? AND to_ms <= ?
      ORDER BY from_ms`,
+  )
+  const last = db.prepare<SilenceRow, [number, number, number]>(
+    `SELECT from_ms, to_ms, reason FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = ?
+     ORDER BY from_ms DESC LIMIT 1`,
   )
   const longest = db.prepare<{ ms: number | null }, [number, number]>(
     `SELECT max(to_ms - from_ms) + 1 AS ms FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1`,
@@ -40,8 +50,8 @@ export function createGapTable(db: Database) {
     `INSERT OR IGNORE INTO gap (market_id, outcome, is_derived, from_ms, to_ms, reason)
      VALUES (?, ?, ?, ?, ?, ?) RETURNING *`,
   )
-  const remove = db.prepare<GapRow, [number, number, number, number]>(
-    `DELETE FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1 AND from_ms = ? AND to_ms = ?
+  const remove = db.prepare<GapRow, [number, number, number, number, number]>(
+    `DELETE FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = ? AND from_ms = ? AND to_ms = ?
      RETURNING *`,
   )
   const revise = db.prepare(
@@ -60,10 +70,12 @@ export function createGapTable(db: Database) {
     sum: (marketId: number): number => sumOf(list.all(marketId)) % SUM_END,
 
     /** Derived gaps that lie between two moments, ascending. */
-    derived: ({ marketId, outcome }: GapOwner, { fromMs, toMs } = EVER): Silence[] =>
-      derived
-        .all(marketId, outcome, fromMs, toMs)
-        .map((row) => ({ fromMs: row.from_ms, toMs: row.to_ms, reason: row.reason })),
+    derived: ({ marketId, outcome, kind }: GapOwner, { fromMs, toMs } = EVER): Silence[] =>
+      derived.all(marketId, outcome, kind, fromMs, toMs).map(toSilence),
+
+    /** The last of the derived gaps. */
+    lastDerived: ({ marketId, outcome, kind }: GapOwner): Silence | undefined =>
+      last.all(marketId, outcome, kind).map(toSilence)[0],
 
     /** Longest time between two snapshots with a derived gap between them; undefined when there is none. */
     longestDerived: ({ marketId, outcome }: GapOwner): number | undefined =>
@@ -71,11 +83,12 @@ export function createGapTable(db: Database) {
 
     /** Takes out derived gaps and puts in others. */
     replaceDerived(owner: GapOwner, gone: readonly Silence[], made: readonly Silence[]): void {
-      const { marketId, outcome } = owner
+      const { marketId, outcome, kind } = owner
       let sum = 0
-      for (const { fromMs, toMs } of gone) sum -= sumOf(remove.all(marketId, outcome, fromMs, toMs))
+      for (const { fromMs, toMs } of gone)
+        sum -= sumOf(remove.all(marketId, outcome, kind, fromMs, toMs))
       for (const { fromMs, toMs, reason } of made)
-        sum += sumOf(insert.all(marketId, outcome, 1, fromMs, toMs, reason))
+        sum += sumOf(insert.all(marketId, outcome, kind, fromMs, toMs, reason))
       if (gone.length + made.length > 0) revise.run(sum, marketId)
     },
 
@@ -98,6 +111,12 @@ const sumOf = (rows: readonly GapRow[]): number =>
   rows.reduce((sum, row) => sum + checksumOf(row), 0)
 
 const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
+
+const toSilence = ({ from_ms, to_ms, reason }: SilenceRow): Silence => ({
+  fromMs: from_ms,
+  toMs: to_ms,
+  reason,
+})
 
 const toGap = ({ outcome, from_ms, to_ms, reason }: GapRow): Gap => ({
   outcome: outcomes[outcome] ?? 'up',

@@ -4,7 +4,6 @@ import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { BulkWalk } from './bulk-chunks.ts'
 import type { ChunkTable } from './chunk-table.ts'
 import { GzipLines } from './codec/gzip-lines.ts'
-import { readHash } from './codec/hashes.ts'
 import { LineEncoder } from './codec/line-encoder.ts'
 import { PlainLines } from './codec/plain-lines.ts'
 import { RowReader } from './codec/row-reader.ts'
@@ -36,12 +35,11 @@ export function createBulkReaders({ chunks, reader }: Tables, read: ReadMarket) 
     { chunk, ref, from, to, outcome }: PageSlice,
     { tail }: MarketView,
   ): StoredSnapshot[] {
-    const hashes = ref && chunks.loadHashes(ref)
+    const besideOf = ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk)
     const found: StoredSnapshot[] = []
     rows.forEach(chunk, (text, row) => {
       if (row < from || row >= to || (outcome ?? chunk.outcome(row)) !== chunk.outcome(row)) return
-      const hash = hashes === undefined ? tail?.hashes[row] : readHash(hashes, row)
-      found.push(reader.scan(text, hash))
+      found.push(reader.scan(text, besideOf?.(row, chunk.timeMs(row)) ?? {}))
     })
     return found
   }

@@ -33,6 +33,9 @@ export function createMarketTable(db: Database) {
   const unsealed = db.prepare<{ id: number }, []>(
     'SELECT id FROM market INDEXED BY market_unsealed WHERE checksum IS NULL ORDER BY id',
   )
+  const nextId = db.prepare<{ id: number }, [number]>(
+    'SELECT id FROM market WHERE id > ? ORDER BY id LIMIT 1',
+  )
   const ids = db.prepare<{ id: number }, []>('SELECT id FROM market ORDER BY id')
   const upsert = db.prepare<unknown, (string | number | null)[]>(
     `INSERT INTO market (${factColumns.join(', ')}, order_ms)
@@ -62,6 +65,8 @@ export function createMarketTable(db: Database) {
     find,
     findBySlug: (slug: string): StoredMarket | undefined => toMarketIfAny(bySlug.get(slug)),
     findById: (id: number): StoredMarket | undefined => toMarketIfAny(byId.get(id)),
+    /** The least id above another. */
+    nextId: (after: number): number | undefined => nextId.get(after)?.id,
     ids: (): number[] => ids.all().map(({ id }) => id),
     unsealedIds: (): number[] => unsealed.all().map(({ id }) => id),
     list: createMarketList(db),

@@ -1,19 +1,23 @@
-/** Reads when a market's snapshots were, from the columns of its chunks and its unfinished run. */
+/** Reads when a market's snapshots were and what their hashes say, from the columns of its chunks and its unfinished run. */
 import { silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 
-import type { ChunkTable } from './chunk-table.ts'
+import type { ChunkTable, ReadBeside } from './chunk-table.ts'
 import type { Chunk } from './codec/chunk.ts'
 import type { GapOwner } from './gap-table.ts'
 import { SilenceTally } from './silence-tally.ts'
 import type { TailTable } from './tail-table.ts'
+import { VerdictTally } from './verdict-tally.ts'
 
 type Tables = { chunks: ChunkTable; tails: TailTable }
 
 export function createMarketTimes({ chunks, tails }: Tables) {
   return {
     /** Runs that hold an outcome's rows of a span, its end included, and the ones before and after these. */
-    around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
+    around(
+      { marketId, outcome }: Pick<GapOwner, 'marketId' | 'outcome'>,
+      { fromMs, toMs }: Span,
+    ): Chunk[] {
       const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
       const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)
       const behind = refs.findIndex(({ firstMs }) => firstMs > toMs)
@@ -25,27 +29,46 @@ export function createMarketTimes({ chunks, tails }: Tables) {
     },
 
     /** Looks at a whole market. A run that cannot be read is left out; `verify` reports it. */
-    scan({ id, timeframe }: Market): Record<Outcome, SilenceTally> {
+    scan({ id, timeframe }: Market): Record<Outcome, OutcomeTally> {
       const quietMs = silenceMs(timeframe)
-      const tallies = { up: new SilenceTally(quietMs), down: new SilenceTally(quietMs) }
-      const add = (run: Chunk | undefined): void => {
-        if (run === undefined) return
-        for (let row = 0; row < run.count; row++)
-          tallies[outcomes[run.outcome(row)] ?? 'up'].add(run.timeMs(row))
+      const tallies = { up: emptyTally(quietMs), down: emptyTally(quietMs) }
+      const add = (run: Chunk, besideOf: ReadBeside): void => {
+        for (let row = 0; row < run.count; row++) {
+          const { silences, verdicts } = tallies[outcomes[run.outcome(row)] ?? 'up']
+          const timeMs = run.timeMs(row)
+          silences.add(timeMs)
+          verdicts.add(timeMs, besideOf(row, timeMs).isVerified)
+        }
       }
-      for (const ref of chunks.listRefs(id)) add(readIfSound(() => chunks.read(ref)))
-      add(readIfSound(() => tails.read(id)?.chunk))
+      for (const ref of chunks.listRefs(id)) {
+        ifSound(() => {
+          const run = chunks.read(ref)
+          add(run, chunks.loadBeside(ref, run))
+        })
+      }
+      ifSound(() => {
+        const tail = tails.read(id)
+        if (tail !== undefined) add(tail.chunk, tail.beside)
+      })
       return tallies
     },
   }
 }
 
+/** What times and verdicts say of one outcome. */
+export type OutcomeTally = { silences: SilenceTally; verdicts: VerdictTally }
+
+export const emptyTally = (quietMs: number): OutcomeTally => ({
+  silences: new SilenceTally(quietMs),
+  verdicts: new VerdictTally(),
+})
+
 export type MarketTimes = ReturnType<typeof createMarketTimes>
 
-function readIfSound<T>(read: () => T): T | undefined {
+function ifSound(read: () => void): void {
   try {
-    return read()
+    read()
   } catch {
-    return undefined
+    // What was read before it counts.
   }
 }

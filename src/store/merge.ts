@@ -1,6 +1,6 @@
-/** Merges late rows into sealed chunks, which are written anew: a chunk is never changed in place. */
+/** Merges late rows into sealed chunks and takes rows out of them; a chunk is never changed in place. */
 import type { Market } from '#src/core/market.ts'
-import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 
 import type { ChunkTable } from './chunk-table.ts'
 import { ChunkWriter } from './codec/chunk-writer.ts'
@@ -9,17 +9,20 @@ import type { SnapshotReader } from './snapshot-reader.ts'
 
 type Tables = { chunks: ChunkTable; reader: SnapshotReader }
 
+/** Rows to put in and ids to take out, with their places; both in order. */
+export type MergeChange = { rows: readonly StoredSnapshot[]; gone: readonly Position[] }
+
 /**
- * Returns the function that merges rows, in order, into the chunks of a market and gives back those
- * that lie behind its last chunk. It needs a transaction around it.
+ * Returns the function that changes the chunks of a market and gives back the rows that lie after its
+ * last chunk. It needs a transaction around it.
  */
 export function createMerge({ chunks, reader }: Tables) {
   const writer = new ChunkWriter()
 
   /** Writes rows as chunks of about equal size, none of which is a crumb. */
   function rewrite(market: Market, rows: readonly StoredSnapshot[]): void {
-    const size = Math.ceil(rows.length / Math.ceil(rows.length / CHUNK_ROWS))
     writer.reset()
+    const size = Math.ceil(rows.length / Math.ceil(rows.length / CHUNK_ROWS))
     for (const row of rows) {
       if (writer.count >= size || writer.isFullFor(row)) flush(market)
       writer.add(row)
@@ -32,18 +35,23 @@ export function createMerge({ chunks, reader }: Tables) {
     writer.reset()
   }
 
-  return (market: Market, rows: readonly StoredSnapshot[]): readonly StoredSnapshot[] => {
-    let rest = rows
-    while (rest[0] !== undefined) {
-      const ref = chunks.findAt(market.id, rest[0])
-      if (ref === undefined) return rest
+  return (market: Market, change: MergeChange): readonly StoredSnapshot[] => {
+    let { rows, gone } = change
+    for (;;) {
+      const next = firstOf(rows[0], gone[0])
+      const ref = next && chunks.findAt(market.id, next)
+      if (ref === undefined) return rows
       const end = { timestampMs: ref.lastMs, id: ref.lastId }
-      const within = rest.filter((row) => comparePositions(row, end) < 0)
-      const merged = [...reader.readChunk(ref), ...within].sort(comparePositions)
+      const within = rows.filter((row) => comparePositions(row, end) <= 0)
+      const goneIds = new Set(gone.map(({ id }) => id))
+      const kept = reader.readChunk(ref).filter(({ id }) => !goneIds.has(id))
       chunks.remove(ref)
-      rewrite(market, merged)
-      rest = rest.slice(within.length)
+      rewrite(market, [...kept, ...within].sort(comparePositions))
+      rows = rows.slice(within.length)
+      gone = gone.filter((position) => comparePositions(position, end) > 0)
     }
-    return rest
   }
 }
+
+const firstOf = (a: Position | undefined, b: Position | undefined): Position | undefined =>
+  a !== undefined && b !== undefined ? (comparePositions(a, b) < 0 ? a : b) : (a ?? b)

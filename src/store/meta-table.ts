@@ -76,8 +76,13 @@ export function createMetaTable(db: Database) {
       return next
     },
 
-    /** True after a migration until `settleCoverage`: src/store/backfill.ts. */
-    isCoverageDue: (): boolean => meta.get('coverage_due') !== undefined,
+    /** The last market that was brought up to date after a migration, until `settleCoverage`: src/store/backfill.ts. */
+    coverageDueAfter(): number | undefined {
+      const value = meta.get('coverage_due')
+      return value === undefined ? undefined : Number(value)
+    },
+
+    deferCoverage: (afterId: number): void => meta.put('coverage_due', afterId),
 
     settleCoverage: (): void => meta.remove('coverage_due'),
 

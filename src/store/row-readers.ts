@@ -10,7 +10,7 @@ import type { ReadMarket } from './market-read.ts'
 import { select, type Selection } from './page.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 import { selectSteps, type StepSelection } from './step-rows.ts'
-import { findHash, findLastRow, findPosition } from './stored-row.ts'
+import { findBeside, findLastRow, findPosition } from './stored-row.ts'
 import { listTops } from './tops.ts'
 
 type Tables = { chunks: ChunkTable; reader: SnapshotReader }
@@ -35,8 +35,8 @@ export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): 
       ...position,
       text: () => reader.readText(chunk, row),
       snapshot() {
-        const sourceHash = read(market, (view) => findHash(view, chunks, position))
-        return reader.readRow(chunk, row, sourceHash)
+        const beside = read(market, (view) => findBeside(view, chunks, position))
+        return reader.readRow(chunk, row, beside)
       },
     }
   }

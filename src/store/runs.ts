@@ -17,8 +17,9 @@ type Run = { revision: number; writer: ChunkWriter; savedCount: number }
 
 type Tables = { chunks: ChunkTable; tails: TailTable; reader: SnapshotReader }
 
-/** What becomes of a market's end: rows among the unfinished run, rows behind it, and whether it is sealed. */
+/** What becomes of a market's end: ids that go, rows among the unfinished run, rows after it, and whether it is sealed. */
 export type RunChange = {
+  gone: ReadonlySet<number>
   late: readonly StoredSnapshot[]
   fresh: readonly StoredSnapshot[]
   isClosed: boolean
@@ -69,10 +70,11 @@ export function createRuns({ chunks, tails, reader }: Tables) {
 
   return {
     /** Changes the end of a market whose row is written right after, at the next revision. */
-    change(market: Market, { late, fresh, isClosed }: RunChange): void {
+    change(market: Market, { gone, late, fresh, isClosed }: RunChange): void {
       const run = load(market)
-      if (late.length > 0) {
-        const merged = [...run.writer.snapshots, ...late].sort(comparePositions)
+      const kept = run.writer.snapshots.filter(({ id }) => !gone.has(id))
+      if (late.length > 0 || kept.length < run.writer.count) {
+        const merged = [...kept, ...late].sort(comparePositions)
         clear(market, run)
         add(market, run, merged)
       }

@@ -13,7 +13,7 @@ import { type MarketRow, type StoredMarket, toMarket } from './market-row.ts'
 import type { MarketTable } from './market-table.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 import type { TradeTable } from './trade-table.ts'
-import { createChunkVerify, emptyTally, type Tally } from './verify-run.ts'
+import { createChunkVerify, newTally, type Tally } from './verify-run.ts'
 
 export type SealingTables = {
   db: Database
@@ -25,7 +25,7 @@ export type SealingTables = {
 }
 
 type Row = Record<string, unknown> & { place: number }
-type Blobs = { tops: Uint8Array; rows: Uint8Array; hashes: Uint8Array }
+type Blobs = { tops: Uint8Array; rows: Uint8Array; hashes: Uint8Array; notes: Uint8Array }
 
 /** Returns the function that seals one market, if it is not; it needs a transaction around it. */
 export function createSealing({ db, markets, chunks, gaps, trades, reader }: SealingTables) {
@@ -41,7 +41,7 @@ export function createSealing({ db, markets, chunks, gaps, trades, reader }: Sea
     // Another process may have been faster.
     if (row === null) return
     const market = toMarket({ ...row, checksum: checksumOf(row) })
-    const tally = emptyTally(silenceMs(market.timeframe))
+    const tally = newTally(silenceMs(market.timeframe))
     for (const ref of chunks.listRefs(id)) sealChunk(ref, market, tally)
     for (const sealRows of sealers) sealRows(id)
     putSums.run(trades.sum(id), gaps.sum(id), id)
@@ -62,8 +62,10 @@ function createRowSealer(db: Database, table: 'tail' | 'trade') {
 
 /** Seals a chunk, unless its rows, tops and hashes do not agree. */
 function createChunkSealer(db: Database, verifyChunk: ReturnType<typeof createChunkVerify>) {
-  const find = db.prepare<Blobs, [number]>('SELECT tops, rows, hashes FROM chunk WHERE id = ?')
-  const put = db.prepare('UPDATE chunk SET tops = ?, rows = ?, hashes = ? WHERE id = ?')
+  const find = db.prepare<Blobs, [number]>(
+    'SELECT tops, rows, hashes, notes FROM chunk WHERE id = ?',
+  )
+  const put = db.prepare('UPDATE chunk SET tops = ?, rows = ?, hashes = ?, notes = ? WHERE id = ?')
 
   function isSound(ref: ChunkRef, market: StoredMarket, tally: Tally): boolean {
     try {
@@ -76,11 +78,11 @@ function createChunkSealer(db: Database, verifyChunk: ReturnType<typeof createCh
   return (ref: ChunkRef, market: StoredMarket, tally: Tally): void => {
     const blobs = find.get(ref.id)
     if (blobs === null) return
-    const { tops, rows, hashes } = blobs
+    const { tops, rows, hashes, notes } = blobs
     const write = (one: Blobs): void => {
-      put.run(one.tops, one.rows, one.hashes, ref.id)
+      put.run(one.tops, one.rows, one.hashes, one.notes, ref.id)
     }
-    write(sealBlobs(ref, { tops, rows, hashes: hashes.subarray(0, -4) }))
+    write(sealBlobs(ref, { tops, rows, hashes: hashes.subarray(0, -4), notes }))
     if (!areHashesSound(hashes) || !isSound(ref, market, tally)) write(blobs)
   }
 }

@@ -4,7 +4,7 @@ import type { Span } from '#src/core/coverage.ts'
 export class SilenceTally {
   /** Silences longer than the quiet that is usual: from behind a snapshot to the next, exclusive. */
   readonly gaps: Span[] = []
-  /** Longest silence; negative while there are not two snapshots. */
+  /** Longest silence; negative while there are not two times. */
   longestMs = -1
   /** Both -1 while there is no snapshot. */
   firstMs = -1
@@ -28,6 +28,8 @@ export class SilenceTally {
 
   add(timeMs: number): void {
     const fromMs = this.lastMs
+    // How many states a millisecond has says nothing about silences.
+    if (timeMs === fromMs) return
     this.lastMs = timeMs
     if (fromMs < 0) {
       this.firstMs = timeMs

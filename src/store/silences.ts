@@ -1,27 +1,32 @@
 /**
- * What follows from the times of a market's snapshots alone: when each outcome was first and last
- * seen, its longest silence, and its derived gaps. Rows behind the last one of their outcome cost a comparison
+ * What follows from the times and verdicts of a market's snapshots: when each outcome was first and last
+ * seen, its longest silence, how many books were verified, and its derived gaps. Rows behind the last one of their outcome cost a comparison
  * each; rows among others are looked at together with their neighbours, in the columns of the chunks.
  */
 import { type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 
+import type { GoneRow } from './arrivals.ts'
 import type { ChunkTable } from './chunk-table.ts'
 import { outcomeCodes } from './codec/chunk.ts'
-import type { GapOwner, GapTable, Silence } from './gap-table.ts'
+import { gapKinds, type GapOwner, type GapTable, type Silence } from './gap-table.ts'
+import type { StoredMarket } from './market-row.ts'
 import { createMarketTimes } from './market-times.ts'
 import { SilenceTally } from './silence-tally.ts'
 import type { TailTable } from './tail-table.ts'
+import { createVerdicts } from './verdicts.ts'
 
 type Tables = { chunks: ChunkTable; tails: TailTable; gaps: GapTable }
+
+/** Rows that were put in and taken out. Of what is taken out something of its time and outcome is left. */
+export type RowChange = { rows: readonly StoredSnapshot[]; gone: readonly GoneRow[] }
 
 /** New rows of one outcome, all of them stored already. */
 type Addition = {
   /** Of the rows behind those held before. */
   tally: SilenceTally
   count: number
-  verifiedCount: number
   /** Before the addition; undefined when nothing was held. */
   held: { firstMs: number; lastMs: number } | undefined
   /** Times of the rows among those held before; both inclusive. */
@@ -34,6 +39,7 @@ type Context = { owner: GapOwner; quietMs: number; reason: GapReason; firstNewId
 /** Keeps spans, silences and derived gaps true. Both verbs need a transaction around them. */
 export function createSilences({ gaps, ...tables }: Tables) {
   const times = createMarketTimes(tables)
+  const verdicts = createVerdicts({ gaps, times })
 
   /** Derives the gaps around late rows anew; returns the longest silence there, with and without them. */
   function mergeGaps(late: Span, { owner, quietMs, reason, firstNewId }: Context) {
@@ -65,39 +71,55 @@ export function createSilences({ gaps, ...tables }: Tables) {
     // The longest one lies elsewhere, or there is a longer one here.
     if (beforeMs < longestMs || nowMs >= longestMs) return Math.max(longestMs, nowMs)
     const outcome = outcomes[owner.outcome] ?? 'up'
-    return gaps.longestDerived(owner) ?? times.scan(market)[outcome].longestMs
+    return gaps.longestDerived(owner) ?? times.scan(market)[outcome].silences.longestMs
   }
 
   return {
-    /** Returns what is held of a market once `rows`, in order of time and not empty, were added to it. */
-    add(market: Market, rows: readonly StoredSnapshot[], reason: GapReason): Market {
+    /** Returns what is held of a market after a change; its rows are in order and not empty. */
+    add(market: StoredMarket, change: RowChange, reason: GapReason): Market {
+      const { rows } = change
       const quietMs = silenceMs(market.timeframe)
       const { up, down } = sortOut(market, rows, quietMs)
       const firstNewId = rows.reduce((least, { id }) => Math.min(least, id), Infinity)
       const longest = (outcome: Outcome, addition: Addition): number | undefined => {
-        const owner = { marketId: market.id, outcome: outcomeCodes[outcome] }
+        const owner = ownerOf(market, outcome)
         if (addition.count === 0) return market.longestSilenceMs[outcome]
         return apply(market, addition, { owner, quietMs, reason, firstNewId })
       }
       const longestSilenceMs = { up: longest('up', up), down: longest('down', down) }
-      return { ...withTimes(market, rows), ...countsOf(market, { up, down }), longestSilenceMs }
+      verdicts.update(market, change)
+      const spans = { up: spanOf(up), down: spanOf(down) }
+      return { ...withTimes(market, rows), ...countsOf(market, change), spans, longestSilenceMs }
     },
 
-    /** Derives everything anew, of a market of which nothing was derived yet. */
+    /** Derives everything again; `reason` is that of silences of which nothing was derived yet. */
     derive(market: Market, reason: GapReason): Market {
       const { up, down } = times.scan(market)
-      for (const [outcome, { gaps: silences }] of [up, down].entries()) {
-        const made = silences.map((gap) => ({ ...gap, reason }))
-        gaps.replaceDerived({ marketId: market.id, outcome }, [], made)
+      for (const [outcome, { silences }] of Object.entries({ up, down }) as [
+        Outcome,
+        typeof up,
+      ][]) {
+        const owner = ownerOf(market, outcome)
+        const known = gaps.derived(owner)
+        const made = inherit(silences.gaps, { known, reason })
+        gaps.replaceDerived(owner, without(known, made), without(made, known))
       }
+      verdicts.derive(market, { up: up.verdicts, down: down.verdicts })
       return {
         ...market,
-        spans: { up: up.span, down: down.span },
-        longestSilenceMs: { up: positiveOf(up), down: positiveOf(down) },
+        verifiedCounts: { up: up.verdicts.verifiedCount, down: down.verdicts.verifiedCount },
+        spans: { up: up.silences.span, down: down.silences.span },
+        longestSilenceMs: { up: positiveOf(up.silences), down: positiveOf(down.silences) },
       }
     },
   }
 }
+
+const ownerOf = ({ id }: Market, outcome: Outcome): GapOwner => ({
+  marketId: id,
+  outcome: outcomeCodes[outcome],
+  kind: gapKinds.silence,
+})
 
 export type Silences = ReturnType<typeof createSilences>
 
@@ -111,10 +133,9 @@ function sortOut(
     up: emptyAddition(market, 'up', quietMs),
     down: emptyAddition(market, 'down', quietMs),
   }
-  for (const { outcome, timestampMs, isVerified } of rows) {
+  for (const { outcome, timestampMs } of rows) {
     const addition = additions[outcome]
     addition.count++
-    if (isVerified === true) addition.verifiedCount++
     if (addition.held === undefined || timestampMs >= addition.held.lastMs)
       addition.tally.add(timestampMs)
     else addition.late = { fromMs: addition.late?.fromMs ?? timestampMs, toMs: timestampMs }
@@ -126,20 +147,26 @@ function emptyAddition(market: Market, outcome: Outcome, quietMs: number): Addit
   const held = market.spans[outcome]
   const tally = new SilenceTally(quietMs)
   if (held !== undefined) tally.resume(held.lastMs, market.longestSilenceMs[outcome])
-  return { tally, count: 0, verifiedCount: 0, held, late: undefined }
+  return { tally, count: 0, held, late: undefined }
 }
 
-const countsOf = (
-  { snapshotCounts, verifiedCounts }: Market,
-  { up, down }: Record<Outcome, Addition>,
-): Pick<Market, 'snapshotCounts' | 'verifiedCounts' | 'spans'> => ({
-  snapshotCounts: { up: snapshotCounts.up + up.count, down: snapshotCounts.down + down.count },
-  verifiedCounts: {
-    up: verifiedCounts.up + up.verifiedCount,
-    down: verifiedCounts.down + down.verifiedCount,
-  },
-  spans: { up: spanOf(up), down: spanOf(down) },
-})
+function countsOf(
+  market: Market,
+  { rows, gone }: RowChange,
+): Pick<Market, 'snapshotCounts' | 'verifiedCounts'> {
+  const snapshotCounts = { ...market.snapshotCounts }
+  const verifiedCounts = { ...market.verifiedCounts }
+  const count = (
+    { outcome, isVerified }: Omit<GoneRow, 'id' | 'timestampMs'>,
+    by: number,
+  ): void => {
+    snapshotCounts[outcome] += by
+    if (isVerified === true) verifiedCounts[outcome] += by
+  }
+  for (const row of rows) count(row, 1)
+  for (const row of gone) count(row, -1)
+  return { snapshotCounts, verifiedCounts }
+}
 
 function withTimes(market: Market, rows: readonly StoredSnapshot[]): Market {
   const firstMs = rows[0]?.timestampMs ?? 0

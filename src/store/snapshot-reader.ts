@@ -1,10 +1,9 @@
 /** Turns stored rows back into snapshots. */
 import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
-import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import type { Beside, StoredSnapshot } from '#src/core/snapshot.ts'
 
-import type { ChunkRef, ChunkTable } from './chunk-table.ts'
+import type { ChunkRef, ChunkTable, ReadBeside } from './chunk-table.ts'
 import type { Chunk } from './codec/chunk.ts'
-import { readHash } from './codec/hashes.ts'
 import { RowReader } from './codec/row-reader.ts'
 import type { TailRun } from './tail-table.ts'
 
@@ -13,14 +12,14 @@ export function createSnapshotReader(chunks: ChunkTable) {
   const scanner = createSnapshotScanner()
   const rows = new RowReader()
 
-  function scan(text: Uint8Array, sourceHash: string | undefined): StoredSnapshot {
+  function scan(text: Uint8Array, beside: Beside): StoredSnapshot {
     const { id, ...snapshot } = scanner.scan(text, 0, text.length)
-    return { ...snapshot, sourceHash, id: Number(id) }
+    return { ...snapshot, ...beside, id: Number(id) }
   }
 
-  function readAll(chunk: Chunk, hashOf: (row: number) => string | undefined): StoredSnapshot[] {
+  function readAll(chunk: Chunk, besideOf: ReadBeside): StoredSnapshot[] {
     const snapshots: StoredSnapshot[] = []
-    rows.forEach(chunk, (text, row) => snapshots.push(scan(text, hashOf(row))))
+    rows.forEach(chunk, (text, row) => snapshots.push(scan(text, besideOf(row, chunk.timeMs(row)))))
     return snapshots
   }
 
@@ -29,15 +28,14 @@ export function createSnapshotReader(chunks: ChunkTable) {
     scan,
 
     readChunk(ref: ChunkRef): StoredSnapshot[] {
-      const hashes = chunks.loadHashes(ref)
-      return readAll(chunks.load(ref), (row) => readHash(hashes, row))
+      const chunk = chunks.load(ref)
+      return readAll(chunk, chunks.loadBeside(ref, chunk))
     },
 
-    readTail: ({ chunk, hashes }: TailRun): StoredSnapshot[] =>
-      readAll(chunk, (row) => hashes[row]),
+    readTail: ({ chunk, beside }: TailRun): StoredSnapshot[] => readAll(chunk, beside),
 
-    readRow: (chunk: Chunk, row: number, sourceHash: string | undefined): StoredSnapshot =>
-      scan(rows.text(chunk, row), sourceHash),
+    readRow: (chunk: Chunk, row: number, beside: Beside): StoredSnapshot =>
+      scan(rows.text(chunk, row), beside),
 
     /** One row's text; valid until the next row is read. */
     readText: (chunk: Chunk, row: number): Uint8Array => rows.text(chunk, row),

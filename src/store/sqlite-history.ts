@@ -143,7 +143,7 @@ function createWriters(tables: Tables): Writers {
       write(() => {
         const market = markets.find(conditionId)
         if (market === undefined || market.isClosed) return
-        runs.change(market, { late: [], fresh: [], isClosed: true })
+        runs.change(market, { gone: new Set(), late: [], fresh: [], isClosed: true })
         markets.close(market.id)
       }),
   }

@@ -1,10 +1,9 @@
 /** Single rows: the last of an outcome before a moment, and where a snapshot stands by its id. */
 import type { Outcome } from '#src/core/market.ts'
-import type { Position } from '#src/core/snapshot.ts'
+import type { Beside, Position } from '#src/core/snapshot.ts'
 
 import type { ChunkRef, ChunkTable } from './chunk-table.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
-import { readHash } from './codec/hashes.ts'
 import { findRef } from './page-bounds.ts'
 import type { MarketView } from './views.ts'
 
@@ -35,18 +34,23 @@ export function findLastRow(
 }
 
 /**
- * The venue's hash of the row at `position`, where known. It is searched anew, because the chunk
- * that the row was found in may have been cut in the meantime; its position never changes.
+ * What is kept beside the row at `position`. It is searched again, because the chunk that the row was found in may have
+ * been cut in the meantime; its position never changes.
  */
-export function findHash(
+export function findBeside(
   { refs, tail }: MarketView,
   chunks: ChunkTable,
   position: Position,
-): string | undefined {
+): Beside {
   const { timestampMs, id } = position
   const ref = refs[findRef(refs, position)]
-  if (ref === undefined) return tail?.hashes[tail.chunk.seek(timestampMs, id)]
-  return readHash(chunks.loadHashes(ref), chunks.load(ref).seek(timestampMs, id))
+  const chunk = ref === undefined ? tail?.chunk : chunks.load(ref)
+  const row = chunk?.seek(timestampMs, id) ?? 0
+  // A better book may have taken its place.
+  if (chunk === undefined || row === chunk.count || chunk.id(row) !== id) return {}
+  return ref === undefined
+    ? (tail?.beside(row) ?? {})
+    : chunks.loadBeside(ref, chunk)(row, timestampMs)
 }
 
 /**

@@ -1,11 +1,12 @@
 /** Rows of the tail table: the unfinished run of each market, readable as a chunk. */
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Beside, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 
 import { assertSealed, checksumOf } from './checksum.ts'
 import type { ChunkWriter } from './codec/chunk-writer.ts'
 import { Chunk, encodeChunk } from './codec/chunk.ts'
 import { toHashBytes } from './codec/hashes.ts'
+import { decodeNotes, encodeNotes, withReceipt } from './codec/notes.ts'
 import { topOf } from './codec/tops.ts'
 import type { Database } from './database.ts'
 
@@ -24,10 +25,11 @@ type TailRow = {
   frame: Uint8Array
   source_hash: Uint8Array | null
   checksum: number | null
+  notes: Uint8Array
 }
 
 /** The run of one market: its rows as a chunk, and what the chunk's other columns would hold. */
-export type TailRun = { chunk: Chunk; hashes: (string | undefined)[]; tops: Float64Array }
+export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Float64Array }
 
 /** Reads and writes unfinished runs. */
 export function createTailTable(db: Database) {
@@ -35,7 +37,13 @@ export function createTailTable(db: Database) {
     'SELECT * FROM tail WHERE market_id = ? ORDER BY time_ms, id',
   )
   const removeAll = db.prepare('DELETE FROM tail WHERE market_id = ?')
-  const insert = db.prepare('INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const insert = db.prepare(`INSERT INTO tail VALUES (${'?, '.repeat(14)}?)`)
+  const note = db.prepare(
+    'UPDATE tail SET notes = ?, checksum = ? WHERE market_id = ? AND time_ms = ? AND id = ?',
+  )
+  const find = db.prepare<TailRow, [number, number, number]>(
+    'SELECT * FROM tail WHERE market_id = ? AND time_ms = ? AND id = ?',
+  )
 
   return {
     /** The market's unfinished run, or undefined when there is none. Throws `Damage`. */
@@ -63,8 +71,20 @@ export function createTailTable(db: Database) {
           text_crc: writer.textCrcs[row] ?? 0,
           frame: frames[row - from] ?? new Uint8Array(),
           source_hash: sourceHash === undefined ? null : toHashBytes(sourceHash),
+          checksum: null,
+          notes: encodeNotes([snapshot]),
         }
-        insert.run(...Object.values(columns), checksumOf(columns))
+        insert.run(...Object.values({ ...columns, checksum: checksumOf(columns) }))
+      }
+    },
+
+    /** Replaces the notes of rows. */
+    putNotes(marketId: number, rows: readonly StoredSnapshot[]): void {
+      for (const snapshot of rows) {
+        const { timestampMs, id } = snapshot
+        const row = find.get(marketId, timestampMs, id)
+        const notes = encodeNotes([snapshot])
+        if (row !== null) note.run(notes, checksumOf({ ...row, notes }), marketId, timestampMs, id)
       }
     },
 
@@ -98,9 +118,17 @@ function toRun(rows: readonly TailRow[]): TailRun | undefined {
   }
   return {
     chunk: new Chunk(encodeChunk(parts)),
-    hashes: rows.map((row) => row.source_hash?.toHex()),
+    beside: (row) => besideOf(rows[row]),
     tops: Float64Array.from(
       rows.flatMap((row) => [row.bid_price, row.bid_size, row.ask_price, row.ask_size]),
     ),
   }
 }
+
+const besideOf = (row: TailRow | undefined): Beside =>
+  row === undefined
+    ? {}
+    : {
+        sourceHash: row.source_hash?.toHex(),
+        ...withReceipt(decodeNotes(row.notes, 1)[0], row.time_ms),
+      }

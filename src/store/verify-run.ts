@@ -1,17 +1,18 @@
 /** Re-reads one run of rows, sealed or not, and finds whatever does not agree with itself. */
+import { createBookVerifier } from '#src/core/book-hash.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
-import type { ChunkRef, ChunkTable } from './chunk-table.ts'
+import type { ChunkRef, ChunkTable, ReadBeside } from './chunk-table.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
 import { RowReader } from './codec/row-reader.ts'
 import { decodeTops, TOP_FIELDS, topOf, type TopOfBook } from './codec/tops.ts'
-import { SilenceTally } from './silence-tally.ts'
+import { emptyTally, type OutcomeTally } from './market-times.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 
 /** A run as it is stored. */
-export type StoredRun = { chunk: Chunk; tops: Float64Array }
+export type StoredRun = { chunk: Chunk; tops: Float64Array; beside: ReadBeside }
 
 /** What has been read of a market so far. */
 export type Tally = {
@@ -19,18 +20,19 @@ export type Tally = {
   last: Position
   firstMs: number | undefined
   greatestId: number
-  silences: Record<Outcome, SilenceTally>
+  outcomes: Record<Outcome, OutcomeTally>
 }
 
-export const emptyTally = (quietMs: number): Tally => ({
+export const newTally = (quietMs: number): Tally => ({
   counts: [0, 0],
   last: { timestampMs: -1, id: 0 },
   firstMs: undefined,
   greatestId: 0,
-  silences: { up: new SilenceTally(quietMs), down: new SilenceTally(quietMs) },
+  outcomes: { up: emptyTally(quietMs), down: emptyTally(quietMs) },
 })
 
 const COMMA = Uint8Array.of(0x2c)
+const verifier = createBookVerifier()
 const texts = { sequential: new RowReader(), single: new RowReader() }
 
 type Check = { run: StoredRun; market: Market; tally: Tally; reader: SnapshotReader }
@@ -45,7 +47,8 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
     const outcome = chunk.outcome(row) === outcomeCodes.down ? 1 : 0
     crc = crc32(text, crc32(COMMA, crc))
     ownCrcs[outcome] = crc32(text, crc32(COMMA, ownCrcs[outcome]))
-    const snapshot = reader.scan(text, undefined)
+    const snapshot = reader.scan(text, run.beside(row, chunk.timeMs(row)))
+    const { isVerified } = snapshot
     const claims = {
       'CRC column agrees': crc === chunk.crc(row),
       'own CRC column agrees': !chunk.hasBoth || ownCrcs[outcome] === chunk.ownCrc(row),
@@ -56,6 +59,8 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
       'row stands behind the one before': comparePositions(snapshot, tally.last) > 0,
       'best bid and ask columns agree': isSameTop(topOf(snapshot), run.tops, row),
       'row belongs to its market': belongsTo(snapshot, market),
+      'its verdict is that of its hash':
+        isVerified === undefined || isVerified === verifier.verify(snapshot),
     }
     for (const [claim, holds] of Object.entries(claims))
       if (!holds) faults.push(`row ${row}: not so: ${claim}`)
@@ -63,7 +68,9 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
     tally.firstMs ??= snapshot.timestampMs
     tally.greatestId = Math.max(tally.greatestId, snapshot.id)
     tally.counts[outcome]++
-    tally.silences[outcomes[outcome]].add(snapshot.timestampMs)
+    const { silences, verdicts } = tally.outcomes[outcomes[outcome]]
+    silences.add(snapshot.timestampMs)
+    verdicts.add(snapshot.timestampMs, isVerified)
   })
   for (let index = 0; index < chunk.checkpointCount; index++) {
     const { row } = chunk.checkpoint(index)
@@ -86,7 +93,8 @@ export function createChunkVerify({
     const chunk = chunks.read(ref)
     const [ups, downs] = tally.counts
     const tops = decodeTops(chunks.readTops(ref), chunk.outcomes())
-    const faults = verifyRun({ run: { chunk, tops }, market, tally, reader })
+    const beside = chunks.loadBeside(ref, chunk)
+    const faults = verifyRun({ run: { chunk, tops, beside }, market, tally, reader })
     const isIndexed =
       ref.firstMs === chunk.timeMs(0) &&
       ref.firstId === chunk.id(0) &&
@@ -95,7 +103,6 @@ export function createChunkVerify({
       ref.counts[0] === tally.counts[0] - ups &&
       ref.counts[1] === tally.counts[1] - downs
     if (!isIndexed) faults.push('its index columns differ from its rows')
-    chunks.loadHashes(ref)
     return faults
   }
 }

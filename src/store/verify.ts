@@ -1,12 +1,12 @@
 /** Re-reads a whole history and finds whatever does not agree with itself. */
-import { silenceMs } from '#src/core/coverage.ts'
+import { silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { ChunkTable } from './chunk-table.ts'
 import { outcomeCodes } from './codec/chunk.ts'
 import { type Database, readConsistently } from './database.ts'
-import type { GapTable } from './gap-table.ts'
+import { gapKinds, type GapOwner, type GapTable } from './gap-table.ts'
 import type { StoredMarket } from './market-row.ts'
 import { type MarketTable, orderOf } from './market-table.ts'
 import type { MetaTable } from './meta-table.ts'
@@ -14,7 +14,7 @@ import type { SnapshotReader } from './snapshot-reader.ts'
 import type { TailTable } from './tail-table.ts'
 import type { TradeTable } from './trade-table.ts'
 import { checkCoinTotals, checkPages } from './verify-file.ts'
-import { createChunkVerify, emptyTally, type Tally, verifyRun } from './verify-run.ts'
+import { createChunkVerify, newTally, type Tally, verifyRun } from './verify-run.ts'
 
 type Tables = {
   db: Database
@@ -41,13 +41,19 @@ export function createVerify({ db, meta, markets, chunks, tails, reader, ...tabl
     return market.isClosed ? [...faults, 'its market is closed'] : faults
   }
 
-  function verifySilences(market: StoredMarket, tally: Tally): string[] {
+  function verifyGaps(market: StoredMarket, tally: Tally): string[] {
     gaps.list(market)
     return outcomes.flatMap((outcome) => {
-      const owner = { marketId: market.id, outcome: outcomeCodes[outcome] }
-      const kept = gaps.derived(owner).map(({ fromMs, toMs }) => ({ fromMs, toMs }))
-      const isSame = Bun.deepEquals(kept, tally.silences[outcome].gaps)
-      return isSame ? [] : [`its gaps of ${outcome} differ from its rows`]
+      const { silences, verdicts } = tally.outcomes[outcome]
+      const isSame = (kind: GapOwner['kind'], found: readonly Span[]): boolean => {
+        const owner = { marketId: market.id, outcome: outcomeCodes[outcome], kind }
+        const kept = gaps.derived(owner).map(({ fromMs, toMs }) => ({ fromMs, toMs }))
+        return Bun.deepEquals(kept, found)
+      }
+      return isSame(gapKinds.silence, silences.gaps) &&
+        isSame(gapKinds.contradiction, verdicts.gaps)
+        ? []
+        : [`its gaps of ${outcome} differ from its rows`]
     })
   }
 
@@ -57,7 +63,7 @@ export function createVerify({ db, meta, markets, chunks, tails, reader, ...tabl
   }
 
   function* verifyMarket(market: StoredMarket): Generator<string> {
-    const tally = emptyTally(silenceMs(market.timeframe))
+    const tally = newTally(silenceMs(market.timeframe))
     const name = `market ${market.conditionId}`
     for (const ref of chunks.listRefs(market.id)) {
       for (const fault of attempt(() => verifyChunk(ref, market, tally))) {
@@ -68,7 +74,7 @@ export function createVerify({ db, meta, markets, chunks, tails, reader, ...tabl
       yield `${name}, unfinished run: ${fault}`
     }
     for (const fault of verifyRow(market, tally, meta.nextId())) yield `${name}: ${fault}`
-    for (const fault of attempt(() => verifySilences(market, tally))) yield `${name}: ${fault}`
+    for (const fault of attempt(() => verifyGaps(market, tally))) yield `${name}: ${fault}`
     for (const fault of attempt(() => verifyTrades(market))) yield `${name}: ${fault}`
   }
 
@@ -97,7 +103,7 @@ export function createVerify({ db, meta, markets, chunks, tails, reader, ...tabl
 
 /** Compares a market's row with what was read of the market. */
 function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
-  const { snapshotCounts, firstSnapshotMs, lastSnapshotMs = -1 } = market
+  const { snapshotCounts, verifiedCounts, firstSnapshotMs, lastSnapshotMs = -1 } = market
   const isCounted =
     tally.counts[0] === snapshotCounts.up &&
     tally.counts[1] === snapshotCounts.down &&
@@ -106,7 +112,9 @@ function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
   const isListed = market.orderMs === orderOf(market)
   const areFactsWhole =
     (market.winner === undefined) === (market.winnerSource === undefined) &&
-    outcomes.every((outcome) => market.verifiedCounts[outcome] <= snapshotCounts[outcome])
+    outcomes.every(
+      (outcome) => verifiedCounts[outcome] === tally.outcomes[outcome].verdicts.verifiedCount,
+    )
   return [
     areFactsWhole ? '' : 'its facts contradict each other',
     isCounted ? '' : 'its counts or times differ from its rows',
@@ -118,9 +126,9 @@ function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
   ].filter((fault) => fault !== '')
 }
 
-function areTimesSame(market: Market, { silences }: Tally, outcome: Outcome): boolean {
+function areTimesSame(market: Market, tally: Tally, outcome: Outcome): boolean {
   const span = market.spans[outcome]
-  const { firstMs, lastMs, longestMs } = silences[outcome]
+  const { firstMs, lastMs, longestMs } = tally.outcomes[outcome].silences
   return (
     (span?.firstMs ?? -1) === firstMs &&
     (span?.lastMs ?? -1) === lastMs &&

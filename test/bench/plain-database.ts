@@ -42,7 +42,9 @@ export function createPlainDatabase(path: string): PlainDatabase {
       (condition_id, asset_id, symbol, outcome, timeframe, timestamp_ms, bids, asks)
     VALUES ($conditionId, $assetId, $coin, $outcome, $timeframe, $timestampMs, $bids, $asks)`)
   const append = db.transaction((snapshots: readonly Snapshot[]) => {
-    for (const { sourceHash: _, isVerified: __, bids, asks, ...row } of snapshots) {
+    for (const snapshot of snapshots) {
+      const { conditionId, assetId, coin, outcome, timeframe, timestampMs, bids, asks } = snapshot
+      const row = { conditionId, assetId, coin, outcome, timeframe, timestampMs }
       insertMarket.run({ conditionId: row.conditionId, coin: row.coin })
       insert.run({ ...row, bids: toJson(bids), asks: toJson(asks) })
     }

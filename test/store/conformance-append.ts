@@ -157,8 +157,9 @@ const ofMarket = (number: number, timestampMs: number): Snapshot =>
 function conformDuplicates(use: Use): void {
   const cases: [string, Snapshot, Snapshot, boolean][] = [
     ['the same levels', aSnapshot(), aSnapshot(), true],
-    ['the same levels under another hash', hashed(HASH, 1), hashed(OTHER_HASH, 1), true],
-    ['the same levels, one without a hash', hashed(HASH, 1), aSnapshot({}, 1), true],
+    ['the same levels under another hash', hashed(HASH, 1), hashed(OTHER_HASH, 1), false],
+    ['the same levels without a hash', verified(hashed(HASH, 1)), aSnapshot({}, 1), true],
+    ['the same levels without a hash, unverified', hashed(HASH, 1), aSnapshot({}, 1), false],
     ['the same hash with other levels', hashed(HASH, 1), hashed(HASH, 2), true],
     ['other levels without a hash', aSnapshot({}, 1), aSnapshot({}, 2), false],
     ['other levels under another hash', hashed(HASH, 1), hashed(OTHER_HASH, 2), false],
@@ -189,7 +190,9 @@ function conformDuplicates(use: Use): void {
         appendAll(history, [inMarket(4, first)])
         history.close(conditionIdOf(4))
         expect(appendAll(history, [inMarket(4, second)])).toMatchObject(counts)
-        expect([...history.verify()]).toEqual([])
+        // A made-up hash is none that a book reproduces.
+        const faults = [...history.verify()].filter((fault) => !fault.includes('verdict'))
+        expect(faults).toEqual([])
       }),
     )
   }
@@ -212,6 +215,8 @@ function conformDuplicates(use: Use): void {
 }
 
 const hashed = (sourceHash: string, size: number): Snapshot => aSnapshot({ sourceHash }, size)
+
+const verified = (row: Snapshot): Snapshot => ({ ...row, isVerified: true })
 
 const downOf = (row: Snapshot): Snapshot => ({
   ...row,

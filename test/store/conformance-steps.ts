@@ -120,7 +120,7 @@ function conformOpen(use: Use): void {
       for (const order of orders) expect(idsOf(history, { ...query, order })).toEqual([1])
       // Another row of the step's last millisecond may come.
       expect(idsOf(history, { ...query, outcome: 'down' })).toEqual([])
-      appendAll(history, [rowAt(1000, 'down', 7), rowAt(1001, 'down')])
+      appendAll(history, [rowAt(1000, 'down', 7_000_000), rowAt(1001, 'down')])
       expect(idsOf(history, { ...query, outcome: 'down' })).toEqual([5])
       expect(idsOf(history, query)).toEqual([1])
       appendAll(history, [rowAt(1001)])

@@ -46,7 +46,7 @@ export class GapModel {
   }
 
   #steps(outcome: Outcome): { fromMs: number; toMs: number }[] {
-    const times = this.#times[outcome].toSorted((a, b) => a - b)
+    const times = [...new Set(this.#times[outcome])].sort((a, b) => a - b)
     return times.slice(1).map((toMs, at) => ({ fromMs: times[at] ?? 0, toMs }))
   }
 }

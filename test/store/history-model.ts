@@ -9,9 +9,11 @@ export type ModelQuery = Omit<RowQuery, 'market'>
 
 const compare = (a: Position, b: Position): number => a.timestampMs - b.timestampMs || a.id - b.id
 
-/** Keeps every accepted row; ids rise by one. */
+/** Keeps every snapshot that was ever appended, and settles each millisecond from all of them; ids rise by one. */
 export class HistoryModel {
   readonly #rows = new Map<string, StoredSnapshot[]>()
+  readonly #keys = new Map<number, string>()
+  readonly #seen = new Map<string, Snapshot[]>()
   readonly #closed = new Set<string>()
   #nextId = 1
 
@@ -28,13 +30,39 @@ export class HistoryModel {
   }
 
   append({ snapshots }: Batch): { accepted: number; duplicates: number } {
+    const moments = Map.groupBy(
+      snapshots.map((snapshot, place) => ({ snapshot, place })),
+      ({ snapshot }) => `${snapshot.conditionId} ${snapshot.timestampMs}`,
+    )
+    const fresh: { row: { id: number }; key: string; place: number }[] = []
     let accepted = 0
-    for (const snapshot of snapshots) {
-      const rows = this.#rows.get(snapshot.conditionId) ?? []
-      this.#rows.set(snapshot.conditionId, rows)
-      if (rows.some((row) => isDuplicate(row, snapshot))) continue
-      rows.push({ ...snapshot, id: this.#nextId++ })
-      accepted++
+    for (const [moment, arrivals] of moments) {
+      const [{ conditionId, timestampMs }] = arrivals.map(({ snapshot }) => snapshot) as [Snapshot]
+      const seen = [...(this.#seen.get(moment) ?? []), ...arrivals.map(({ snapshot }) => snapshot)]
+      this.#seen.set(moment, seen)
+      const all = this.#rows.get(conditionId) ?? []
+      const held = all.filter((row) => row.timestampMs === timestampMs)
+      let lastId = 0
+      let lastPlace = -1
+      const rows = settle(seen).map((state) => {
+        const key = keyOf(state)
+        const id = held.find((row) => this.#keys.get(row.id) === key)?.id ?? 0
+        const { sequence: at = 0, occurrence: _, ...rest } = state
+        const row = { ...rest, sequence: at === 0 ? undefined : at, id }
+        if (id === 0) accepted++
+        lastId = id > lastId ? id : Number.POSITIVE_INFINITY
+        if (lastId !== Number.POSITIVE_INFINITY) return row
+        const arrival = arrivals.find(({ snapshot }) => keyOf(snapshot) === key)
+        lastPlace = Math.max(lastPlace, id > 0 ? -1 : (arrival?.place ?? -1))
+        fresh.push({ row, key, place: lastPlace })
+        return row
+      })
+      const others = all.filter((row) => row.timestampMs !== timestampMs)
+      this.#rows.set(conditionId, [...others, ...rows])
+    }
+    for (const { row, key } of fresh.sort((x, y) => x.place - y.place)) {
+      row.id = this.#nextId++
+      this.#keys.set(row.id, key)
     }
     for (const rows of this.#rows.values()) rows.sort(compare)
     return { accepted, duplicates: snapshots.length - accepted }
@@ -84,13 +112,62 @@ function isDecided(
   })
 }
 
-function isDuplicate(row: StoredSnapshot, snapshot: Snapshot): boolean {
-  if (row.timestampMs !== snapshot.timestampMs || row.outcome !== snapshot.outcome) return false
-  if (row.sourceHash !== undefined && row.sourceHash === snapshot.sourceHash) return true
-  return (
-    levelsText(row.bids) === levelsText(snapshot.bids) &&
-    levelsText(row.asks) === levelsText(snapshot.asks)
-  )
+const keyOf = ({ outcome, sourceHash, occurrence = 0, ...row }: Snapshot): string =>
+  [outcome, sourceHash, occurrence, levelsText(row.bids), levelsText(row.asks)].join(' ')
+
+const rankOf = ({ isVerified }: Snapshot): number => [undefined, false, true].indexOf(isVerified)
+
+/** The states of one millisecond of a market, in order, from all that was said of it. */
+function settle(seen: readonly Snapshot[]): Snapshot[] {
+  const united = [...Map.groupBy(seen, keyOf).values()].map((same) => ({
+    ...(same.toSorted((x, y) => rankOf(y) - rankOf(x))[0] as Snapshot),
+    sequence: Math.max(...same.map(({ sequence = 0 }) => sequence)),
+  }))
+  const named = united.filter((state) => {
+    const rivals = united.filter(
+      (other) => other.sourceHash !== undefined && isNamedAs(other, state),
+    )
+    const best = rivals.toSorted((x, y) => rankOf(y) - rankOf(x) || compareBooks(x, y))[0]
+    return best === undefined || compareBooks(best, state) === 0
+  })
+  const isCovered = (state: Snapshot): boolean =>
+    state.sourceHash === undefined &&
+    named.some(
+      (other) =>
+        other.isVerified === true &&
+        other.sourceHash !== undefined &&
+        keyOf({ ...other, sourceHash: undefined }) === keyOf(state),
+    )
+  return named
+    .filter((state) => !isCovered(state))
+    .sort(
+      (x, y) =>
+        (x.sequence ?? 0) - (y.sequence ?? 0) ||
+        outcomes.indexOf(x.outcome) - outcomes.indexOf(y.outcome) ||
+        compareBooks(x, y) ||
+        (x.sourceHash ?? '').localeCompare(y.sourceHash ?? ''),
+    )
+}
+
+const isNamedAs = (a: Snapshot, b: Snapshot): boolean =>
+  a.sourceHash === b.sourceHash && a.outcome === b.outcome
+
+/** Column by column, number by number; where one ends first, that one. */
+function compareBooks(a: Snapshot, b: Snapshot): number {
+  const columns = (row: Snapshot) => [
+    ...[row.bids.prices, row.bids.sizes],
+    ...[row.asks.prices, row.asks.sizes],
+  ]
+  const others = columns(b)
+  for (const [at, column] of columns(a).entries()) {
+    const other = others[at] ?? []
+    const where = column.findIndex((value, index) => value !== other[index])
+    if (where < 0 && column.length === other.length) continue
+    return where < 0 || where >= other.length
+      ? column.length - other.length
+      : (column[where] ?? 0) - (other[where] ?? 0)
+  }
+  return 0
 }
 
 /** The rows as SPEC.md shows them, written without any code of the store. */

@@ -123,7 +123,7 @@ const CHUNK = '(SELECT id FROM chunk ORDER BY id LIMIT 1)'
 const GAP = 'rowid = (SELECT rowid FROM gap ORDER BY from_ms DESC LIMIT 1)'
 const damages: Record<string, string> = {
   'a chunk twice': `INSERT INTO chunk SELECT NULL, market_id, first_ms, first_id, last_ms, last_id,
-    up_count, down_count, tops, rows, hashes FROM chunk WHERE id = ${CHUNK}`,
+    up_count, down_count, tops, rows, hashes, notes FROM chunk WHERE id = ${CHUNK}`,
   'a chunk of another market': `UPDATE chunk SET market_id = 3 - market_id WHERE id = ${CHUNK}`,
   'the rows of one chunk in another': `UPDATE chunk SET rows = (SELECT rows FROM chunk ORDER BY id DESC LIMIT 1) WHERE id = ${CHUNK}`,
   'the hashes of one chunk in another': `UPDATE chunk SET hashes = (SELECT hashes FROM chunk ORDER BY id DESC LIMIT 1) WHERE id = ${CHUNK}`,
@@ -145,7 +145,7 @@ const damages: Record<string, string> = {
     'DELETE FROM chunk WHERE market_id = 1; DELETE FROM tail WHERE market_id = 1; DELETE FROM market WHERE id = 1',
   'a closed market with an unfinished run': 'UPDATE market SET is_closed = 1 WHERE id = 1',
   'a row of the tail twice': `INSERT INTO tail SELECT market_id, time_ms, id + 1000, outcome, bid_price,
-    bid_size, ask_price, ask_size, text_length, bit_length, text_crc, frame, source_hash, checksum FROM tail LIMIT 1`,
+    bid_size, ask_price, ask_size, text_length, bit_length, text_crc, frame, source_hash, checksum, notes FROM tail LIMIT 1`,
   'a frame of the tail emptied':
     "UPDATE tail SET frame = x'' WHERE rowid = (SELECT rowid FROM tail LIMIT 1)",
   'rows of a chunk emptied': `UPDATE chunk SET rows = x'' WHERE id = ${CHUNK}`,
@@ -227,7 +227,7 @@ describe('verify', () => {
     })
   }
 
-  for (const column of ['tops', 'hashes']) {
+  for (const column of ['tops', 'hashes', 'notes']) {
     test(`error: reports every flipped bit in the ${column} of a chunk`, async () => {
       for (let seed = 0; seed < 15; seed++) {
         const draw = createRandom(`${column}-${seed}`)

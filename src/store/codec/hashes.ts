@@ -15,6 +15,9 @@ export function encodeHashes(snapshots: readonly Snapshot[]): Uint8Array {
   return bytes
 }
 
+/** Whether any hash is known. */
+export const hasHashes = (bytes: Uint8Array): boolean => bytes.length > 0
+
 /** The hash of one row, or undefined where it is unknown. */
 export function readHash(bytes: Uint8Array, row: number): string | undefined {
   const hash = bytes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
