@@ -19,23 +19,30 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
       check.check(scanner.scan(before.skipped, () => true).snapshots)
   }
 
+  function begin(): void {
+    before = undefined
+    check.begin()
+  }
+
+  function nameOf({ bytes }: LineBatch): { id: string; endsAt: string | undefined } {
+    const startsAt = timeTextOf(bytes, 'first')
+    const isContinued = startsAt !== undefined && before?.endsAt === startsAt
+    const id = batchIdOf(run, bytes, isContinued ? before?.id : undefined)
+    return { id, endsAt: timeTextOf(bytes, 'last') }
+  }
+
   return (file, batch) => {
-    if (before?.file !== file || batch.firstLine === 1) {
-      before = undefined
-      check.begin()
-    }
-    const isContinued = before !== undefined && before.endsAt === timeTextOf(batch.bytes, 'first')
-    const id = batchIdOf(run, batch.bytes, isContinued ? before?.id : undefined)
-    const endsAt = timeTextOf(batch.bytes, 'last')
+    if (batch.firstLine === 1) begin()
+    const { id, endsAt } = nameOf(batch)
     report.batches++
     if (history.findBatch(id) !== undefined) {
       report.batchesSkipped++
       report.linesSkipped += batch.lineCount
-      before = { file, id, endsAt, skipped: batch }
+      before = { id, endsAt, skipped: batch }
       return
     }
     catchUp()
-    before = { file, id, endsAt, skipped: undefined }
+    before = { id, endsAt, skipped: undefined }
     const isWhole = watchLosses(run)
     const scanned = scanner.scan(batch, (line, reason) => {
       refuse(run, { file, line, reason })
@@ -57,9 +64,8 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
   }
 }
 
-/** The batch before: its file and name, the time of its last line, and its lines if they were skipped. */
+/** The batch before: its name, the time of its last line, and its lines if they were skipped. */
 type Before = {
-  file: string
   id: string
   endsAt: string | undefined
   skipped: LineBatch | undefined

@@ -44,11 +44,10 @@ export function createArrivals({ chunks, tails, reader }: Tables) {
 
   /** The states held at the times of arrivals. */
   function findHeld(market: Market, arrivals: readonly Arrival[]): HeldByMoment {
-    const held: HeldByMoment = new Map()
     const { lastSnapshotMs = -1 } = market
-    for (const { snapshot } of arrivals)
-      if (snapshot.timestampMs <= lastSnapshotMs) held.set(snapshot.timestampMs, [])
-    if (held.size === 0) return held
+    const late = arrivals.filter(({ snapshot }) => snapshot.timestampMs <= lastSnapshotMs)
+    const held: HeldByMoment = new Map(late.map(({ snapshot }) => [snapshot.timestampMs, []]))
+    if (late.length === 0) return held
     const fromMs = arrivals[0]?.snapshot.timestampMs ?? 0
     const toMs = arrivals.at(-1)?.snapshot.timestampMs ?? 0
     for (const ref of chunks.listRefs(market.id)) {

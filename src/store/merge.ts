@@ -53,5 +53,7 @@ export function createMerge({ chunks, reader }: Tables) {
   }
 }
 
-const firstOf = (a: Position | undefined, b: Position | undefined): Position | undefined =>
-  a !== undefined && b !== undefined ? (comparePositions(a, b) < 0 ? a : b) : (a ?? b)
+function firstOf(a: Position | undefined, b: Position | undefined): Position | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return comparePositions(a, b) < 0 ? a : b
+}

@@ -70,8 +70,7 @@ function compareClaims(a: State, b: State): number {
 }
 
 /** A contradiction is knowledge; nothing is known of what was not checked. */
-const rankOf = ({ isVerified }: State): number =>
-  isVerified === undefined ? 0 : isVerified ? 2 : 1
+const rankOf = ({ isVerified }: State): number => [undefined, false, true].indexOf(isVerified)
 
 function absorb(state: State, other: State): void {
   const isVerified = rankOf(other) > rankOf(state) ? other.isVerified : state.isVerified

@@ -25,7 +25,7 @@ describe('importFiles of recordings', () => {
       const { report, faults } = await run(files, { history })
       expect(faults).toEqual([])
       expect(report).toMatchObject({ ending: 'complete', files: 6, accepted: 16_767, invalid: 0 })
-      expect(report.hashes).toEqual({ verified: 16_767, mismatched: 0, unchecked: 0 })
+      expect(report.hashes).toEqual({ held: 16_767, verified: 16_767, gaps: 0, mismatched: 0 })
       // The file says 2,698 prices twice.
       expect(report.trades).toEqual({ accepted: 110_899, duplicates: 2698 })
       // The outcomes end four weeks before the recordings begin.

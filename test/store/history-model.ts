@@ -49,11 +49,11 @@ export class HistoryModel {
         const id = held.find((row) => this.#keys.get(row.id) === key)?.id ?? 0
         const { sequence: at = 0, occurrence: _, ...rest } = state
         const row = { ...rest, sequence: at === 0 ? undefined : at, id }
-        if (id === 0) accepted++
+        accepted += Number(id === 0)
         lastId = id > lastId ? id : Number.POSITIVE_INFINITY
         if (lastId !== Number.POSITIVE_INFINITY) return row
-        const arrival = arrivals.find(({ snapshot }) => keyOf(snapshot) === key)
-        lastPlace = Math.max(lastPlace, id > 0 ? -1 : (arrival?.place ?? -1))
+        const places = arrivals.filter(({ snapshot }) => id === 0 && keyOf(snapshot) === key)
+        lastPlace = Math.max(lastPlace, ...places.slice(0, 1).map(({ place }) => place))
         fresh.push({ row, key, place: lastPlace })
         return row
       })

@@ -178,7 +178,7 @@ describe('a file whose derived gaps begin at a state', () => {
     fill(newer)
     const conditionId = conditionIdOf(1)
     const recorded = { outcome: 'up', fromMs: START_MS, toMs: START_MS + 7 } as const
-    newer.putGaps(conditionId, [{ ...recorded, reason: 'hash_mismatch' }])
+    newer.putGaps(conditionId, [{ ...recorded, reason: 'recorder_down' }])
     const expected = everything(newer)
     const { revision } = getMarket(newer, conditionId)
     const untouched = getMarket(newer, conditionIdOf(4))
@@ -276,5 +276,30 @@ describe('a file without checksums', () => {
     expect(history.tops({ market: getMarket(history, conditionIdOf(2)), ...query }).length).toBe(10)
     expect([...history.verify()].join()).toContain('cannot be read')
     history.dispose()
+  })
+})
+
+describe('a file of 0.4.0', () => {
+  test('behavior: gets the verdicts of its rows, and their gaps, at the first opening', () => {
+    const path = newPath()
+    const newer = openHistory(path)
+    fill(newer)
+    const snapshots = Array.from({ length: 130 }, (_, at) =>
+      aSnapshot({
+        ...{ conditionId: conditionIdOf(4), timestampMs: START_MS + 1 + at },
+        ...(at < 110 ? {} : { sourceHash: 'ab'.repeat(20), isVerified: false }),
+      }),
+    )
+    newer.append({ id: 'contradicted', source: 'recorded', snapshots })
+    const expected = everything(newer)
+    newer.dispose()
+    const older = openHistory(downgrade(path, 6))
+    expect(everything(older)).toEqual(expected)
+    const { gaps } = expected[3] ?? { gaps: [] }
+    expect(gaps.map(({ fromMs, reason }) => [fromMs, reason])).toEqual([
+      [START_MS + 111, 'hash_mismatch'],
+    ])
+    expect([...older.verify()]).toEqual([])
+    older.dispose()
   })
 })
