@@ -57,7 +57,9 @@ function deriveNext(tables: Tables): void {
   if (market?.firstSnapshotMs === undefined) return
   noteVerdicts(tables, market.id)
   const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
-  markets.update(silences.derive(market, reason))
+  const derived = silences.derive(market, reason)
+  const isSame = Bun.deepEquals(derived, market)
+  if (!isSame || markets.findById(id)?.gapRevision !== market.gapRevision) markets.update(derived)
 }
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
