@@ -52,14 +52,15 @@ function skipNext({ meta, markets }: Tables): number | undefined {
 
 function deriveNext(tables: Tables): void {
   const id = skipNext(tables)
-  const { markets, silences } = tables
+  const { markets, silences, gaps } = tables
   const market = id === undefined ? undefined : markets.findById(id)
   if (market?.firstSnapshotMs === undefined) return
   noteVerdicts(tables, market.id)
   const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
+  const sum = gaps.sum(market.id)
   const derived = silences.derive(market, reason)
-  const isSame = Bun.deepEquals(derived, market)
-  if (!isSame || markets.findById(id)?.gapRevision !== market.gapRevision) markets.update(derived)
+  const isSame = gaps.sum(market.id) === sum && Bun.deepEquals(derived, market)
+  if (!isSame) markets.update(derived)
 }
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
