@@ -82,10 +82,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const call = { request, inner, requestId, target, visit, peers, startedMs }
     const exchange: Exchange = { ...call, fault: undefined }
     try {
-      if (visit.refusal) throw visit.refusal
-      if (!isSound) throw hostError()
-      assertDecodable(target)
-      assertBodySize(request)
+      assertServable(exchange, isSound)
       const wait = work.enter(visit)
       const result = wait === undefined ? handle(inner) : wait.then(() => handle(inner))
       if (!(result instanceof Promise)) return settle(exchange, result)
@@ -99,6 +96,14 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
       work.spend(timer() - startedMs)
     }
   }
+}
+
+/** Everything that is refused before a route sees it. */
+function assertServable({ request, target, visit }: Exchange, isSound: boolean): void {
+  if (visit.refusal) throw visit.refusal
+  if (!isSound) throw hostError()
+  assertDecodable(target)
+  assertBodySize(request)
 }
 
 /** Puts the common headers on a response, drops the body of HEAD, writes the line. */

@@ -55,11 +55,9 @@ export function createExportService({ history, clock, mint, work }: Deps) {
       ),
 
     /** Over all markets of a day, and all of its windows that have none; made in steps. */
-    *dayCoverageOf({
-      markets,
-      source: { outcome },
-      windows,
-    }: ExportPlan): Steps<Record<string, string>> {
+    *dayCoverageOf(plan: ExportPlan): Steps<Record<string, string>> {
+      const { markets, windows, source } = plan
+      const { outcome } = source
       const nowMs = clock()
       const tallies: CoverageTally[] = []
       for (const [index, market] of markets.entries()) {
@@ -81,8 +79,7 @@ export function createExportService({ history, clock, mint, work }: Deps) {
       const { format, name } = plan
       const record = records.create({ name, format, contentEncoding })
       const encoding = isGzip ? 'gzip' : 'identity'
-      const turn = () => work.turn(accountId)
-      const made = inTurns(piecesOf(plan, record.progress, encoding), turn)
+      const made = inTurns(piecesOf(plan, record.progress, encoding), () => work.turn(accountId))
       const pieces = isGzip && format !== 'ndjson' ? gzipped(made) : made
       const begun = () => records.begin(accountId, record)
       const stream = tracked(pieces, record, begun)
