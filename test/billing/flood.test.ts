@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Caller } from '#src/core/caller.ts'
+import type { Preflight } from '#src/core/chain-view.ts'
 import type { SignedPayment } from '#src/core/payment.ts'
 
 import { openBilling, outcomeOf, paid, payWithUsdc, TX, type World } from './scripted-billing.ts'
@@ -10,7 +11,7 @@ const ACCOUNTS = 500
 const BY = { actor: 'system', nowMs: 0 } as const
 const wish = { tierId: 'pro', network: 'eip155:137', token: 'USDC' }
 const addressOf = (number: number) => `0xc${number.toString(16).padStart(39, '0')}`
-const EMPTY = { kind: 'fault', fault: 'insufficient_balance' } as const
+const EMPTY: Preflight = { kind: 'fault', faults: ['insufficient_balance'] }
 let nonces = 1000
 
 /** Hands in a payment that is refused for want of money, so that the next offer is another one. */
@@ -18,7 +19,10 @@ const payWithNothing = (
   { billing }: World,
   who: Caller,
   offer: Parameters<typeof payWithUsdc>[0],
-) => outcomeOf(billing.settle(who, payWithUsdc(offer, { from: addressOf(9999) }, nonces++)))
+) => {
+  const from = offer.payer ?? addressOf(9999)
+  return outcomeOf(billing.settle(who, payWithUsdc(offer, { from }, nonces++)))
+}
 
 /** Asks for amounts until no more are given; how many that were. */
 async function holdAll(world: World, who: Caller, payer: string): Promise<number> {
