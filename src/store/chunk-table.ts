@@ -116,8 +116,8 @@ function createBlobs(db: Database) {
   }
 }
 
-/** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
-export function createChunkTable(db: Database, cacheBytesMax: number) {
+/** Adds and removes chunks; `forget` drops what is kept of one. */
+function createChunkWrites(db: Database, forget: (id: number) => void) {
   const removeById = db.prepare('DELETE FROM chunk WHERE id = ?')
   const insert = db.prepare(
     `INSERT INTO chunk (market_id, first_ms, first_id, last_ms, last_id, up_count, down_count, tops, rows, hashes, notes)
@@ -125,6 +125,42 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
   )
   const relayout = db.prepare('UPDATE market SET layout = layout + 1 WHERE id = ?')
   const note = db.prepare('UPDATE chunk SET notes = ? WHERE id = ?')
+
+  return {
+    /** Writes the run of `writer`, which holds at least one row. */
+    insert(marketId: number, writer: ChunkWriter): void {
+      const { times, ids, count, snapshots } = writer
+      const downs = writer.outcomes.reduce((sum, outcome) => sum + outcome, 0)
+      const [firstMs = 0, firstId = 0] = [times[0], ids[0]]
+      const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
+      const ref = { id: 0, marketId, firstMs, firstId, lastMs, lastId }
+      const place: ChunkRef = { ...ref, counts: [count - downs, downs] }
+      const { tops, rows, hashes, notes } = sealBlobs(place, {
+        tops: encodeTops(snapshots),
+        rows: writer.toChunk(),
+        hashes: encodeHashes(snapshots),
+        notes: encodeNotes(snapshots),
+      })
+      const columns = [marketId, firstMs, firstId, lastMs, lastId, ...place.counts]
+      insert.run(...columns, tops, rows, hashes, notes)
+      relayout.run(marketId)
+    },
+
+    /** Replaces the notes of a chunk by those of its rows. */
+    putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
+      note.run(seal(encodeNotes(rows), placeOf('notes', ref)), ref.id)
+    },
+
+    remove({ id, marketId }: ChunkRef): void {
+      removeById.run(id)
+      relayout.run(marketId)
+      forget(id)
+    },
+  }
+}
+
+/** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
+export function createChunkTable(db: Database, cacheBytesMax: number) {
   const blobs = createBlobs(db)
   const cache = createCache<number, Kept>(cacheBytesMax)
 
@@ -145,6 +181,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
 
   return {
     ...createChunkIndex(db),
+    ...createChunkWrites(db, (id) => cache.delete(id)),
     ...blobs,
 
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
@@ -173,36 +210,6 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
       const tops = decodeTops(blobs.readTops(ref), chunk.outcomes())
       keep({ ref, chunk, tops })
       return tops
-    },
-
-    /** Writes the run of `writer`, which holds at least one row. */
-    insert(marketId: number, writer: ChunkWriter): void {
-      const { times, ids, count, snapshots } = writer
-      const downs = writer.outcomes.reduce((sum, outcome) => sum + outcome, 0)
-      const [firstMs = 0, firstId = 0] = [times[0], ids[0]]
-      const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
-      const ref = { id: 0, marketId, firstMs, firstId, lastMs, lastId }
-      const place: ChunkRef = { ...ref, counts: [count - downs, downs] }
-      const { tops, rows, hashes, notes } = sealBlobs(place, {
-        tops: encodeTops(snapshots),
-        rows: writer.toChunk(),
-        hashes: encodeHashes(snapshots),
-        notes: encodeNotes(snapshots),
-      })
-      const columns = [marketId, firstMs, firstId, lastMs, lastId, ...place.counts]
-      insert.run(...columns, tops, rows, hashes, notes)
-      relayout.run(marketId)
-    },
-
-    /** Replaces the notes of a chunk by those of its rows. */
-    putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
-      note.run(seal(encodeNotes(rows), placeOf('notes', ref)), ref.id)
-    },
-
-    remove({ id, marketId }: ChunkRef): void {
-      removeById.run(id)
-      relayout.run(marketId)
-      cache.delete(id)
     },
   }
 }

@@ -7,9 +7,11 @@
  * - a hash names one book: a verified one, else a contradicted one, else the first by content;
  * - a book without a hash is none of its own beside the same book that is verified.
  *
- * What is removed could never win later, so nothing about it has to be remembered. The order within the
- * millisecond is that of the sequences, then of outcome and content.
+ * What is removed could never win later, so nothing about it has to be remembered. The order of an outcome's
+ * states is that of their sequences, then of their content. The two outcomes are not ordered against each other:
+ * what is held of one keeps its ids whatever arrives of the other.
  */
+import type { Outcome } from '#src/core/market.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 
 import { outcomeCodes } from './codec/chunk.ts'
@@ -115,15 +117,16 @@ function raiseSequences(states: readonly State[]): void {
   }
 }
 
-/** Rows keep their ids up to the first that another one has to come before: ids rise within a millisecond. */
+/** Rows of an outcome keep their ids up to the first that another one has to come before: ids rise within a millisecond. */
 function arrange(held: readonly State[], kept: readonly State[]): Settlement {
   const made: State[] = []
   const untouched = new Set<number>()
-  let lastId: number | undefined = 0
+  const lastIds: Record<Outcome, number | undefined> = { up: 0, down: 0 }
   for (const state of kept) {
-    const id: number | undefined =
+    const lastId = lastIds[state.outcome]
+    const id =
       lastId !== undefined && state.id !== undefined && state.id > lastId ? state.id : undefined
-    lastId = id
+    lastIds[state.outcome] = id
     if (id === undefined || state.isChanged) made.push({ ...state, id })
     else untouched.add(id)
   }

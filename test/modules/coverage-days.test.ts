@@ -33,7 +33,7 @@ function addMarket(
     const timestampMs = startMs + (index >> 1) * 1000
     const assetId = assetIdOf(conditionId, outcome)
     const row = { conditionId, timeframe, outcome, timestampMs, assetId } as const
-    return aSnapshot({ ...row, isVerified: index % 4 < 2 }, 1_000_000 + index)
+    return aSnapshot({ ...row, isVerified: index % 4 < 2 ? true : undefined }, 1_000_000 + index)
   })
   history.append({ id: `coverage-${conditionId}`, source: 'recorded', snapshots })
   return conditionId

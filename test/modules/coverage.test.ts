@@ -29,7 +29,10 @@ const isoOf = (second: number): string => new Date(at(second)).toISOString()
 /** Different books of one outcome at the given seconds of the window. */
 const rowsAt = (outcome: Snapshot['outcome'], seconds: readonly number[]): Snapshot[] =>
   seconds.map((second, index) =>
-    aSnapshot({ outcome, timestampMs: at(second), isVerified: index % 2 === 0 }, 1_000_000 + index),
+    aSnapshot(
+      { outcome, timestampMs: at(second), isVerified: index % 2 === 0 ? true : undefined },
+      1_000_000 + index,
+    ),
   )
 
 const everySecond = (from: number, to: number): number[] =>

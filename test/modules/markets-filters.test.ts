@@ -230,7 +230,7 @@ describe('a market', () => {
         {
           conditionId: facts.conditionId,
           timestampMs: windowStartMs + second * 1000,
-          isVerified: index < 3,
+          isVerified: index < 3 ? true : undefined,
         },
         1_000_000 + index,
       ),

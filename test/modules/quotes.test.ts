@@ -258,7 +258,8 @@ describe('a follower of X-Resume-Cursor', () => {
   for (const params of [{}, { interval: '1s' }] as Params[]) {
     test(`property: sees each row once while states come in (${JSON.stringify(params)})`, async () => {
       const random = createRandom('follower')
-      const books = randomBooks(random, 400)
+      // A feed numbers its states of one moment.
+      const books = randomBooks(random, 400).map((book, sequence) => ({ ...book, sequence }))
       const { history, send, path } = createFilled('none', 0, false)
       const seen: string[] = []
       let place: Params = {}

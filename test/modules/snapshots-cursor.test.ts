@@ -205,7 +205,13 @@ describe('X-Resume-Cursor', () => {
     const { send: sendLive } = createHarness({ history: live })
     const { resumeCursor } = await readPage(sendLive, market.path, { limit: 1000 })
     const lastMs = market.rows.at(-1)?.timestampMs ?? 0
-    appendRows(live, market, rowsAt(market, [lastMs, lastMs, lastMs + 1]))
+    // A feed numbers its states of one moment.
+    const rows = rowsAt(market, [lastMs, lastMs, lastMs + 1])
+    appendRows(
+      live,
+      market,
+      rows.map((row, index) => ({ ...row, sequence: (index + 1) % 3 })),
+    )
     const next = await readPage(sendLive, market.path, { cursor: resumeCursor })
     expect(next.body.data).toHaveLength(3)
   })

@@ -97,9 +97,10 @@ describe('a walk while rows are written', () => {
       const before = (await readPage(send, market.path, { ...params, limit: 1000 })).body.data
       const walked = await walkAmong({ send, market, params, random, history })
       expectSorted(walked, order)
-      expect(
-        new Set(walked.map(({ id }) => id)).isSupersetOf(new Set(before.map((r) => r.id))),
-      ).toBe(true)
+      // A book that another one of its moment had to come before was given another id meanwhile.
+      const booksOf = (rows: readonly Row[]) =>
+        new Set(rows.map((row) => JSON.stringify({ ...row, id: undefined })))
+      expect(booksOf(walked).isSupersetOf(booksOf(before))).toBe(true)
     },
   )
 

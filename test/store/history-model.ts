@@ -42,7 +42,7 @@ export class HistoryModel {
       this.#seen.set(moment, seen)
       const all = this.#rows.get(conditionId) ?? []
       const held = all.filter((row) => row.timestampMs === timestampMs)
-      let lastId = 0
+      const lastIds = { up: 0, down: 0 }
       let lastPlace = -1
       const rows = settle(seen).map((state) => {
         const key = keyOf(state)
@@ -50,8 +50,9 @@ export class HistoryModel {
         const { sequence: at = 0, occurrence: _, ...rest } = state
         const row = { ...rest, sequence: at === 0 ? undefined : at, id }
         accepted += Number(id === 0)
-        lastId = id > lastId ? id : Number.POSITIVE_INFINITY
-        if (lastId !== Number.POSITIVE_INFINITY) return row
+        const lastId = lastIds[row.outcome]
+        lastIds[row.outcome] = id > lastId ? id : Number.POSITIVE_INFINITY
+        if (id > lastId) return row
         const places = arrivals.filter(({ snapshot }) => id === 0 && keyOf(snapshot) === key)
         lastPlace = Math.max(lastPlace, ...places.slice(0, 1).map(({ place }) => place))
         fresh.push({ row, key, place: lastPlace })

@@ -145,6 +145,8 @@ function addEdges(history: HistoryStore): KnownMarket {
     assetId: index % 2 === 0 ? '7' : '9'.repeat(77),
     outcome: index % 2 === 0 ? 'up' : 'down',
     timestampMs: START_MS + (index === 4 ? 1 : 0),
+    // As their source gave them, those of one moment too.
+    sequence: index === 4 ? 0 : Math.floor(index / 2),
     bids,
     asks,
   }))
