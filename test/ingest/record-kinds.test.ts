@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib'
 
 import { createRandom } from '#src/lib/random.ts'
 import type { HistoryStore } from '#src/store/history.ts'
+import type { StoredMarket } from '#src/store/market-row.ts'
 
 import { aRecord, someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'
@@ -60,7 +61,8 @@ const someBooks = (): Record<string, unknown>[] =>
 function seen(history: HistoryStore) {
   const market = history.findMarket(conditionId)
   if (market === undefined) return undefined
-  const { revision, id, layout, isClosed, ...facts } = market
+  // The sums hold the ids of rows, which follow the order of their acceptance.
+  const { revision, id, layout, isClosed, tradeSum, gapSum, ...facts } = market as StoredMarket
   const rows = [...history.runs({ market })].flat().map(({ id: _, ...row }) => row)
   // The sum of trades covers their ids, which are given in the order of arrival.
   return {
