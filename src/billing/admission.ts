@@ -102,10 +102,12 @@ async function toSpent(
       'This payment was made before it was submitted, by a wallet that is not yours.',
     )
   }
-  // The amount alone names an offer to other wallets only as long as no other offer can have it.
+  // The amount alone names an offer to other wallets only as long as no other offer can have it. What
+  // a wallet of nobody paid at the plain price is for the operator, with the offer that it was meant for.
+  const own = deps.ledger.payments.listOffersOf({ accountId, network, asset, amount })
   const named = owner
-    ? deps.ledger.payments.listOffersOf({ accountId, network, asset, amount })
-    : [findOffer(deps, accountId, parsed)]
+    ? own
+    : [findOffer(deps, accountId, parsed) ?? own.find((offer) => offer.payer !== undefined)]
   const offers = named.filter(
     (offer): offer is Offer => offer?.requirements.payTo.toLowerCase() === payTo,
   )
@@ -129,7 +131,14 @@ async function toUnspent(
   { parsed, faults }: Asked,
 ): Promise<Fresh> {
   const offer = findOffer(deps, accountId, parsed)
-  if (offer === undefined) throw refuseUnmatched({ isSpent: false })
+  if (offer === undefined) {
+    // By a wallet that the offer is not for: nobody signs another while that one is being paid.
+    const { network, amount } = parsed.signed
+    const meant = { accountId, network, asset: parsed.token.address, amount }
+    const [newest] = deps.ledger.payments.listOffersOf(meant)
+    if (newest) assertFree(deps, newest)
+    throw refuseUnmatched({ isSpent: false })
+  }
   assertFree(deps, offer)
   const nowMs = deps.clock()
   if (nowMs >= offer.expiresMs) throw refuseExpiredOffer()

@@ -80,7 +80,7 @@ export const refuseUnmatched = ({ isSpent }: { isSpent: boolean }): AppError =>
       )
     : new AppError(
         'unknown_offer',
-        'The amount matches none of your offers. Ask for one: POST /v1/billing/x402/quote; its amount must be paid exactly.',
+        'The amount, from this wallet, matches none of your offers. Ask for one: POST /v1/billing/x402/quote, with `payer` if the wallet is not that of your account; its amount must be paid exactly.',
         { reason: 'unknown_offer', retryAction: 'sign_anew' },
       )
 

@@ -92,7 +92,8 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
     const [victim, thief] = [await prepare(), await prepare()]
     const payload = await victim.customer.sign(victim.quote)
     const { authorization } = payload.payload
-    const value = thief.quote.paymentRequirements.amount
+    const quote = await thief.customer.quote('pro', 'USDC', victim.customer.wallet.address)
+    const value = quote.paymentRequirements.amount
     const forged = {
       ...payload,
       payload: { ...payload.payload, authorization: { ...(authorization as object), value } },
@@ -195,8 +196,9 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   })
 
   test('behavior: who pays need not be whose account it is', async () => {
-    const { customer, quote } = await prepare()
+    const { customer } = await prepare()
     const giver = await addCustomer(server)
+    const quote = await customer.quote('starter', 'USDC', giver.wallet.address)
     const before = await stateOf(server, giver)
     const payload = await giver.sign(quote)
     const answer = await customer.settle(payload)

@@ -99,7 +99,7 @@ describe.skipIf(!hasAnvil)('offers', () => {
     const { world, wallet, quote } = await open()
     const { payload } = await sign(chain, { offer: await quote(), payer: wallet })
     await world.quote('acc_thief')
-    expect(await outcomeOf(world.settle(payload, 'acc_thief'))).toBe('payment_conflict')
+    expect(await outcomeOf(world.settle(payload, 'acc_thief'))).toBe('unknown_offer')
     expect(world.payments()).toEqual([])
     world.time.onSleep = () => chain.mine()
     expect(await outcomeOf(world.settle(payload, 'acc_wallet'))).toBe('provisioned')

@@ -25,8 +25,12 @@ import {
 } from '../support/scripted-facilitator.ts'
 import { type MortalNode, startMortalNode } from './recovery-world.ts'
 
+type Wish = Parameters<typeof signAs>[2]
+
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
+/** Of a wallet that nobody has. */
+const foreignKey = `0x${'7'.repeat(64)}` as const
 const active = [200, 'active']
 const inReview = (reason: string) => [409, 'payment_in_review', reason, 'ask_operator']
 const used = [409, 'offer_used', 'offer_used', 'abandon']
@@ -256,21 +260,23 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
   )
 
   describe('while a payment for the offer may land, or has', () => {
-    const faulty: [name: string, wish: () => Parameters<typeof signAs>[2]][] = [
+    const faulty: [name: string, wish: (payer: string) => Wish][] = [
       ['of another recipient', () => ({ payTo: `0x${'5'.repeat(40)}` })],
       ['that ends too soon', () => ({ validBefore: inSeconds(5) })],
       ['that has ended', () => ({ validBefore: inSeconds(-60) })],
       ['that ends too late', () => ({ validBefore: inSeconds(90_000) })],
       ['that is not valid yet', () => ({ validAfter: inSeconds(60) })],
-      ['that is forged', () => ({ payer: `0x${'7'.repeat(40)}` })],
+      ['that is forged', (payer) => ({ payer })],
+      ['of a wallet that it is not for', () => ({ payer: `0x${'7'.repeat(40)}` })],
       ['that is good', () => ({})],
     ]
-    test.each(faulty)('error: a second one %s gets no demand', async (_, wish) => {
+    test.each(faulty)('error: a second one %s gets no demand', async (name, wish) => {
       const { customer, quote, signing, paid, state } = await prepare()
       relay.next('cut-before')
       const payload = await customer.sign(quote)
       expect((await customer.settle(payload)).status).toBe(202)
-      const second = await signAs(server, signing, wish())
+      const signer = { quote, key: name === 'that is forged' ? foreignKey : signing.key }
+      const second = await signAs(server, signer, wish(customer.wallet.address))
       const answer = await customer.settle(second)
       expectNoDemand(answer)
       expect(outcomeOf(answer)).toEqual(used)
@@ -298,14 +304,15 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
 
   test('error: every 402 says in the words of x402 that nothing was settled, and why', async () => {
     const { customer, quote, signing } = await prepare()
-    const wishes: [Parameters<typeof signAs>[2], string][] = [
+    const wishes: [Wish, string, `0x${string}`?][] = [
       [{ payTo: `0x${'5'.repeat(40)}` }, 'invalid_exact_evm_payload_recipient_mismatch'],
       [{ validBefore: inSeconds(90_000) }, 'invalid_exact_evm_payload_authorization_valid_before'],
       [{ validAfter: inSeconds(60) }, 'invalid_exact_evm_payload_authorization_valid_after'],
-      [{ payer: `0x${'7'.repeat(40)}` }, 'invalid_exact_evm_payload_signature'],
+      [{ payer: customer.wallet.address }, 'invalid_exact_evm_payload_signature', foreignKey],
     ]
-    for (const [wish, errorReason] of wishes) {
-      const { status, headers, body } = await customer.settle(await signAs(server, signing, wish))
+    for (const [wish, errorReason, key = signing.key] of wishes) {
+      const payload = await signAs(server, { quote, key }, wish)
+      const { status, headers, body } = await customer.settle(payload)
       const read = (name: string) => JSON.parse(atob(headers.get(name) ?? 'bnVsbA=='))
       expect([status, body.error]).toEqual([402, 'payment_rejected'])
       const failure = { success: false, errorReason, transaction: '', network: 'eip155:137' }

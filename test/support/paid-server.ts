@@ -140,8 +140,12 @@ export async function addCustomer(
     client,
     headers,
     get,
-    async quote(tierId = 'starter', token: TokenSymbol = 'USDC'): Promise<QuoteAnswer> {
-      const wish = { tierId, network: 'eip155:137', token }
+    async quote(
+      tierId = 'starter',
+      token: TokenSymbol = 'USDC',
+      payer?: string,
+    ): Promise<QuoteAnswer> {
+      const wish = { tierId, network: 'eip155:137', token, payer }
       const { status, body } = await post('/v1/billing/x402/quote', wish)
       if (status !== 200) throw new Error(`No offer: ${JSON.stringify(body)}`)
       return body as QuoteAnswer
