@@ -172,7 +172,7 @@ const variables = {
     name: 'BOOKFEED_KEYS_PER_ACCOUNT',
     default: '10',
     accepts: 'an integer from 1 to 1000',
-    description: 'Valid keys that an account may have at a time.',
+    description: 'Valid keys that an account may have at a time; one that never paid has one.',
     parse: (text: string) => parseInteger(text, 1000) || undefined,
   },
   signupsPerDay: {

@@ -98,8 +98,8 @@ export type Billing = {
   /** Paid and granted periods of the caller's account by start. */
   subscriptions(caller: Caller): readonly Subscription[]
 
-  /** Calls a listener whenever a payment was handed in that may still be open. */
-  onHandedIn(listener: () => void): void
+  /** Calls a listener whenever a payment was submitted that may still be open. */
+  onSubmitted(listener: () => void): void
   /**
    * Brings every payment whose outcome is open one look further, and then some of those that were rejected,
    * once a minute; the number that are still open. Never rejects.

@@ -22,7 +22,7 @@ export function closedBilling(reason: string): Billing {
     // Not an empty list: there may be payments from before.
     payments: refuse,
     subscriptions: () => [],
-    onHandedIn: () => undefined,
+    onSubmitted: () => undefined,
     reconcile: async () => 0,
     watch: async () => undefined,
     refresh: async () => undefined,

@@ -36,7 +36,7 @@ export function createBilling(deps: BillingDeps): Billing {
       settle(caller, payload).finally(() => {
         for (const listener of listeners) listener()
       }),
-    onHandedIn: (listener) => void listeners.push(listener),
+    onSubmitted: (listener) => void listeners.push(listener),
     reconcile,
     watch: () => watch(deps, attend),
   }

@@ -87,7 +87,7 @@ export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): v
   if (failed.ofAccount < FAILED_MAX.ofAccount) return
   throw new AppError(
     'payment_limit',
-    `${FAILED_MAX.ofAccount} payments of your account have failed within an hour. This one was not sent. Find out why, and hand it in later.`,
+    `${FAILED_MAX.ofAccount} payments of your account have failed within an hour. This one was not sent. Find out why, and submit it later.`,
     { reason: 'account_payments', retryAction: 'wait_and_retry' },
   )
 }

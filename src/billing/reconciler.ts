@@ -1,5 +1,5 @@
 /**
- * Brings payments to their end without their payers: at start, when one is handed in, and on a timer. From
+ * Brings payments to their end without their payers: at start, when one is submitted, and on a timer. From
  * the chain alone each of them becomes provisioned or void, at the latest once its last second is final.
  */
 import { AppError } from '#src/core/errors.ts'

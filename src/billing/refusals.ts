@@ -10,7 +10,7 @@ import { toPaymentRequired } from './requirements.ts'
 const RETRY_SECONDS = 10
 const SCREENING_RETRY_SECONDS = 60
 
-/** Nothing was sent, or nothing more will be: the same payment may be handed in again. */
+/** Nothing was sent, or nothing more will be: the same payment may be submitted again. */
 export const refuseUnavailable = (
   message: string,
   retryAction: RetryAction = 'retry_same_payment',
@@ -167,7 +167,7 @@ export function refuseAllowance({ signed }: Payment, offer: Offer): AppError {
   const { data, spender } = toApproval(signed)
   return new AppError(
     'allowance_required',
-    `Permit2 may not spend ${offer.symbol} of ${signed.payer} yet. Nothing was sent. Approve it once: from that account call approve(${spender}, ${signed.amount}) of ${offer.requirements.asset} (data ${data}), then hand in the same payment again.`,
+    `Permit2 may not spend ${offer.symbol} of ${signed.payer} yet. Nothing was sent. Approve it once: from that account call approve(${spender}, ${signed.amount}) of ${offer.requirements.asset} (data ${data}), then submit the same payment again.`,
     { reason: 'allowance_required', retryAction: 'approve_then_retry' },
   )
 }

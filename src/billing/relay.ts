@@ -32,5 +32,5 @@ export async function relay(flow: Flow, { payment, offer }: Case): Promise<Payme
 
 const refuseUnsent = () =>
   refuseUnavailable(
-    'The payment could not be handed over just now. Nothing was sent; hand in the same payment again.',
+    'The payment could not be handed over just now. Nothing was sent; submit the same payment again.',
   )

@@ -7,13 +7,13 @@ const MINUTE_MS = 60 * SECOND_MS
 
 /** What fails is published within a minute, and what works again too. */
 const REFRESH_MS = MINUTE_MS
-/** After a payment was handed in: soon, then later by half each time; never later than the second. */
+/** After a payment was submitted: soon, then later by half each time; never later than the second. */
 const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
 const GROWTH = 1.5
 const WATCH_MS = MINUTE_MS
 
 type StartTimer = (callback: () => void, delayMs: number) => () => void
-type Jobs = Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onHandedIn'>
+type Jobs = Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>
 
 /** Begins at once. `checked` resolves when all was checked for the first time. */
 export function startBillingJobs(
@@ -33,7 +33,7 @@ export function startBillingJobs(
     delayMs = isIdle ? RECONCILE_MS.min : Math.min(delayMs * GROWTH, RECONCILE_MS.max)
     return nextMs
   }, tools)
-  billing.onHandedIn(() => {
+  billing.onSubmitted(() => {
     delayMs = RECONCILE_MS.min
     reconciling.hasten(delayMs)
   })

@@ -1,4 +1,4 @@
-/** What free accounts may do to honest buyers: hold amounts, and hand in payments that cannot be made. */
+/** What free accounts may do to honest buyers: hold amounts, and submit payments that cannot be made. */
 import { describe, expect, test } from 'bun:test'
 
 import type { Caller } from '#src/core/caller.ts'
@@ -14,7 +14,7 @@ const addressOf = (number: number) => `0xc${number.toString(16).padStart(39, '0'
 const EMPTY: Preflight = { kind: 'fault', faults: ['insufficient_balance'] }
 let nonces = 1000
 
-/** Hands in a payment that is refused for want of money, so that the next offer is another one. */
+/** Submits a payment that is refused for want of money, so that the next offer is another one. */
 const payWithNothing = (
   { billing }: World,
   who: Caller,
@@ -229,11 +229,11 @@ describe('payment', () => {
   })
 })
 
-describe('onHandedIn', () => {
-  test('default: whoever hands in a payment wakes the one that looks after it, also where it fails', async () => {
+describe('onSubmitted', () => {
+  test('default: whoever submits a payment wakes the one that looks after it, also where it fails', async () => {
     const { billing, me, script, quote } = await openBilling()
     let count = 0
-    billing.onHandedIn(() => {
+    billing.onSubmitted(() => {
       count++
     })
     await billing.settle(me, payWithUsdc(await quote()))

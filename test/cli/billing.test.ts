@@ -116,7 +116,7 @@ function countingBilling() {
     async watch() {
       calls.watch++
     },
-    onHandedIn(listener: () => void) {
+    onSubmitted(listener: () => void) {
       state.handIn = listener
     },
   }
@@ -139,7 +139,7 @@ describe('startBillingJobs', () => {
     expect(timers.delays()).toEqual([])
   })
 
-  test('behavior: a payment that is handed in wakes an idle server; then it looks ever more seldom', async () => {
+  test('behavior: a payment that is submitted wakes an idle server; then it looks ever more seldom', async () => {
     const timers = createFakeTimers(NOW_MS)
     const { billing, state, calls } = countingBilling()
     const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log: () => {} })
@@ -158,7 +158,7 @@ describe('startBillingJobs', () => {
     await jobs.dispose()
   })
 
-  test('behavior: what is handed in during a look gets one soon after', async () => {
+  test('behavior: what is submitted during a look gets one soon after', async () => {
     const timers = createFakeTimers(NOW_MS)
     const { billing, state, calls } = countingBilling()
     const look = Promise.withResolvers<number>()

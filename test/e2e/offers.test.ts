@@ -95,7 +95,7 @@ describe.skipIf(!hasAnvil)('offers', () => {
     expect(await world.received()).toBe(BigInt(offer.requirements.amount))
   })
 
-  test('error: nobody but the account of the wallet can hand in what it signed at the plain price', async () => {
+  test('error: nobody but the account of the wallet can submit what it signed at the plain price', async () => {
     const { world, wallet, quote } = await open()
     const { payload } = await sign(chain, { offer: await quote(), payer: wallet })
     await world.quote('acc_thief')

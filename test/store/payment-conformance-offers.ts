@@ -214,7 +214,7 @@ function conformReuse(use: UsePayments): void {
   )
 
   test(
-    'behavior: not once a payment of it was handed in',
+    'behavior: not once a payment of it was submitted',
     use((ledger) => {
       const { id } = claimUpTo(ledger, 1, { state: 'rejected', offer: { payer: WALLET } })
       expect(ask(ledger, 2).kind).toBe('opened')

@@ -153,7 +153,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
         endMs: NOW_MS + 60 * DAY_MS,
       }),
     ],
-    onHandedIn: () => undefined,
+    onSubmitted: () => undefined,
     reconcile: async () => 0,
     watch: async () => undefined,
     refresh: async () => undefined,
