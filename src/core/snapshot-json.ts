@@ -12,7 +12,7 @@ import {
 import { createLadderReader } from './ladder-json.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
 import { SnapshotFault } from './snapshot-fault.ts'
-import { createTextReaders, readId, readTimestamp } from './snapshot-text.ts'
+import { createTextReaders, readId, readReceived, readTimestamp } from './snapshot-text.ts'
 import { type Ladder, type Snapshot, type SnapshotField, snapshotFields } from './snapshot.ts'
 
 /**
@@ -51,11 +51,14 @@ type Draft = {
   timestamp: number | undefined
   bids: Ladder | undefined
   asks: Ladder | undefined
+  receivedMs: number | undefined
 }
 
 const encoder = new TextEncoder()
 const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
 const keys = snapshotFields.map(toKey)
+/** Members that say when the recorder received a snapshot: ours, and that of recordings. None has to be there. */
+const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(name) }))
 
 /**
  * Creates a scanner; it holds working space of a little more than one longest line. An object with a member
@@ -101,10 +104,8 @@ function readObject(
     const keyAt = cursor.at
     skipKey(cursor)
     const field = snapshotFields[index]
-    if (field === undefined) {
-      assertIgnored(bytes.subarray(keyAt, cursor.at), foreignKeys)
-      skipUnknown(cursor)
-    } else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
+    if (field === undefined) readOther(cursor, { keyAt, foreignKeys, draft })
+    else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
     else readField(cursor, field, draft)
     expected = index + 1
     cursor.at = skipSpace(bytes, cursor.at)
@@ -124,6 +125,7 @@ const emptyDraft = (): Draft => ({
   timestamp: undefined,
   bids: undefined,
   asks: undefined,
+  receivedMs: undefined,
 })
 
 /** Returns the index of the field whose key stands at the cursor, or -1, guessing `expected`. */
@@ -140,6 +142,23 @@ function skipKey(cursor: Cursor): void {
     throw new SnapshotFault('not valid JSON')
   }
   cursor.at = skipSpace(cursor.bytes, colon + 1)
+}
+
+type Other = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
+
+/** Reads the value of a member that not every snapshot has. */
+function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Other): void {
+  const key = cursor.bytes.subarray(keyAt, cursor.at)
+  const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
+  if (received === undefined) {
+    assertIgnored(key, foreignKeys)
+    skipUnknown(cursor)
+    return
+  }
+  if (draft.receivedMs !== undefined) {
+    throw new SnapshotFault(`${received.name}: a second time of receipt`)
+  }
+  draft.receivedMs = readReceived(cursor, received.name)
 }
 
 /** Throws for a key that is foreign, or may be because it is written with escapes. */
@@ -219,6 +238,7 @@ function toSnapshot(draft: Draft): ScannedSnapshot {
     bids,
     asks,
     sourceHash: toSourceHash(id),
+    receivedMs: draft.receivedMs,
     id,
   }
 }

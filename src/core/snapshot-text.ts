@@ -1,5 +1,5 @@
 import { type ByteInterner, createByteInterner } from './byte-interner.ts'
-import { byteAt, byteOf, type Cursor, isDigit } from './json-bytes.ts'
+import { byteAt, byteOf, type Cursor, isDigit, MALFORMED, skipValue } from './json-bytes.ts'
 import { type Coin, isCoin, isTimeframe, type Outcome, type Timeframe } from './market.ts'
 import { SnapshotFault } from './snapshot-fault.ts'
 import { readTimestampMs, timestampFaults } from './timestamp-bytes.ts'
@@ -121,4 +121,27 @@ function skipDigits(bytes: Uint8Array, at: number): number {
   let next = at
   while (isDigit(byteAt(bytes, next))) next++
   return next
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * Reads when something was received, as Unix milliseconds; undefined for null. It may be written as a `timestamp` is,
+ * and with a fraction of any length: what is below a millisecond is cut off. The digits are read as text, because a
+ * float may round up.
+ */
+export function readReceived(cursor: Cursor, field: string): number | undefined {
+  const { bytes, at } = cursor
+  const end = skipValue(bytes, at)
+  if (end === MALFORMED) throw new SnapshotFault('not valid JSON')
+  const isQuoted = byteAt(bytes, at) === byteOf.quote
+  const text = isQuoted ? toText(bytes, at + 1, end - 1) : toText(bytes, at, end)
+  cursor.at = end
+  if (text === 'null' && !isQuoted) return undefined
+  const [, head = text, fraction = '', zulu = ''] = /^(.+)\.(\d+)(Z?)$/.exec(text) ?? []
+  const coarse = encoder.encode(head + zulu)
+  const coarseMs = readTimestampMs(coarse, 0, coarse.length)
+  if (coarseMs < 0) throw new SnapshotFault(`${field}: ${timestampFaults[-coarseMs]}`)
+  const isWhole = zulu === '' && coarseMs === Number(head)
+  return isWhole ? coarseMs : coarseMs + Number(fraction.padEnd(3, '0').slice(0, 3))
 }

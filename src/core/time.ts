@@ -17,6 +17,19 @@ export const VENUE_OPENED_MS = Date.UTC(2020, 0, 1)
 /** How far the venue's clock may be ahead of ours. */
 const AHEAD_MS_MAX = 300_000
 
+/** How far a recorder's clock may be before the venue's. */
+const BEFORE_VENUE_MS_MAX = 600_000
+
+/** Says why what happened at `timeMs` cannot have been received at `receivedMs`, seen from now; undefined when it can. */
+export function receiptFault(
+  receivedMs: number,
+  timeMs: number,
+  nowMs: number,
+): string | undefined {
+  if (receivedMs >= timeMs - BEFORE_VENUE_MS_MAX) return timeFault(receivedMs, nowMs)
+  return `${toIso(receivedMs)} is more than ten minutes before \`timestamp\``
+}
+
 /** Says why nothing can have happened at a time, seen from now; undefined when it can. */
 export function timeFault(timeMs: number, nowMs: number): string | undefined {
   if (timeMs < VENUE_OPENED_MS) return `${toIso(timeMs)} is before 2020, when the venue opened`

@@ -1,7 +1,7 @@
 import { skipSpace } from '#src/core/json-bytes.ts'
 import { SnapshotFault } from '#src/core/snapshot-fault.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/core/snapshot-json.ts'
-import { type Clock, timeFault } from '#src/core/time.ts'
+import { type Clock, receiptFault, timeFault } from '#src/core/time.ts'
 
 import { isObject, parseJson, type Reading } from './json-fields.ts'
 import type { LineBatch } from './line-batcher.ts'
@@ -51,8 +51,12 @@ export function createBatchScanner({ clock, isStrict }: ScannerOptions): BatchSc
 
   function readSnapshot(line: Uint8Array, { nowMs }: Reading): ScannedSnapshot {
     const snapshot = scanner.scan(line, 0, line.length)
-    const fault = timeFault(snapshot.timestampMs, nowMs)
+    const { timestampMs, receivedMs } = snapshot
+    const fault = timeFault(timestampMs, nowMs)
     if (fault !== undefined) throw new SnapshotFault(`timestamp: ${fault}`)
+    if (receivedMs === undefined) return snapshot
+    const receipt = receiptFault(receivedMs, timestampMs, nowMs)
+    if (receipt !== undefined) throw new SnapshotFault(`receivedAt or _recv: ${receipt}`)
     return snapshot
   }
 
