@@ -186,6 +186,8 @@ export type RowQuery = {
    * `decidedStepsEndMs`. Not for `tops`.
    */
   stepMs?: number | undefined
+  /** Also when each row was received. */
+  withReceived?: boolean | undefined
 }
 
 /** All rows of a query in ascending order; as of `RowQuery`. */
@@ -201,6 +203,8 @@ export type Page = {
   last: Position | undefined
   /** True when at least one further row matches the query right now. */
   hasMore: boolean
+  /** Unix milliseconds of the recorder's clock, where known, in the order of the query; empty unless asked for. */
+  received: readonly (number | undefined)[]
   /**
    * The rows as JSON objects joined by commas between `prefix` and `suffix` (ASCII), encoded whole.
    * The bytes are valid until the next page is encoded: use or copy them at once.
@@ -216,6 +220,8 @@ export type StoredRow = Position & {
   /** The JSON object as it is served (ASCII); valid until the next read. */
   text(): Uint8Array
   snapshot(): StoredSnapshot
+  /** Unix milliseconds of the recorder's clock, where known. */
+  receivedMs(): number | undefined
 }
 
 /**
@@ -240,6 +246,8 @@ export type Top = Position & {
   bidSize: number
   askPrice: number
   askSize: number
+  /** Unix milliseconds of the recorder's clock, where known and asked for. */
+  receivedMs?: number | undefined
 }
 
 export type Totals = { markets: number; snapshots: number; bytes: number }

@@ -10,7 +10,7 @@ import type { ReadMarket } from './market-read.ts'
 import { select, type Selection } from './page.ts'
 import type { SnapshotReader } from './snapshot-reader.ts'
 import { selectSteps, type StepSelection } from './step-rows.ts'
-import { findBeside, findLastRow, findPosition } from './stored-row.ts'
+import { findBeside, findLastRow, findPosition, listReceived } from './stored-row.ts'
 import { listTops } from './tops.ts'
 
 type Tables = { chunks: ChunkTable; reader: SnapshotReader }
@@ -18,6 +18,7 @@ type Verbs = Pick<HistoryStore, 'page' | 'at' | 'latest' | 'findPosition' | 'top
 
 /** For the pages that must be compressed at request: the level that costs least. */
 const GZIP_LEVEL = 1
+const NONE: readonly undefined[] = []
 
 export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): Verbs {
   const encoder = new PageEncoder()
@@ -31,27 +32,28 @@ export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): 
     if (found === undefined) return undefined
     const { chunk, row } = found
     const position = { timestampMs: chunk.timeMs(row), id: chunk.id(row) }
+    const beside = () => read(market, (view) => findBeside(view, chunks, position))
     return {
       ...position,
       text: () => reader.readText(chunk, row),
-      snapshot() {
-        const beside = read(market, (view) => findBeside(view, chunks, position))
-        return reader.readRow(chunk, row, beside)
-      },
+      snapshot: () => reader.readRow(chunk, row, beside()),
+      receivedMs: () => beside().receivedMs,
     }
   }
 
   return {
     page(query: RowQuery): Page {
-      const { order, stepMs } = query
+      const { order, stepMs, withReceived = false } = query
       const choose = stepMs === undefined ? select : selectSteps
-      const [selection, { revision }] = read(query.market, (view) => [
-        choose(view, chunks, query),
-        view.market,
-      ])
+      const [selection, received, { revision }] = read(query.market, (view) => {
+        const chosen = choose(view, chunks, query)
+        const times = withReceived ? listReceived(view, chunks, partsOf(chosen)) : NONE
+        return [chosen, times, view.market]
+      })
       const { count, last, hasMore } = selection
       return {
         ...{ revision, count, last, hasMore },
+        received: order === 'asc' ? received : received.toReversed(),
         encode: (encoding, prefix, suffix) =>
           encode({ encoder, rowTexts, order }, selection, { encoding, prefix, suffix }),
         texts: () => rowTexts.texts({ parts: partsOf(selection), order }),

@@ -4,6 +4,7 @@ import type { Beside, Position } from '#src/core/snapshot.ts'
 
 import type { ChunkRef, ChunkTable } from './chunk-table.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
+import { indexesOf, type Picks, type Slice } from './codec/slice-decoder.ts'
 import { findRef } from './page-bounds.ts'
 import type { MarketView } from './views.ts'
 
@@ -52,6 +53,21 @@ export function findBeside(
     ? (tail?.beside(row) ?? {})
     : chunks.loadBeside(ref, chunk)(row, timestampMs)
 }
+
+/** When the rows of parts of chunks were received, in the order of the parts; the view is the one they come from. */
+export const listReceived = (
+  { refs, tail }: MarketView,
+  chunks: ChunkTable,
+  parts: readonly (Slice | Picks)[],
+): (number | undefined)[] =>
+  parts.flatMap((part) => {
+    const { chunk } = part
+    const rows = indexesOf(part)
+    const [first = 0] = rows
+    const ref = refs[findRef(refs, { timestampMs: chunk.timeMs(first), id: chunk.id(first) })]
+    const besideOf = ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk)
+    return rows.map((row) => besideOf?.(row, chunk.timeMs(row)).receivedMs)
+  })
 
 /**
  * Finds where the snapshot with this id stands. Ids rise with the positions except where rows came late, so

@@ -4,15 +4,22 @@ import { outcomeCodes } from './codec/chunk.ts'
 import { TOP_FIELDS } from './codec/tops.ts'
 import type { RowQuery, Top } from './history.ts'
 import { type PageSlice, select } from './page.ts'
+import { listReceived } from './stored-row.ts'
 import type { MarketView } from './views.ts'
 
 /** Lists the tops of the rows of a query, in its order. */
 export function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
   const tops: Top[] = []
-  for (const slice of select(view, chunks, query).slices) {
+  const { slices } = select(view, chunks, query)
+  for (const slice of slices) {
     const { chunk, ref } = slice
     const columns = ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
     if (columns !== undefined) addTops(tops, slice, columns)
+  }
+  if (query.withReceived) {
+    for (const [row, receivedMs] of listReceived(view, chunks, slices).entries()) {
+      Object.assign(tops[row] ?? {}, { receivedMs })
+    }
   }
   return query.order === 'asc' ? tops : tops.reverse()
 }

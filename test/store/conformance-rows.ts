@@ -42,12 +42,57 @@ export function conformRows(use: Use): void {
     conformAt(use)
     conformAtEdges(use)
   })
+  describe('times of receipt', () => {
+    conformReceived(use)
+  })
   describe('findPosition', () => {
     conformFindPosition(use)
   })
   describe('texts', () => {
     conformTexts(use)
   })
+}
+
+function conformReceived(use: Use): void {
+  const rows = someSnapshots(ROWS).map((row, at) =>
+    at % 4 === 0 ? row : { ...row, receivedMs: row.timestampMs + 40 - at },
+  )
+  const timesOf = (list: readonly { receivedMs?: number | undefined }[]) =>
+    list.map(({ receivedMs }) => receivedMs)
+  const queries = [undefined, ...outcomes].flatMap((outcome) =>
+    orders.map((order) => ({ outcome, order, limit: 1000 })),
+  )
+
+  test.each(queries)(
+    'default: pages, steps and tops have them where they are asked for: %p',
+    (asked) =>
+      use((history) => {
+        appendAll(history, rows)
+        const query = { ...asked, market: getMarket(history) }
+        const own = rows.filter((row) => (asked.outcome ?? row.outcome) === row.outcome)
+        const times = timesOf(asked.order === 'asc' ? own : own.toReversed())
+        expect(history.page(query).received).toEqual([])
+        expect(history.page({ ...query, withReceived: true }).received).toEqual(times)
+        // A step holds one row of an outcome, and the last ones may not be over.
+        const page = history.page({ ...query, stepMs: 1000, withReceived: true })
+        expect(page.received).toHaveLength(page.count)
+        expect(times.join()).toContain(page.received.join())
+        expect(timesOf(history.tops({ ...query, withReceived: true }))).toEqual(times)
+        for (const top of history.tops(query)) expect(top).not.toHaveProperty('receivedMs')
+      })(),
+  )
+
+  test(
+    'default: single rows and streams have them',
+    use((history) => {
+      appendAll(history, rows)
+      const market = getMarket(history)
+      for (const { outcome, timestampMs, receivedMs } of rows) {
+        expect(history.at({ market, outcome, timestampMs })?.receivedMs()).toBe(receivedMs)
+      }
+      expect(timesOf([...history.runs({ market })].flat())).toEqual(timesOf(rows))
+    }),
+  )
 }
 
 function conformAt(use: Use): void {

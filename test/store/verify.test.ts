@@ -24,6 +24,7 @@ const snapshots: Snapshot[] = ['verify-a', 'verify-b'].flatMap((seed, at) =>
     conditionId: `0x${String(at + 1).repeat(64)}`,
     assetId: row.assetId.slice(0, -1) + at,
     sourceHash: randomHash(random),
+    receivedMs: row.timestampMs + 40 + at,
   })),
 )
 const conditionIds = [...new Set(snapshots.map(({ conditionId }) => conditionId))]

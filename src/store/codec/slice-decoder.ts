@@ -84,6 +84,14 @@ export class SliceDecoder {
   }
 }
 
+/** The rows of a part, ascending. */
+export function indexesOf(part: Slice | Picks): readonly number[] {
+  if ('rows' in part) return part.rows
+  const { chunk, from, to, outcome } = part
+  const rows = Array.from({ length: to - from }, (_, index) => from + index)
+  return outcome === undefined ? rows : rows.filter((row) => chunk.outcome(row) === outcome)
+}
+
 /** Bytes of the rows' texts, each with its comma. */
 export function textLengthOf(part: Slice | Picks): number {
   const { chunk } = part
