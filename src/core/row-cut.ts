@@ -3,10 +3,15 @@
  * order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or printed.
  */
 import { byteOf } from './json-bytes.ts'
+import { putText } from './row-bytes.ts'
 import { snapshotFields } from './snapshot.ts'
+import { toIso } from './time.ts'
 
-/** Fields that can be asked for, in their order; `sources` is of consolidated snapshots alone. */
-export const rowFields = [...snapshotFields, 'sources'] as const
+/**
+ * Fields that can be asked for, in their order. `receivedAt` is there only where it is asked for, `sources` is of
+ * consolidated snapshots alone, and these have no `receivedAt`.
+ */
+export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
 export type RowField = (typeof rowFields)[number]
 
 /** Most levels of a side that can be asked for by number. */
@@ -30,13 +35,22 @@ export const nameOf = ({ depth, fields }: RowCut): string => {
   return `${depth ?? ''}.${wanted.join('+')}`
 }
 
+/** True when rows must be asked for with what the store keeps beside them. */
+export const wantsReceived = ({ fields }: RowCut): boolean => fields?.has('receivedAt') ?? false
+
+/** The value of a member `receivedAt`. */
+export const receivedText = (receivedMs: number | undefined): string =>
+  receivedMs === undefined ? 'null' : `"${toIso(receivedMs)}"`
+
 /** Returns the wanted part of a row's JSON object; valid until the next call. */
-export type CutRow = (row: Uint8Array) => Uint8Array
+export type CutRow = (row: Uint8Array, receivedMs?: number) => Uint8Array
 
 const textFields = snapshotFields.slice(0, snapshotFields.indexOf('bids'))
 const sideFields = ['bids', 'asks'] as const
 /** What stands around the name of a field. */
 const QUOTES = '"":'.length
+/** The member `receivedAt` and a comma take less. */
+const RECEIVED_BYTES_MAX = 64
 
 /** Makes a cut; it reuses its buffer. */
 export function createRowCut(cut: RowCut): CutRow {
@@ -71,9 +85,12 @@ export function createRowCut(cut: RowCut): CutRow {
     out[length++] = byteOf.comma
   }
 
-  return (row) => {
+  const isReceived = wantsReceived(cut)
+
+  return (row, receivedMs) => {
     // No part gets longer.
-    if (out.length < row.length) out = new Uint8Array(row.length * 2)
+    const needed = row.length + RECEIVED_BYTES_MAX
+    if (out.length < needed) out = new Uint8Array(needed * 2)
     out[0] = byteOf.openBrace
     length = 1
     let at = 1
@@ -88,6 +105,7 @@ export function createRowCut(cut: RowCut): CutRow {
       if (isKept) keepSide(row, at, { open, end })
       at = end + 1
     }
+    if (isReceived) length = putText(out, length, `"receivedAt":${receivedText(receivedMs)},`)
     out[length - 1] = byteOf.closeBrace
     return out.subarray(0, length)
   }

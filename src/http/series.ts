@@ -34,6 +34,7 @@ import {
   notModified,
   resumeAfter304,
 } from './data-response.ts'
+import { readFields } from './field-names.ts'
 import { type FindMarket, MarketPath } from './market-path.ts'
 import {
   jsonContent,
@@ -61,13 +62,20 @@ export const seriesParameters = (texts: { range: string; interval: string }) =>
     interval: intervalParameter(texts.interval),
   })
 export type SeriesParameters = ReturnType<typeof seriesParameters>
+type SeriesQuery = Static<SeriesParameters> & { fields?: string }
 
 /** No row is longer, and neither is what stands behind the rows. */
-const ROW_BYTES_MAX = 512
+export const ROW_BYTES_MAX = 512
 const ROW_BYTES_USUAL = 192
 
 /** What a page is asked for; `stepMs` is undefined for every change. */
-export type SeriesRequest = { market: Market; stepMs: number | undefined; range: StatePart }
+export type SeriesRequest = {
+  market: Market
+  stepMs: number | undefined
+  range: StatePart
+  /** Members wanted of each row, in their order; undefined for those that every row has. */
+  fields?: readonly string[] | undefined
+}
 
 export type SeriesPage = {
   /** Number of rows. */
@@ -92,6 +100,8 @@ export type SeriesDeps = {
   /** Names the route in cursors and tags. */
   name: string
   parameters: SeriesParameters
+  /** Names of the members of a row, in their order, for a series with the parameter `fields`. */
+  rowFields?: readonly string[]
   read: (request: SeriesRequest) => Steps<SeriesPage>
   cursors: CursorCodec
   history: SeriesHistory
@@ -102,23 +112,33 @@ export type SeriesDeps = {
 
 /** Returns what answers a request for a series of a market. Throws as `parseQuery`, `readRange` and cursors do. */
 export function createSeries(deps: SeriesDeps) {
-  const { name, parameters, read, cursors, history, clock, pages, work } = deps
+  const { name, parameters, rowFields = [], read, cursors, history, clock, pages, work } = deps
   const historyTag = historyTagOf(history.cursorKey)
 
-  function toRange(market: Market, query: Static<SeriesParameters>) {
+  function readWanted({ fields, interval }: SeriesQuery): string[] | undefined {
+    if (fields === undefined) return undefined
+    const named = readFields(fields, rowFields, interval === undefined ? ofSteps : {})
+    return rowFields.filter((field) => named.has(field))
+  }
+
+  function toRange(market: Market, query: SeriesQuery) {
     const { outcome, order, limit, cursor, interval } = query
     const { fromMs, toMs } = readRange(query)
-    const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.${interval ?? ''}`
+    const fields = readWanted(query)
+    // Cursors do not expire: those without `fields` are as they were before there were others.
+    const more = fields === undefined ? '' : `.${fields.join('+')}`
+    const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.${interval ?? ''}${more}`
     const scope = `${name} ${market.conditionId} ${filters}`
     const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
     const place = after === undefined ? '' : `${after.timestampMs}.${after.id}`
     const key = `${name}.${historyTag}.${market.id}.${filters}.${place}.${limit}`
     const range: StatePart = { outcome, order, limit, fromMs, toMs, after }
-    return { scope, key, range, stepMs: interval === undefined ? undefined : intervalMs[interval] }
+    const stepMs = interval === undefined ? undefined : intervalMs[interval]
+    return { scope, key, range, stepMs, fields }
   }
 
   return (market: Market, request: Request): Response | Promise<Response> => {
-    const { scope, key, range, stepMs } = toRange(
+    const { scope, key, range, stepMs, fields } = toRange(
       market,
       parseQuery(parameters, searchOf(request.url)),
     )
@@ -133,7 +153,7 @@ export function createSeries(deps: SeriesDeps) {
       pages,
       work,
       *make() {
-        const page = yield* read({ market, stepMs, range })
+        const page = yield* read({ market, stepMs, range, fields })
         const { last, hasMore, resume } = page
         const end = `],"nextCursor":${hasMore ? `"${cursorOf(last)}"` : 'null'}}`
         const body = yield* toBody(page, end)
@@ -148,6 +168,8 @@ export function createSeries(deps: SeriesDeps) {
     })
   }
 }
+
+const ofSteps = { time: 'only rows with `interval` have', ageMs: 'only rows with `interval` have' }
 
 const COMMA = 0x2c
 

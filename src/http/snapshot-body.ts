@@ -95,13 +95,18 @@ const members = {
       ],
     ],
   }),
+  receivedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description:
+      "Only where `fields` names it: when the recorder received the state, by the recorder's clock, UTC, milliseconds; null where that is not known.",
+    examples: ['2026-04-14T08:00:10.731Z'],
+  }),
   sources: Type.Optional(Sources),
 }
 
 /** A client that sends `fields` must not be told that what it left out is there. */
 export const SnapshotBody = Type.Partial(Type.Object(members), {
   description:
-    'Without `fields` every member is there, but `sources` only with `view=consolidated`; with `fields` those that it names.',
+    'Without `fields` every member is there, but not `receivedAt`, and `sources` only with `view=consolidated`; with `fields` those that it names.',
 })
 
 /** A snapshot that was in force at a moment. */

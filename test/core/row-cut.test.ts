@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createRowCut, DEPTH_MAX, isWhole, nameOf, rowFields } from '#src/core/row-cut.ts'
+import { createRowCut, DEPTH_MAX, isWhole, nameOf } from '#src/core/row-cut.ts'
+import { snapshotFields } from '#src/core/snapshot.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { aSnapshot, createBookMaker } from '../store/books.ts'
@@ -9,7 +10,7 @@ import { toCutText } from '../support/snapshot-views.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
-const ownFields = rowFields.filter((field) => field !== 'sources')
+const ownFields = snapshotFields
 
 describe('createRowCut', () => {
   test('default: a row of which all is wanted is the very same', () => {

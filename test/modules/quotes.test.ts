@@ -179,7 +179,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/quotes', () => {
     ['outcome=yes', 'outcome'],
     ['cursor=', 'cursor'],
     ['depth=5', 'depth'],
-    ['fields=id', 'fields'],
+    ['fields=bids', 'fields'],
   ])('error: %s is refused, naming what to change', async (query, param) => {
     const problem = await readProblem(await send(`${path}?${query}`))
     expect([problem.code, problem.param]).toEqual(['invalid_parameter', param])

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { type Interval, intervalMs } from '#src/core/interval.ts'
 import type { Outcome } from '#src/core/market.ts'
-import { rowFields } from '#src/core/row-cut.ts'
-import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { snapshotFields, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { createHarness } from '../support/harness.ts'
@@ -25,7 +24,7 @@ import {
 const { history, both, single, open, edge, empty } = createMarketHistory()
 const { send } = createHarness({ history })
 const markets = { both, single, open, edge, empty }
-const ownFields = rowFields.filter((name) => name !== 'sources')
+const ownFields = snapshotFields
 
 type Drawn = {
   params: Params

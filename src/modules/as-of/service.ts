@@ -4,7 +4,7 @@ import { consolidate } from '#src/core/consolidated.ts'
 import { type CoverageTally, tallyCoverage } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'
-import { createRowCut, type RowCut } from '#src/core/row-cut.ts'
+import { createRowCut, type RowCut, wantsReceived } from '#src/core/row-cut.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { tallyOfNothing } from '#src/core/windows.ts'
@@ -110,12 +110,14 @@ function createFinder(history: HistoryStore) {
   return (terms: Terms): ((moment: Moment) => Found) => {
     if (terms.view === 'consolidated') return (moment) => readConsolidated(moment, terms)
     const cutRow = createRowCut(terms.cut)
+    const isReceived = wantsReceived(terms.cut)
     return ({ market, outcome, tsMs }) => {
       const row = history.at({ market, outcome, timestampMs: tsMs })
       if (row === undefined) return { kind: 'no_snapshot' }
       const ageMs = tsMs - row.timestampMs
       if (isOlder(ageMs, terms.maxAgeMs)) return { kind: 'stale', ageMs }
-      return { kind: 'found', text: toText(cutRow(row.text())), ageMs }
+      const receivedMs = isReceived ? row.receivedMs() : undefined
+      return { kind: 'found', text: toText(cutRow(row.text(), receivedMs)), ageMs }
     }
   }
 }

@@ -27,25 +27,34 @@ export function* csvPieces(
   }
 }
 
-function headerOf({ kind, depth }: Shape): string {
-  const first = 'timestamp,id,conditionId,outcome'
-  if (kind === 'levels') return `${first},side,level,price,size\n`
-  return `${[first, ...stateColumns(depth)].join(',')}\n`
+function headerOf({ kind, depth, withReceived }: Shape): string {
+  const own = kind === 'levels' ? ['side,level,price,size'] : stateColumns(depth)
+  const last = withReceived ? ['received_at'] : []
+  return `${['timestamp,id,conditionId,outcome', ...own, ...last].join(',')}\n`
 }
 
-function toLines(snapshot: StoredSnapshot, { kind, depth }: Shape): string {
+function toLines(snapshot: StoredSnapshot, { kind, depth, withReceived }: Shape): string {
   const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot
   const first = `${toIso(timestampMs)},${id},${conditionId},${outcome}`
-  if (kind === 'states') return `${first}${toCells(bids, depth)}${toCells(asks, depth)}\n`
-  const lines = toLevels(`${first},bid`, bids, depth) + toLevels(`${first},ask`, asks, depth)
+  const end = withReceived ? `,${toCell(snapshot.receivedMs)}\n` : '\n'
+  if (kind === 'states') return `${first}${toCells(bids, depth)}${toCells(asks, depth)}${end}`
+  const toSide = (side: string, ladder: Ladder) =>
+    toLevels(`${first},${side}`, ladder, { depth, end })
+  const lines = toSide('bid', bids) + toSide('ask', asks)
   // An empty book is a state, too.
-  return lines === '' ? `${first},,,,\n` : lines
+  return lines === '' ? `${first},,,,${end}` : lines
 }
 
-function toLevels(first: string, { prices, sizes }: Ladder, depth: number): string {
+const toCell = (timeMs: number | undefined): string => (timeMs === undefined ? '' : toIso(timeMs))
+
+function toLevels(
+  first: string,
+  { prices, sizes }: Ladder,
+  { depth, end }: { depth: number; end: string },
+): string {
   let lines = ''
   for (let level = 0; level < Math.min(prices.length, depth); level++) {
-    lines += `${first},${level + 1},${formatMicros(prices[level] ?? 0)},${formatMicros(sizes[level] ?? 0)}\n`
+    lines += `${first},${level + 1},${formatMicros(prices[level] ?? 0)},${formatMicros(sizes[level] ?? 0)}${end}`
   }
   return lines
 }

@@ -33,6 +33,12 @@ const shared = {
       examples: [10],
     }),
   ),
+  include: Type.Optional(
+    literals(['receivedAt'], {
+      description:
+        'Adds to each row when the recorder received its state: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet.',
+    }),
+  ),
   outcome: outcomeParameter,
 }
 

@@ -22,16 +22,14 @@ const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQ
 const decimal = { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: 6 } as const
 const optional = { repetition_type: 'OPTIONAL' } as const
 
+const time = {
+  type: 'INT64',
+  converted_type: 'TIMESTAMP_MILLIS',
+  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+} as const
+
 const firstColumns: readonly Column[] = [
-  {
-    name: 'timestamp',
-    element: {
-      type: 'INT64',
-      converted_type: 'TIMESTAMP_MILLIS',
-      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-      repetition_type: 'REQUIRED',
-    },
-  },
+  { name: 'timestamp', element: { ...time, repetition_type: 'REQUIRED' } },
   { name: 'id', element: { type: 'INT64', repetition_type: 'REQUIRED' } },
   { name: 'conditionId', element: text },
   { name: 'outcome', element: text },
@@ -103,17 +101,23 @@ export function* parquetPieces(
 
 const NOTHING = new Uint8Array(0)
 
-function columnsOf({ kind, depth }: Shape): readonly Column[] {
-  if (kind === 'levels') return [...firstColumns, ...levelColumns]
+const receivedColumn: Column = { name: 'received_at', element: { ...time, ...optional } }
+
+function columnsOf({ kind, depth, withReceived }: Shape): readonly Column[] {
   const element = { ...decimal, ...optional }
-  return [...firstColumns, ...stateColumns(depth).map((name) => ({ name, element }))]
+  const own =
+    kind === 'levels' ? levelColumns : stateColumns(depth).map((name) => ({ name, element }))
+  return [...firstColumns, ...own, ...(withReceived ? [receivedColumn] : [])]
 }
 
-function addRows(group: Values[], snapshot: StoredSnapshot, { kind, depth }: Shape): void {
-  const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot
+function addRows(group: Values[], snapshot: StoredSnapshot, shape: Shape): void {
+  const { kind, depth, withReceived } = shape
+  const { timestampMs, id, conditionId, outcome, bids, asks, receivedMs } = snapshot
   const first = [BigInt(timestampMs), BigInt(id), conditionId, outcome]
+  const received = receivedMs === undefined ? null : BigInt(receivedMs)
+  const last = withReceived ? [received] : []
   const add = (cells: Values) => {
-    for (const [index, cell] of [...first, ...cells].entries()) group[index]?.push(cell)
+    for (const [index, cell] of [...first, ...cells, ...last].entries()) group[index]?.push(cell)
   }
   if (kind === 'states') {
     add([...toCells(bids, depth), ...toCells(asks, depth)])

@@ -126,9 +126,9 @@ function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {
   return startsMs
 }
 
-type ShapeQuery = Pick<MarketExportQuery, 'shape' | 'depth' | 'after'>
+type ShapeQuery = Pick<MarketExportQuery, 'shape' | 'depth' | 'after' | 'include'>
 
-function readShape({ shape, depth, after }: ShapeQuery, format: Format): Shape {
+function readShape({ shape, depth, after, include }: ShapeQuery, format: Format): Shape {
   if (format === 'ndjson' && (shape ?? depth) !== undefined) {
     const param = shape === undefined ? 'depth' : 'shape'
     throw refuse(param, `\`${param}\` goes with CSV and Parquet; NDJSON holds whole books.`)
@@ -136,11 +136,12 @@ function readShape({ shape, depth, after }: ShapeQuery, format: Format): Shape {
   if (format === 'parquet' && after !== undefined) {
     throw refuse('after', 'A Parquet file cannot be appended to. Ask for it from its start.')
   }
-  if (shape !== 'states') return { kind: 'levels', depth: depth ?? LEVELS_MAX }
+  const more = include === undefined ? {} : { withReceived: true }
+  if (shape !== 'states') return { kind: 'levels', depth: depth ?? LEVELS_MAX, ...more }
   if (depth !== undefined && depth > STATE_LEVELS_MAX) {
     throw refuse('depth', `\`depth\` is ${depth}, but at most ${STATE_LEVELS_MAX} with \`states\`.`)
   }
-  return { kind: 'states', depth: depth ?? STATE_LEVELS_DEFAULT }
+  return { kind: 'states', depth: depth ?? STATE_LEVELS_DEFAULT, ...more }
 }
 
 /** Start of a day in Unix milliseconds. */

@@ -17,7 +17,7 @@ import type { Steps, Work } from '#src/http/work.ts'
 import type { Encoding, HistoryStore } from '#src/store/history.ts'
 
 import { csvPieces } from './csv.ts'
-import { ndjsonPieces } from './ndjson.ts'
+import { ndjsonPieces, receivedPieces } from './ndjson.ts'
 import { parquetPieces } from './parquet.ts'
 import { gzipped, inTurns, seen } from './pieces.ts'
 import { createPlanner, type DayWindows, type ExportPlan, MARKETS_A_STEP } from './plan.ts'
@@ -80,7 +80,7 @@ export function createExportService({ history, clock, mint, work }: Deps) {
       const record = records.create({ name, format, contentEncoding })
       const encoding = isGzip ? 'gzip' : 'identity'
       const made = inTurns(piecesOf(plan, record.progress, encoding), () => work.turn(accountId))
-      const pieces = isGzip && format !== 'ndjson' ? gzipped(made) : made
+      const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
       const begun = () => records.begin(accountId, record)
       const stream = tracked(pieces, record, begun)
       const onEnd = (end: BodyEnd): void => {
@@ -127,11 +127,13 @@ const missingTallies = (
     tallyMissing(held, { timeframe, ...range, nowMs }, asked),
   )
 
-function piecesOf(
-  { format, shape, source }: ExportPlan,
-  progress: Progress,
-  encoding: Encoding,
-): Generator<Uint8Array> {
-  if (format === 'ndjson') return ndjsonPieces(source, progress, encoding)
+/** Sent as it is stored, which is compressed. */
+const isStored = ({ format, shape }: ExportPlan): boolean =>
+  format === 'ndjson' && shape.withReceived === undefined
+
+function piecesOf(plan: ExportPlan, progress: Progress, encoding: Encoding): Generator<Uint8Array> {
+  const { format, shape, source } = plan
+  if (isStored(plan)) return ndjsonPieces(source, progress, encoding)
+  if (format === 'ndjson') return receivedPieces(source, progress)
   return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
 }

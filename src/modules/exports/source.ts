@@ -5,7 +5,12 @@ import { assert } from '#src/lib/assert.ts'
 import type { HistoryStore, StreamQuery } from '#src/store/history.ts'
 
 /** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
-export type Shape = { kind: 'levels' | 'states'; depth: number }
+export type Shape = {
+  kind: 'levels' | 'states'
+  depth: number
+  /** When its state was received, last in each row. */
+  withReceived?: boolean
+}
 
 /** Names of the columns that hold the levels of `states`: bids, then asks, the best level first. */
 export const stateColumns = (depth: number): string[] =>
@@ -17,7 +22,7 @@ export const stateColumns = (depth: number): string[] =>
   )
 
 export type Source = {
-  history: Pick<HistoryStore, 'findMarket' | 'lines' | 'runs'>
+  history: Pick<HistoryStore, 'findMarket' | 'lines' | 'page' | 'runs'>
   /** Each is read when its turn comes: what is kept while an export runs is small. */
   conditionIds: readonly string[]
   outcome: Outcome | undefined

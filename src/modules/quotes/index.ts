@@ -10,7 +10,7 @@ import { synchronous } from '#src/http/synchronous.ts'
 import type { Work } from '#src/http/work.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 
-import { QuoteList, QuoteQuery } from './model.ts'
+import { quoteFields, QuoteList, QuoteQuery } from './model.ts'
 import { createQuotes } from './service.ts'
 
 type Deps = {
@@ -43,6 +43,7 @@ export function quotes({ guard, ...deps }: Deps) {
   const answer = createSeries({
     name: 'quotes',
     parameters: QuoteQuery,
+    rowFields: quoteFields,
     read: createQuotes(history),
     ...deps,
   })

@@ -1,25 +1,18 @@
 import { Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
+import { fieldsParameterOf } from '#src/http/field-names.ts'
 import { decimalOrNull, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/literals.ts'
 import { seriesList, seriesParameters } from '#src/http/series.ts'
 
-export const QuoteQuery = seriesParameters({
-  range: '`timestamp`, or of `time` with `interval`',
-  interval:
-    'The state in force at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step behind the close has no row, so of `1h` and a market of five minutes most have none.',
-})
-
-export const QuoteRow = Type.Object({
-  time: Type.Optional(time('The step; only with `interval`.', '2026-04-14T08:00:11.000Z')),
-  ageMs: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'Milliseconds from `timestamp` to `time`; only with `interval`.',
-      examples: [328],
-    }),
-  ),
+const members = {
+  time: time('The step; only with `interval`.', '2026-04-14T08:00:11.000Z'),
+  ageMs: Type.Integer({
+    minimum: 0,
+    description: 'Milliseconds from `timestamp` to `time`; only with `interval`.',
+    examples: [328],
+  }),
   id: Type.String({
     description: 'Identifier of the snapshot that this is the top of.',
     examples: ['1482734'],
@@ -42,6 +35,32 @@ export const QuoteRow = Type.Object({
     '(bidSize − askSize) / (bidSize + askSize), from -1 to 1, rounded half away from zero to six decimals; null when a side is empty.',
     0.984654,
   ),
+  receivedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description:
+      "Only where `fields` names it: when the recorder received the state, by the recorder's clock; null where that is not known.",
+    examples: ['2026-04-14T08:00:10.731Z'],
+  }),
+}
+
+/** The members of a row in their order. */
+export const quoteFields = Object.keys(members)
+
+export const QuoteQuery = Type.Object({
+  ...seriesParameters({
+    range: '`timestamp`, or of `time` with `interval`',
+    interval:
+      'The state in force at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step behind the close has no row, so of `1h` and a market of five minutes most have none.',
+  }).properties,
+  fields: fieldsParameterOf(
+    quoteFields,
+    'Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones.',
+  ),
+})
+
+/** A client that sends `fields` must not be told that what it left out is there. */
+export const QuoteRow = Type.Partial(Type.Object(members), {
+  description:
+    'Without `fields` every member is there, but not `receivedAt`, and `time` and `ageMs` only with `interval`; with `fields` those that it names.',
 })
 
 export const QuoteList = seriesList(

@@ -1,30 +1,43 @@
 /** Best bid and ask over time, from the columns that the store keeps of them: no book is opened. */
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
+import { byteOf } from '#src/core/json-bytes.ts'
 import { putInteger } from '#src/core/micros-bytes.ts'
 import { putPlace, putQuote } from '#src/core/quote-bytes.ts'
-import { createTimePut, piecesOf, putPiece } from '#src/core/row-bytes.ts'
+import { createTimePut, piecesOf, putPiece, putText } from '#src/core/row-bytes.ts'
+import { receivedText } from '#src/core/row-cut.ts'
 import type { ReadStates } from '#src/core/states.ts'
 import { listMarks, type Mark, placeOf, readInForce } from '#src/core/steps.ts'
-import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
+import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/http/series.ts'
 import type { Steps } from '#src/http/work.ts'
 import type { HistoryStore, Top } from '#src/store/history.ts'
+
+import { quoteFields } from './model.ts'
 
 type History = Pick<HistoryStore, 'tops' | 'gaps'>
 
 /** Returns what reads a page of quotes. */
 export const createQuotes = (history: History) =>
-  function* ({ market, stepMs, range }: SeriesRequest): Steps<SeriesPage> {
-    const read: ReadStates<Top> = (part) => history.tops({ market, ...part })
-    if (stepMs === undefined) return toChanges(yield* readChanges({ read, isSame, range }))
+  function* (request: SeriesRequest): Steps<SeriesPage> {
+    const { market, stepMs, range, fields } = request
+    const withReceived = isReceived(fields)
+    const read: ReadStates<Top> = (part) => history.tops({ market, ...part, withReceived })
+    if (stepMs === undefined) return toChanges(yield* readChanges({ read, isSame, range }), fields)
     const marks = yield* listMarks({ market, gaps: history.gaps(market), stepMs, range })
-    return yield* toSteps(read, marks, range)
+    return yield* toSteps(read, marks, request)
   }
+
+type Fields = SeriesRequest['fields']
+
+const isReceived = (fields: Fields): boolean => fields?.includes('receivedAt') ?? false
 
 const isSame = (before: Top, { bidPrice, bidSize, askPrice, askSize }: Top): boolean =>
   bidPrice === before.bidPrice &&
   bidSize === before.bidSize &&
   askPrice === before.askPrice &&
   askSize === before.askSize
+
+/** `time` and `ageMs` come first, and only with `interval`. */
+const STEP_FIELDS = 2
 
 type Put<Row> = (bytes: Uint8Array, start: number, row: Row) => number
 
@@ -39,29 +52,55 @@ const pieces = piecesOf({
 })
 
 /** Writes the members of a row and its closing brace. */
-function createPut(): Put<Top> {
+function createPut(fields: Fields): Put<Top> {
   const putTime = createTimePut()
+  const withReceived = isReceived(fields)
   return (bytes, start, top) => {
     let at = putPiece(bytes, putPlace(bytes, start, top), pieces.timestamp)
     at = putPiece(bytes, putTime(bytes, at, top.timestampMs), pieces.next)
-    return putPiece(bytes, putQuote(bytes, at, top), pieces.close)
+    at = putQuote(bytes, at, top)
+    if (withReceived) at = putText(bytes, at, `,"receivedAt":${receivedText(top.receivedMs)}`)
+    return putPiece(bytes, at, pieces.close)
   }
 }
 
-function toChanges({ rows, last, hasMore }: ChangesPage<Top>): SeriesPage {
-  const putTop = createPut()
+/** Writes of a whole row only what is wanted: no value has a comma in it. */
+function cutPut<Row>(put: Put<Row>, members: readonly string[], fields: Fields): Put<Row> {
+  if (fields === undefined) return put
+  const kept = members.map((name) => fields.includes(name))
+  const whole = new Uint8Array(ROW_BYTES_MAX)
+  return (bytes, start, row) => {
+    const end = put(whole, 0, row) - 1
+    let at = putPiece(bytes, start, pieces.open)
+    let from = 1
+    for (const isKept of kept) {
+      const comma = whole.subarray(0, end).indexOf(byteOf.comma, from)
+      const to = comma < 0 ? end : comma
+      if (isKept) at = putPiece(bytes, putPiece(bytes, at, whole.subarray(from, to)), pieces.comma)
+      from = to + 1
+    }
+    bytes[at - 1] = byteOf.closeBrace
+    return at
+  }
+}
+
+function toChanges({ rows, last, hasMore }: ChangesPage<Top>, fields: Fields): SeriesPage {
+  const putTop = createPut(fields)
+  const putOpened: Put<Top> = (bytes, start, top) =>
+    putTop(bytes, putPiece(bytes, start, pieces.open), top)
+  const putRow = cutPut(putOpened, quoteFields.slice(STEP_FIELDS), fields)
   const put: SeriesPage['put'] = (row, bytes, start) => {
     const top = rows[row]
-    return top ? putTop(bytes, putPiece(bytes, start, pieces.open), top) : start
+    return top ? putRow(bytes, start, top) : start
   }
   return { count: rows.length, put, last, hasMore }
 }
 
 type StepRow = { timeMs: number; top: Top }
 
-function createStepPut(): Put<StepRow> {
+function createStepPut(fields: Fields): Put<StepRow> {
   const putTime = createTimePut()
-  const putTop = createPut()
+  const putTop = createPut(fields)
   return (bytes, start, { timeMs, top }) => {
     let at = putTime(bytes, putPiece(bytes, start, pieces.time), timeMs)
     at = putInteger(bytes, putPiece(bytes, at, pieces.age), timeMs - top.timestampMs)
@@ -73,7 +112,7 @@ function createStepPut(): Put<StepRow> {
 function* toSteps(
   read: ReadStates<Top>,
   marks: readonly Mark[],
-  { limit, order, outcome }: SeriesRequest['range'],
+  { range: { limit, order, outcome }, fields }: SeriesRequest,
 ): Steps<SeriesPage> {
   const taken = marks.slice(0, limit)
   const ascending = order === 'asc' ? taken : taken.toReversed()
@@ -83,7 +122,7 @@ function* toSteps(
     return top === undefined ? [] : [{ timeMs, top }]
   })
   if (order === 'desc') rows.reverse()
-  const putStep = createStepPut()
+  const putStep = cutPut(createStepPut(fields), quoteFields, fields)
   const last = taken.at(-1)
   return {
     count: rows.length,

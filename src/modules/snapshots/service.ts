@@ -7,7 +7,14 @@ import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
 import type { Market } from '#src/core/market.ts'
 import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
-import { createRowCut, type CutRow, isWhole, nameOf, type RowCut } from '#src/core/row-cut.ts'
+import {
+  createRowCut,
+  type CutRow,
+  isWhole,
+  nameOf,
+  type RowCut,
+  wantsReceived,
+} from '#src/core/row-cut.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import { readRange } from '#src/http/data-query.ts'
@@ -16,7 +23,7 @@ import type { Page, PageShelf } from '#src/http/page-shelf.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
 import type { Steps } from '#src/http/work.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
-import type { Encoding, HistoryStore, RowQuery } from '#src/store/history.ts'
+import type { Encoding, HistoryStore, Page as StorePage, RowQuery } from '#src/store/history.ts'
 
 import { createConsolidatedRows } from './consolidated-rows.ts'
 import { createCoverageNotes } from './coverage-notes.ts'
@@ -67,7 +74,9 @@ export function createSnapshotService(deps: Deps) {
       const place = after === undefined ? '' : `${after.timestampMs}.${after.id}`
       const key = `${historyTag}.${market.id}.${filters}.${place}.${limit}.${encoding}`
       const stepMs = interval === undefined ? undefined : intervalMs[interval]
-      const rows: RowQuery = { market, outcome, fromMs, toMs, order, after, limit, stepMs }
+      const withReceived = wantsReceived(cut)
+      const range = { fromMs, toMs, order, after, limit, stepMs }
+      const rows: RowQuery = { market, outcome, ...range, withReceived }
       return { tag: `${key}.${market.revision}`, key, scope, rows, cut, view, encoding }
     },
 
@@ -102,14 +111,13 @@ const STEPS_BLOCK = 25
 /** Apart, because loops of generators are slow. */
 function putTexts(
   own: ByteWriter,
-  texts: Iterable<Uint8Array>,
+  rows: Pick<StorePage, 'texts' | 'received'>,
   { cutRow, isFirst }: { cutRow: CutRow; isFirst: boolean },
 ): void {
-  let isNext = !isFirst
-  for (const row of texts) {
-    if (isNext) own.text(',')
-    own.bytes(cutRow(row))
-    isNext = true
+  let row = 0
+  for (const text of rows.texts()) {
+    if (!isFirst || row > 0) own.text(',')
+    own.bytes(cutRow(text, rows.received[row++]))
   }
 }
 
@@ -150,7 +158,7 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
     while (left > 0 && end.hasMore) {
       const after = end.last ?? rows.after
       const page = history.page({ ...rows, after, limit: Math.min(block, left) })
-      putTexts(own, page.texts(), { cutRow, isFirst: left === rows.limit })
+      putTexts(own, page, { cutRow, isFirst: left === rows.limit })
       // By the first block: to grow again and again is to copy everything as often.
       if (left === rows.limit && page.hasMore) {
         own.reserve(Math.ceil((own.view().length / page.count) * left))
