@@ -39,8 +39,10 @@ const REASONS_MAX = 20
 /** Names a batch by its content, and by the name of the batch that it continues. */
 export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = ''): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  // Versions that left times of receipt out gave the other name: what they imported is read once more.
-  const isTimed = text.includes('"_recv"') || text.includes('"receivedAt"')
+  const line = text.subarray(0, text.indexOf('\n') + 1 || text.length)
+  // Versions that left times of receipt out gave the other name: what they imported is read once more. The first
+  // line stands for all, because recorders write each line alike.
+  const isTimed = line.includes('"_recv"') || line.includes('"receivedAt"')
   const hash = createHash('sha256').update(before).update(bytes).digest('hex')
   return `import:${source}:${hash}${isTimed ? ':timed' : ''}`
 }
