@@ -79,7 +79,7 @@ export function createAppend(tables: Tables) {
     const afterChunks = mergeIntoChunks(market, { rows: late, gone })
     const goneIds = new Set(gone.map(({ id }) => id))
     runs.change(market, { gone: goneIds, late: afterChunks, fresh, isClosed: market.isClosed })
-    markets.update(silences.add(market, { rows, gone }, reason))
+    markets.update(silences.add(market, { rows, gone, firstNewId: ids.first }, reason))
   }
 
   return (batch: Batch): { accepted: number; duplicates: number } => {

@@ -19,8 +19,15 @@ import { createVerdicts } from './verdicts.ts'
 
 type Tables = { chunks: ChunkTable; tails: TailTable; gaps: GapTable }
 
-/** Rows that were put in and taken out. Of what is taken out something of its time and outcome is left. */
-export type RowChange = { rows: readonly StoredSnapshot[]; gone: readonly GoneRow[] }
+/**
+ * Rows that were put in and taken out; ids from `firstNewId` on are of no row before. Of what is taken out something
+ * of its time and outcome is left.
+ */
+export type RowChange = {
+  rows: readonly StoredSnapshot[]
+  gone: readonly GoneRow[]
+  firstNewId: number
+}
 
 /** New rows of one outcome, all of them stored already. */
 type Addition = {
@@ -34,7 +41,7 @@ type Addition = {
 }
 
 /** What a late addition is looked at with. */
-type Context = { owner: GapOwner; quietMs: number; reason: GapReason; firstNewId: number }
+type Context = { owner: GapOwner; quietMs: number; reason: GapReason; change: RowChange }
 
 /** Keeps spans, silences and derived gaps true. Both verbs need a transaction around them. */
 export function createSilences({ gaps, ...tables }: Tables) {
@@ -42,16 +49,20 @@ export function createSilences({ gaps, ...tables }: Tables) {
   const verdicts = createVerdicts({ gaps, times })
 
   /** Derives the gaps around late rows anew; returns the longest silence there, with and without them. */
-  function mergeGaps(late: Span, { owner, quietMs, reason, firstNewId }: Context) {
+  function mergeGaps(late: Span, { owner, quietMs, reason, change }: Context) {
     const now = new SilenceTally(quietMs)
     const before = new SilenceTally(quietMs)
+    const timesBefore = change.gone
+      .filter(({ outcome }) => outcomeCodes[outcome] === owner.outcome)
+      .map(({ timestampMs }) => timestampMs)
     for (const run of times.around(owner, late)) {
       for (let row = 0; row < run.count; row++) {
         if (run.outcome(row) !== owner.outcome) continue
         now.add(run.timeMs(row))
-        if (run.id(row) < firstNewId) before.add(run.timeMs(row))
+        if (run.id(row) < change.firstNewId) timesBefore.push(run.timeMs(row))
       }
     }
+    for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
     const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
     const made = inherit(now.gaps, { known, reason })
     const gone = without(known, made)
@@ -80,11 +91,10 @@ export function createSilences({ gaps, ...tables }: Tables) {
       const { rows } = change
       const quietMs = silenceMs(market.timeframe)
       const { up, down } = sortOut(market, rows, quietMs)
-      const firstNewId = rows.reduce((least, { id }) => Math.min(least, id), Infinity)
       const longest = (outcome: Outcome, addition: Addition): number | undefined => {
         const owner = ownerOf(market, outcome)
         if (addition.count === 0) return market.longestSilenceMs[outcome]
-        return apply(market, addition, { owner, quietMs, reason, firstNewId })
+        return apply(market, addition, { owner, quietMs, reason, change })
       }
       const longestSilenceMs = { up: longest('up', up), down: longest('down', down) }
       verdicts.update(market, change)

@@ -127,6 +127,22 @@ function conformLate(use: Use): void {
   )
 
   test(
+    'behavior: the silence beside rows that were replaced ends with the rows that replace them',
+    use((history) => {
+      // Without hashes: the second source says more of each of the same milliseconds.
+      const two = (second: number) => [
+        at(second * 1000, { bids: { prices: [400_000], sizes: [7_000_000] } }),
+        at(second * 1000, { bids: { prices: [410_000], sizes: [7_000_000] } }),
+      ]
+      appendFor(history, [at(0), at(30_000), at(60_000)])
+      expect(getMarket(history).longestSilenceMs.up).toBe(30_000)
+      appendFor(history, [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60].flatMap(two))
+      expect(getMarket(history).longestSilenceMs.up).toBe(5000)
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
     'behavior: the longest silence is found among thousands of rows when a late one splits it',
     use((history) => {
       const rows = Array.from({ length: 900 }, (_, index) => at(index * 1000 + (index % 7) * 100))
