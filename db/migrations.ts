@@ -8,6 +8,8 @@ import gapStarts from './history/migrations/0005_gap_starts.sql' with { type: 't
 import checksums from './history/migrations/0006_checksums.sql' with { type: 'text' }
 import rowNotes from './history/migrations/0007_row_notes.sql' with { type: 'text' }
 import rowNotesDue from './history/migrations/0008_row_notes_due.sql' with { type: 'text' }
+import coinTotalChecksum from './history/migrations/0009_coin_total_checksum.sql' with { type: 'text' }
+import coinTotalSeals from './history/migrations/0010_coin_total_seals.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -25,6 +27,8 @@ export const historyMigrations: readonly string[] = [
   checksums,
   rowNotes,
   rowNotesDue,
+  coinTotalChecksum,
+  coinTotalSeals,
 ]
 export const ledgerMigrations: readonly string[] = [
   ledger,

@@ -218,6 +218,8 @@ export const coinTotal = sqliteTable(
     snapshots: integer('snapshots').notNull(),
     firstMs: integer('first_ms'),
     lastMs: integer('last_ms'),
+    /** Of the four numbers, by the triggers too. */
+    checksum: integer('checksum'),
   },
   (table) => [primaryKey({ columns: [table.coin, table.timeframe, table.source] })],
 )

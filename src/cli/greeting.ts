@@ -1,4 +1,5 @@
 /** What a server prints when it listens. */
+import { ifSound } from '#src/core/errors.ts'
 import { type Coin, coins, type Market } from '#src/core/market.ts'
 import type { SignupState } from '#src/core/screening.ts'
 import { DAY_MS } from '#src/core/time.ts'
@@ -29,9 +30,9 @@ export type Greeting = ServerState & {
 export function greet(greeting: Greeting): string[] {
   const { history } = greeting
   const origin = originOf(greeting)
-  const totals = history.coinTotals(0)
-  const market = findExample(history, totals)
-  const markets = `${origin}/v1/${(market ?? totals[0])?.coin ?? 'btc'}/markets`
+  const held = ifSound(() => findHeld(history))
+  const market = held?.example
+  const markets = `${origin}/v1/${held?.coin ?? 'btc'}/markets`
   const lines = [...greetServer(greeting), '', ...describeKey(greeting)]
   const curl = `curl -H ${authorize(greeting)}`
   lines.push(`  ${curl} '${markets}'`)
@@ -44,7 +45,9 @@ export function greet(greeting: Greeting): string[] {
     lines.push(
       `  curl '${origin}/readyz'`,
       '',
-      'The history has no snapshots. See: bookfeed import --help',
+      held === undefined
+        ? 'Part of the history is damaged. See: bookfeed verify'
+        : 'The history has no snapshots. See: bookfeed import --help',
     )
   }
   return lines
@@ -64,6 +67,15 @@ export function greetServer(state: ServerState): string[] {
 /** A server on every interface is reached under no address of that name. */
 const originOf = ({ url }: ServerState): string =>
   url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
+
+function findHeld(history: HistoryStore): {
+  example?: Market | undefined
+  coin?: Coin | undefined
+} {
+  const totals = history.coinTotals(0)
+  const example = findExample(history, totals)
+  return { example, coin: (example ?? totals[0])?.coin }
+}
 
 /** The newest market that is whole; one that has just begun would show next to nothing. */
 function findExample(history: HistoryStore, totals: readonly CoinTotals[]): Market | undefined {

@@ -102,3 +102,13 @@ export class AppError extends Error {
     this.extras = extras
   }
 }
+
+/** Returns what a read of the history returns; undefined where it meets damage, which is served as such elsewhere. */
+export function ifSound<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'damaged') return undefined
+    throw error
+  }
+}

@@ -47,6 +47,9 @@ export type HistoryStore = {
   /** Markets of one coin by `orderMs`, then by conditionId. */
   listMarkets(query: MarketQuery): Market[]
 
+  /** Condition ids of the markets that were not closed, damaged ones too. */
+  listUnclosed(): string[]
+
   /** What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over. */
   coinTotals(nowMs: number): CoinTotals[]
 

@@ -37,6 +37,9 @@ export function createMarketTable(db: Database) {
     'SELECT id FROM market WHERE id > ? ORDER BY id LIMIT 1',
   )
   const ids = db.prepare<{ id: number }, []>('SELECT id FROM market ORDER BY id')
+  const unclosed = db.prepare<{ name: string }, []>(
+    'SELECT condition_id AS name FROM market WHERE is_closed = 0',
+  )
   const upsert = db.prepare<unknown, (string | number | null)[]>(
     `INSERT INTO market (${factColumns.join(', ')}, order_ms)
      VALUES (${factColumns.map(() => '?').join(', ')}, ifnull(?7, 0))
@@ -68,6 +71,7 @@ export function createMarketTable(db: Database) {
     /** The least id above another. */
     nextId: (after: number): number | undefined => nextId.get(after)?.id,
     ids: (): number[] => ids.all().map(({ id }) => id),
+    listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
     unsealedIds: (): number[] => unsealed.all().map(({ id }) => id),
     list: createMarketList(db),
 

@@ -33,6 +33,7 @@ type Readers = Pick<
   | 'trades'
   | 'gaps'
   | 'listMarkets'
+  | 'listUnclosed'
   | 'page'
   | 'at'
   | 'latest'
@@ -157,6 +158,7 @@ function createReaders({ db, markets, trades, views, ...tables }: Tables): Reade
       naming(marketName(conditionId), () => views.find(conditionId)?.market),
     findMarketBySlug: (slug) => naming(`Market ${slug}`, () => markets.findBySlug(slug)),
     listMarkets: markets.list,
+    listUnclosed: markets.listUnclosed,
     trades: createTradeRead({ db, markets, trades }, read),
     gaps: (market) => read(market, ({ gaps }) => gaps),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),

@@ -1,4 +1,5 @@
 /** What can be said of a whole file by SQL alone; functions that return a sentence a fault. */
+import { IS_SOUND } from './coin-totals.ts'
 import type { Database } from './database.ts'
 
 /** Pages, rows and indexes, as SQLite understands them. */
@@ -12,7 +13,8 @@ export function checkCoinTotals(db: Database): string[] {
   const groups = db
     .prepare<unknown, []>(
       `SELECT DISTINCT coin FROM (
-         SELECT * FROM coin_total UNION ALL
+         SELECT coin, timeframe, source, markets, snapshots, first_ms, last_ms FROM coin_total
+         WHERE ${IS_SOUND} UNION ALL
          SELECT coin, timeframe, source, count(*), sum(up_count + down_count), min(first_ms), max(last_ms)
          FROM market GROUP BY coin, timeframe, source
        ) GROUP BY coin, timeframe, source, markets, snapshots, first_ms, last_ms HAVING count(*) <> 2`,

@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 
 import { greet, type Greeting } from '#src/cli/greeting.ts'
 import type { Coin } from '#src/core/market.ts'
+import { closeEndedMarkets } from '#src/ingest/ended-markets.ts'
+import { openDatabase } from '#src/store/database.ts'
 import type { HistoryStore } from '#src/store/history.ts'
 import { openHistory } from '#src/store/open.ts'
 
+import { appendAll, aSnapshot } from '../store/books.ts'
+import { createCommandLine } from '../support/command-line.ts'
 import { fakeHistory } from '../support/fake-history.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
@@ -54,6 +59,26 @@ describe('greet', () => {
     expect(lines.join('\n')).not.toContain('/snapshots?')
     expect(lines.join('\n')).toContain("/v1/eth/markets'")
     expect(lines.at(-1)).toBe('The history has no snapshots. See: bookfeed import --help')
+  })
+
+  test.each([
+    ['a market', "UPDATE market SET strike = '7'", 0],
+    ['a total', 'UPDATE coin_total SET snapshots = snapshots + 1', 1],
+  ])('behavior: %s that is damaged stops no start and no import', (_, change, closed) => {
+    using line = createCommandLine()
+    const path = join(line.folder, 'damaged.db')
+    const history = openHistory(path)
+    appendAll(history, [aSnapshot()])
+    history.dispose()
+    const db = openDatabase(path)
+    db.run('DROP TRIGGER coin_total_seal_update')
+    expect(db.run(change).changes).toBeGreaterThan(0)
+    db.close()
+    const damaged = openHistory(path)
+    const lines = greeting({ history: damaged })
+    expect(closeEndedMarkets(damaged, Date.UTC(2026, 10, 1))).toBe(closed)
+    damaged.dispose()
+    expect(lines.at(-1)).toBe('Part of the history is damaged. See: bookfeed verify')
   })
 
   test('default: with a key of this start, the commands carry it', () => {

@@ -1,5 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import { historyMigrations } from '#db/migrations.ts'
 import { type Coin, statusOf } from '#src/core/market.ts'
@@ -68,6 +71,25 @@ describe('coinTotals', () => {
       ])
     }
   })
+
+  test.each(['markets = 7', 'snapshots = 7', 'first_ms = 7', 'last_ms = 7', "coin = 'doge'"])(
+    'error: %s in the file is damage, and serves no totals',
+    (change) => {
+      const folder = mkdtempSync(join(tmpdir(), 'bookfeed-totals-'))
+      const path = join(folder, 'history.db')
+      const history = openHistory(path)
+      appendAll(history, [aSnapshot()])
+      const db = new Database(path)
+      db.run('DROP TRIGGER coin_total_seal_update')
+      expect(db.run(`UPDATE coin_total SET ${change}`).changes).toBe(1)
+      db.close()
+      expect(() => history.coinTotals(START_MS)).toThrow(
+        expect.objectContaining({ code: 'damaged' }),
+      )
+      history.dispose()
+      rmSync(folder, { recursive: true })
+    },
+  )
 
   test('behavior: a file that had markets before has their totals', () => {
     const db = new Database(':memory:')

@@ -37,6 +37,7 @@ function openForgetful(options: HistoryOptions): HistoryStore {
     putMarket: (facts) => again().putMarket(facts),
     findMarket: (conditionId) => again().findMarket(conditionId),
     listMarkets: (query) => again().listMarkets(query),
+    listUnclosed: () => again().listUnclosed(),
     findMarketBySlug: (slug) => again().findMarketBySlug(slug),
     coinTotals: (nowMs) => again().coinTotals(nowMs),
     putTrades: (batch) => again().putTrades(batch),

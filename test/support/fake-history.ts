@@ -13,6 +13,7 @@ export function fakeHistory(verbs: Partial<HistoryStore> = {}): HistoryStore {
     findMarket: () => undefined,
     findMarketBySlug: () => undefined,
     listMarkets: () => [],
+    listUnclosed: () => [],
     putTrades: refuse,
     trades: () => [],
     putGaps: refuse,

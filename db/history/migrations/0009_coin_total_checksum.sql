@@ -1,0 +1,1 @@
+ALTER TABLE `coin_total` ADD `checksum` integer;
