@@ -19,7 +19,6 @@ import {
   refuseConflict,
   refuseExpiredOffer,
   refusePayment,
-  refuseTooLate,
   refuseUnasked,
   refuseUnavailable,
   refuseUnmatched,
@@ -118,8 +117,9 @@ async function toSpent(
   const verdict = await deps.chain?.look(sealPayment(parsed, oldest), oldest)
   if (verdict === undefined || verdict.kind === 'unavailable') throw refuseUnasked()
   const block = verdict.kind === 'paid' ? verdict.proof.blockNumber : undefined
-  // Of offers of one amount it paid the newest that was there before it.
-  const paid = offers.find(({ fromBlock }) => block !== undefined && fromBlock < block)
+  // Of offers of one amount it paid the newest that was there before it, and that no other payment has.
+  const older = offers.filter(({ fromBlock }) => block !== undefined && fromBlock < block)
+  const paid = older.find(({ id }) => !deps.ledger.payments.isOfferTaken(id)) ?? older[0]
   const offer = paid ?? newest
   return { signed: sealPayment(parsed, offer), offer, isPaid: offer === paid }
 }
@@ -141,13 +141,16 @@ async function toUnspent(
   }
   assertFree(deps, offer)
   const nowMs = deps.clock()
-  if (nowMs >= offer.expiresMs) throw refuseExpiredOffer()
+  const isEnded = nowMs >= offer.expiresMs
   const signed = sealPayment(parsed, offer)
   const forged = faults.find((fault) => fault === 'signature_invalid')
   const reason = forged ?? faultOf(signed, offer, nowMs)
-  if (reason === 'expires_too_soon') await assertOver(deps, { signed, offer })
+  const isLate = reason === 'expires_too_soon' || (isEnded && reason === undefined)
+  // Written down, though never sent by us: so nobody is asked to pay while it may land.
+  const mayLand = isLate && !(await isVoid(deps, { signed, offer }))
   assertFree(deps, offer)
-  if (reason !== undefined) throw refusePayment(deps, { reason, signed, offer })
+  if (!mayLand && isEnded) throw refuseExpiredOffer()
+  if (!mayLand && reason !== undefined) throw refusePayment(deps, { reason, signed, offer })
   assertFewFailed(deps, offer)
   return { signed, offer }
 }
@@ -158,9 +161,10 @@ function assertFree(deps: BillingDeps, offer: Offer): void {
 }
 
 /** What its payer has sent himself may be mined until the chain says that its time is over. */
-async function assertOver(deps: BillingDeps, { signed, offer }: Fresh): Promise<void> {
+async function isVoid(deps: BillingDeps, { signed, offer }: Fresh): Promise<boolean> {
   const verdict = await deps.chain?.look(signed, { fromBlock: offer.fromBlock })
-  if (verdict?.kind !== 'void') throw refuseTooLate(signed, deps.clock())
+  if (verdict === undefined || verdict.kind === 'unavailable') throw refuseUnasked()
+  return verdict.kind === 'void'
 }
 
 function claim(

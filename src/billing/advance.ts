@@ -44,7 +44,9 @@ async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   if (screened.state !== 'screened') return screened
   const it = { payment: screened, offer }
   const fault = await findFault(flow, screened)
-  if (fault !== 'nonce_used' && !isFresh(flow, payment)) return giveUp(flow, it)
+  // What came when its offer had ended is not sent at terms that may have changed.
+  const isLate = !isFresh(flow, payment) || payment.createdMs >= offer.expiresMs
+  if (fault !== 'nonce_used' && isLate) return giveUp(flow, it)
   return fault === undefined ? relay(flow, it) : refuse(flow, it, fault)
 }
 

@@ -87,6 +87,32 @@ describe('settle: a payment that was made before it came', () => {
   )
 })
 
+describe('settle: two payments that were made before they came', () => {
+  test('behavior: each pays an offer of its own, where one amount has two', async () => {
+    const { billing, script, me, quote, ledger } = await openBilling()
+    const offers: Offer[] = []
+    for (const finalNumber of [100, 200]) {
+      script.finalNumber = finalNumber
+      offers.push(await quote())
+      script.nowMs += 3_600_000
+    }
+    const [older, newer] = offers
+    if (!older || !newer) throw new Error('There are two offers.')
+    script.preflight = { kind: 'fault', faults: ['nonce_used'] }
+    for (const [nonce, logIndex] of [
+      [1, 3],
+      [2, 4],
+    ] as const) {
+      const proof = { txHash: TX, blockNumber: 301, logIndex }
+      script.verdict = { kind: 'paid', proof, isFinal: true }
+      const call = billing.settle(me, payWithUsdc(newer, {}, nonce))
+      expect(await outcomeOf(call)).toBe('provisioned')
+    }
+    const paidOffers = ledger.payments.listPayments({ limit: 3 }).map(({ offerId }) => offerId)
+    expect(new Set(paidOffers)).toEqual(new Set([older.id, newer.id]))
+  })
+})
+
 describe('settle: a payment that was refused', () => {
   test.each(['insufficient_balance', 'payer_blocked', 'signature_invalid'] as const)(
     'error: after %s nobody is told that nothing moved before the chain was asked again',

@@ -31,10 +31,11 @@ const results: Record<string, SettleResult> = {
   unknown: { kind: 'unknown', reason: 'timeout' },
 }
 
+const expired: ChainVerdict = { kind: 'void', reason: 'expired' }
 const verdicts: Record<string, ChainVerdict> = {
   'paid and final': paid(true),
   'paid, not final': paid(false),
-  expired: { kind: 'void', reason: 'expired' },
+  expired,
   canceled: { kind: 'void', reason: 'canceled' },
   'used elsewhere': { kind: 'void', reason: 'used_elsewhere' },
   open: { kind: 'open' },
@@ -151,7 +152,7 @@ describe('settle: before anything is sent', () => {
     test(`error: a payment that ${name} is refused and not kept`, async () => {
       const { billing, script, me, quote, calls, ledger } = await openBilling()
       const offer = await quote()
-      script.verdict = { kind: 'void', reason: 'expired' }
+      script.verdict = expired
       const call = billing.settle(me, payWithUsdc(offer, change))
       await expect(call).rejects.toMatchObject({
         code: 'payment_rejected',
@@ -161,6 +162,50 @@ describe('settle: before anything is sent', () => {
       expect(ledger.payments.listPayments({ limit: 1 })).toEqual([])
     })
   }
+
+  const lates: [name: string, change: object, passMs: number][] = [
+    ['ends in five seconds', { validBefore: seconds(NOW_MS + 5000) }, 0],
+    ['is for an offer that has ended', { validBefore: seconds(NOW_MS + 3_600_000) }, 600_000],
+  ]
+  for (const [name, change, passMs] of lates) {
+    test(`behavior: a payment that ${name} is written down and never sent, and no other asked for while it may land`, async () => {
+      const world = await openBilling()
+      const { billing, script, me, quote, calls } = world
+      const offer = await quote()
+      script.nowMs += passMs
+      script.verdict = { kind: 'open' }
+      const payload = payWithUsdc(offer, change)
+      await expect(billing.settle(me, payload)).rejects.toMatchObject({
+        code: 'billing_unavailable',
+        extras: { retryAction: 'retry_same_payment' },
+      })
+      expect(onlyPayment(world)).toMatchObject({ state: 'screened', attempts: 0 })
+      expect(await outcomeOf(billing.settle(me, payWithUsdc(offer, {}, 2)))).toBe('offer_used')
+      // Its payer has it made himself after all.
+      script.preflight = { kind: 'fault', faults: ['nonce_used'] }
+      script.verdict = paid(true)
+      expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
+      expect(calls.payloads).toEqual([])
+    })
+  }
+
+  test('behavior: one that ended without a trace is void, and its offer may be paid', async () => {
+    const world = await openBilling()
+    const { billing, script, me, quote } = world
+    const offer = await quote()
+    script.verdict = { kind: 'open' }
+    const payload = payWithUsdc(offer, { validBefore: seconds(NOW_MS + 5000) })
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('billing_unavailable')
+    script.nowMs += 10_000
+    script.verdict = expired
+    await billing.reconcile()
+    expect(onlyPayment(world).state).toBe('void')
+    script.verdict = { kind: 'open' }
+    script.onSettle = () => {
+      script.verdict = paid(true)
+    }
+    expect(await outcomeOf(billing.settle(me, payWithUsdc(offer, {}, 2)))).toBe('provisioned')
+  })
 
   for (const validBefore of [seconds(NOW_MS + 30_000), seconds(NOW_MS + 86_400_000)]) {
     test(`behavior: an end at the edge is taken: ${validBefore}`, async () => {
@@ -320,9 +365,11 @@ describe('settle: whose payment it is', () => {
     expect(await outcomeOf(billing.settle(me, payload))).toBe('screening_unavailable')
     script.nowMs += 600_000
     script.screening = 'clear'
+    script.verdict = expired
     expect(await outcomeOf(billing.settle(me, payWithUsdc(late, { validBefore }, 2)))).toBe(
       'offer_expired',
     )
+    script.verdict = paid(true)
     expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
   })
 
