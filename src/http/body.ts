@@ -9,7 +9,7 @@ import { AppError, type ErrorCode } from '#src/core/errors.ts'
 
 import { BODY_BYTES_MAX, refuseLargeBody } from './body-size.ts'
 import { excerpt } from './excerpt.ts'
-import { measureJson, NAMES_MAX, NESTING_MAX } from './json.ts'
+import { measureJson, NAMES_MAX, NESTING_MAX, VALUES_MAX } from './json.ts'
 import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
 import { isOptional, literalsOf } from './query.ts'
 import { textRuleOf } from './text-rule.ts'
@@ -101,12 +101,13 @@ function assertJson(contentType: string | null): void {
 }
 
 function parseObject(text: string): Record<string, unknown> {
-  const { depth, names } = measureJson(text)
+  const { depth, names, values } = measureJson(text)
   // Before anything else looks at it: what is nested deeply is slow to take apart and to print.
   if (depth > NESTING_MAX) {
     throw refuseBody(`The body is nested more than ${NESTING_MAX} levels deep.`)
   }
   if (names > NAMES_MAX) throw refuseBody(`The body has more than ${NAMES_MAX} members.`)
+  if (values > VALUES_MAX) throw refuseBody(`The body has more than ${VALUES_MAX} values.`)
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -20,21 +20,25 @@ export function jsonResponse(
 export const NESTING_MAX = 16
 /** Members at all levels; 500 moments have 1,500. */
 export const NAMES_MAX = 2_000
+/** Entries of lists and members; 500 moments have 2,000. */
+export const VALUES_MAX = 4_000
 
-/** Counts, without parsing, how deeply a text of JSON is nested and how many names of members it holds. */
-export function measureJson(json: string): { depth: number; names: number } {
+/** Counts, without parsing, how deeply a text of JSON is nested and how many names and values it holds. */
+export function measureJson(json: string): { depth: number; names: number; values: number } {
   let level = 0
   let depth = 0
   let names = 0
+  let values = 1
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at)
     if (code === byteOf.quote) at = endOfText(json, at)
     else if (code === byteOf.colon) names++
+    else if (code === byteOf.comma) values++
     else if (code === byteOf.openBrace || code === byteOf.openBracket) {
       depth = Math.max(depth, ++level)
     } else if (code === byteOf.closeBrace || code === byteOf.closeBracket) level--
   }
-  return { depth, names }
+  return { depth, names, values }
 }
 
 /** Offset of the quote that ends a text; of the end of `json` where none does. */

@@ -19,8 +19,10 @@ const ROUND_MS_MAX = 8
 /** From here on it is worth noticing when the round ends. */
 const ROUND_MS_NOTICED = 2
 /** Long work that is begun, of all accounts and of one: what is made of an answer is in memory. */
-const JOBS_MAX = 128
-export const ACCOUNT_JOBS_MAX = 32
+const JOBS_MAX = 64
+export const ACCOUNT_JOBS_MAX = 16
+/** Beyond these an account that has none under way still gets one, so that no few can shut out the others. */
+const FIRST_JOBS_MAX = 128
 /** Requests that wait for their turns. */
 const WAITING_MAX = 1_000
 /** How long a connection is kept that waits for its answer; Bun would cut it after ten seconds. */
@@ -49,8 +51,8 @@ export type Work = {
 /** Creates the one for a server; `streamsMax` is of all accounts. */
 export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: number }): Work {
   const scheduler = createScheduler()
-  const jobs = createPlaces(JOBS_MAX)
-  const streams = createPlaces(streamsMax)
+  const jobs = createPlaces({ max: JOBS_MAX, firstMax: FIRST_JOBS_MAX })
+  const streams = createPlaces({ max: streamsMax, firstMax: streamsMax })
   let roundMs = 0
 
   function runSlice<T>(steps: Steps<T>): IteratorResult<void, T> {
@@ -124,15 +126,15 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
 /** Callers without a key have few requests a minute, and none of them is long. */
 const ownerOf = ({ caller }: Visit): string => caller?.accountId ?? ''
 
-/** Counted places, some for each owner; says which of the two bounds is reached. */
-function createPlaces(max: number) {
+/** Counted places, some for each owner, `firstMax` for those that have none yet; says which bound is reached. */
+function createPlaces({ max, firstMax }: { max: number; firstMax: number }) {
   const taken = new Map<string, number>()
   let all = 0
   return {
     open(owner: string, ownMax: number): 'account' | 'all' | (() => void) {
       const own = taken.get(owner) ?? 0
       if (own >= ownMax) return 'account'
-      if (all >= max) return 'all'
+      if (all >= (own === 0 ? firstMax : max)) return 'all'
       taken.set(owner, own + 1)
       all++
       let isOpen = true

@@ -261,6 +261,16 @@ describe('readBody', () => {
     })
   })
 
+  test('error: more than 4000 values are refused before they are read', async () => {
+    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100_000 }) })
+    const withValues = (count: number) => `{"inside":{"list":[${Array(count).fill('{}').join()}]}}`
+    expect(await readBody(opaque, requestOf(withValues(4000)))).toHaveProperty('inside.list')
+    await expect(readBody(opaque, requestOf(withValues(4001)))).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: 'The body has more than 4000 values.',
+    })
+  })
+
   test('behavior: brackets in texts are no levels', async () => {
     const body = { name: 'a', side: 'sell' }
     const loose = Type.Object({ name: Type.String(), side: Type.String() })

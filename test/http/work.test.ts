@@ -107,15 +107,16 @@ describe('run', () => {
     expect(await begin('a')).toBe(50)
   })
 
-  test('error: all accounts together have a bound, too', async () => {
+  test('error: all accounts together have a bound, and few of them cannot shut out the others', async () => {
     const work = createWatched()
-    const running = Array.from({ length: 128 }, (_, index) =>
-      work.run(requestOf(`a${index % 8}`).request, stepsOf(20)),
-    )
-    const late = () => work.run(requestOf('late').request, stepsOf(20))
-    expect(await refusalOf(late)).toEqual(['unavailable', 5])
-    await Promise.all(running)
-    expect(await late()).toBe(20)
+    const begin = (account: string) => work.run(requestOf(account).request, stepsOf(20))
+    const few = Array.from({ length: 64 }, (_, index) => begin(`a${index % 8}`))
+    expect(await refusalOf(() => begin('a0'))).toEqual(['unavailable', 5])
+    const others = Array.from({ length: 64 }, (_, index) => begin(`b${index}`))
+    expect(await refusalOf(() => begin('b0'))).toEqual(['unavailable', 5])
+    expect(await refusalOf(() => begin('late'))).toEqual(['unavailable', 5])
+    await Promise.all([...few, ...others])
+    expect(await begin('late')).toBe(20)
   })
 
   test('error: what fails is over, and its place free', async () => {
