@@ -59,5 +59,10 @@ process.stdout.on('error', () => {})
 process.on('SIGTERM', handleSignal)
 process.on('SIGINT', handleSignal)
 
+/** A pipe takes some at a time, and what it has not taken yet would be lost. */
+const finish = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => stream.end(resolve))
+
 process.exitCode = await runCli(process.argv.slice(2), context)
+await Promise.all([finish(process.stdout), finish(process.stderr)])
 process.exit()

@@ -30,6 +30,23 @@ async function aLineWithKey() {
   return { ...line, tamper, dropTriggers, head }
 }
 
+describe('bookfeed audit list', () => {
+  test('behavior: is whole in a pipe whose reader is slow', async () => {
+    using line = createCommandLine()
+    const by = { actor: 'operator', nowMs: Date.UTC(2026, 0, 1) } as const
+    line.withLedger((ledger) => {
+      for (let number = 0; number < 1500; number++) {
+        ledger.createAccount({ id: `acc_${String(number).padStart(32, '0')}` }, by)
+      }
+    })
+    const main = new URL('../../src/main.ts', import.meta.url).pathname
+    const list = `'${process.execPath}' '${main}' audit list --json --limit 1000`
+    const command = `BOOKFEED_DATA='${line.folder}' ${list} | (sleep 1; cat)`
+    const child = Bun.spawn(['sh', '-c', command], { stdout: 'pipe', stderr: 'inherit' })
+    expect(JSON.parse(await child.stdout.text())).toHaveLength(1000)
+  })
+})
+
 describe('bookfeed audit verify', () => {
   test('default: a sound chain prints its length and a head that it takes back', async () => {
     using line = await aLineWithKey()

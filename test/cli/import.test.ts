@@ -107,8 +107,8 @@ describe('bookfeed import', () => {
     expect(printed).toEqual([
       'imported 6 snapshots, 1 trade and 1 fact of a market from 10 lines and 4 entries in 0.0 s (0 lines/s)',
       'held already: 1 fact of a market',
-      "verified by the venue's hash: 4 of 6 books",
-      'warning: 2 books contradict their hash, recorded as 1 gap',
+      "verified by the venue's hash: 4 of 6 books held of these markets",
+      'warning: 2 books contradict their hash; 1 gap until the next verified book',
       'left out 1 record of markets: hype is not a coin that is kept',
       '2 windows are not held',
       'warning: left out 1 bad line or entry',

@@ -101,26 +101,15 @@ describe('createBookVerifier', () => {
     expect(createBookVerifier().verify(withHash(snapshot))).toBe(true)
   })
 
-  test('behavior: wrong hashes are called wrong, but soon not searched for any more', () => {
+  test('behavior: whatever was judged before, a wrong hash is wrong and a right one right', () => {
     const verifier = createBookVerifier()
-    const verdicts = Array.from({ length: 5000 }, (_, at) =>
-      verifier.verify(aSnapshot({ timestampMs: at, sourceHash: WRONG })),
-    )
-    const wrong = verdicts.filter((verdict) => verdict === false).length
-    expect(verdicts.slice(0, 500).every((verdict) => verdict === false)).toBe(true)
-    expect(wrong).toBeGreaterThan(500)
-    expect(wrong).toBeLessThan(700)
-    expect(verdicts).not.toContain(true)
-  })
-
-  test('behavior: without a search, right books at a likely price are still recognised', () => {
-    const verifier = createBookVerifier()
-    for (let at = 0; at < 1000; at++) verifier.verify(aSnapshot({ sourceHash: WRONG }))
-    const snapshot = aSnapshot()
-    for (const lastTradePrice of ['', '0.500', '0.520', '0.480']) {
-      expect(verifier.verify(withHash(snapshot, { lastTradePrice }))).toBe(true)
+    for (let timestampMs = 0; timestampMs < 300; timestampMs++) {
+      const verdict = verifier.verify(aSnapshot({ timestampMs, sourceHash: WRONG }))
+      expect([timestampMs, verdict]).toEqual([timestampMs, false])
     }
-    expect(verifier.verify(withHash(snapshot, { lastTradePrice: '0.123' }))).not.toBe(false)
+    for (const lastTradePrice of ['', '0.500', '0.520', '0.480', '0.123']) {
+      expect(verifier.verify(withHash(aSnapshot(), { lastTradePrice }))).toBe(true)
+    }
   })
 
   test.skipIf(isAbsent)(`behavior: recorded books reproduce their hashes${reason}`, () => {
