@@ -14,10 +14,10 @@ import { type Visit, visitOf } from './gate.ts'
 
 /** Work at one go; everybody else waits that long. */
 const SLICE_MS = 4
-/** Requests that are answered at once, in one round of the event loop. */
-const ROUND_MS_MAX = 8
-/** From here on it is worth noticing when the round ends. */
-const ROUND_MS_NOTICED = 2
+/** A round of the event loop in which requests are answered at once, from when it is watched. */
+const ROUND_MS_MAX = 5
+/** Spent on requests since a round was last watched. Then the next one is: to watch each would cost an empty round. */
+const SPENT_MS_UNWATCHED = 0.5
 /** Long work that is begun, of all accounts and of one: what is made of an answer is in memory. */
 const JOBS_MAX = 64
 export const ACCOUNT_JOBS_MAX = 16
@@ -53,7 +53,8 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
   const scheduler = createScheduler()
   const jobs = createPlaces({ max: JOBS_MAX, firstMax: FIRST_JOBS_MAX })
   const streams = createPlaces({ max: streamsMax, firstMax: streamsMax })
-  let roundMs = 0
+  let spentMs = 0
+  let watchedSinceMs: number | undefined
 
   function runSlice<T>(steps: Steps<T>): IteratorResult<void, T> {
     let step = steps.next()
@@ -106,18 +107,20 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
     },
 
     enter(visit) {
-      if (roundMs < ROUND_MS_MAX) return undefined
+      // All that happens in it counts: reading a request may take longer than its handler.
+      if (watchedSinceMs === undefined || timer() - watchedSinceMs < ROUND_MS_MAX) return undefined
       if (visit.isCounted && scheduler.waiting >= WAITING_MAX) throw busyError('all')
       visit.keepOpen?.(WAIT_SECONDS_MAX)
       return scheduler.take(ownerOf(visit))
     },
 
     spend(ms) {
-      const isNoticed = roundMs >= ROUND_MS_NOTICED
-      roundMs += ms
-      if (isNoticed || roundMs < ROUND_MS_NOTICED) return
+      spentMs += ms
+      if (watchedSinceMs !== undefined || spentMs < SPENT_MS_UNWATCHED) return
+      watchedSinceMs = timer()
       setImmediate(() => {
-        roundMs = 0
+        spentMs = 0
+        watchedSinceMs = undefined
       })
     },
   }

@@ -12,8 +12,7 @@ export function closeEndedMarkets(history: HistoryStore, nowMs: number): number 
   for (const conditionId of history.listUnclosed()) {
     const market = ifSound(() => history.findMarket(conditionId))
     if (market === undefined || !isOver(market, nowMs)) continue
-    ifSound(() => history.close(conditionId))
-    closed++
+    closed += ifSound(() => (history.close(conditionId), 1)) ?? 0
   }
   return closed
 }

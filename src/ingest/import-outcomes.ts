@@ -1,3 +1,4 @@
+import { ifSound } from '#src/core/errors.ts'
 import type { Outcome } from '#src/core/market.ts'
 
 import { type ImportRun, refuse, warn } from './import-run.ts'
@@ -92,7 +93,7 @@ function readRow(
 
 function keepRow(run: ImportRun, place: Place, row: OutcomeRow): void {
   const { history, report, source } = run
-  const market = history.findMarketBySlug(row.slug)
+  const market = ifSound(() => history.findMarketBySlug(row.slug))
   if (market === undefined || market.source !== source) {
     report.windowsNotHeld++
     return

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import type { Source } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/store/history.ts'
@@ -79,13 +79,16 @@ export function watchLosses({ report }: ImportRun): () => boolean {
   return () => report.ending === 'complete' && losses() === before
 }
 
-/** Does something to the history; returns the contradiction that it finds, if any. */
+/** What concerns single records: the rest of an import goes on. */
+const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
+
+/** Writes to the history; returns why it refuses what it was given, if it does. */
 export function tryWrite(write: () => void): AppError | undefined {
   try {
     write()
     return undefined
   } catch (error) {
-    if (error instanceof AppError && error.code === 'market_conflict') return error
+    if (error instanceof AppError && refusals.has(error.code)) return error
     throw error
   }
 }

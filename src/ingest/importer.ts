@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
+import { ifSound } from '#src/core/errors.ts'
 import { LINE_BYTES_MAX } from '#src/core/snapshot-json.ts'
 
 import { createBatchScanner } from './batch-scanner.ts'
@@ -68,15 +69,18 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   return report
 }
 
-/** Counts what is held of the markets that were touched. */
+/** Counts what is held of the markets that were touched, but for damaged ones. */
 function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
   for (const conditionId of touched) {
-    const market = history.findMarket(conditionId)
-    if (market === undefined) continue
-    const { snapshotCounts, verifiedCounts } = market
+    const held = ifSound(() => {
+      const market = history.findMarket(conditionId)
+      return market && { ...market, gaps: history.gaps(market) }
+    })
+    if (held === undefined) continue
+    const { snapshotCounts, verifiedCounts, gaps } = held
     hashes.held += snapshotCounts.up + snapshotCounts.down
     hashes.verified += verifiedCounts.up + verifiedCounts.down
-    hashes.gaps += history.gaps(market).filter(({ reason }) => reason === 'hash_mismatch').length
+    hashes.gaps += gaps.filter(({ reason }) => reason === 'hash_mismatch').length
   }
 }
 

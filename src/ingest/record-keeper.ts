@@ -35,26 +35,29 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
 export function keepFacts(run: ImportRun, place: ImportPlace, facts: KnownFacts): void {
   const { history, source, report } = run
   const revision = () => history.findMarket(facts.conditionId)?.revision
-  const before = revision()
-  const conflict = tryWrite(() => history.putMarket({ ...facts, source }))
-  if (conflict !== undefined) refuse(run, { ...place, reason: conflict.message })
-  else if (revision() === before) report.facts.duplicates++
-  else report.facts.accepted++
+  const refusal = tryWrite(() => {
+    const before = revision()
+    history.putMarket({ ...facts, source })
+    report.facts[revision() === before ? 'duplicates' : 'accepted']++
+  })
+  if (refusal !== undefined) refuse(run, { ...place, reason: refusal.message })
 }
 
 type PlacedTrade = { place: ImportPlace; facts: KnownFacts; trade: Trade }
 
 /** Keeps trades of one market, which is made from its name if it is not known. */
 function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
+  const refusal = tryWrite(() => putTrades(run, id, group))
+  if (refusal === undefined) return
+  for (const { place } of group) refuse(run, { ...place, reason: refusal.message })
+}
+
+function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
   const { history, source, report } = run
   const [first] = group
   if (first === undefined) return
   const { conditionId } = first.facts
-  const conflict = tryWrite(() => history.putMarket({ ...first.facts, source }))
-  if (conflict !== undefined) {
-    for (const { place } of group) refuse(run, { ...place, reason: conflict.message })
-    return
-  }
+  history.putMarket({ ...first.facts, source })
   const market = history.findMarket(conditionId)
   const trades: Trade[] = []
   for (const { place, trade } of group) {

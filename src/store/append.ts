@@ -5,6 +5,7 @@ import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Arrival, createArrivals, type MadeRow, type MarketChange } from './arrivals.ts'
 import type { ChunkTable } from './chunk-table.ts'
 import type { Batch } from './history.ts'
+import { changing } from './market-read.ts'
 import type { StoredMarket } from './market-row.ts'
 import { assertAsset, assertInLife, assertSame, type MarketTable } from './market-table.ts'
 import { createMerge } from './merge.ts'
@@ -42,11 +43,13 @@ export function createAppend(tables: Tables) {
       batch.snapshots.map((snapshot, index) => ({ snapshot, index })),
       ({ snapshot }) => snapshot.conditionId,
     )
-    return [...byCondition.values()].map((arrivals) => {
-      const market = toMarket(arrivals, batch)
-      arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
-      return { market, change: settle(market, arrivals) }
-    })
+    return [...byCondition].map(([conditionId, arrivals]) =>
+      changing(conditionId, () => {
+        const market = toMarket(arrivals, batch)
+        arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
+        return { market, change: settle(market, arrivals) }
+      }),
+    )
   }
 
   function toMarket(entries: readonly Arrival[], { source }: Batch): StoredMarket {
@@ -90,7 +93,9 @@ export function createAppend(tables: Tables) {
     const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
     for (const group of groups) {
       if (group.change.made.length + group.change.gone.length === 0) continue
-      apply(group, { first, of }, batch.silenceReason ?? SILENCE_REASON)
+      changing(group.market.conditionId, () =>
+        apply(group, { first, of }, batch.silenceReason ?? SILENCE_REASON),
+      )
     }
     const accepted = groups.reduce((sum, { change }) => sum + change.accepted, 0)
     return { accepted, duplicates: batch.snapshots.length - accepted }

@@ -13,7 +13,8 @@ import type { Trade } from '#src/core/trade.ts'
 /**
  * The history of books behind verbs, so that engines can be exchanged: `test/store/conformance.ts`
  * is the contract as tests. Every verb is synchronous and atomic; another process may read or write
- * the same history at the same time.
+ * the same history at the same time. A verb throws `damaged` when what is stored of its market is not what was written;
+ * then nothing of its change is kept.
  */
 export type HistoryStore = {
   /**

@@ -49,6 +49,18 @@ export function naming<T>(name: string, read: () => T): T {
   }
 }
 
+/**
+ * Runs a change of a market. Throws `damaged` when what is stored of it is not what was written. What SQLite reports
+ * concerns the whole file, and stays as it is: nothing more should be written to it.
+ */
+export function changing<T>(conditionId: string, change: () => T): T {
+  try {
+    return change()
+  } catch (cause) {
+    throw cause instanceof Damage ? damagedError(marketName(conditionId), cause) : cause
+  }
+}
+
 const damagedError = (name: string, cause: unknown): AppError =>
   new AppError(
     'damaged',

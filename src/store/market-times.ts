@@ -41,12 +41,12 @@ export function createMarketTimes({ chunks, tails }: Tables) {
         }
       }
       for (const ref of chunks.listRefs(id)) {
-        ifSound(() => {
+        skipUnreadable(() => {
           const run = chunks.read(ref)
           add(run, chunks.loadBeside(ref, run))
         })
       }
-      ifSound(() => {
+      skipUnreadable(() => {
         const tail = tails.read(id)
         if (tail !== undefined) add(tail.chunk, tail.beside)
       })
@@ -65,7 +65,7 @@ export const emptyTally = (quietMs: number): OutcomeTally => ({
 
 export type MarketTimes = ReturnType<typeof createMarketTimes>
 
-function ifSound(read: () => void): void {
+function skipUnreadable(read: () => void): void {
   try {
     read()
   } catch {

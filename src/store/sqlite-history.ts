@@ -9,7 +9,7 @@ import { closeDatabase, type Database, probeWrite, transact } from './database.t
 import { createGapTable } from './gap-table.ts'
 import type { AppendResult, HistoryStore } from './history.ts'
 import { createBulkReaders } from './lines.ts'
-import { createMarketRead, marketName, naming } from './market-read.ts'
+import { changing, createMarketRead, marketName, naming } from './market-read.ts'
 import type { StoredMarket } from './market-row.ts'
 import { assertInLife, createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
@@ -96,6 +96,9 @@ function createWriters(tables: Tables): Writers {
     }
   }
 
+  const writeTo = <T>(conditionId: string, body: () => T): T =>
+    changing(conditionId, () => write(body))
+
   /** Shows that something besides the books was written. */
   function touch(market: StoredMarket): void {
     markets.touch(market.id)
@@ -123,25 +126,27 @@ function createWriters(tables: Tables): Writers {
   return {
     append: (batch) => writeOnce(batch.id, () => applyBatch(batch)),
 
-    putTrades: (batch) =>
-      writeOnce(batch.id, () => {
-        const market = getMarket(batch.conditionId)
-        for (const { timestampMs } of batch.trades) assertInLife(market, timestampMs)
-        const accepted = trades.insert(market.id, batch.trades)
-        if (accepted > 0) touch(market)
-        return { accepted, duplicates: batch.trades.length - accepted }
-      }),
+    putTrades: ({ id, conditionId, trades: found }) =>
+      changing(conditionId, () =>
+        writeOnce(id, () => {
+          const market = getMarket(conditionId)
+          for (const { timestampMs } of found) assertInLife(market, timestampMs)
+          const accepted = trades.insert(market.id, found)
+          if (accepted > 0) touch(market)
+          return { accepted, duplicates: found.length - accepted }
+        }),
+      ),
 
     putGaps: (conditionId, found) =>
-      write(() => {
+      writeTo(conditionId, () => {
         const market = getMarket(conditionId)
         if (gaps.record(market.id, found) > 0) touch(market)
       }),
 
-    putMarket: (facts) => write(() => runs.forget(markets.put(facts).id)),
+    putMarket: (facts) => writeTo(facts.conditionId, () => runs.forget(markets.put(facts).id)),
 
     close: (conditionId) =>
-      write(() => {
+      writeTo(conditionId, () => {
         const market = markets.find(conditionId)
         if (market === undefined || market.isClosed) return
         runs.change(market, { gone: new Set(), late: [], fresh: [], isClosed: true })

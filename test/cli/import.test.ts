@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { CliError } from '#src/cli/context.ts'
 import { importCommand } from '#src/cli/import.ts'
+import { openDatabase } from '#src/store/database.ts'
 import { openHistory } from '#src/store/open.ts'
 
 import { someHashedLines } from '../ingest/hashed-lines.ts'
@@ -74,6 +75,33 @@ describe('bookfeed import', () => {
     expect(printed).toEqual(['imported 1,510 snapshots from 1,510 lines in 0.0 s (0 lines/s)'])
     expect(errors).toEqual([])
     expect(snapshotsIn(dataPath)).toBe(1510)
+  })
+
+  test.each([
+    ['chunk', 'UPDATE chunk SET rows = zeroblob(length(rows))'],
+    ['unfinished run', 'UPDATE tail SET frame = zeroblob(length(frame))'],
+    ['row', "UPDATE market SET strike = '7'"],
+  ])('behavior: beside a market with a damaged %s all others are imported', async (_, change) => {
+    const { run, printed, errors, dataPath, context } = aCommand()
+    context.clock = () => Date.UTC(2026, 3, 14, 8, 3)
+    expect(await run(write('whole.jsonl', someLines(150)))).toBeUndefined()
+    const db = openDatabase(join(dataPath, 'history.db'))
+    expect(db.run(change).changes).toBeGreaterThan(0)
+    db.close()
+    printed.length = 0
+    const other = { conditionId: `0x${'b'.repeat(64)}`, assetId: '22' }
+    const lines = someLines(160, { bids: [{ price: '0.4', size: '1' }] }) + someLines(5, other)
+    const facts = aToken({ conditionId: aRecord().conditionId, assetId: aRecord().assetId })
+    const files = [write('more.jsonl', lines), write('facts.json', JSON.stringify([facts]))]
+    context.clock = () => NOW_MS
+    expect(await run(...files)).toStartWith('Not all was kept')
+    expect(errors.join('\n')).toContain(`Market ${facts['conditionId']} is damaged`)
+    const history = openHistory(join(dataPath, 'history.db'))
+    expect(history.findMarket(other.conditionId)).toMatchObject({
+      snapshotCounts: { up: 0, down: 5 },
+      isClosed: true,
+    })
+    history.dispose()
   })
 
   test('behavior: says so when nothing changed', async () => {
