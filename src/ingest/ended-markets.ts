@@ -12,7 +12,10 @@ export function closeEndedMarkets(history: HistoryStore, nowMs: number): number 
   for (const conditionId of history.listUnclosed()) {
     const market = ifSound(() => history.findMarket(conditionId))
     if (market === undefined || !isOver(market, nowMs)) continue
-    closed += ifSound(() => (history.close(conditionId), 1)) ?? 0
+    ifSound(() => {
+      history.close(conditionId)
+      closed++
+    })
   }
   return closed
 }

@@ -91,11 +91,12 @@ describe('bookfeed import', () => {
     printed.length = 0
     const other = { conditionId: `0x${'b'.repeat(64)}`, assetId: '22' }
     const lines = someLines(160, { bids: [{ price: '0.4', size: '1' }] }) + someLines(5, other)
-    const facts = aToken({ conditionId: aRecord().conditionId, assetId: aRecord().assetId })
+    const { conditionId, assetId } = aRecord()
+    const facts = aToken({ conditionId, assetId })
     const files = [write('more.jsonl', lines), write('facts.json', JSON.stringify([facts]))]
     context.clock = () => NOW_MS
     expect(await run(...files)).toStartWith('Not all was kept')
-    expect(errors.join('\n')).toContain(`Market ${facts['conditionId']} is damaged`)
+    expect(errors.join('\n')).toContain(`Market ${conditionId} is damaged`)
     const history = openHistory(join(dataPath, 'history.db'))
     expect(history.findMarket(other.conditionId)).toMatchObject({
       snapshotCounts: { up: 0, down: 5 },
