@@ -69,7 +69,7 @@ const variables = {
     name: 'BOOKFEED_STREAMS',
     default: '64',
     accepts: 'an integer from 1 to 10000',
-    description: 'Exports that run at a time, of all accounts together; each takes up to 4 MB.',
+    description: 'Exports that run at a time, of all accounts together; each takes up to 7 MB.',
     parse: (text: string) => parseInteger(text, 10_000) || undefined,
   },
   hasSample: {
