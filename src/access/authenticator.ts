@@ -6,12 +6,12 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 
-import { DIGEST_LENGTH, digestOf, isWellFormedKey } from '#src/core/api-key.ts'
-import type { Caller } from '#src/core/caller.ts'
-import { standingAt } from '#src/core/subscription.ts'
-import type { Tier } from '#src/core/tier.ts'
 import type { Clock } from '#src/core/time.ts'
-import { isValidKey, type LedgerStore } from '#src/store/ledger.ts'
+import { isValidKey, type LedgerStore } from '#src/ledger/ledger.ts'
+import { DIGEST_LENGTH, digestOf, isWellFormedKey } from '#src/selling/api-key.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import { standingAt } from '#src/selling/subscription.ts'
+import type { Tier } from '#src/selling/tier.ts'
 
 const CALLERS_MAX = 100_000
 const SCHEME = 'Bearer '

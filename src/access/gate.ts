@@ -1,16 +1,16 @@
-/**
- * The gate of the front door: who asks, and may they still ask. Keys have windows of their own,
- * callers without a valid one share that of their address, and calls of billing never take from the
- * allowance for data: whoever has used that up can still buy a larger one.
- */
-import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
-import { FREE_TIER_ID } from '#src/core/tier.ts'
 import type { Clock } from '#src/core/time.ts'
 import { isPreflight } from '#src/http/cors.ts'
 import type { Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
 import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
 import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
+/**
+ * The gate of the front door: who asks, and may they still ask. Keys have windows of their own,
+ * callers without a valid one share that of their address, and calls of billing never take from the
+ * allowance for data: whoever has used that up can still buy a larger one.
+ */
+import type { Caller } from '#src/selling/caller.ts'
+import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import type { Authenticator } from './authenticator.ts'
 import type { UsageMeter } from './usage-meter.ts'

@@ -1,14 +1,14 @@
+import { assert } from '#src/lib/assert.ts'
 /**
  * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes it down. That
  * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: a payer
  * may have had his payment made by himself, and what is spent is never judged by a clock or answered with a demand.
  * Only what is signed is written down: otherwise anybody could use up the nonce of a payment that he only saw.
  */
-import type { Caller } from '#src/core/caller.ts'
-import type { PaymentFault } from '#src/core/chain-view.ts'
-import { type Offer, VALID_BEFORE_MS_MAX } from '#src/core/offer.ts'
-import type { Payment, SignedPayment } from '#src/core/payment.ts'
-import { assert } from '#src/lib/assert.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { PaymentFault } from '#src/selling/chain-view.ts'
+import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
+import type { Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'

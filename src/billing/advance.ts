@@ -1,10 +1,10 @@
+import { LedgerRuleError } from '#src/ledger/payments.ts'
 /**
  * Takes a payment as far as it goes now, from whatever state it is in: a first call, a repeated one
  * and a recovery after a crash are the same walk. Throws only where nothing was ever sent.
  */
-import type { PaymentFault } from '#src/core/chain-view.ts'
-import type { Payment } from '#src/core/payment.ts'
-import { LedgerRuleError } from '#src/store/payments.ts'
+import type { PaymentFault } from '#src/selling/chain-view.ts'
+import type { Payment } from '#src/selling/payment.ts'
 
 import { type Case, type Flow, isFresh, move, reread } from './flow.ts'
 import { observe } from './observation.ts'

@@ -1,5 +1,5 @@
 /** Which tokens can be paid with just now, from what the chain and the facilitator say of themselves. */
-import { type PaymentChain, paymentChains, type PaymentToken } from '#src/core/payment-chain.ts'
+import { type PaymentChain, paymentChains, type PaymentToken } from '#src/selling/payment-chain.ts'
 
 import type { BillingDeps, ChainStatus } from './billing.ts'
 

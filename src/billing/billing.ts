@@ -1,15 +1,15 @@
-/** Selling tiers: what the routes of billing and the command line may ask for. */
-import type { Caller } from '#src/core/caller.ts'
-import type { ChainView } from '#src/core/chain-view.ts'
-import type { Facilitator } from '#src/core/facilitator.ts'
-import type { Offer, PaymentRequirements } from '#src/core/offer.ts'
-import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
-import type { Payment } from '#src/core/payment.ts'
-import type { Screen } from '#src/core/screening.ts'
-import type { Subscription } from '#src/core/subscription.ts'
-import type { Tier } from '#src/core/tier.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { Ledger } from '#src/store/payments.ts'
+import type { Ledger } from '#src/ledger/payments.ts'
+/** Selling tiers: what the routes of billing and the command line may ask for. */
+import type { Caller } from '#src/selling/caller.ts'
+import type { ChainView } from '#src/selling/chain-view.ts'
+import type { Facilitator } from '#src/selling/facilitator.ts'
+import type { Offer, PaymentRequirements } from '#src/selling/offer.ts'
+import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
+import type { Payment } from '#src/selling/payment.ts'
+import type { Screen } from '#src/selling/screening.ts'
+import type { Subscription } from '#src/selling/subscription.ts'
+import type { Tier } from '#src/selling/tier.ts'
 
 export type BillingDeps = {
   ledger: Ledger

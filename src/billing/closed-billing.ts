@@ -1,6 +1,6 @@
 /** Billing of a server that sells nothing: it says why, and asks nobody for money. */
 import { AppError } from '#src/core/errors.ts'
-import { paymentChains } from '#src/core/payment-chain.ts'
+import { paymentChains } from '#src/selling/payment-chain.ts'
 
 import type { Billing } from './billing.ts'
 

@@ -1,5 +1,5 @@
 /** Puts the parts of billing together. */
-import type { Payment } from '#src/core/payment.ts'
+import type { Payment } from '#src/selling/payment.ts'
 
 import { admit } from './admission.ts'
 import { advance } from './advance.ts'

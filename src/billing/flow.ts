@@ -1,10 +1,10 @@
-/** What each step of a payment needs, and the two changes that every step may make. */
-import type { ChainView } from '#src/core/chain-view.ts'
-import type { Facilitator } from '#src/core/facilitator.ts'
-import type { Offer } from '#src/core/offer.ts'
-import type { Payment } from '#src/core/payment.ts'
+import type { Actor, Deed } from '#src/ledger/ledger.ts'
 import { assert } from '#src/lib/assert.ts'
-import type { Actor, Deed } from '#src/store/ledger.ts'
+/** What each step of a payment needs, and the two changes that every step may make. */
+import type { ChainView } from '#src/selling/chain-view.ts'
+import type { Facilitator } from '#src/selling/facilitator.ts'
+import type { Offer } from '#src/selling/offer.ts'
+import type { Payment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 import type { Next } from './outcome.ts'

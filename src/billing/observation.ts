@@ -1,6 +1,6 @@
+import { LedgerRuleError } from '#src/ledger/payments.ts'
 /** Looks for a payment on the chain, and takes what is found for what it is. */
-import type { Payment, PaymentProof } from '#src/core/payment.ts'
-import { LedgerRuleError } from '#src/store/payments.ts'
+import type { Payment, PaymentProof } from '#src/selling/payment.ts'
 
 import { type Case, type Flow, move, provision } from './flow.ts'
 import { afterLook, type Next } from './outcome.ts'

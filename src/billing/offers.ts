@@ -1,6 +1,6 @@
-/** Makes offers, and shows again those that nobody has begun to pay. */
-import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
+/** Makes offers, and shows again those that nobody has begun to pay. */
+import type { Caller } from '#src/selling/caller.ts'
 import {
   type Offer,
   OFFER_LEFT_MS_MIN,
@@ -8,9 +8,9 @@ import {
   OFFERS_MAX,
   RESERVED_MS,
   UNIQUE_OFFERS_MAX,
-} from '#src/core/offer.ts'
-import { findChain, type PaymentChain, type PaymentToken } from '#src/core/payment-chain.ts'
-import { type Terms, termsOf } from '#src/core/tier.ts'
+} from '#src/selling/offer.ts'
+import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import { type Terms, termsOf } from '#src/selling/tier.ts'
 
 import type { Availability } from './availability.ts'
 import type { Billing, BillingDeps, Quote } from './billing.ts'

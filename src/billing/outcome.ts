@@ -2,9 +2,9 @@
  * What becomes of a payment, from what the facilitator said and what the chain says. The chain has
  * the word: only it makes a payment `settled` or `void`, and only it may call one unpaid.
  */
-import type { ChainVerdict } from '#src/core/chain-view.ts'
-import type { SettleResult } from '#src/core/facilitator.ts'
-import type { PaymentProof, PaymentState } from '#src/core/payment.ts'
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
+import type { SettleResult } from '#src/selling/facilitator.ts'
+import type { PaymentProof, PaymentState } from '#src/selling/payment.ts'
 
 export type Next = {
   to: PaymentState

@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 
-import type { Offer } from '#src/core/offer.ts'
-import { findChain, type PaymentChain, type PaymentToken } from '#src/core/payment-chain.ts'
-import type { SignedPayment } from '#src/core/payment.ts'
+import type { Offer } from '#src/selling/offer.ts'
+import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import {
   hasMember,

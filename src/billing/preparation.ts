@@ -1,6 +1,6 @@
 /** What stands between a payment and the facilitator: the payer is screened and the chain is asked. */
-import type { PaymentFault } from '#src/core/chain-view.ts'
-import type { Payment } from '#src/core/payment.ts'
+import type { PaymentFault } from '#src/selling/chain-view.ts'
+import type { Payment } from '#src/selling/payment.ts'
 
 import { deedOf, type Flow, move } from './flow.ts'
 import { signatureOf } from './payload.ts'

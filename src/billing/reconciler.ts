@@ -3,8 +3,8 @@
  * the chain alone each of them becomes provisioned or void, at the latest once its last second is final.
  */
 import { AppError } from '#src/core/errors.ts'
-import { openStates, type Payment } from '#src/core/payment.ts'
 import { assert } from '#src/lib/assert.ts'
+import { openStates, type Payment } from '#src/selling/payment.ts'
 
 import { advance, ATTEMPTS_MAX, RESEND_UNKNOWN_MS } from './advance.ts'
 import type { BillingDeps } from './billing.ts'

@@ -1,8 +1,8 @@
 /** What a payer is told when a payment is not taken, and what to do next. */
 import { AppError, type RetryAction } from '#src/core/errors.ts'
-import type { Offer } from '#src/core/offer.ts'
-import { findChain } from '#src/core/payment-chain.ts'
-import type { Payment, SignedPayment } from '#src/core/payment.ts'
+import type { Offer } from '#src/selling/offer.ts'
+import { findChain } from '#src/selling/payment-chain.ts'
+import type { Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 import { toPaymentRequired } from './requirements.ts'

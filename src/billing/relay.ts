@@ -1,5 +1,5 @@
 /** Hands a payment to the facilitator, under a lease that is committed before. */
-import type { Payment } from '#src/core/payment.ts'
+import type { Payment } from '#src/selling/payment.ts'
 
 import { type Case, deedOf, type Flow, move, reread } from './flow.ts'
 import { take } from './observation.ts'

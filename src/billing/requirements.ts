@@ -1,6 +1,10 @@
 /** What a wallet is asked to sign, exactly as x402 v2 has it. */
-import { type Offer, PAYMENT_TIMEOUT_SECONDS, type PaymentRequirements } from '#src/core/offer.ts'
-import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
+import {
+  type Offer,
+  PAYMENT_TIMEOUT_SECONDS,
+  type PaymentRequirements,
+} from '#src/selling/offer.ts'
+import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 
 import type { BillingDeps, PaymentRequired } from './billing.ts'
 

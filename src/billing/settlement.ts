@@ -1,8 +1,8 @@
-/** What a caller is told of a payment. */
-import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
-import type { Payment } from '#src/core/payment.ts'
 import { assert } from '#src/lib/assert.ts'
+/** What a caller is told of a payment. */
+import type { Caller } from '#src/selling/caller.ts'
+import type { Payment } from '#src/selling/payment.ts'
 
 import type { Billing, BillingDeps, Settlement } from './billing.ts'
 import type { Case } from './flow.ts'

@@ -1,5 +1,5 @@
 /** Waits a little for a payment to be final, so that most callers get their answer at once. */
-import type { Payment } from '#src/core/payment.ts'
+import type { Payment } from '#src/selling/payment.ts'
 
 import type { Case, Flow } from './flow.ts'
 import { observe } from './observation.ts'

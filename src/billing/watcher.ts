@@ -1,7 +1,7 @@
 /** Finds money that arrived without a payment of ours, for the operator: it is never granted by itself. */
-import type { ChainView, FoundTransfer } from '#src/core/chain-view.ts'
-import { type PaymentChain, paymentChains } from '#src/core/payment-chain.ts'
-import { openStates, type Payment } from '#src/core/payment.ts'
+import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
+import { type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
+import { openStates, type Payment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 

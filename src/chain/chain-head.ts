@@ -1,5 +1,5 @@
-import type { ChainHead } from '#src/core/chain-view.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { ChainHead } from '#src/selling/chain-view.ts'
 
 import type { Block } from './rpc-answers.ts'
 import { type Rpc, RpcFault } from './rpc.ts'

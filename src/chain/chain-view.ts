@@ -1,7 +1,7 @@
-import type { ChainView, FoundTransfer } from '#src/core/chain-view.ts'
-import type { PaymentChain } from '#src/core/payment-chain.ts'
-import type { SignedPayment } from '#src/core/payment.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { type Confirmations, createHeadWatch } from './chain-head.ts'
 import { toTopic } from './contract-questions.ts'

@@ -1,5 +1,5 @@
-import type { ChainVerdict } from '#src/core/chain-view.ts'
-import type { SignedPayment } from '#src/core/payment.ts'
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { toTopic } from './contract-questions.ts'
 import type { Hex } from './hex.ts'

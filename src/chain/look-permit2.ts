@@ -1,4 +1,4 @@
-import type { ChainVerdict } from '#src/core/chain-view.ts'
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
 
 import { toTopic } from './contract-questions.ts'
 import type { Hex } from './hex.ts'

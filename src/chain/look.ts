@@ -1,6 +1,6 @@
-import type { ChainVerdict } from '#src/core/chain-view.ts'
-import type { PaymentChain } from '#src/core/payment-chain.ts'
-import type { SignedPayment } from '#src/core/payment.ts'
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import type { Head } from './chain-head.ts'
 import { findAuthorizedTransfer, lookEip3009 } from './look-eip3009.ts'

@@ -1,4 +1,4 @@
-import type { SignedPayment } from '#src/core/payment.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { askWord } from './contract-questions.ts'
 import type { BlockTag, Rpc } from './rpc.ts'

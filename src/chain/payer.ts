@@ -1,10 +1,10 @@
 /**
  * A wallet that pays by x402, for `bookfeed pay`; a server never signs payments. What is signed comes from
- * the registry of chains (core/payment-chain.ts), not from the server that asks for it: of that it takes
+ * the registry of chains (selling/payment-chain.ts), not from the server that asks for it: of that it takes
  * the amount, the payee and the time alone.
  */
-import type { PaymentRequirements } from '#src/core/offer.ts'
-import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/offer.ts'
+import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 
 import type { Hex } from './hex.ts'
 import type { Rpc } from './rpc.ts'

@@ -1,6 +1,6 @@
-import type { PaymentFault, Preflight } from '#src/core/chain-view.ts'
-import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
-import type { SignedPayment } from '#src/core/payment.ts'
+import type { PaymentFault, Preflight } from '#src/selling/chain-view.ts'
+import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { askWord } from './contract-questions.ts'
 import { isNonceUsed } from './nonces.ts'

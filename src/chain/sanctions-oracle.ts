@@ -2,7 +2,7 @@
  * Asks contracts on Polygon whether an address is sanctioned or blocked. A question to an address
  * without code is answered with nothing, which must never pass for "no".
  */
-import type { OracleAnswer } from '#src/core/screening.ts'
+import type { OracleAnswer } from '#src/selling/screening.ts'
 
 import type { Hex } from './hex.ts'
 import type { Rpc } from './rpc.ts'

@@ -1,5 +1,5 @@
-import type { ChainView } from '#src/core/chain-view.ts'
-import type { PaymentChain, PaymentToken, TokenSymbol } from '#src/core/payment-chain.ts'
+import type { ChainView } from '#src/selling/chain-view.ts'
+import type { PaymentChain, PaymentToken, TokenSymbol } from '#src/selling/payment-chain.ts'
 
 import type { Confirmations } from './chain-head.ts'
 import { askContract, askWord } from './contract-questions.ts'

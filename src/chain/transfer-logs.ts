@@ -1,4 +1,4 @@
-import type { PaymentProof, SignedPayment } from '#src/core/payment.ts'
+import type { PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
 import { toTopic } from './contract-questions.ts'
 import type { Hex } from './hex.ts'

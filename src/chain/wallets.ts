@@ -1,4 +1,4 @@
-import type { SignatureCheck, SignIn, Wallets } from '#src/core/wallet.ts'
+import type { SignatureCheck, SignIn, Wallets } from '#src/selling/wallet.ts'
 
 import type { Hex } from './hex.ts'
 import type { Rpc } from './rpc.ts'

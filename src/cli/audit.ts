@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import type { AuditRow, LedgerStore } from '#src/store/ledger.ts'
+import type { AuditRow, LedgerStore } from '#src/ledger/ledger.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { formatCount } from './import-progress.ts'

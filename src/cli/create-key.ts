@@ -1,9 +1,9 @@
-import { redactKeys } from '#src/core/api-key.ts'
-import { standingAt } from '#src/core/subscription.ts'
-import { FREE_TIER_ID } from '#src/core/tier.ts'
 /** `bookfeed keys create`: an account, a grant and a key; all of it or nothing. */
 import { DAY_MS } from '#src/core/time.ts'
-import type { Account, ApiKey, LedgerStore } from '#src/store/ledger.ts'
+import type { Account, ApiKey, LedgerStore } from '#src/ledger/ledger.ts'
+import { redactKeys } from '#src/selling/api-key.ts'
+import { standingAt } from '#src/selling/subscription.ts'
+import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator, issueKey } from './issue-key.ts'

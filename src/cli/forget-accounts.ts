@@ -1,6 +1,6 @@
 import { DAY_MS } from '#src/core/time.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
 
 import type { CliContext } from './context.ts'
 

@@ -1,9 +1,9 @@
 /** What a server prints when it listens. */
 import { ifSound } from '#src/core/errors.ts'
 import { type Coin, coins, type Market } from '#src/core/market.ts'
-import type { SignupState } from '#src/core/screening.ts'
 import { DAY_MS } from '#src/core/time.ts'
-import type { CoinTotals, HistoryStore } from '#src/store/history.ts'
+import type { CoinTotals, HistoryStore } from '#src/history/history.ts'
+import type { SignupState } from '#src/selling/screening.ts'
 
 const NEWEST_COUNT = 10
 const PAGE_MARKETS = 500

@@ -2,10 +2,10 @@ import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'
 
+import type { HistoryStore } from '#src/history/history.ts'
 import type { ImportFault, ImportReport } from '#src/ingest/import-report.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { STDIN } from '#src/ingest/line-source.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { createImportProgress } from './import-progress.ts'

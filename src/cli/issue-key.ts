@@ -1,6 +1,6 @@
-import { digestOf, hintOf, mintKey } from '#src/core/api-key.ts'
-import { FREE_TIER_ID } from '#src/core/tier.ts'
-import type { ApiKey, Deed, LedgerStore } from '#src/store/ledger.ts'
+import type { ApiKey, Deed, LedgerStore } from '#src/ledger/ledger.ts'
+import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
+import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import type { CliContext } from './context.ts'
 

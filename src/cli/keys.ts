@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander'
 
-import { redactKeys } from '#src/core/api-key.ts'
-import { standingAt } from '#src/core/subscription.ts'
-import { FREE_TIER_ID } from '#src/core/tier.ts'
-import { type Account, type ApiKey, isValidKey, type LedgerStore } from '#src/store/ledger.ts'
+import { type Account, type ApiKey, isValidKey, type LedgerStore } from '#src/ledger/ledger.ts'
+import { redactKeys } from '#src/selling/api-key.ts'
+import { standingAt } from '#src/selling/subscription.ts'
+import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { type CreateFlags, createKey } from './create-key.ts'

@@ -1,5 +1,5 @@
-import { FREE_TIER_ID } from '#src/core/tier.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import type { CliContext } from './context.ts'
 import { byOperator, issueKey } from './issue-key.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 
 import { formatMicros } from '#src/core/decimal.ts'
-import type { ReservedOffer } from '#src/store/payments.ts'
+import type { ReservedOffer } from '#src/ledger/payments.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator } from './issue-key.ts'

@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import type { Ledger } from '#src/ledger/payments.ts'
 import { messageOf } from '#src/lib/message.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
-import { openHistory } from '#src/store/open.ts'
-import type { Ledger } from '#src/store/payments.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { keepPrivate } from './private-folder.ts'

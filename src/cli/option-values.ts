@@ -1,8 +1,8 @@
 /** Readers of option values. What they refuse, commander reports with the option's name. */
 import { InvalidArgumentError } from 'commander'
 
-import { holdsKey } from '#src/core/api-key.ts'
 import { type Micros, parseMicros } from '#src/core/decimal.ts'
+import { holdsKey } from '#src/selling/api-key.ts'
 
 import { formatCount } from './import-progress.ts'
 

@@ -1,5 +1,5 @@
 /** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
-import type { PaymentRequirements } from '#src/core/offer.ts'
+import type { PaymentRequirements } from '#src/selling/offer.ts'
 
 import { CliError } from './context.ts'
 

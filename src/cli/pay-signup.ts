@@ -1,7 +1,7 @@
 import type { Payer } from '#src/chain/payer.ts'
 /** From a wallet to an API key, on a server that is not trusted. */
 import { createWallets } from '#src/chain/wallets.ts'
-import type { SignIn } from '#src/core/wallet.ts'
+import type { SignIn } from '#src/selling/wallet.ts'
 
 import { CliError } from './context.ts'
 import { describeFault, type PayServer, toText } from './pay-server.ts'

@@ -14,7 +14,7 @@ import {
   type PaymentChain,
   type PaymentToken,
   tokenSymbols,
-} from '#src/core/payment-chain.ts'
+} from '#src/selling/payment-chain.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { parsePrice } from './option-values.ts'

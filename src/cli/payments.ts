@@ -1,10 +1,10 @@
 import { Command } from 'commander'
 
 import { formatMicros } from '#src/core/decimal.ts'
-import { paymentChains } from '#src/core/payment-chain.ts'
-import { type Payment, type PaymentState, paymentStates } from '#src/core/payment.ts'
-import type { AuditRow } from '#src/store/ledger.ts'
-import type { Ledger, UnmatchedTransfer } from '#src/store/payments.ts'
+import type { AuditRow } from '#src/ledger/ledger.ts'
+import type { Ledger, UnmatchedTransfer } from '#src/ledger/payments.ts'
+import { paymentChains } from '#src/selling/payment-chain.ts'
+import { type Payment, type PaymentState, paymentStates } from '#src/selling/payment.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator } from './issue-key.ts'

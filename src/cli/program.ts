@@ -2,9 +2,9 @@
 import { Command, CommanderError } from 'commander'
 
 import { ConfigError, configVariables } from '#src/config.ts'
-import { redactKeys } from '#src/core/api-key.ts'
 import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
+import { redactKeys } from '#src/selling/api-key.ts'
 
 import { auditCommand } from './audit.ts'
 import { type CliContext, CliError } from './context.ts'

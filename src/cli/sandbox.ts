@@ -1,24 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { Command } from 'commander'
 
-import { readConfig } from '#src/config.ts'
-import { FREE_TIER_ID } from '#src/core/tier.ts'
-import { renderBuyScript } from '#src/sandbox/buy-script.ts'
-import type { LittlePolygon } from '#src/sandbox/little-polygon.ts'
-import type { Ledger } from '#src/store/payments.ts'
-
 import { type CliContext, CliError } from './context.ts'
-import { byOperator, issueKey } from './issue-key.ts'
-import { ledgerPathOf } from './open-data-folder.ts'
-import { serve } from './serve.ts'
 
-const SCRIPT = 'buy.ts'
-const KEY_BYTES = 32
-/** What may be set for a sandbox too; all else of the environment is for real servers. */
-const kept = ['BOOKFEED_PORT', 'BOOKFEED_HOST', 'BOOKFEED_LOG', 'BOOKFEED_SAMPLE'] as const
+/** It is for development, and an image of the service does not contain it. */
+const folder = join(import.meta.dir, '../../dev/sandbox')
+const absent =
+  'This install has no sandbox. Run it in a checkout of the project, after bun install.'
 
 const help = `
 Everything runs on this machine: a chain that says it is Polygon, with the real contracts and play money,
@@ -37,98 +27,8 @@ export const sandboxCommand = (context: CliContext): Command =>
     .description('serve on a local chain with play money, and print a script that buys')
     .option('--data <folder>', 'where to keep the files; empty or absent')
     .addHelpText('after', help)
-    .action((flags: { data?: string }) => sandbox(context, flags))
-
-async function sandbox(context: CliContext, { data }: { data?: string }): Promise<void> {
-  const root = await findPackages()
-  const folder = openFolder(data)
-  try {
-    const { startLittlePolygon } = await import('#src/sandbox/little-polygon.ts')
-    const payer = `0x${Buffer.from(context.randomBytes(KEY_BYTES)).toString('hex')}` as const
-    // Nobody goes on mining here, so each block is final at once.
-    const chain = await startLittlePolygon({ slotsInAnEpoch: 0, keys: { payer } })
-    try {
-      await serveOn(context, { chain, folder, root })
-    } finally {
-      await chain.stop()
-    }
-  } finally {
-    if (data === undefined) rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** Where the packages are. A production install has the service's own only. */
-async function findPackages(): Promise<string> {
-  const { listMissingPackages, packagesFolder } = await import('#src/sandbox/dev-packages.ts')
-  const { hasAnvil } = await import('#src/sandbox/anvil.ts')
-  const missing = listMissingPackages()
-  if (missing.length === 0 && hasAnvil) return packagesFolder
-  if (missing.length === 0) {
-    throw new CliError('A sandbox needs anvil, which has no binary for this platform.')
-  }
-  throw new CliError(
-    `A sandbox needs packages that this install does not have: ${missing.join(', ')}. Run bun install in a checkout of the project, without --production.`,
-  )
-}
-
-function openFolder(data: string | undefined): string {
-  if (data === undefined) return mkdtempSync(join(tmpdir(), 'bookfeed-sandbox-'))
-  // Its payments would be of a chain that is gone, or worse, of the real one.
-  if (existsSync(ledgerPathOf(data))) {
-    throw new CliError(
-      `${data} has a ledger already. Every sandbox begins anew: name an empty folder.`,
-    )
-  }
-  mkdirSync(data, { recursive: true })
-  return resolve(data)
-}
-
-type Ground = { chain: LittlePolygon; folder: string; root: string }
-
-async function serveOn(context: CliContext, ground: Ground): Promise<void> {
-  const { chain, folder } = ground
-  const env: Record<string, string | undefined> = {
-    ...Object.fromEntries(kept.map((name) => [name, context.env[name]])),
-    BOOKFEED_DATA: folder,
-    BOOKFEED_RPC_URL: chain.url,
-    BOOKFEED_PAY_TO: chain.payee.address,
-    BOOKFEED_FACILITATOR: 'local',
-    BOOKFEED_GAS_KEY: chain.facilitator.key,
-  }
-  const config = readConfig(env)
-  await serve({ ...context, env, config: () => config }, (at) => greetBuyer(context, at, ground))
-}
-
-/** Gives the throw-away wallet a key of the Free tier, and writes the program that buys more. */
-function greetBuyer(
-  context: CliContext,
-  { origin, ledger }: { origin: string; ledger: Ledger },
-  { chain, folder, root }: Ground,
-): string[] {
-  const { address, key: privateKey } = chain.payer
-  const apiKey = makeFreeKey(context, ledger, address)
-  const path = join(folder, SCRIPT)
-  // Programs find their packages from where they lie.
-  const packages = join(folder, 'node_modules')
-  if (!existsSync(packages)) symlinkSync(root, packages)
-  const script = renderBuyScript({ origin, apiKey, privateKey })
-  writeFileSync(path, script, { mode: 0o600 })
-  return [
-    `A chain of this machine that says it is Polygon: ${chain.url}`,
-    `A wallet with play money: ${address}`,
-    `Its API key, of the Free tier: ${apiKey}`,
-    '',
-    'Buy a month of Pro with it, and read what only Pro may read:',
-    `  bun run ${path}`,
-  ]
-}
-
-function makeFreeKey(context: CliContext, ledger: Ledger, address: string): string {
-  const nowMs = context.clock()
-  return ledger.atomically(() => {
-    const id = `acc_${context.mint()}`
-    const owner = { id, address: address.toLowerCase(), label: 'sandbox' }
-    ledger.createAccount(owner, byOperator(nowMs))
-    return issueKey(context, ledger, { accountId: id, tierId: FREE_TIER_ID, nowMs }).key
-  })
-}
+    .action(async ({ data }: { data?: string }) => {
+      if (!existsSync(folder)) throw new CliError(absent)
+      const { sandbox } = await import('#dev/sandbox/sandbox.ts')
+      await sandbox(context, data)
+    })

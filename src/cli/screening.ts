@@ -1,12 +1,12 @@
 import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import type { Screen, SignupState } from '#src/core/screening.ts'
 import { DAY_MS } from '#src/core/time.ts'
-import type { Wallets } from '#src/core/wallet.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { Screen, SignupState } from '#src/selling/screening.ts'
+import type { Wallets } from '#src/selling/wallet.ts'
 
 import type { CliContext } from './context.ts'
 

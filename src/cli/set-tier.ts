@@ -1,7 +1,7 @@
 /** `bookfeed tiers set`: changes what is offered; what was bought keeps its own copy. */
 import { formatMicros, type Micros } from '#src/core/decimal.ts'
 import type { Coin } from '#src/core/market.ts'
-import { FREE_TIER_ID, type Tier, type TierRoute } from '#src/core/tier.ts'
+import { FREE_TIER_ID, type Tier, type TierRoute } from '#src/selling/tier.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator } from './issue-key.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '#src/config.ts'
-import type { SignupState } from '#src/core/screening.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
+import type { SignupState } from '#src/selling/screening.ts'
 
 const isLoopbackAddress = createNetworkSet([
   { address: '127.0.0.0', bits: 8, family: 'ipv4' },

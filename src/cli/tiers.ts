@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 
 import { formatMicros } from '#src/core/decimal.ts'
 import { coins } from '#src/core/market.ts'
-import { type Tier, tierRoutes } from '#src/core/tier.ts'
+import { type Tier, tierRoutes } from '#src/selling/tier.ts'
 
 import type { CliContext } from './context.ts'
 import { withExistingLedger } from './open-data-folder.ts'

@@ -5,8 +5,8 @@
  */
 import type { FacilitatorEvmSigner } from '@x402/evm'
 
-import type { Facilitator, SettleResult } from '#src/core/facilitator.ts'
-import type { PaymentRequirements } from '#src/core/offer.ts'
+import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
+import type { PaymentRequirements } from '#src/selling/offer.ts'
 
 import type { GasKey } from './gas-key.ts'
 import { type Broadcast, createGasWallet, type GasWallet } from './gas-wallet.ts'

@@ -3,7 +3,7 @@
  * redirects, retries, and lets answers of any length in. Here a payment is handed over once a call; whether
  * and when again is for the caller to say.
  */
-import type { Facilitator, SettleResult, SupportedKind } from '#src/core/facilitator.ts'
+import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
 
 import { exchange, type Reply } from './exchange.ts'
 import {

@@ -2,7 +2,7 @@
  * What a facilitator's answer to `settle` says, read as if it meant us harm. Nothing of it goes on that is
  * not a transaction hash or a word of letters, digits, dots and dashes: messages may hold URLs with keys.
  */
-import type { SettleResult } from '#src/core/facilitator.ts'
+import type { SettleResult } from '#src/selling/facilitator.ts'
 
 export type SettleAnswer = {
   success: boolean

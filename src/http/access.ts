@@ -4,11 +4,11 @@
  */
 import { Elysia } from 'elysia'
 
-import type { Caller } from '#src/core/caller.ts'
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import { coins, isCoin } from '#src/core/market.ts'
-import { type Tier, type TierRoute, tiersWith } from '#src/core/tier.ts'
 import { assert } from '#src/lib/assert.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import { type Tier, type TierRoute, tiersWith } from '#src/selling/tier.ts'
 
 import { type TakeSignup, visitOf } from './gate.ts'
 import { readCoin } from './market-path.ts'

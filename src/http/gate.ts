@@ -1,9 +1,9 @@
+import type { AppError } from '#src/core/errors.ts'
 /**
  * What stands before every route: who asks, how much they may still ask, and what was used. The front
  * door calls it around each request; the `access` plugin asks it about the caller.
  */
-import type { Caller } from '#src/core/caller.ts'
-import type { AppError } from '#src/core/errors.ts'
+import type { Caller } from '#src/selling/caller.ts'
 
 /** The rate window of a caller, as the headers tell it. */
 export type RateState = {

@@ -1,4 +1,4 @@
-import { byteOf } from '#src/core/json-bytes.ts'
+import { byteOf } from '#src/wire/json-bytes.ts'
 
 /** Answers with JSON of known length, so that the access log can tell it. */
 export function jsonResponse(

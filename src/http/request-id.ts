@@ -1,4 +1,4 @@
-import { KEY_PREFIX } from '#src/core/api-key.ts'
+import { KEY_PREFIX } from '#src/selling/api-key.ts'
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
 

@@ -1,7 +1,7 @@
 /** Parameters of every route that answers with snapshots: how much of each is wanted. */
 import { Type } from '@sinclair/typebox'
 
-import { DEPTH_MAX, type RowCut, rowFields } from '#src/core/row-cut.ts'
+import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
 import { fieldsParameterOf, readFields } from './field-names.ts'
 import { literals } from './literals.ts'

@@ -5,9 +5,9 @@
  * anew for each request would keep the others out.
  */
 import { AppError } from '#src/core/errors.ts'
-import { streamsMaxOf } from '#src/core/tier.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createScheduler } from '#src/lib/scheduler.ts'
+import { streamsMaxOf } from '#src/selling/tier.ts'
 
 import { callerOf } from './access.ts'
 import { type Visit, visitOf } from './gate.ts'

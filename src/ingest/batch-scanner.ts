@@ -1,7 +1,7 @@
-import { skipSpace } from '#src/core/json-bytes.ts'
 import { SnapshotFault } from '#src/core/snapshot-fault.ts'
-import { createSnapshotScanner, type ScannedSnapshot } from '#src/core/snapshot-json.ts'
 import { type Clock, receiptFault, timeFault } from '#src/core/time.ts'
+import { skipSpace } from '#src/wire/json-bytes.ts'
+import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
 
 import { isObject, parseJson, type Reading } from './json-fields.ts'
 import type { LineBatch } from './line-batcher.ts'

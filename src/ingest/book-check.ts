@@ -1,5 +1,5 @@
-import { createBookVerifier } from '#src/core/book-hash.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
+import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
 
 /**
  * Says of each snapshot of a file what the file says of it: whether it agrees with the venue's hash, and its place

@@ -1,6 +1,6 @@
 import { ifSound } from '#src/core/errors.ts'
 import { type Market, timeframeMs } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
 /**
  * Closes every open market whose window is over, and returns how many. It asks the history, not the

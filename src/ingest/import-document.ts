@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/core/json-bytes.ts'
+import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/wire/json-bytes.ts'
 
 import { batchIdOf, type ImportRun, refuse, watchLosses } from './import-run.ts'
 import { isObject, parseJson, type Reading } from './json-fields.ts'

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import type { Source } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
 import type { BatchScanner } from './batch-scanner.ts'
 import type { BookCheck } from './book-check.ts'

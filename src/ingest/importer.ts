@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 import { ifSound } from '#src/core/errors.ts'
-import { LINE_BYTES_MAX } from '#src/core/snapshot-json.ts'
+import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
 import { createBatchScanner } from './batch-scanner.ts'
 import { createBookCheck } from './book-check.ts'

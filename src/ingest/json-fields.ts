@@ -1,7 +1,7 @@
 import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
 import type { Outcome } from '#src/core/market.ts'
 import { VENUE_OPENED_MS } from '#src/core/time.ts'
-import { readTimestampMs, timestampFaults } from '#src/core/timestamp-bytes.ts'
+import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
 
 import { RecordFault } from './record-fault.ts'
 

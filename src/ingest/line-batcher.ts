@@ -1,4 +1,4 @@
-import { LINE_BYTES_MAX } from '#src/core/snapshot-json.ts'
+import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
 /**
  * Cuts a stream of bytes into batches of whole lines. Where a batch ends depends on the content

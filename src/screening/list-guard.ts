@@ -1,5 +1,5 @@
 /** Guards the list in force against one that is well-formed, but not to be believed. */
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
 
 import { ListFault } from './list-fault.ts'
 import type { OfacList } from './ofac-list.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '#src/core/time.ts'
-import type { Actor, LedgerStore, SanctionsList } from '#src/store/ledger.ts'
+import type { Actor, LedgerStore, SanctionsList } from '#src/ledger/ledger.ts'
 
 import { assertCredible } from './list-guard.ts'
 import { openListSource } from './list-source.ts'

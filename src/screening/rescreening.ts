@@ -1,10 +1,10 @@
 /** Screens every account that has an address, again and again: sanctions come after signup too. */
 import { setImmediate } from 'node:timers/promises'
 
-import type { Screen, Verdict } from '#src/core/screening.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { Account, LedgerStore } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
-import type { Account, LedgerStore } from '#src/store/ledger.ts'
+import type { Screen, Verdict } from '#src/selling/screening.ts'
 
 /** Few enough for a public RPC, each of which costs three questions. */
 const CONCURRENCY = 4

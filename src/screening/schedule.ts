@@ -1,6 +1,6 @@
+import type { SanctionsList } from '#src/ledger/ledger.ts'
 /** Keeps the sanctions list up to date and the accounts screened, for as long as the server runs. */
 import { messageOf } from '#src/lib/message.ts'
-import type { SanctionsList } from '#src/store/ledger.ts'
 
 import { ListFault } from './list-fault.ts'
 import { refreshList } from './list-refresh.ts'

@@ -1,14 +1,14 @@
-/** Gives the verdict on an address (the rules are in core/screening.ts) and writes it into the audit. */
+import type { Clock } from '#src/core/time.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import { messageOf } from '#src/lib/message.ts'
+/** Gives the verdict on an address (the rules are in selling/screening.ts) and writes it into the audit. */
 import type {
   OracleAnswer,
   Screen,
   ScreeningGrounds,
   SignupState,
   Verdict,
-} from '#src/core/screening.ts'
-import type { Clock } from '#src/core/time.ts'
-import { messageOf } from '#src/lib/message.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+} from '#src/selling/screening.ts'
 
 import { isStale } from './staleness.ts'
 

@@ -1,4 +1,4 @@
-import type { SanctionsList } from '#src/store/ledger.ts'
+import type { SanctionsList } from '#src/ledger/ledger.ts'
 
 /** True if a list may not be relied upon. One confirmed far in the future was so by a wrong clock. */
 export const isStale = (

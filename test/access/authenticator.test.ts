@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/core/api-key.ts'
-import type { ApiKey, LedgerStore } from '#src/store/ledger.ts'
+import type { ApiKey, LedgerStore } from '#src/ledger/ledger.ts'
+import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/selling/api-key.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

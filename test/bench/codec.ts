@@ -4,11 +4,11 @@
  */
 import { gzipSync } from 'node:zlib'
 
-import { simulate } from '#src/ingest/simulator.ts'
-import { ChunkWriter } from '#src/store/codec/chunk-writer.ts'
-import { Chunk, outcomeCodes } from '#src/store/codec/chunk.ts'
-import { PageEncoder } from '#src/store/codec/page-encoder.ts'
-import type { Slice } from '#src/store/codec/slice-decoder.ts'
+import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
+import { Chunk, outcomeCodes } from '#src/history/codec/chunk.ts'
+import { PageEncoder } from '#src/history/codec/page-encoder.ts'
+import type { Slice } from '#src/history/codec/slice-decoder.ts'
+import { simulate } from '#src/ingest/simulator/simulator.ts'
 
 const ROWS = 6000
 const PAGES_A_ROUND = 300

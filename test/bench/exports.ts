@@ -2,8 +2,8 @@ import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { openHistory } from '#src/history/open.ts'
 import { assert } from '#src/lib/assert.ts'
-import { openHistory } from '#src/store/open.ts'
 
 import { benchAuthorization } from './bench-key.ts'
 import { type Delivery, type Download, download, receive } from './byte-reader.ts'

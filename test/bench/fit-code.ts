@@ -1,12 +1,11 @@
 /**
  * `bun test/bench/fit-code.ts`: fits the store's Huffman code to books and prints the tables of
- * `src/store/codec/deflate-code.ts`. A fitted code may replace that one only as a new `CODE_VERSION`.
+ * `src/history/codec/deflate-code.ts`. A fitted code may replace that one only as a new `CODE_VERSION`.
  */
 import { MICROS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { huffmanLengths } from '#src/lib/huffman.ts'
-import { ChunkWriter } from '#src/store/codec/chunk-writer.ts'
-import { Chunk } from '#src/store/codec/chunk.ts'
+import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
+import { Chunk } from '#src/history/codec/chunk.ts'
 import {
   DISTANCE_BITS_MAX,
   distanceBases,
@@ -15,7 +14,8 @@ import {
   lengthBases,
   SYMBOL_BITS_MAX,
   symbolTable,
-} from '#src/store/codec/deflate-code.ts'
+} from '#src/history/codec/deflate-code.ts'
+import { huffmanLengths } from '#src/lib/huffman.ts'
 
 import { readSnapshots } from './snapshot-source.ts'
 

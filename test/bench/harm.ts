@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { addBenchKey, authorizationOf, type BenchAccount } from './bench-key.ts'
 import { benchFolder, DAY, prepareHarm } from './dataset.ts'

@@ -6,8 +6,8 @@
 import { join } from 'node:path'
 
 import type { Gate, Visit } from '#src/http/gate.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
 
 import { openOurApp } from './our-app.ts'
 

@@ -4,10 +4,10 @@ import { type App, createApp } from '#src/app.ts'
 import { closedBilling } from '#src/billing/closed-billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 import type { Gate } from '#src/http/gate.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
-import { openHistory } from '#src/store/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
 
 export type OurApp = { app: App; history: HistoryStore; dispose(): void }
 

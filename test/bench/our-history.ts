@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
 /** Fills a data folder of ours with closed markets; the folder is ready to be served afterwards. */
 export async function buildHistory(

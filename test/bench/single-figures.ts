@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { type Dataset, prepareDataset, sizeBytes } from './dataset.ts'
 import { compare, type Contestant, median, type Result, type Timing } from './measure.ts'

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { createSnapshotScanner, type ScannedSnapshot } from '#src/core/snapshot-json.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { readLineBatches } from '#src/ingest/line-source.ts'
-import { simulate } from '#src/ingest/simulator.ts'
+import { simulate } from '#src/ingest/simulator/simulator.ts'
+import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
 
 /** Where recorded books are, beside a checkout; see SOURCES.md there for licence and credit. */
 const recordedFolder = new URL('../../../shared/data/polymarket/', import.meta.url).pathname

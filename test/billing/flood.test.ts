@@ -1,9 +1,9 @@
 /** What free accounts may do to honest buyers: hold amounts, and submit payments that cannot be made. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Caller } from '#src/core/caller.ts'
-import type { Preflight } from '#src/core/chain-view.ts'
-import type { SignedPayment } from '#src/core/payment.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { Preflight } from '#src/selling/chain-view.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { openBilling, outcomeOf, paid, payWithUsdc, TX, type World } from './scripted-billing.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { createAvailability } from '#src/billing/availability.ts'
-import type { Caller } from '#src/core/caller.ts'
-import type { Ledger } from '#src/store/payments.ts'
+import type { Ledger } from '#src/ledger/payments.ts'
+import type { Caller } from '#src/selling/caller.ts'
 
 import { NOW_MS, openBilling, outcomeOf, PAY_TO, PAYER, payWithUsdc } from './scripted-billing.ts'
 

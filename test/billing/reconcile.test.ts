@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { ChainVerdict } from '#src/core/chain-view.ts'
-import type { PaymentState } from '#src/core/payment.ts'
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
+import type { PaymentState } from '#src/selling/payment.ts'
 
 import {
   NOW_MS,

@@ -1,8 +1,8 @@
 /** Payments that were refused, by us or by a rule of the ledger, and what may be said of them. */
 import { describe, expect, test } from 'bun:test'
 
-import type { ChainVerdict } from '#src/core/chain-view.ts'
-import type { Offer } from '#src/core/offer.ts'
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
+import type { Offer } from '#src/selling/offer.ts'
 
 import { onlyPayment, openBilling, outcomeOf, paid, payWithUsdc, TX } from './scripted-billing.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { ChainVerdict } from '#src/core/chain-view.ts'
 import type { AppError } from '#src/core/errors.ts'
-import type { SettleResult } from '#src/core/facilitator.ts'
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
+import type { SettleResult } from '#src/selling/facilitator.ts'
 
 import {
   NOW_MS,

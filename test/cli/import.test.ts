@@ -5,8 +5,8 @@ import { join } from 'node:path'
 
 import { CliError } from '#src/cli/context.ts'
 import { importCommand } from '#src/cli/import.ts'
-import { openDatabase } from '#src/store/database.ts'
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openDatabase } from '#src/sqlite/database.ts'
 
 import { someHashedLines } from '../ingest/hashed-lines.ts'
 import { NOW_MS } from '../ingest/import-harness.ts'

@@ -3,10 +3,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { hasAnvil } from '#dev/sandbox/anvil.ts'
 import { createPayer } from '#src/chain/payer.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { pay, type PayFlags } from '#src/cli/pay.ts'
-import { hasAnvil } from '#src/sandbox/anvil.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 import { NOW_MS } from '../support/harness.ts'

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { hasAnvil } from '#src/sandbox/anvil.ts'
-import { renderBuyScript } from '#src/sandbox/buy-script.ts'
-import { listMissingPackages } from '#src/sandbox/dev-packages.ts'
+import { hasAnvil } from '#dev/sandbox/anvil.ts'
+import { renderBuyScript } from '#dev/sandbox/buy-script.ts'
+import { listMissingPackages } from '#dev/sandbox/dev-packages.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 

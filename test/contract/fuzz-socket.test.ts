@@ -11,9 +11,9 @@ import { join } from 'node:path'
 
 import fc, { type Arbitrary } from 'fast-check'
 
-import { digestOf } from '#src/core/api-key.ts'
-import { defaultTiers } from '#src/core/tier.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { digestOf } from '#src/selling/api-key.ts'
+import { defaultTiers } from '#src/selling/tier.ts'
 
 import { type Call, callsOf, type Ground } from '../support/fuzz-calls.ts'
 import { isUsual, type Twist, twistsOf } from '../support/fuzz-twists.ts'

@@ -7,8 +7,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { digestOf, KEY_PREFIX } from '#src/core/api-key.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { digestOf, KEY_PREFIX } from '#src/selling/api-key.ts'
 
 import { askCell, cellsOf, createMatrix, type Matrix } from '../support/access-matrix.ts'
 import { NOW_MS } from '../support/harness.ts'

@@ -1,7 +1,7 @@
 /** Whether the document requires of the bodies of data what is always there, and nothing else. */
 import { describe, expect, test } from 'bun:test'
 
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { createMarketHistory, type KnownMarket } from '../support/market-history.ts'

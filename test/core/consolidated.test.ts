@@ -4,7 +4,7 @@ import { consolidate, mirrorOf, SKEW_MS_MAX, type TaggedLadder } from '#src/core
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
-import { aSnapshot, createBookMaker, NO_LEVELS, START_MS } from '../store/books.ts'
+import { aSnapshot, createBookMaker, NO_LEVELS, START_MS } from '../history/books.ts'
 
 const ladder = (...levels: [price: number, size: number][]): Ladder => ({
   prices: levels.map(([price]) => price),

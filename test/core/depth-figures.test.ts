@@ -4,7 +4,7 @@ import { depthFigures } from '#src/core/depth-figures.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
 import { createRandom } from '#src/lib/random.ts'
 
-import { createBookMaker, NO_LEVELS } from '../store/books.ts'
+import { createBookMaker, NO_LEVELS } from '../history/books.ts'
 
 /** By long division: nothing here is a float. */
 function plainFigures({ prices, sizes }: Ladder) {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { parsePayment } from '#src/billing/payload.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
 
 import { settle as sendPayment } from '../chain/signed-payments.ts'
 import { hasAnvil } from '../support/anvil.ts'

@@ -4,9 +4,9 @@ import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
+import { addresses } from '#dev/sandbox/addresses.ts'
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { addresses } from '#src/sandbox/addresses.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -1,9 +1,9 @@
 /** Payers who had their payment made before they came to us, and payments that others made: the chain has the word. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { parsePayment } from '#src/billing/payload.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
 
 import { settle as sendPayment, spendElsewhere } from '../chain/signed-payments.ts'
 import { hasAnvil } from '../support/anvil.ts'

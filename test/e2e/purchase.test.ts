@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
+import { type FacilitatorProcess, startFacilitatorProcess } from '#dev/sandbox/http-facilitator.ts'
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { type FacilitatorProcess, startFacilitatorProcess } from '#src/sandbox/http-facilitator.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {

@@ -5,11 +5,11 @@ import { resetAssetContractCache } from '@x402/evm'
 import { type Hex, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-import type { PaymentRequirements } from '#src/core/offer.ts'
+import { addresses } from '#dev/sandbox/addresses.ts'
+import { hasAnvil, startAnvil } from '#dev/sandbox/anvil.ts'
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator, type LocalOptions } from '#src/facilitator/local.ts'
-import { addresses } from '#src/sandbox/addresses.ts'
-import { hasAnvil, startAnvil } from '#src/sandbox/anvil.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+import type { PaymentRequirements } from '#src/selling/offer.ts'
 
 import { permitTypes, transferTypes } from '../support/typed-data.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { AppError } from '#src/core/errors.ts'
 import { type Call, createIdempotency, jsonAnswer } from '#src/http/idempotency.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
 
 import { NOW_MS } from '../support/harness.ts'
 

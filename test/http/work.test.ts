@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
 import { AppError } from '#src/core/errors.ts'
-import { defaultTiers } from '#src/core/tier.ts'
 import { bindVisit, type Visit } from '#src/http/gate.ts'
 import { ACCOUNT_JOBS_MAX, createWork, type Steps } from '#src/http/work.ts'
+import { defaultTiers } from '#src/selling/tier.ts'
 
 /** Every look at the timer is a millisecond, so a slice has a handful of steps. */
 function createWatched({ streamsMax = 100 } = {}) {

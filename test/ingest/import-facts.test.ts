@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 import type { ImportFault } from '#src/ingest/import-report.ts'
 import type { ImportOptions } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openHistory } from '#src/store/open.ts'
 
 export const NOW_MS = Date.UTC(2026, 3, 15)
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import fc from 'fast-check'
 
 import { coverageOf } from '#src/core/coverage.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { aHashedLine, hashGap, someHashedLines } from './hashed-lines.ts'

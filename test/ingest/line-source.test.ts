@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
-import { LINE_BYTES_MAX } from '#src/core/snapshot-json.ts'
 import { createLineBatcher, type LineBatch } from '#src/ingest/line-batcher.ts'
 import { readLineBatches, SourceFault } from '#src/ingest/line-source.ts'
 import { createRandom } from '#src/lib/random.ts'
+import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
 let folder = ''
 beforeAll(async () => {

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 
+import type { HistoryStore } from '#src/history/history.ts'
+import type { StoredMarket } from '#src/history/tables/market-row.ts'
 import { createRandom } from '#src/lib/random.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import type { StoredMarket } from '#src/store/market-row.ts'
 
 import { aRecord, someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'

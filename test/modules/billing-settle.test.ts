@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 
 import type { Billing } from '#src/billing/billing.ts'
 import { AppError, type ErrorCode, errorCodes, type ErrorExtras } from '#src/core/errors.ts'
-import { openStates, type PaymentState } from '#src/core/payment.ts'
 import { toPaymentHeader } from '#src/http/x402.ts'
+import { openStates, type PaymentState } from '#src/selling/payment.ts'
 
 import {
   fakeBilling,

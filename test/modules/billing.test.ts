@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Billing } from '#src/billing/billing.ts'
-import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
+import type { Caller } from '#src/selling/caller.ts'
 
 import {
   fakeBilling,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { coins } from '#src/core/market.ts'
+import { openHistory } from '#src/history/open.ts'
 import type { CoinBody, CoinList } from '#src/modules/coins/model.ts'
-import { openHistory } from '#src/store/open.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import {

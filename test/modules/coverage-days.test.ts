@@ -4,11 +4,11 @@ import { Value } from '@sinclair/typebox/value'
 
 import type { MarketFacts, Timeframe } from '#src/core/market.ts'
 import { DAY_MS } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 import { CoinCoverageList, type CoverageDay } from '#src/modules/coverage/model.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openHistory } from '#src/store/open.ts'
 
-import { aSnapshot, assetIdOf, conditionIdOf } from '../store/books.ts'
+import { aSnapshot, assetIdOf, conditionIdOf } from '../history/books.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem, type Send, withParams } from '../support/page-client.ts'
 

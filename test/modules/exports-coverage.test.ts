@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
-import { conditionIdOf } from '../store/books.ts'
+import { conditionIdOf } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
 import { type Params, withParams } from '../support/page-client.ts'
 import { DAY_START_MS, wholeMarkets } from '../support/whole-markets.ts'

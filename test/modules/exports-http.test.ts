@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { get, type IncomingMessage } from 'node:http'
 import { createGunzip } from 'node:zlib'
 
-import { storeSimulation } from '#src/ingest/store-simulation.ts'
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
+import { storeSimulation } from '#src/ingest/simulator/store-simulation.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { exportOf } from '../support/export-lines.ts'
 import { addKey, createHarness } from '../support/harness.ts'

@@ -4,10 +4,10 @@ import { Value } from '@sinclair/typebox/value'
 
 import type { Outcome } from '#src/core/market.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
+import { openHistory } from '#src/history/open.ts'
 import { FillBody } from '#src/modules/fill/model.ts'
-import { openHistory } from '#src/store/open.ts'
 
-import { aSnapshot, conditionIdOf, NO_LEVELS, START_MS } from '../store/books.ts'
+import { aSnapshot, conditionIdOf, NO_LEVELS, START_MS } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
 import { readProblem, withParams } from '../support/page-client.ts'
 

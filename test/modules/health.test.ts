@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { SignupState } from '#src/core/screening.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import type { Readiness } from '#src/modules/health/model.ts'
-import { StoreFault } from '#src/store/database.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import type { SignupState } from '#src/selling/screening.ts'
+import { StoreFault } from '#src/sqlite/database.ts'
 
 import { fakeHistory } from '../support/fake-history.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { SignupState } from '#src/core/screening.ts'
+import type { SignupState } from '#src/selling/screening.ts'
 
 import { clearOf, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -7,11 +7,11 @@ import {
   outcomes,
   type Timeframe,
 } from '#src/core/market.ts'
+import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/lib/random.ts'
 import type { MarketBody, MarketList } from '#src/modules/markets/model.ts'
-import { openHistory } from '#src/store/open.ts'
 
-import { aSnapshot } from '../store/books.ts'
+import { aSnapshot } from '../history/books.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem, withParams } from '../support/page-client.ts'
 

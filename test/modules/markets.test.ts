@@ -4,9 +4,9 @@ import { Value } from '@sinclair/typebox/value'
 
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { MarketFacts, Outcome } from '#src/core/market.ts'
+import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/lib/random.ts'
 import { MarketBody, MarketList } from '#src/modules/markets/model.ts'
-import { openHistory } from '#src/store/open.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { type Params, readProblem } from '../support/page-client.ts'

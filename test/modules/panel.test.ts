@@ -2,10 +2,16 @@ import { describe, expect, test } from 'bun:test'
 
 import type { MarketFacts, Outcome } from '#src/core/market.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
+import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/lib/random.ts'
-import { openHistory } from '#src/store/open.ts'
 
-import { appendAll, aSnapshot, conditionIdOf, createBookMaker, NO_LEVELS } from '../store/books.ts'
+import {
+  appendAll,
+  aSnapshot,
+  conditionIdOf,
+  createBookMaker,
+  NO_LEVELS,
+} from '../history/books.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { walk, withParams } from '../support/page-client.ts'
 import { PANEL_PATH, readPanel } from '../support/panel-client.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { MarketFacts } from '#src/core/market.ts'
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, aSnapshot, assetIdOf, conditionIdOf, NO_LEVELS } from '../store/books.ts'
+import { appendAll, aSnapshot, assetIdOf, conditionIdOf, NO_LEVELS } from '../history/books.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 

@@ -3,8 +3,8 @@ import { gunzipSync } from 'node:zlib'
 
 import { DuckDBInstance } from '@duckdb/node-api'
 
-import type { HistoryStore } from '#src/store/history.ts'
-import { openHistory } from '#src/store/open.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { createImportHarness } from '../ingest/import-harness.ts'
 import { createHarness } from '../support/harness.ts'

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { appendRows, createMarketHistory, rowsAt } from '../support/market-history.ts'

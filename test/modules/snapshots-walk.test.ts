@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openHistory } from '#src/store/open.ts'
 
 import { createHarness } from '../support/harness.ts'
 import {

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
 
-import { defaultTiers } from '#src/core/tier.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import { type TierBody, TierList } from '#src/modules/tiers/model.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import { defaultTiers } from '#src/selling/tier.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'bun:test'
 
 import { type Timeframe, timeframeMs } from '#src/core/market.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import type { CoverageDay, MarketCoverageBody } from '#src/modules/coverage/model.ts'
 import type { MarketBody } from '#src/modules/markets/model.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
-import { aSnapshot, assetIdOf, conditionIdOf } from '../store/books.ts'
+import { aSnapshot, assetIdOf, conditionIdOf } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
 import { type Params, withParams } from '../support/page-client.ts'
 import { readPanel } from '../support/panel-client.ts'

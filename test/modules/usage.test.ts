@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
 
-import type { Caller } from '#src/core/caller.ts'
+import type { UsageRow } from '#src/ledger/ledger.ts'
 import { UsageBody } from '#src/modules/usage/model.ts'
 import { createUsageService } from '#src/modules/usage/service.ts'
-import type { UsageRow } from '#src/store/ledger.ts'
+import type { Caller } from '#src/selling/caller.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { x402ExactPermit2ProxyABI as abi } from '@x402/evm'
 import { encodeFunctionData, type Hex, toFunctionSelector, zeroAddress } from 'viem'
 
-import { addresses } from '#src/sandbox/addresses.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+import { addresses } from '#dev/sandbox/addresses.ts'
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 

@@ -3,13 +3,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { HTTPFacilitatorClient } from '@x402/core/http'
 import type { PaymentRequirements } from '@x402/core/types'
 
-import { addresses } from '#src/sandbox/addresses.ts'
+import { addresses } from '#dev/sandbox/addresses.ts'
 import {
   type HttpFacilitator,
   startFacilitatorProcess,
   startHttpFacilitator,
-} from '#src/sandbox/http-facilitator.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+} from '#dev/sandbox/http-facilitator.ts'
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { createStockClient, signPayment } from '../support/stock-client.ts'

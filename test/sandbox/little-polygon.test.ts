@@ -11,10 +11,10 @@ import {
   toHex,
 } from 'viem'
 
-import { addresses } from '#src/sandbox/addresses.ts'
-import { sanctionsAbi, usdcAbi, usdtAbi } from '#src/sandbox/contract-abis.ts'
-import { localPolygon } from '#src/sandbox/exact-facilitator.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+import { addresses } from '#dev/sandbox/addresses.ts'
+import { sanctionsAbi, usdcAbi, usdtAbi } from '#dev/sandbox/contract-abis.ts'
+import { localPolygon } from '#dev/sandbox/exact-facilitator.ts'
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { createStockClient, signPayment } from '../support/stock-client.ts'

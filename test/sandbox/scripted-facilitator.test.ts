@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { HTTPFacilitatorClient } from '@x402/core/http'
 import type { PaymentRequirements } from '@x402/core/types'
 
-import { addresses } from '#src/sandbox/addresses.ts'
-import { type LittlePolygon, startLittlePolygon } from '#src/sandbox/little-polygon.ts'
+import { addresses } from '#dev/sandbox/addresses.ts'
+import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {

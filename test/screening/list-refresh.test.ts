@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import { ListFault } from '#src/screening/list-fault.ts'
 import { type ListRefresh, refreshList } from '#src/screening/list-refresh.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
 
 import { madeUpAddress, type SdnOptions, sdnXml } from '../support/ofac-xml.ts'
 

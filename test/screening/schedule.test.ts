@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
-import type { OracleAnswer } from '#src/core/screening.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import type { OracleAnswer } from '#src/selling/screening.ts'
 
 import { createFakeTimers } from '../support/fake-timers.ts'
 import { madeUpAddress, sdnXml } from '../support/ofac-xml.ts'

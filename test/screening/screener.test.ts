@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
-import type { OracleAnswer, Verdict } from '#src/core/screening.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
 import { createScreener, type ScreenerOptions } from '#src/screening/screener.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
-import { openLedger } from '#src/store/ledger/open.ts'
+import type { OracleAnswer, Verdict } from '#src/selling/screening.ts'
 
 import { madeUpAddress } from '../support/ofac-xml.ts'
 

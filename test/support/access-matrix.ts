@@ -3,9 +3,9 @@
  * so that a change of the catalogue has to be meant.
  */
 import { readConfig } from '#src/config.ts'
-import { mintKey } from '#src/core/api-key.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import { mintKey } from '#src/selling/api-key.ts'
 
 import { fakeBilling } from './fake-billing.ts'
 import { addKey, createHarness, NOW_MS } from './harness.ts'

@@ -1,4 +1,4 @@
-import { type Anvil as Node, hasAnvil as hasNode, startAnvil as start } from '#src/sandbox/anvil.ts'
+import { type Anvil as Node, hasAnvil as hasNode, startAnvil as start } from '#dev/sandbox/anvil.ts'
 
 /** A real Ethereum node of this test alone. */
 export type Anvil = Node

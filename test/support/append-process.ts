@@ -4,9 +4,9 @@
  */
 import { writeSync } from 'node:fs'
 
-import { openHistory } from '#src/store/open.ts'
+import { openHistory } from '#src/history/open.ts'
 
-import { batchOf, conditionIdOf } from '../store/books.ts'
+import { batchOf, conditionIdOf } from '../history/books.ts'
 
 const [path = '', first = '0', end = '0'] = process.argv.slice(2)
 const history = openHistory(path)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 
 import solc from 'solc'
 
-const folder = join(import.meta.dir, '../../src/sandbox/contracts')
+const folder = join(import.meta.dir, '../../dev/sandbox/contracts')
 
 /** What the compiler made of our own contracts, as it is kept beside the sources. */
 export const compiledFile = join(folder, 'compiled.json')

@@ -4,9 +4,9 @@
  */
 import { writeSync } from 'node:fs'
 
-import { openLedger } from '#src/store/ledger/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
 
-import { accountIdOf, aKey, by, keyIdOf, NOW_MS, someUsage } from '../store/ledger-records.ts'
+import { accountIdOf, aKey, by, keyIdOf, NOW_MS, someUsage } from '../ledger/ledger-records.ts'
 
 const KEYS_MAX = 100_000
 

@@ -1,12 +1,12 @@
 /** Billing without a chain: every account has bought Pro once, and has a payment on its way. */
 import type { Billing, PaymentRequired, Settlement } from '#src/billing/billing.ts'
-import type { Caller } from '#src/core/caller.ts'
 import { AppError, type ErrorCode, type ErrorExtras } from '#src/core/errors.ts'
-import type { Offer, PaymentRequirements } from '#src/core/offer.ts'
-import { paymentChains } from '#src/core/payment-chain.ts'
-import type { Payment, PaymentState } from '#src/core/payment.ts'
-import type { Subscription } from '#src/core/subscription.ts'
-import { defaultTiers } from '#src/core/tier.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { Offer, PaymentRequirements } from '#src/selling/offer.ts'
+import { paymentChains } from '#src/selling/payment-chain.ts'
+import type { Payment, PaymentState } from '#src/selling/payment.ts'
+import type { Subscription } from '#src/selling/subscription.ts'
+import { defaultTiers } from '#src/selling/tier.ts'
 
 import { NOW_MS } from './harness.ts'
 

@@ -1,4 +1,4 @@
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
 const refuse = (): never => {
   throw new Error('The fake history was asked for more than its test gives it.')

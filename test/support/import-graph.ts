@@ -11,11 +11,11 @@ export const specifiersOf = (text: string) =>
 
 /** The file of ours that a specifier names; undefined for a package. */
 export function targetOf(file: string, specifier: string): string | undefined {
-  if (/^#(src|db)\//.test(specifier)) return specifier.slice(1)
+  if (/^#(src|db|dev)\//.test(specifier)) return specifier.slice(1)
   return specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined
 }
 
-/** `src/store/x.ts` → `store`, `src/modules/market/x.ts` → `modules/market`, `src/app.ts` → `app`. */
+/** `src/history/x.ts` → `history`, `src/modules/market/x.ts` → `modules/market`, `src/app.ts` → `app`. */
 export function unitOf(file: string): string {
   const [first = '', second = '', third = ''] = file.replace(/\.ts$/, '').split('/')
   if (first !== 'src') return first

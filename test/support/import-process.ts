@@ -1,9 +1,9 @@
+import { openHistory } from '#src/history/open.ts'
 /**
  * Imports a file into a history and kills itself, as `kill -9` would, after some lines. A process of
  * its own, because nothing of it may live on. Arguments: the history, the file, the lines.
  */
 import { importFiles } from '#src/ingest/importer.ts'
-import { openHistory } from '#src/store/open.ts'
 
 const [path = '', file = '', linesMax = ''] = process.argv.slice(2)
 const clock = () => Date.UTC(2026, 3, 15)

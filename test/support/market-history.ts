@@ -1,9 +1,9 @@
 /** A history with one market of each kind, and what is expected of it, written down independently. */
 import type { Coin, Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
-import { simulate, type SimulateOptions } from '#src/ingest/simulator.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openHistory } from '#src/store/open.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { simulate, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
 
 import { NOW_MS } from './harness.ts'
 

@@ -1,7 +1,7 @@
-/** Requests that succeed, for any operation of the OpenAPI document. */
-import { digestOf } from '#src/core/api-key.ts'
 import { toPaymentHeader } from '#src/http/x402.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+/** Requests that succeed, for any operation of the OpenAPI document. */
+import { digestOf } from '#src/selling/api-key.ts'
 
 import { ACTIVE_ID } from './fake-billing.ts'
 import { type createHarness, NOW_MS } from './harness.ts'

@@ -1,11 +1,11 @@
+import { createAuditChain } from '#src/ledger/audit-chain.ts'
+import { createAuditVerify } from '#src/ledger/audit-verify.ts'
+import { createAuditedRows } from '#src/ledger/audited-rows.ts'
 /**
  * What must hold between the chain and the ledger whatever happened before: a program that reads nothing
  * but an RPC and the file, and shares no code with what it checks except the audit chain's own hash.
  */
-import { ledgerFormat, openDatabase } from '#src/store/database.ts'
-import { createAuditChain } from '#src/store/ledger/audit-chain.ts'
-import { createAuditVerify } from '#src/store/ledger/audit-verify.ts'
-import { createAuditedRows } from '#src/store/ledger/audited-rows.ts'
+import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 /** An answer of `settle` to a signed payment. */
 export type GivenAnswer = { payer: string; nonce: string; status: number }

@@ -1,7 +1,7 @@
-import type { Offer } from '#src/core/offer.ts'
-import { findChain } from '#src/core/payment-chain.ts'
-import type { Payment, SignedPayment } from '#src/core/payment.ts'
-import type { Ledger } from '#src/store/payments.ts'
+import type { Ledger } from '#src/ledger/payments.ts'
+import type { Offer } from '#src/selling/offer.ts'
+import { findChain } from '#src/selling/payment-chain.ts'
+import type { Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import { NOW_MS } from './harness.ts'
 

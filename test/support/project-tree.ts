@@ -4,9 +4,9 @@ import { join } from 'node:path'
 export type Tree = Record<string, string>
 
 export const isCode = (file: string) =>
-  /^(src|db|test)\/.*\.(ts|mjs)$/.test(file) && !file.endsWith('.d.ts')
+  /^(src|db|dev|test)\/.*\.(ts|mjs)$/.test(file) && !file.endsWith('.d.ts')
 
-const globs = ['*', '.ci/*', '{src,db,docs,test}/**/*'].map((pattern) => new Bun.Glob(pattern))
+const globs = ['*', '.ci/*', '{src,db,dev,docs,test}/**/*'].map((pattern) => new Bun.Glob(pattern))
 
 /** Reads this project without what is installed or generated. */
 export async function readProject(): Promise<Tree> {

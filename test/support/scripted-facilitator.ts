@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import {
   createExactFacilitator,
   type ExactFacilitatorOptions,
-} from '#src/sandbox/exact-facilitator.ts'
-import type { FacilitatorRequest } from '#src/sandbox/http-facilitator.ts'
+} from '#dev/sandbox/exact-facilitator.ts'
+import type { FacilitatorRequest } from '#dev/sandbox/http-facilitator.ts'
 
 type Settled = {
   success: boolean

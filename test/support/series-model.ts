@@ -2,10 +2,10 @@
 import type { Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
-import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from '../store/books.ts'
+import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from '../history/books.ts'
 import { NOW_MS } from './harness.ts'
 
 export const iso = (timeMs: number): string => new Date(timeMs).toISOString()

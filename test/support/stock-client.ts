@@ -5,8 +5,8 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-import { addresses } from '#src/sandbox/addresses.ts'
-import { localPolygon } from '#src/sandbox/exact-facilitator.ts'
+import { addresses } from '#dev/sandbox/addresses.ts'
+import { localPolygon } from '#dev/sandbox/exact-facilitator.ts'
 
 /** The client of the makers of x402, unchanged, with a key of a local chain. */
 export function createStockClient(rpcUrl: string, key: `0x${string}`): x402Client {

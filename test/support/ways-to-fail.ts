@@ -3,10 +3,10 @@ import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import type { Verdict } from '#src/core/screening.ts'
-import { defaultTiers, type Tier } from '#src/core/tier.ts'
-import { StoreFault } from '#src/store/database.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Verdict } from '#src/selling/screening.ts'
+import { defaultTiers, type Tier } from '#src/selling/tier.ts'
+import { StoreFault } from '#src/sqlite/database.ts'
 
 import { failingBilling, fakeBilling, refusingBilling } from './fake-billing.ts'
 import { fakeHistory } from './fake-history.ts'
@@ -53,7 +53,7 @@ const changed =
     return server.send(path, init)
   }
 
-/** As a store answers that met damage: test/store/corruption.test.ts does the damage itself. */
+/** As a store answers that met damage: test/history/corruption.test.ts does the damage itself. */
 async function askDamaged(entry: Entry): Promise<Response> {
   const refuse = () => {
     throw new AppError(

@@ -1,9 +1,9 @@
 /** Markets of BTC that are recorded whole, so that all that X-Coverage can miss is others. */
 import { type Timeframe, timeframeMs } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import { openHistory } from '#src/store/open.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 
-import { aSnapshot, assetIdOf, conditionIdOf } from '../store/books.ts'
+import { aSnapshot, assetIdOf, conditionIdOf } from '../history/books.ts'
 
 export const DAY_START_MS = Date.UTC(2026, 0, 1)
 

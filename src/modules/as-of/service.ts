@@ -1,18 +1,18 @@
-/** Books in force at moments: at or before each, never after. */
-import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
 import { consolidate } from '#src/core/consolidated.ts'
 import { type CoverageTally, tallyCoverage } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'
-import { createRowCut, type RowCut, wantsReceived } from '#src/core/row-cut.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { tallyOfNothing } from '#src/core/windows.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import { readMoment } from '#src/http/data-query.ts'
 import { readCut, type View } from '#src/http/snapshot-query.ts'
 import type { Steps } from '#src/http/work.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+/** Books in force at moments: at or before each, never after. */
+import { createConsolidatedPrinter } from '#src/wire/consolidated-text.ts'
+import { createRowCut, type RowCut, wantsReceived } from '#src/wire/row-cut.ts'
 
 import type { AsOfQuery, BatchBody } from './model.ts'
 

@@ -1,10 +1,10 @@
 import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox'
 
 import { retryActions } from '#src/core/errors.ts'
-import { tokenSymbols } from '#src/core/payment-chain.ts'
-import { paymentStates } from '#src/core/payment.ts'
 import { literals } from '#src/http/literals.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
+import { tokenSymbols } from '#src/selling/payment-chain.ts'
+import { paymentStates } from '#src/selling/payment.ts'
 
 const nullable = <T extends TSchema>(schema: T, options: SchemaOptions) =>
   Type.Union([schema, Type.Null()], options)

@@ -1,10 +1,10 @@
 /** What billing tells an account, in the shapes of HTTP. Which payments are whose is decided below. */
 import type { Billing, ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
-import type { Caller } from '#src/core/caller.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
-import type { PaymentChain, PaymentToken } from '#src/core/payment-chain.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 
 import type { ChainBody, QuoteBody, ReceiptList, ReceiptQuery, SubscriptionBody } from './model.ts'
 import { chainOf, toInFlight, tokenOf, toPeriod, toReceipt } from './settlement-body.ts'

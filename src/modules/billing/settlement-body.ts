@@ -1,11 +1,11 @@
 import type { Settlement } from '#src/billing/billing.ts'
 import type { RetryAction } from '#src/core/errors.ts'
-import { findChain, type PaymentToken } from '#src/core/payment-chain.ts'
-import type { Payment, PaymentState } from '#src/core/payment.ts'
-import type { Subscription } from '#src/core/subscription.ts'
 /** What became of a payment, as its payer sees it: never the payload, which holds a signature. */
 import { toIso } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
+import { findChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import type { Payment, PaymentState } from '#src/selling/payment.ts'
+import type { Subscription } from '#src/selling/subscription.ts'
 
 import type {
   ActiveBody,

@@ -1,7 +1,7 @@
 /** Says what there is of each coin; knows nothing of HTTP. */
 import { type Coin, coinNames, coins, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import type { CoinTotals, HistoryStore } from '#src/store/history.ts'
+import type { CoinTotals, HistoryStore } from '#src/history/history.ts'
 
 import type { CoinBody, CoinList } from './model.ts'
 

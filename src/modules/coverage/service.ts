@@ -3,10 +3,10 @@ import type { CoverageQuestion } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import { MOMENT_MS_MAX, readMoment, readRange } from '#src/http/data-query.ts'
 import type { Steps } from '#src/http/work.ts'
 import { createCache } from '#src/lib/cache.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
 import { createCoverageDay } from './coverage-day.ts'
 import {

@@ -1,8 +1,8 @@
-import { createRowCut } from '#src/core/row-cut.ts'
 import { snapshotFields } from '#src/core/snapshot.ts'
+import type { Encoding } from '#src/history/history.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import { release } from '#src/lib/release.ts'
-import type { Encoding } from '#src/store/history.ts'
+import { createRowCut } from '#src/wire/row-cut.ts'
 
 import { type Progress, queriesOf, type Source } from './source.ts'
 

@@ -10,11 +10,11 @@ import {
 import { outcomes } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
+import type { Encoding, HistoryStore } from '#src/history/history.ts'
 import { callerOf } from '#src/http/access.ts'
 import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
 import type { Steps, Work } from '#src/http/work.ts'
-import type { Encoding, HistoryStore } from '#src/store/history.ts'
 
 import { csvPieces } from './csv.ts'
 import { ndjsonPieces, receivedPieces } from './ndjson.ts'

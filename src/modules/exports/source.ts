@@ -1,8 +1,8 @@
 /** What an export is made of: markets one after the other, and what of each. */
 import type { Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import type { HistoryStore, StreamQuery } from '#src/history/history.ts'
 import { assert } from '#src/lib/assert.ts'
-import type { HistoryStore, StreamQuery } from '#src/store/history.ts'
 
 /** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
 export type Shape = {

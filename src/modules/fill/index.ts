@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 
 import type { Market } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { coverageHeader, coverageTexts } from '#src/http/coverage-header.ts'
 import { answerData, dataHeaderTexts, notModified } from '#src/http/data-response.ts'
@@ -10,7 +11,6 @@ import { jsonContent, openApiParameters, problemResponses } from '#src/http/open
 import { parseQuery } from '#src/http/query.ts'
 import { synchronous } from '#src/http/synchronous.ts'
 import { searchOf } from '#src/http/url.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
 import { FillBody, FillQuery } from './model.ts'
 import type { FillService } from './service.ts'

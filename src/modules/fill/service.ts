@@ -6,8 +6,8 @@ import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#s
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import { readMoment } from '#src/http/data-query.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
 import type { FillQuery } from './model.ts'
 import { readOrder } from './order.ts'

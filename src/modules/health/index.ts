@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia'
 
 import { AppError } from '#src/core/errors.ts'
-import type { SignupState } from '#src/core/screening.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { jsonContent, problemResponses, textHeader } from '#src/http/openapi-operation.ts'
+import type { SignupState } from '#src/selling/screening.ts'
 
 import { Health, Readiness } from './model.ts'
 

@@ -1,8 +1,8 @@
 /** Whether requests should be sent here: each file can be read and written, and the server is not about to stop. */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/store/history.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
 
 import type { CheckReadiness } from './index.ts'
 

@@ -7,9 +7,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import type { SignIn, Wallets } from '#src/core/wallet.ts'
 import { excerpt } from '#src/http/excerpt.ts'
-import type { LedgerStore } from '#src/store/ledger.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { SignIn, Wallets } from '#src/selling/wallet.ts'
 
 import type { Challenge } from './model.ts'
 

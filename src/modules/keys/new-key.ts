@@ -1,9 +1,9 @@
-import { digestOf, hintOf, holdsKey, mintKey } from '#src/core/api-key.ts'
 import { AppError } from '#src/core/errors.ts'
-import { standingAt } from '#src/core/subscription.ts'
 /** Making a key, at signup and at rotation; to be called within the transaction that wants it. */
 import { toIso } from '#src/core/time.ts'
-import { type Account, type Deed, findEndedFamily, type LedgerStore } from '#src/store/ledger.ts'
+import { type Account, type Deed, findEndedFamily, type LedgerStore } from '#src/ledger/ledger.ts'
+import { digestOf, hintOf, holdsKey, mintKey } from '#src/selling/api-key.ts'
+import { standingAt } from '#src/selling/subscription.ts'
 
 import type { NewKey } from './model.ts'
 

@@ -1,11 +1,11 @@
-import type { Caller } from '#src/core/caller.ts'
 import { AppError } from '#src/core/errors.ts'
 /** What an account does with its keys. Another account's keys are answered like unknown ones. */
 import { toIso } from '#src/core/time.ts'
 import { refuseBlocked, refuseUnauthenticated } from '#src/http/access.ts'
 import { excerpt } from '#src/http/excerpt.ts'
+import { type ApiKey, type Deed, isValidKey } from '#src/ledger/ledger.ts'
 import { assert } from '#src/lib/assert.ts'
-import { type ApiKey, type Deed, isValidKey } from '#src/store/ledger.ts'
+import type { Caller } from '#src/selling/caller.ts'
 
 import { type ChallengeDeps, createChallenges } from './challenge.ts'
 import type { KeyBody, KeyList, RotateBody, RotatedKey } from './model.ts'

@@ -4,10 +4,10 @@
  * message as answered and makes account and key, or leaves all as it was.
  */
 import { AppError } from '#src/core/errors.ts'
-import type { Screen, SignupState } from '#src/core/screening.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { Wallets } from '#src/core/wallet.ts'
-import { type Account, type Deed, isValidKey, type LedgerStore } from '#src/store/ledger.ts'
+import { type Account, type Deed, isValidKey, type LedgerStore } from '#src/ledger/ledger.ts'
+import type { Screen, SignupState } from '#src/selling/screening.ts'
+import type { Wallets } from '#src/selling/wallet.ts'
 
 import type { Challenges, Genuine } from './challenge.ts'
 import type { Challenge, NewKey, SignupBody } from './model.ts'

@@ -13,9 +13,9 @@ import {
   statusOf,
 } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
+import type { HistoryStore, MarketQuery } from '#src/history/history.ts'
 import { readRange } from '#src/http/data-query.ts'
 import type { Steps } from '#src/http/work.ts'
-import type { HistoryStore, MarketQuery } from '#src/store/history.ts'
 
 import type { ListQuery } from './model.ts'
 

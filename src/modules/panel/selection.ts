@@ -3,8 +3,8 @@ import { hasWindow } from '#src/core/coverage.ts'
 import { type MarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { missingWindows } from '#src/core/windows.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import type { Steps } from '#src/http/work.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
 /** A market whose window is known and over. */
 export type ClosedMarket = Market & { windowStartMs: number; windowEndMs: number }

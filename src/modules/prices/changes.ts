@@ -2,14 +2,14 @@
 import { doubleMidOf } from '#src/core/bars.ts'
 import { readChanges } from '#src/core/changes.ts'
 import type { Market } from '#src/core/market.ts'
-import { putMicros } from '#src/core/micros-bytes.ts'
-import { putMid, putPlace } from '#src/core/quote-bytes.ts'
-import { createTimePut, piecesOf, putPiece } from '#src/core/row-bytes.ts'
 import type { ReadStates, State } from '#src/core/states.ts'
 import type { Trade } from '#src/core/trade.ts'
+import type { HistoryStore, Top } from '#src/history/history.ts'
 import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
 import type { Steps } from '#src/http/work.ts'
-import type { HistoryStore, Top } from '#src/store/history.ts'
+import { putMicros } from '#src/wire/micros-bytes.ts'
+import { putMid, putPlace } from '#src/wire/quote-bytes.ts'
+import { createTimePut, piecesOf, putPiece } from '#src/wire/row-bytes.ts'
 
 import { tradePriceOf, walkTrades } from './last-trades.ts'
 

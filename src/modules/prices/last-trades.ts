@@ -2,7 +2,7 @@
 import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Trade } from '#src/core/trade.ts'
-import type { HistoryStore } from '#src/store/history.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 
 export type ReadTrades = HistoryStore['trades']
 

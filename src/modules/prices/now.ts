@@ -3,8 +3,8 @@ import { exactMicros, exactNumber, formatMicros } from '#src/core/decimal.ts'
 import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import { toIso } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import type { Steps } from '#src/http/work.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
 type History = Pick<HistoryStore, 'listMarkets' | 'tops' | 'trades'>
 type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }

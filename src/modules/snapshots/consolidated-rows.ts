@@ -1,13 +1,13 @@
+import { consolidate } from '#src/core/consolidated.ts'
+import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import type { HistoryStore, RowQuery } from '#src/history/history.ts'
 /**
  * Rows of consolidated ladders. Each stored state gives one, with what is in force of the other outcome
  * at its time, to the millisecond and with it: so the ladder of a row is what `at` says of its time.
  */
-import type { ConsolidatedRow } from '#src/core/consolidated-text.ts'
-import { consolidate } from '#src/core/consolidated.ts'
-import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
-import { createSnapshotScanner } from '#src/core/snapshot-json.ts'
-import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore, RowQuery } from '#src/store/history.ts'
+import type { ConsolidatedRow } from '#src/wire/consolidated-text.ts'
+import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 /** States read at once: a few milliseconds of work. */
 const SLICE_ROWS = 50

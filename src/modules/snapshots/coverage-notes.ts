@@ -1,7 +1,7 @@
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { HistoryStore } from '#src/history/history.ts'
 import { coverageHeader } from '#src/http/coverage-header.ts'
-import type { HistoryStore } from '#src/store/history.ts'
 
 /** Spans remembered of one market; a walk of it asks for one. */
 const SPANS_MAX = 64

@@ -1,12 +1,21 @@
-/**
- * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of the
- * market included: it is the page's `ETag`, and what finished pages are kept under.
- */
-import { createConsolidatedPrinter } from '#src/core/consolidated-text.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
 import type { Market } from '#src/core/market.ts'
 import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { Encoding, HistoryStore, Page as StorePage, RowQuery } from '#src/history/history.ts'
+import { readRange } from '#src/http/data-query.ts'
+import { digestOf, historyTagOf } from '#src/http/data-response.ts'
+import type { Page, PageShelf } from '#src/http/page-shelf.ts'
+import { readCut, type View } from '#src/http/snapshot-query.ts'
+import type { Steps } from '#src/http/work.ts'
+import { ByteWriter } from '#src/lib/byte-writer.ts'
+/**
+ * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of the
+ * market included: it is the page's `ETag`, and what finished pages are kept under.
+ */
+import { createConsolidatedPrinter } from '#src/wire/consolidated-text.ts'
 import {
   createRowCut,
   type CutRow,
@@ -14,16 +23,7 @@ import {
   nameOf,
   type RowCut,
   wantsReceived,
-} from '#src/core/row-cut.ts'
-import type { Position } from '#src/core/snapshot.ts'
-import type { Clock } from '#src/core/time.ts'
-import { readRange } from '#src/http/data-query.ts'
-import { digestOf, historyTagOf } from '#src/http/data-response.ts'
-import type { Page, PageShelf } from '#src/http/page-shelf.ts'
-import { readCut, type View } from '#src/http/snapshot-query.ts'
-import type { Steps } from '#src/http/work.ts'
-import { ByteWriter } from '#src/lib/byte-writer.ts'
-import type { Encoding, HistoryStore, Page as StorePage, RowQuery } from '#src/store/history.ts'
+} from '#src/wire/row-cut.ts'
 
 import { createConsolidatedRows } from './consolidated-rows.ts'
 import { createCoverageNotes } from './coverage-notes.ts'

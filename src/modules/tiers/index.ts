@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia'
 
-import type { Tier } from '#src/core/tier.ts'
 import { accessCodes, type AccessPlugin } from '#src/http/access.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { jsonContent, problemResponses, textHeader } from '#src/http/openapi-operation.ts'
 import { NoQuery, parseQuery } from '#src/http/query.ts'
 import { searchOf } from '#src/http/url.ts'
+import type { Tier } from '#src/selling/tier.ts'
 
 import { TierList } from './model.ts'
 import { toTierBody } from './service.ts'

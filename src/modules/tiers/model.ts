@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
-import { tierRoutes } from '#src/core/tier.ts'
 import { literals } from '#src/http/literals.ts'
+import { tierRoutes } from '#src/selling/tier.ts'
 
 export const TierBody = Type.Object({
   id: Type.String({ description: 'Identifier of the tier.', examples: ['pro'] }),

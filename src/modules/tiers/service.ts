@@ -1,6 +1,6 @@
 /** The live catalogue as it is shown. */
 import { formatMicros } from '#src/core/decimal.ts'
-import { streamsMaxOf, type Tier } from '#src/core/tier.ts'
+import { streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
 import type { TierBody } from './model.ts'
 

@@ -1,8 +1,8 @@
-/** What a caller may use, and what it has used. */
-import type { Caller } from '#src/core/caller.ts'
 import { type Clock, DAY_MS, toIso } from '#src/core/time.ts'
 import type { RateState } from '#src/http/gate.ts'
-import type { UsageRow } from '#src/store/ledger.ts'
+import type { UsageRow } from '#src/ledger/ledger.ts'
+/** What a caller may use, and what it has used. */
+import type { Caller } from '#src/selling/caller.ts'
 
 import type { UsageBody, UsageDay } from './model.ts'
 

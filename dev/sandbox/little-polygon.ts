@@ -1,0 +1,244 @@
+/**
+ * A chain of this machine alone that is Polygon as far as a payment can tell: chain id 137, USDC with the
+ * code of its issuer, USDT, Permit2 and the sanctions list, each at its address. The money is not real.
+ */
+import { type Abi, encodeFunctionData, type Hex, keccak256, maxUint256, toHex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+
+import type { TokenSymbol } from '#src/selling/payment-chain.ts'
+
+import { addresses } from './addresses.ts'
+import { type Anvil, startAnvil } from './anvil.ts'
+import { type ChainControls, controlChain } from './chain-controls.ts'
+import { permit2Abi, sanctionsAbi, usdcAbi, usdtAbi } from './contract-abis.ts'
+import { knownCode, placedCode } from './placed-code.ts'
+
+export type SandboxWallet = { address: Hex; key: Hex }
+
+/** An EIP-3009 transfer as a payer signed it, and as x402 payloads hold it. */
+export type SignedTransfer = {
+  authorization: {
+    from: Hex
+    to: Hex
+    value: string
+    validAfter: string
+    validBefore: string
+    nonce: Hex
+  }
+  signature: Hex
+}
+
+export type LittlePolygonOptions = {
+  /** A block is `finalized` when two epochs are above it. 0: each block is, at once. */
+  slotsInAnEpoch?: number
+  /** Private keys of the funded wallets, if they are not to be the same on every such chain. */
+  keys?: { payer?: Hex; facilitator?: Hex; payee?: Hex }
+}
+
+/** Amounts in atomic units. All but `stop` are mined on return, so they need a chain that mines. */
+type Actions = {
+  mintUsdc(to: string, amount: bigint): Promise<void>
+  mintUsdt(to: string, amount: bigint): Promise<void>
+  balanceOf(symbol: TokenSymbol, owner: string): Promise<bigint>
+  /** A plain transfer, as of a payer who asked for no offer. */
+  transfer(symbol: TokenSymbol, transfer: { key: Hex; to: string; amount: bigint }): Promise<Hex>
+  /** Sets how much of the chain's own coin an address has, in wei. */
+  setGas(address: string, wei: bigint): Promise<void>
+  /** Lets Permit2 spend the USDT of a wallet, or with 0 no more. */
+  approvePermit2(key: Hex, amount?: bigint): Promise<void>
+  /** The issuer's own list, of either token. */
+  block(symbol: TokenSymbol, address: string): Promise<void>
+  unblock(symbol: TokenSymbol, address: string): Promise<void>
+  /** Circle's switch for all transfers of USDC. */
+  pauseUsdc(): Promise<void>
+  unpauseUsdc(): Promise<void>
+  /** The list of the sanctions oracle. */
+  sanction(address: string): Promise<void>
+  unsanction(address: string): Promise<void>
+  /** The payer takes back an EIP-3009 nonce. */
+  cancelAuthorization(key: Hex, nonce: Hex): Promise<Hex>
+  /** The payer takes back a Permit2 nonce. */
+  invalidatePermit2Nonce(key: Hex, nonce: bigint): Promise<Hex>
+  /** Anybody who has seen a signed USDC transfer sends it himself; the hash. */
+  frontRun(signed: SignedTransfer): Promise<Hex>
+}
+
+export type LittlePolygon = Anvil &
+  ChainControls &
+  Actions & {
+    chainId: 137
+    network: 'eip155:137'
+    /** Has 1,000 USDC, 1,000 USDT and coin for gas; has approved nothing. */
+    payer: SandboxWallet
+    /** Has coin for gas. */
+    facilitator: SandboxWallet
+    /** Has nothing yet. */
+    payee: SandboxWallet
+  }
+
+type Call = { from: Hex; to: Hex; abi: Abi; name: string; args?: readonly unknown[] }
+
+const FUNDS = 1_000_000_000n
+const GAS = 10n ** 20n
+/** Owner of the tokens: the one account that the node itself holds. */
+const owner = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+const walletOf = (key: Hex): SandboxWallet => ({ key, address: privateKeyToAccount(key).address })
+const keyOf = (name: string): Hex => keccak256(toHex(`bookfeed sandbox ${name}`))
+
+/** Starts the chain. The caller must `stop` it; it ends with this process at the latest. */
+export async function startLittlePolygon({
+  slotsInAnEpoch = 1,
+  keys = {},
+}: LittlePolygonOptions = {}): Promise<LittlePolygon> {
+  const options = ['--accounts', '1', '--auto-impersonate', '--slots-in-an-epoch']
+  // At the same time; if it fails it is told below, where there is a node to stop.
+  void knownCode().catch(() => {})
+  const node = await startAnvil({ options: [...options, String(slotsInAnEpoch)] })
+  try {
+    await placeContracts(node, [...placedCode(), ...(await knownCode())])
+    await initializeUsdc(node)
+    const actions = actOn(node)
+    const [payer, facilitator, payee] = [
+      walletOf(keys.payer ?? keyOf('payer')),
+      walletOf(keys.facilitator ?? keyOf('facilitator')),
+      walletOf(keys.payee ?? keyOf('payee')),
+    ]
+    await actions.mintUsdc(payer.address, FUNDS)
+    await actions.mintUsdt(payer.address, FUNDS)
+    await Promise.all([payer, facilitator].map(({ address }) => actions.setGas(address, GAS)))
+    const controls = controlChain(node, slotsInAnEpoch)
+    const wallets = { payer, facilitator, payee }
+    return { ...node, ...controls, ...actions, ...wallets, chainId: 137, network: 'eip155:137' }
+  } catch (error) {
+    await node.stop()
+    throw error
+  }
+}
+
+async function placeContracts(
+  { rpc }: Anvil,
+  contracts: Awaited<ReturnType<typeof knownCode>>,
+): Promise<void> {
+  const place = async ({ address, code, storage = [] }: (typeof contracts)[number]) => {
+    await rpc('anvil_setCode', [address, code])
+    for (const [slot, value] of storage) await rpc('anvil_setStorageAt', [address, slot, value])
+  }
+  await Promise.all(contracts.map(place))
+}
+
+/** Sends a call from any address; the hash. A call that is undone throws. */
+async function send({ rpc }: Anvil, { from, to, abi, name, args = [] }: Call): Promise<Hex> {
+  const data = encodeFunctionData({ abi, functionName: name, args })
+  const receipt = await rpc('eth_sendTransactionSync', [{ from, to, data, gas: '0x4c4b40' }])
+  const { status, transactionHash } = receipt as { status: string; transactionHash: Hex }
+  if (status === '0x1') return transactionHash
+  // The receipt holds no reason; the same call on the chain as it is now mostly gives it.
+  await rpc('eth_call', [{ from, to, data }, 'latest'])
+  throw new Error(`${name} was undone`)
+}
+
+/** What Circle did over the years, with one owner for all its offices. */
+async function initializeUsdc(node: Anvil): Promise<void> {
+  const offices = [owner, owner, owner, owner]
+  const calls: [string, readonly unknown[]][] = [
+    ['initialize', ['USD Coin', 'USDC', 'USD', 6, ...offices]],
+    ['initializeV2', ['USD Coin']],
+    ['initializeV2_1', [owner]],
+    ['initializeV2_2', [[], 'USDC']],
+    ['configureMinter', [owner, maxUint256]],
+  ]
+  for (const [name, args] of calls) {
+    await send(node, { from: owner, to: addresses.usdc, abi: usdcAbi, name, args })
+  }
+}
+
+function actOn(node: Anvil): Actions {
+  const tokens = {
+    USDC: { to: addresses.usdc, abi: usdcAbi, block: 'blacklist', unblock: 'unBlacklist' },
+    USDT: {
+      to: addresses.usdt,
+      abi: usdtAbi,
+      block: 'addToBlockedList',
+      unblock: 'removeFromBlockedList',
+    },
+  } as const
+  const usdc = async (name: string, ...args: unknown[]) =>
+    send(node, { from: owner, to: addresses.usdc, abi: usdcAbi, name, args })
+  const usdt = async (name: string, ...args: unknown[]) =>
+    send(node, { from: owner, to: addresses.usdt, abi: usdtAbi, name, args })
+  const list = async (name: string, ...args: unknown[]) =>
+    send(node, { from: owner, to: addresses.sanctionsList, abi: sanctionsAbi, name, args })
+  const setGas = async (address: string, wei: bigint) => {
+    await node.rpc('anvil_setBalance', [address, toHex(wei)])
+  }
+  /** As a wallet itself. Whoever lacks the coin for it is given some. */
+  const sendAs = async (key: Hex, call: Omit<Call, 'from'>) => {
+    const from = privateKeyToAccount(key).address
+    const balance = BigInt(String(await node.rpc('eth_getBalance', [from, 'latest'])))
+    if (balance < GAS / 100n) await setGas(from, GAS)
+    return send(node, { from, ...call })
+  }
+  return {
+    setGas,
+    mintUsdc: async (to, amount) => void (await usdc('mint', to, amount)),
+    mintUsdt: async (to, amount) => void (await usdt('mint', to, amount)),
+    balanceOf: async (symbol, account) => {
+      const { to, abi } = tokens[symbol]
+      const data = encodeFunctionData({
+        abi: abi as Abi,
+        functionName: 'balanceOf',
+        args: [account],
+      })
+      return BigInt(String(await node.rpc('eth_call', [{ to, data }, 'latest'])))
+    },
+    transfer: async (symbol, { key, to, amount }) =>
+      sendAs(key, { ...tokens[symbol], name: 'transfer', args: [to, amount] }),
+    approvePermit2: async (key, amount = maxUint256) => {
+      const args = [addresses.permit2, amount]
+      await sendAs(key, { ...tokens.USDT, name: 'approve', args })
+    },
+    block: async (symbol, address) => {
+      const { to, abi, block } = tokens[symbol]
+      await send(node, { from: owner, to, abi, name: block, args: [address] })
+    },
+    unblock: async (symbol, address) => {
+      const { to, abi, unblock } = tokens[symbol]
+      await send(node, { from: owner, to, abi, name: unblock, args: [address] })
+    },
+    pauseUsdc: async () => void (await usdc('pause')),
+    unpauseUsdc: async () => void (await usdc('unpause')),
+    sanction: async (address) => void (await list('addToSanctionsList', [address])),
+    unsanction: async (address) => void (await list('removeFromSanctionsList', [address])),
+    cancelAuthorization: async (key, nonce) => {
+      const { address } = privateKeyToAccount(key)
+      return usdc('cancelAuthorization', address, nonce, await signCancel(key, nonce))
+    },
+    invalidatePermit2Nonce: async (key, nonce) => {
+      const args = [nonce >> 8n, 1n << (nonce & 255n)]
+      const name = 'invalidateUnorderedNonces'
+      return sendAs(key, { to: addresses.permit2, abi: permit2Abi, name, args })
+    },
+    frontRun: async ({ authorization: { from, to, value, ...rest }, signature }) => {
+      const { validAfter, validBefore, nonce } = rest
+      const times = [BigInt(validAfter), BigInt(validBefore)]
+      return usdc('transferWithAuthorization', from, to, BigInt(value), ...times, nonce, signature)
+    },
+  }
+}
+
+const signCancel = (key: Hex, nonce: Hex): Promise<Hex> => {
+  const account = privateKeyToAccount(key)
+  const domain = { name: 'USD Coin', version: '2', chainId: 137 } as const
+  return account.signTypedData({
+    domain: { ...domain, verifyingContract: addresses.usdc },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: account.address, nonce },
+  })
+}

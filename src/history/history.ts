@@ -1,0 +1,257 @@
+import type { Gap, GapReason } from '#src/core/coverage.ts'
+import type {
+  Market,
+  MarketFacts,
+  MarketStatus,
+  Outcome,
+  Source,
+  Timeframe,
+} from '#src/core/market.ts'
+import type { Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
+import type { Trade } from '#src/core/trade.ts'
+
+/**
+ * The history of books behind verbs, so that engines can be exchanged: `test/history/conformance.ts`
+ * is the contract as tests. Every verb is synchronous and atomic; another process may read or write
+ * the same history at the same time. A verb throws `damaged` when what is stored of its market is not what was written;
+ * then nothing of its change is kept.
+ */
+export type HistoryStore = {
+  /**
+   * Adds snapshots of any markets, in any order, in one transaction. Unknown markets are created.
+   * A batch id that was applied before changes nothing. A snapshot whose asset and time are stored
+   * already with the same source hash or the same levels is a duplicate: it vanishes and is counted.
+   * Ids are given in the order of the batch. Throws `market_conflict` when a snapshot contradicts
+   * its market's coin, timeframe, source or asset, or is more than two days from its window; then nothing of the
+   * batch is kept.
+   */
+  append(batch: Batch): AppendResult
+
+  /** What became of a batch, if it was applied. */
+  findBatch(id: string): { accepted: number; duplicates: number } | undefined
+
+  /**
+   * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner is
+   * replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for another winner by
+   * any other source, and for a window that what is held is more than two days from; then nothing is recorded.
+   */
+  putMarket(facts: MarketFacts): void
+
+  /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
+  probeWrite(): void
+
+  findMarket(conditionId: string): Market | undefined
+
+  /** The market of the venue's name; of several (there should be none) the one listed first. */
+  findMarketBySlug(slug: string): Market | undefined
+
+  /** Markets of one coin by `orderMs`, then by conditionId. */
+  listMarkets(query: MarketQuery): Market[]
+
+  /** Condition ids of the markets that were not closed, damaged ones too. */
+  listUnclosed(): string[]
+
+  /** What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over. */
+  coinTotals(nowMs: number): CoinTotals[]
+
+  /**
+   * Adds trades of a known market, in one transaction. Equal ones that are held already vanish and are
+   * counted; a batch id that was applied before changes nothing. Throws `unknown_market`, and `market_conflict`
+   * for trades more than two days from the market's window.
+   */
+  putTrades(batch: TradeBatch): AppendResult
+
+  /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
+  trades(query: TradeQuery): Trade[]
+
+  /** Records gaps of a known market; equal ones are kept once. Throws `unknown_market`. */
+  putGaps(conditionId: string, gaps: readonly Gap[]): void
+
+  /**
+   * Gaps of a market, ascending by `fromMs`: those recorded, and the silences between consecutive snapshots
+   * of an outcome longer than `silenceMs` of its timeframe, from a millisecond behind the former on. What lies
+   * outside its snapshots is in no gap here.
+   */
+  gaps(market: Market): readonly Gap[]
+
+  /** Seals a market's unfinished run and marks its history final. May be repeated. */
+  close(conditionId: string): void
+
+  /** One page of a market's snapshots. Reads nothing of the books until `Page.encode`. */
+  page(query: RowQuery): Page
+
+  /** The last snapshot at or before `timestampMs` (never after) of one outcome. */
+  at(query: { market: Market; outcome: Outcome; timestampMs: number }): StoredRow | undefined
+
+  /** The last snapshot of one outcome. */
+  latest(query: { market: Market; outcome: Outcome }): StoredRow | undefined
+
+  /** The position of a snapshot of a market by its id. */
+  findPosition(market: Market, id: number): Position | undefined
+
+  /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
+  tops(query: RowQuery): Top[]
+
+  /** Begins a stream of rows as lines (NDJSON), of one market after the other. */
+  lines(encoding: Encoding): LineStream
+
+  /** Snapshots ascending, in runs of at most 100; each run is read when it is asked for. */
+  runs(query: StreamQuery): Iterable<readonly StoredSnapshot[]>
+
+  /** Re-reads everything and yields each fault found; nothing when the store is sound. */
+  verify(onProgress?: (done: number, total: number) => void): Iterable<string>
+
+  /** What the file holds. */
+  totals(): Totals
+
+  /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
+  readonly cursorKey: Uint8Array
+
+  /** Closes the file; the store is not usable afterwards. */
+  dispose(): void
+}
+
+export type Batch = {
+  /** Names the batch for good: 1 to 100 characters. */
+  id: string
+  source: Source
+  snapshots: readonly Snapshot[]
+  /** Why there is nothing where its snapshots are far apart; `import` when absent. */
+  silenceReason?: GapReason | undefined
+}
+
+export type TradeBatch = {
+  /** As of `Batch`. */
+  id: string
+  conditionId: string
+  trades: readonly Trade[]
+}
+
+export type TradeQuery = {
+  market: Market
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined
+  /** Unix milliseconds, exclusive. */
+  toMs?: number | undefined
+  /** The last ones when given; all when absent. */
+  last?: number | undefined
+}
+
+export type AppendResult =
+  | { kind: 'appended'; accepted: number; duplicates: number }
+  /** With the counts of the first time. */
+  | { kind: 'already_applied'; accepted: number; duplicates: number }
+
+export type MarketQuery = {
+  coin: Market['coin']
+  limit: number
+  /** `desc`, newest first, when absent. */
+  order?: 'asc' | 'desc' | undefined
+  timeframe?: Timeframe | undefined
+  /** `statusOf` at `nowMs`, which must be given with it. */
+  status?: MarketStatus | undefined
+  nowMs?: number | undefined
+  /** On `orderMs`: inclusive. */
+  fromMs?: number | undefined
+  /** On `orderMs`: exclusive. */
+  toMs?: number | undefined
+  winner?: Outcome | undefined
+  /** Exclusive: continues after this market. */
+  after?: { orderMs: number; conditionId: string } | undefined
+}
+
+export type CoinTotals = {
+  coin: Market['coin']
+  timeframe: Timeframe
+  source: Source
+  markets: number
+  /** Markets that are `open` by `statusOf`. */
+  openMarkets: number
+  snapshots: number
+  firstSnapshotMs?: number | undefined
+  lastSnapshotMs?: number | undefined
+}
+
+export type RowQuery = {
+  market: Market
+  /** Undefined for both. */
+  outcome?: Outcome | undefined
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined
+  /** Unix milliseconds, exclusive. */
+  toMs?: number | undefined
+  order: 'asc' | 'desc'
+  /** Exclusive: the page continues past this position in the direction of `order`. */
+  after?: Position | undefined
+  limit: number
+  /**
+   * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state in force at
+   * the step's end, once, where it changed in it. Of a market that is not closed only steps that are over, by
+   * `decidedStepsEndMs`. Not for `tops`.
+   */
+  stepMs?: number | undefined
+  /** Also when each row was received. */
+  withReceived?: boolean | undefined
+}
+
+/** All rows of a query in ascending order; as of `RowQuery`. */
+export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs' | 'after'>
+
+export type Encoding = 'gzip' | 'identity'
+
+export type Page = {
+  /** Of the market when the page was read; another one than the query's if it was written meanwhile. */
+  revision: number
+  count: number
+  /** Position of the last row; undefined on an empty page. */
+  last: Position | undefined
+  /** True when at least one further row matches the query right now. */
+  hasMore: boolean
+  /** Unix milliseconds of the recorder's clock, where known, in the order of the query; empty unless asked for. */
+  received: readonly (number | undefined)[]
+  /**
+   * The rows as JSON objects joined by commas between `prefix` and `suffix` (ASCII), encoded whole.
+   * The bytes are valid until the next page is encoded: use or copy them at once.
+   */
+  encode(encoding: Encoding, prefix: string, suffix: string): Uint8Array<ArrayBuffer>
+
+  /** Each row's JSON object in the order of the query (ASCII); valid until the next is asked for. */
+  texts(): Iterable<Uint8Array>
+}
+
+/** One snapshot that was found, not read yet. To be read before anything else is asked of the store. */
+export type StoredRow = Position & {
+  /** The JSON object as it is served (ASCII); valid until the next read. */
+  text(): Uint8Array
+  snapshot(): StoredSnapshot
+  /** Unix milliseconds of the recorder's clock, where known. */
+  receivedMs(): number | undefined
+}
+
+/**
+ * Rows as lines, each a JSON object and a newline, as one stream of bytes: for gzip one member (RFC 1952)
+ * assembled from stored bits. Bytes are valid until the next piece is asked for. Memory is that of a piece.
+ */
+export type LineStream = {
+  /** Rows of a market, in pieces of a few hundred kilobytes at most; what another process writes meanwhile shows. */
+  rows(query: StreamQuery): Iterable<LinePiece>
+  /** What ends the stream; nothing may follow. */
+  end(): Uint8Array<ArrayBuffer>
+  /** Of the text so far: its length, and its CRC-32. */
+  readonly textBytes: number
+  readonly textCrc: number
+}
+export type LinePiece = { bytes: Uint8Array<ArrayBuffer>; rows: number; last: Position }
+
+export type Top = Position & {
+  outcome: Outcome
+  /** Best bid price and size, in millionths; both 0 when the side is empty. */
+  bidPrice: number
+  bidSize: number
+  askPrice: number
+  askSize: number
+  /** Unix milliseconds of the recorder's clock, where known and asked for. */
+  receivedMs?: number | undefined
+}
+
+export type Totals = { markets: number; snapshots: number; bytes: number }

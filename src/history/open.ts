@@ -1,0 +1,27 @@
+import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
+
+import type { HistoryStore } from './history.ts'
+import { createSqliteHistory } from './sqlite-history.ts'
+
+const MEBIBYTE = 1024 * 1024
+
+export type HistoryOptions = {
+  /** Bytes of chunks kept in memory. */
+  chunkCacheBytes?: number
+  /** Milliseconds that commits of other connections may show late; 0, the default, asks at each use. */
+  lagMs?: number
+  /** Size that the file may not outgrow. */
+  bytesMax?: number
+}
+
+/** Opens or creates the history at `path`, brought up to date. Throws `StoreFault` on a file that cannot be used. */
+export function openHistory(path: string, options: HistoryOptions = {}): HistoryStore {
+  const { chunkCacheBytes = 64 * MEBIBYTE, lagMs = 0, bytesMax } = options
+  const db = openDatabase(path, { bytesMax })
+  try {
+    return createSqliteHistory(db, { chunkCacheBytes, lagMs })
+  } catch (error) {
+    db.close()
+    throw toStoreFault(error, path)
+  }
+}

@@ -1,0 +1,124 @@
+/** Lists of markets: pages by a keyset in either direction, each from the index that fits its filters. */
+import { type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
+import { assertSound } from '#src/sqlite/checksum.ts'
+import type { Database } from '#src/sqlite/database.ts'
+
+import type { MarketQuery } from '../history.ts'
+import { type MarketRow, toMarket } from '../tables/market-row.ts'
+import { marketName, naming } from './market-read.ts'
+
+type Place = { orderMs: number; conditionId: string }
+type Values = Record<string, string | number>
+
+/**
+ * `statusOf` of core/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by them
+ * SQLite knows that it may use the partial indexes.
+ */
+const statusConditions: Readonly<Record<MarketStatus, string>> = {
+  resolved: 'winner IS NOT NULL',
+  closed: 'winner IS NULL AND (is_closed = 1 OR ifnull(window_end_ms <= $now, 0))',
+  upcoming:
+    'winner IS NULL AND is_closed = 0 AND NOT ifnull(window_end_ms <= $now, 0) AND ifnull(window_start_ms, 0) > $now',
+  open: 'winner IS NULL AND is_closed = 0 AND NOT ifnull(window_end_ms <= $now, 0) AND ifnull(window_start_ms, 0) <= $now',
+}
+
+const NOTHING_BEFORE: Place = { orderMs: -1, conditionId: '' }
+const NOTHING_BEHIND: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
+
+/** Returns the function that lists one page of a coin's markets. */
+export function createMarketList(db: Database) {
+  return (query: MarketQuery): Market[] => {
+    const conditions = ['coin = $coin']
+    const values: Values = { $coin: query.coin, $limit: query.limit }
+    if (query.timeframe !== undefined) {
+      conditions.push('timeframe = $timeframe')
+      values.$timeframe = query.timeframe
+    }
+    if (query.status !== undefined) {
+      conditions.push(statusConditions[query.status])
+      if (query.status !== 'resolved') values.$now = nowOf(query)
+    }
+    if (query.winner !== undefined) {
+      conditions.push('winner = $winner')
+      values.$winner = query.winner
+    }
+    conditions.push(rangeOf(query, values))
+    const direction = query.order === 'asc' ? 'ASC' : 'DESC'
+    // Few texts, so that `query` keeps them all prepared.
+    const statement = db.query<MarketRow, [Values]>(
+      `SELECT * FROM market ${indexOf(query)} WHERE ${conditions.join(' AND ')}
+       ORDER BY order_ms ${direction}, condition_id ${direction} LIMIT $limit`,
+    )
+    return naming(`The list of ${query.coin} markets`, () => {
+      const rows = statement.all(values)
+      // By filters most of the range may be no match: there it would cost more than the list.
+      if (query.status === undefined && query.winner === undefined) assertListed(db, query, rows)
+      return rows.map((row) => naming(marketName(row.condition_id), () => toMarket(row)))
+    })
+  }
+}
+
+/**
+ * An entry that an index has lost is in no list. So two indexes must agree on how many markets there are from
+ * the first place of a page to its last, as far as that is cheap. Throws `Damage`.
+ */
+function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
+  const values: Values = { $coin: query.coin }
+  const end = rows.length < query.limit ? undefined : rows.at(-1)
+  const range = rangeOf(query, values)
+  let within = range
+  if (end !== undefined) {
+    values.$endMs = end.order_ms
+    values.$endId = end.condition_id
+    within += ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
+  }
+  const countIn = (index: string, timeframes = ''): string =>
+    `(SELECT count(*) FROM (SELECT 1 FROM market INDEXED BY ${index}
+       WHERE coin = $coin ${timeframes} AND ${within} LIMIT ${ENTRIES_COUNTED_MAX}))`
+  const byTimeframe = countIn('market_timeframe_order', `AND timeframe IN (${TIMEFRAMES})`)
+  const [counts] = db
+    .query<unknown, [Values]>(`SELECT ${countIn('market_order')}, ${byTimeframe}`)
+    .values(values) as number[][]
+  assertSound(counts?.[0] === counts?.[1], 'an index of markets')
+}
+
+/** Less than a millisecond of counting; only pages of a rare timeframe go beyond. */
+const ENTRIES_COUNTED_MAX = 4000
+const TIMEFRAMES = Object.keys(timeframeMs)
+  .map((timeframe) => `'${timeframe}'`)
+  .join(', ')
+
+/** Without statistics SQLite takes any index that fits; here the partial one is smaller by far. */
+const indexOf = ({ status }: MarketQuery): string =>
+  status === 'open' || status === 'upcoming' ? 'INDEXED BY market_live_order' : ''
+
+function nowOf({ status, nowMs }: MarketQuery): number {
+  if (nowMs === undefined) throw new Error(`Markets that are ${status} are so at a time: nowMs.`)
+  return nowMs
+}
+
+/**
+ * One bound at each end: where the page begins is the later of the cursor and the range's end, so that
+ * the index is entered there.
+ */
+function rangeOf({ order, fromMs, toMs, after }: MarketQuery, values: Values): string {
+  const isAscending = order === 'asc'
+  const edgeMs = isAscending ? fromMs : toMs
+  const edge = edgeMs === undefined ? undefined : { orderMs: edgeMs, conditionId: '' }
+  const start = isAscending
+    ? laterOf(after ?? NOTHING_BEFORE, edge ?? NOTHING_BEFORE)
+    : earlierOf(after ?? NOTHING_BEHIND, edge ?? NOTHING_BEHIND)
+  values.$orderMs = start.orderMs
+  values.$conditionId = start.conditionId
+  const farMs = isAscending ? toMs : fromMs
+  const keyset = `(order_ms, condition_id) ${isAscending ? '>' : '<'} ($orderMs, $conditionId)`
+  if (farMs === undefined) return keyset
+  values.$farMs = farMs
+  return `${keyset} AND order_ms ${isAscending ? '<' : '>='} $farMs`
+}
+
+const isBefore = (a: Place, b: Place): boolean =>
+  a.orderMs < b.orderMs || (a.orderMs === b.orderMs && a.conditionId < b.conditionId)
+
+const laterOf = (a: Place, b: Place): Place => (isBefore(a, b) ? b : a)
+const earlierOf = (a: Place, b: Place): Place => (isBefore(a, b) ? a : b)

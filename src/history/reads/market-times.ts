@@ -1,0 +1,74 @@
+/** Reads when a market's snapshots were and what their hashes say, from the columns of its chunks and its unfinished run. */
+import { silenceMs, type Span } from '#src/core/coverage.ts'
+import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
+
+import type { Chunk } from '../codec/chunk.ts'
+import type { ChunkTable, ReadBeside } from '../tables/chunk-table.ts'
+import type { GapOwner } from '../tables/gap-table.ts'
+import type { TailTable } from '../tables/tail-table.ts'
+import { SilenceTally } from '../writes/silence-tally.ts'
+import { VerdictTally } from '../writes/verdict-tally.ts'
+
+type Tables = { chunks: ChunkTable; tails: TailTable }
+
+export function createMarketTimes({ chunks, tails }: Tables) {
+  return {
+    /** Runs that hold an outcome's rows of a span, its end included, and the ones before and after these. */
+    around(
+      { marketId, outcome }: Pick<GapOwner, 'marketId' | 'outcome'>,
+      { fromMs, toMs }: Span,
+    ): Chunk[] {
+      const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
+      const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)
+      const behind = refs.findIndex(({ firstMs }) => firstMs > toMs)
+      const start = Math.max(0, (first < 0 ? refs.length : first) - 1)
+      const near = refs.slice(start, behind < 0 ? refs.length : behind + 1)
+      const runs = near.map(chunks.load)
+      const tail = behind < 0 ? tails.read(marketId) : undefined
+      return tail === undefined ? runs : [...runs, tail.chunk]
+    },
+
+    /** Looks at a whole market. A run that cannot be read is left out; `verify` reports it. */
+    scan({ id, timeframe }: Market): Record<Outcome, OutcomeTally> {
+      const quietMs = silenceMs(timeframe)
+      const tallies = { up: emptyTally(quietMs), down: emptyTally(quietMs) }
+      const add = (run: Chunk, besideOf: ReadBeside): void => {
+        for (let row = 0; row < run.count; row++) {
+          const { silences, verdicts } = tallies[outcomes[run.outcome(row)] ?? 'up']
+          const timeMs = run.timeMs(row)
+          silences.add(timeMs)
+          verdicts.add(timeMs, besideOf(row, timeMs).isVerified)
+        }
+      }
+      for (const ref of chunks.listRefs(id)) {
+        skipUnreadable(() => {
+          const run = chunks.read(ref)
+          add(run, chunks.loadBeside(ref, run))
+        })
+      }
+      skipUnreadable(() => {
+        const tail = tails.read(id)
+        if (tail !== undefined) add(tail.chunk, tail.beside)
+      })
+      return tallies
+    },
+  }
+}
+
+/** What times and verdicts say of one outcome. */
+export type OutcomeTally = { silences: SilenceTally; verdicts: VerdictTally }
+
+export const emptyTally = (quietMs: number): OutcomeTally => ({
+  silences: new SilenceTally(quietMs),
+  verdicts: new VerdictTally(),
+})
+
+export type MarketTimes = ReturnType<typeof createMarketTimes>
+
+function skipUnreadable(read: () => void): void {
+  try {
+    read()
+  } catch {
+    // What was read before it counts.
+  }
+}

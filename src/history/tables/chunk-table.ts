@@ -1,0 +1,231 @@
+/** Rows of the chunk table, and the chunks read from it. */
+import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
+import { createCache } from '#src/lib/cache.ts'
+import { release } from '#src/lib/release.ts'
+import { Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
+import type { Database } from '#src/sqlite/database.ts'
+
+import type { ChunkWriter } from '../codec/chunk-writer.ts'
+import { Chunk } from '../codec/chunk.ts'
+import { encodeHashes, readHash } from '../codec/hashes.ts'
+import { decodeNotes, encodeNotes, withReceipt } from '../codec/notes.ts'
+import { decodeTops, encodeTops } from '../codec/tops.ts'
+
+/** What the index alone says of a chunk. */
+export type ChunkRef = {
+  id: number
+  marketId: number
+  firstMs: number
+  firstId: number
+  lastMs: number
+  lastId: number
+  /** Rows of up and of down. */
+  counts: readonly [number, number]
+}
+
+const REF_COLUMNS = 'id, market_id, first_ms, first_id, last_ms, last_id, up_count, down_count'
+/** What a kept chunk weighs besides its bytes. */
+const ENTRY_BYTES = 1024
+
+/** The blobs of a chunk. */
+const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
+type Kind = (typeof kinds)[number]
+
+/** What is kept of a chunk; its tops once they were asked for. */
+type Kept = { ref: ChunkRef; chunk: Chunk; tops: Float64Array | undefined }
+
+/** A chunk that is not kept: nothing of it may be read after its release. */
+export type PassingChunk = { chunk: Chunk; release: () => void }
+
+/** Returns what is kept beside a row, whose time is given. */
+export type ReadBeside = (row: number, timestampMs: number) => Beside
+
+/** A chunk was cut anew after its id was read; where nothing can have been written since, it is damage. */
+export class ChunkGone extends Damage {}
+
+/** Finds chunks by the index alone. */
+function createChunkIndex(db: Database) {
+  const listRefs = db.prepare<unknown, [number]>(
+    `SELECT ${REF_COLUMNS} FROM chunk WHERE market_id = ? ORDER BY last_ms, last_id`,
+  )
+  const findAt = db.prepare<unknown, [number, number, number]>(
+    `SELECT ${REF_COLUMNS} FROM chunk WHERE market_id = ? AND (last_ms, last_id) >= (?, ?)
+     ORDER BY last_ms, last_id LIMIT 1`,
+  )
+  const findLast = db.prepare<unknown, [number]>(
+    `SELECT ${REF_COLUMNS} FROM chunk WHERE market_id = ? ORDER BY last_ms DESC, last_id DESC LIMIT 1`,
+  )
+  return {
+    /** All chunks of a market, in order. */
+    listRefs: (marketId: number): ChunkRef[] => listRefs.values(marketId).map(toRef),
+
+    /** The first chunk whose last row is at or after `at`: the one that `at` is in, or would be. */
+    findAt: (marketId: number, at: Position): ChunkRef | undefined =>
+      findAt.values(marketId, at.timestampMs, at.id).map(toRef)[0],
+
+    /** The last chunk of a market. */
+    findLast: (marketId: number): ChunkRef | undefined => findLast.values(marketId).map(toRef)[0],
+  }
+}
+
+/** What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry. */
+const placeOf = (
+  kind: Kind,
+  { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
+): Place => [kinds.indexOf(kind), marketId, firstMs, firstId, lastMs, lastId, ...counts]
+
+/** Seals the blobs of a chunk, whose id does not matter. */
+export const sealBlobs = (ref: ChunkRef, blobs: Readonly<Record<Kind, Uint8Array>>) => ({
+  tops: seal(blobs.tops, placeOf('tops', ref)),
+  rows: seal(blobs.rows, placeOf('rows', ref)),
+  hashes: seal(blobs.hashes, placeOf('hashes', ref)),
+  notes: seal(blobs.notes, placeOf('notes', ref)),
+})
+
+const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
+  new Damage(`${kind} of chunk ${id} of market ${marketId} are not as they were written.`)
+
+/** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
+function createBlobs(db: Database) {
+  const [tops, rows, hashes, notes] = kinds.map((kind) =>
+    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`),
+  )
+  const statements = { tops, rows, hashes, notes }
+  const read = (kind: Kind, ref: ChunkRef): Uint8Array => {
+    const row = statements[kind]?.values(ref.id)[0]
+    if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
+    const bytes = unseal(row[0], placeOf(kind, ref))
+    if (bytes === undefined) throw damageOf(kind, ref)
+    return bytes
+  }
+  return {
+    /** Best bids and asks, encoded. */
+    readTops: (ref: ChunkRef): Uint8Array => read('tops', ref),
+    readRows: (ref: ChunkRef): Uint8Array => read('rows', ref),
+    readHashes: (ref: ChunkRef): Uint8Array => read('hashes', ref),
+
+    /** What is kept beside the rows of a chunk. */
+    loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
+      const hashes = read('hashes', ref)
+      const notes = decodeNotes(read('notes', ref), count)
+      return (row, timestampMs) => ({
+        sourceHash: readHash(hashes, row),
+        ...withReceipt(notes[row], timestampMs),
+      })
+    },
+  }
+}
+
+/** Adds and removes chunks; `forget` drops what is kept of one. */
+function createChunkWrites(db: Database, forget: (id: number) => void) {
+  const removeById = db.prepare('DELETE FROM chunk WHERE id = ?')
+  const insert = db.prepare(
+    `INSERT INTO chunk (market_id, first_ms, first_id, last_ms, last_id, up_count, down_count, tops, rows, hashes, notes)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const relayout = db.prepare('UPDATE market SET layout = layout + 1 WHERE id = ?')
+  const note = db.prepare('UPDATE chunk SET notes = ? WHERE id = ?')
+
+  return {
+    /** Writes the run of `writer`, which holds at least one row. */
+    insert(marketId: number, writer: ChunkWriter): void {
+      const { times, ids, count, snapshots } = writer
+      const downs = writer.outcomes.reduce((sum, outcome) => sum + outcome, 0)
+      const [firstMs = 0, firstId = 0] = [times[0], ids[0]]
+      const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
+      const ref = { id: 0, marketId, firstMs, firstId, lastMs, lastId }
+      const place: ChunkRef = { ...ref, counts: [count - downs, downs] }
+      const { tops, rows, hashes, notes } = sealBlobs(place, {
+        tops: encodeTops(snapshots),
+        rows: writer.toChunk(),
+        hashes: encodeHashes(snapshots),
+        notes: encodeNotes(snapshots),
+      })
+      const columns = [marketId, firstMs, firstId, lastMs, lastId, ...place.counts]
+      insert.run(...columns, tops, rows, hashes, notes)
+      relayout.run(marketId)
+    },
+
+    /** Replaces the notes of a chunk by those of its rows. */
+    putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
+      note.run(seal(encodeNotes(rows), placeOf('notes', ref)), ref.id)
+    },
+
+    remove({ id, marketId }: ChunkRef): void {
+      removeById.run(id)
+      relayout.run(marketId)
+      forget(id)
+    },
+  }
+}
+
+/** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
+export function createChunkTable(db: Database, cacheBytesMax: number) {
+  const blobs = createBlobs(db)
+  const cache = createCache<number, Kept>(cacheBytesMax)
+
+  const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readRows(ref))
+
+  function keep(kept: Kept): void {
+    const size = kept.chunk.byteLength + (kept.tops?.byteLength ?? 0) + ENTRY_BYTES
+    cache.set(kept.ref.id, kept, { size })
+  }
+
+  /** An index entry was read again since, so it may be another one. */
+  function checked(kept: Kept | undefined, ref: ChunkRef): Kept | undefined {
+    if (kept === undefined || kept.ref === ref) return kept
+    if (!Bun.deepEquals(kept.ref, ref)) throw damageOf('rows', ref)
+    kept.ref = ref
+    return kept
+  }
+
+  return {
+    ...createChunkIndex(db),
+    ...createChunkWrites(db, (id) => cache.delete(id)),
+    ...blobs,
+
+    /** Reads a chunk as it is in the file now, whatever is kept of it. */
+    read,
+
+    /** Reads a chunk for one use, until its `release`: what is kept is used, and stays what it is. */
+    pass(ref: ChunkRef): PassingChunk {
+      const kept = checked(cache.peek(ref.id), ref)
+      if (kept !== undefined) return { chunk: kept.chunk, release() {} }
+      const chunk = read(ref)
+      return { chunk, release: () => release(chunk.words) }
+    },
+
+    load(ref: ChunkRef): Chunk {
+      const cached = checked(cache.get(ref.id), ref)
+      if (cached !== undefined) return cached.chunk
+      const chunk = read(ref)
+      keep({ ref, chunk, tops: undefined })
+      return chunk
+    },
+
+    /** The decoded tops of a chunk that was loaded. */
+    loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
+      const cached = cache.get(ref.id)?.tops
+      if (cached !== undefined) return cached
+      const tops = decodeTops(blobs.readTops(ref), chunk.outcomes())
+      keep({ ref, chunk, tops })
+      return tops
+    },
+  }
+}
+
+export type ChunkTable = ReturnType<typeof createChunkTable>
+
+function toRef(row: unknown): ChunkRef {
+  const [
+    id = 0,
+    marketId = 0,
+    firstMs = 0,
+    firstId = 0,
+    lastMs = 0,
+    lastId = 0,
+    ups = 0,
+    downs = 0,
+  ] = row as number[]
+  return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [ups, downs] }
+}

@@ -1,0 +1,129 @@
+/** Facts about the file itself: ids, applied batches, the cursor key, totals. */
+import { randomBytes } from 'node:crypto'
+
+import { assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
+import { type Database, transact } from '#src/sqlite/database.ts'
+
+import type { Totals } from '../history.ts'
+
+const CURSOR_KEY_BYTES = 32
+/** The row that covers all others. */
+const CHECKSUM = 'checksum'
+/** Sum of the checksums of all batches. */
+const BATCH_SUM = 'batch_sum'
+
+type Counts = { accepted: number; duplicates: number }
+
+/** Reads and writes the meta and batch tables. */
+export function createMetaTable(db: Database) {
+  const meta = createMeta(db)
+  const findBatch = db.prepare<Counts, [string]>(
+    'SELECT accepted, duplicates FROM batch WHERE id = ?',
+  )
+  const putBatch = db.prepare('INSERT INTO batch (id, accepted, duplicates) VALUES (?, ?, ?)')
+  const batches = db.prepare<Counts & { id: string }, []>('SELECT * FROM batch')
+  const totals = db.prepare<Omit<Totals, 'bytes'>, []>(
+    'SELECT count(*) AS markets, ifnull(sum(up_count + down_count), 0) AS snapshots FROM market',
+  )
+  const size = db.prepare<{ bytes: number }, []>(
+    'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+  )
+
+  const nextId = (): number => Number(meta.get('next_id') ?? 1)
+
+  function sumBatches(): number {
+    let sum = 0
+    for (const batch of batches.iterate()) sum = (sum + checksumOf(batch)) % SUM_END
+    return sum
+  }
+
+  /** In a file of 0.4.0 or older the sum and the checksum are new. */
+  function complete(): void {
+    if (meta.get(BATCH_SUM) !== undefined) return
+    meta.begin({
+      [BATCH_SUM]: sumBatches(),
+      cursor_key: meta.get('cursor_key') ?? randomBytes(CURSOR_KEY_BYTES),
+    })
+  }
+
+  return {
+    /** The key of this history, made at its first opening. Throws `Damage` where the table is damaged. */
+    open(): Uint8Array {
+      if (meta.get(CHECKSUM) === undefined) transact(db, complete)
+      assertSound(meta.isSound(), 'the meta table')
+      return meta.get('cursor_key') as Uint8Array
+    },
+
+    /** Sentences on what does not agree with itself. */
+    verify: (): string[] => [
+      ...(meta.isSound() ? [] : ['meta table: it is not as it was written']),
+      ...(meta.get(BATCH_SUM) === sumBatches() ? [] : ['batch table: it is not as it was written']),
+    ],
+
+    findBatch: (id: string): Counts | undefined => findBatch.get(id) ?? undefined,
+
+    putBatch(id: string, { accepted, duplicates }: Counts): void {
+      putBatch.run(id, accepted, duplicates)
+      const sum = Number(meta.get(BATCH_SUM)) + checksumOf({ id, accepted, duplicates })
+      meta.put(BATCH_SUM, sum % SUM_END)
+    },
+
+    nextId,
+
+    /** Reserves `count` ids and returns the first. */
+    takeIds(count: number): number {
+      const next = nextId()
+      if (count > 0) meta.put('next_id', next + count)
+      return next
+    },
+
+    /** The last market that was brought up to date after a migration, until `settleCoverage`: src/history/backfill.ts. */
+    coverageDueAfter(): number | undefined {
+      const value = meta.get('coverage_due')
+      return value === undefined ? undefined : Number(value)
+    },
+
+    deferCoverage: (afterId: number): void => meta.put('coverage_due', afterId),
+
+    settleCoverage: (): void => meta.remove('coverage_due'),
+
+    totals: (): Totals => ({
+      ...(totals.get() ?? { markets: 0, snapshots: 0 }),
+      bytes: size.get()?.bytes ?? 0,
+    }),
+  }
+}
+
+export type MetaTable = ReturnType<typeof createMetaTable>
+
+/** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
+function createMeta(db: Database) {
+  const find = db.prepare<{ value: unknown }, [string]>('SELECT value FROM meta WHERE key = ?')
+  const write = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM meta WHERE key = ?')
+  const others = db.prepare<unknown, [string]>(
+    'SELECT key, value FROM meta WHERE key <> ? ORDER BY key',
+  )
+  const get = (key: string): unknown => find.get(key)?.value
+  const checksum = (): number => checksumOf({ ...others.values(CHECKSUM).flat() })
+  const isSound = (): boolean => get(CHECKSUM) === checksum()
+
+  function change(body: () => void): void {
+    assertSound(isSound(), 'the meta table')
+    body()
+    write.run(CHECKSUM, checksum())
+  }
+
+  return {
+    get,
+    isSound,
+    put: (key: string, value: number): void => change(() => write.run(key, value)),
+    remove: (key: string): void => change(() => remove.run(key)),
+
+    /** Writes the first rows, and the first checksum. */
+    begin(rows: Readonly<Record<string, unknown>>): void {
+      for (const [key, value] of Object.entries(rows)) write.run(key, value as number | Uint8Array)
+      write.run(CHECKSUM, checksum())
+    },
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Makes order books of any number of markets from a seed: the same options give the same bytes, and
+ * a market is the same whatever runs beside it. Statistics follow the recordings, see
+ * `simulator-model.ts`; nothing of it was ever traded, and its facts say `simulated`.
+ */
+import {
+  type Coin,
+  coinNames,
+  type MarketFacts,
+  type Outcome,
+  outcomes,
+  type Timeframe,
+  timeframeMs,
+} from '#src/core/market.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
+
+import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
+import { createModel, LEAD_MS, STATES_PER_SECOND, TAIL_MS_MAX } from './model.ts'
+
+/** Snapshots after which a batch ends. */
+const BATCH_SNAPSHOTS = 1_000
+
+export type SimulateOptions = {
+  seed: string | number
+  coins: readonly Coin[]
+  timeframes: readonly Timeframe[]
+  /** Consecutive windows of each coin and timeframe. */
+  markets: number
+  /** Start of the first window; moved up to the next multiple of the timeframe. */
+  startMs: number
+  /** Of a 5-minute market, both outcomes changing at once; longer ones are slower. */
+  statesPerSecond?: number | undefined
+  outcomes?: 'both' | Outcome | undefined
+  /** The recording of a market ends early at this number, before its window does. */
+  maxSnapshotsPerMarket?: number | undefined
+}
+
+/** What happened in a stretch of time; the next batch continues where this one ends. */
+export type SimulatedBatch = {
+  /** In ascending order of time, markets mixed; up comes before down at equal times. */
+  snapshots: readonly Snapshot[]
+  /** Of markets that began in this batch, and with the winner of those that closed in it. */
+  facts: readonly MarketFacts[]
+}
+
+/** Yields the books of all markets in order of time, lazily. */
+export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, void, undefined> {
+  const waiting = listWindows(options)
+  const model = createModel()
+  const live: SimulatedMarket[] = []
+  let batch = createBatch()
+  for (let next = 0; next < waiting.length || live.length > 0;) {
+    const market = findEarliest(live)
+    const window = waiting[next]
+    if (window && (!market || window.windowStartMs - LEAD_MS <= market.nextMs)) {
+      const opened = createMarket(window, model)
+      live.push(opened)
+      batch.facts.push(toFacts(opened))
+      next++
+      continue
+    }
+    // A market is live here: otherwise a window would be waiting.
+    if (market && advanceMarket(market, batch.snapshots) !== undefined) {
+      live.splice(live.indexOf(market), 1)
+      batch.facts.push(toFacts(market))
+    }
+    if (batch.snapshots.length < BATCH_SNAPSHOTS) continue
+    yield batch
+    batch = createBatch()
+  }
+  if (batch.snapshots.length + batch.facts.length > 0) yield batch
+}
+
+/** Returns the time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
+export function simulatedSpan(options: SimulateOptions): { fromMs: number; toMs: number } {
+  const spans = options.timeframes.map((timeframe) => {
+    const firstMs = alignUp(options.startMs, timeframe)
+    const lastMs = firstMs + options.markets * timeframeMs[timeframe]
+    return { fromMs: firstMs - LEAD_MS, toMs: lastMs + TAIL_MS_MAX }
+  })
+  return {
+    fromMs: Math.min(...spans.map(({ fromMs }) => fromMs)),
+    toMs: Math.max(...spans.map(({ toMs }) => toMs)),
+  }
+}
+
+function alignUp(timestampMs: number, timeframe: Timeframe): number {
+  return Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
+}
+
+function createBatch(): { snapshots: Snapshot[]; facts: MarketFacts[] } {
+  return { snapshots: [], facts: [] }
+}
+
+/** At most a few windows of each coin and timeframe are live at once, so a scan is short. */
+function findEarliest(live: readonly SimulatedMarket[]): SimulatedMarket | undefined {
+  let earliest = live[0]
+  for (const market of live) {
+    if (earliest === undefined || market.nextMs < earliest.nextMs) earliest = market
+  }
+  return earliest
+}
+
+function listWindows(options: SimulateOptions) {
+  const { seed, coins, timeframes, markets, startMs } = options
+  const only = options.outcomes ?? 'both'
+  const shared = {
+    seed: String(seed),
+    statesPerSecond: options.statesPerSecond ?? STATES_PER_SECOND,
+    outcomes: only === 'both' ? outcomes : [only],
+    maxSnapshots: options.maxSnapshotsPerMarket ?? Number.POSITIVE_INFINITY,
+  }
+  const windows = timeframes.flatMap((timeframe) => {
+    const lengthMs = timeframeMs[timeframe]
+    const firstMs = alignUp(startMs, timeframe)
+    return Array.from({ length: markets }, (_, index) => firstMs + index * lengthMs).flatMap(
+      (windowStartMs) => coins.map((coin) => ({ ...shared, coin, timeframe, windowStartMs })),
+    )
+  })
+  return windows.sort((a, b) => a.windowStartMs - b.windowStartMs)
+}
+
+function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
+  const { coin, timeframe } = plan
+  const { windowStartMs, windowEndMs, winner } = price
+  return {
+    conditionId,
+    coin,
+    timeframe,
+    source: 'simulated',
+    slug: `${coin}-updown-${timeframe}-${windowStartMs / 1_000}`,
+    question: describeWindow(coin, windowStartMs, windowEndMs),
+    windowStartMs,
+    windowEndMs,
+    winner,
+    winnerSource: winner === undefined ? undefined : 'simulated',
+  }
+}
+
+/** Puts a window into the venue's words: `Bitcoin Up or Down - June 24, 3:50AM-3:55AM ET`. */
+function describeWindow(coin: Coin, startMs: number, endMs: number): string {
+  const zone = { timeZone: 'America/New_York' } as const
+  const date = new Intl.DateTimeFormat('en-US', { ...zone, month: 'long', day: 'numeric' })
+  const time = new Intl.DateTimeFormat('en-US', { ...zone, hour: 'numeric', minute: '2-digit' })
+  // The space before AM is a narrow one in some versions of the locale data, and a plain one in others.
+  const [from, to] = [startMs, endMs].map((ms) => time.format(ms).replace(/\s/g, ''))
+  return `${coinNames[coin]} Up or Down - ${date.format(startMs)}, ${from}-${to} ET`
+}

@@ -1,0 +1,101 @@
+/** Re-reads the audit chain and every table that it speaks of, and finds what does not agree. */
+import { messageOf } from '#src/lib/message.ts'
+import { type Database, readConsistently } from '#src/sqlite/database.ts'
+
+import { type AuditChain, chainStart, hashOf } from './audit-chain.ts'
+import { type AuditedRow, type AuditedRows, isEnd, kindOf } from './audited-rows.ts'
+import type { AuditRow } from './ledger.ts'
+
+/** What the chain says last of a row, by `kind id`. */
+type LastStates = Map<string, Pick<AuditRow, 'seq' | 'state' | 'action'>>
+
+type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
+
+/** Returns the function that finds the faults, each a sentence; none means that the ledger is sound. */
+export function createAuditVerify({ db, chain, rows }: Tables) {
+  function* verifyChain(lastStates: LastStates): Generator<string> {
+    let before: Pick<AuditRow, 'seq' | 'hash'> = chainStart
+    for (const row of chain.all()) {
+      if (row.seq !== before.seq + 1) {
+        yield `Audit row ${before.seq + 1} is missing: ${row.seq} stands in its place.`
+      }
+      if (!isSame(row.hash, hashOf(before.hash, row))) {
+        yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
+      }
+      const kind = kindOf(row.action, row.subject)
+      const name = `${kind} ${row.subject}`
+      const known = lastStates.get(name)
+      if (known && isEnd(known.action)) {
+        yield `${name} was forgotten by audit row ${known.seq}, and row ${row.seq} uses it again.`
+      }
+      if (kind !== undefined) lastStates.set(name, row)
+      before = row
+    }
+  }
+
+  function* verifyRows(lastStates: LastStates): Generator<string> {
+    for (const row of rows.all()) {
+      const name = `${row.kind} ${row.id}`
+      yield* compare(name, row, lastStates.get(name))
+      lastStates.delete(name)
+    }
+    for (const [name, { seq, action }] of lastStates) {
+      if (isEnd(action)) continue
+      yield `${name} is gone, though audit row ${seq} tells of it.`
+    }
+  }
+
+  function* verify(): Generator<string> {
+    const lastStates: LastStates = new Map()
+    yield* verifyChain(lastStates)
+    yield* verifyRows(lastStates)
+  }
+
+  /** In one state of the file, so that what is being written agrees with itself. */
+  return (): string[] => readConsistently(db, () => collect(verify()))
+}
+
+/** Takes what there is, and says why if there is no more: a damaged file, or values of no type of ours. */
+function collect(faults: Iterable<string>): string[] {
+  const collected: string[] = []
+  try {
+    for (const fault of faults) collected.push(fault)
+  } catch (error) {
+    const reason = messageOf(error)
+    collected.push(`The rest cannot be read: ${reason}`)
+  }
+  return collected
+}
+
+function* compare(
+  name: string,
+  row: AuditedRow,
+  audited: Pick<AuditRow, 'seq' | 'state' | 'action'> | undefined,
+): Generator<string> {
+  if (audited === undefined) {
+    yield `${name} is in no audit row.`
+    return
+  }
+  if (isEnd(audited.action)) {
+    yield `${name} is there, though audit row ${audited.seq} says that it was forgotten.`
+    return
+  }
+  const [now, then] = [parse(row.state), parse(audited.state)]
+  const fields = Object.keys({ ...then, ...now }).filter((field) => now[field] !== then[field])
+  if (fields.length === 0) return
+  yield `${name} differs from its last audited state, row ${audited.seq}, in ${fields.join(', ')}.`
+}
+
+/** The fields of a state; one that is no longer JSON has none. */
+function parse(state: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(state)
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Rows may have been written by hand, with anything for a hash. */
+const isSame = (a: unknown, b: Uint8Array): boolean =>
+  a instanceof Uint8Array && a.toHex() === b.toHex()

@@ -1,0 +1,216 @@
+import type { Verdict } from '#src/selling/screening.ts'
+import type { Subscription } from '#src/selling/subscription.ts'
+import type { Tier } from '#src/selling/tier.ts'
+
+/**
+ * Accounts, keys, tiers, subscriptions, usage and the audit chain behind verbs, so that engines can
+ * be exchanged: `test/history/ledger-conformance.ts` is the contract as tests. Every verb is synchronous
+ * and atomic, and what it returned survives kill -9 and a power cut (usage: see `addUsage`). Other
+ * processes may read and write the same ledger at the same time. Every change of an account, key,
+ * tier or subscription, and every screening, is a row of the audit chain in the same transaction.
+ * Times are Unix milliseconds, and always the caller's.
+ */
+export type LedgerStore = {
+  /**
+   * Changes whenever something may have changed that decides who may do what: at our own changes at
+   * once, at those of other processes within the lag the store was opened with. Cheap: for each request.
+   */
+  revision(): number
+
+  /** Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be nested. */
+  atomically<T>(body: () => T): T
+
+  /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
+  probeWrite(): void
+
+  /** The catalogue by ascending rank; the default tiers in a new ledger. */
+  listTiers(): readonly Tier[]
+  /** Adds or replaces an entry of the catalogue. Throws if another tier has its rank. */
+  putTier(tier: Tier, by: Deed): void
+
+  findAccount(id: string): Account | undefined
+  /** `address` in lower case. */
+  findAccountByAddress(address: string): Account | undefined
+  /** Every account that has an address, for screening. */
+  listAddressedAccounts(): Account[]
+  /** Makes an account. Throws if the address has one. */
+  createAccount(
+    account: { id: string; address?: string | undefined; label?: string | undefined },
+    by: Deed,
+  ): Account
+  /** Blocks or unblocks an account; nothing happens if it is so already. */
+  setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
+
+  /**
+   * True if nothing was ever paid for or granted to an account, and the operator made neither it nor a
+   * key of it.
+   */
+  isFree(accountId: string): boolean
+  /**
+   * Looks at some accounts in the order of their ids and forgets those that are free, not blocked, have
+   * no payment or recent offer, and of which no key was made or used since `idleSinceMs`: the account,
+   * its keys and their usage. The audit chain keeps that they were, and their ids are not used again.
+   * Returns the ids that are gone, and where to go on; undefined after the last account.
+   */
+  forgetIdle(range: IdleRange, by: Deed): { forgotten: string[]; nextId: string | undefined }
+
+  /** Makes a key of an existing account. */
+  createKey(key: KeyDraft, by: Deed): ApiKey
+  /** The key with this digest, whatever became of it. Compares in constant time. */
+  findKeyByDigest(digest: Uint8Array): ApiKey | undefined
+  findKey(id: string): ApiKey | undefined
+  /** Keys by creation, of one account or of all, those that are no longer valid included. */
+  listKeys(accountId?: string): ApiKey[]
+  /** How many keys of an account are valid at `nowMs`. */
+  countValidKeys(accountId: string, nowMs: number): number
+  /** Ends a key's validity at `expiresMs`, unless it ends sooner already. */
+  expireKey(id: string, expiresMs: number, by: Deed): void
+  /** Revokes a key for good from now on; false if it was revoked already. */
+  revokeKey(id: string, by: Deed): boolean
+
+  /** Subscriptions of an account by start. */
+  listSubscriptions(accountId: string): Subscription[]
+  addSubscription(subscription: Omit<Subscription, 'createdMs'>, by: Deed): Subscription
+
+  /** 32 secret bytes made with the ledger, which sign challenges. */
+  readonly challengeKey: Uint8Array
+  /** The time that was kept last; undefined if none was. */
+  timeFloor(): number | undefined
+  /** Keeps a time, which may be lost with power. Waits for nobody: throws while another process writes. */
+  putTimeFloor(nowMs: number): void
+  /** Marks a challenge as answered; false if it was before. Forgets those that have expired. */
+  useNonce(nonce: string, expiresMs: number, nowMs: number): boolean
+
+  /** What was answered under an id less than a day ago. */
+  findAnswer(id: string, nowMs: number): StoredAnswer | undefined
+  /** Keeps an answer. Forgets those older than a day. */
+  putAnswer(answer: StoredAnswer, nowMs: number): void
+
+  /** Writes the verdict into the audit chain. */
+  recordScreening(verdict: Verdict, by: Deed): void
+  /** Facts about the sanctions list in force; none if its addresses are not all there. */
+  sanctionsList(): SanctionsList | undefined
+  /** Replaces the list, or confirms it where only `confirmedMs` differs. */
+  putSanctionsList(
+    list: Omit<SanctionsList, 'entryCount'> & { addresses: ReadonlySet<string> },
+    by: Deed,
+  ): void
+  /** `address` in lower case. */
+  isSanctioned(address: string): boolean
+
+  /**
+   * Adds to the counters of keys, and remembers when each was last used. Survives kill -9; a power cut
+   * may take the last ones, because it does not wait for the disk. Nor for another process: throws, and adds
+   * nothing, while one writes.
+   */
+  addUsage(entries: readonly UsageEntry[]): void
+  /** Counters of an account's keys from a day on (inclusive), summed over its keys, by day and route. */
+  usageOf(accountId: string, fromDay: string): UsageRow[]
+  /** Forgets what is older than a day (exclusive). */
+  pruneUsage(beforeDay: string): void
+
+  /** Rows of the audit chain after a number, oldest first. */
+  listAudit(afterSeq: number, limit: number): AuditRow[]
+  /**
+   * Re-reads the whole chain and yields each fault: a row that does not carry the hash of all before it,
+   * a number left out, a table that differs from the last audited state of one of its rows.
+   */
+  verifyAudit(): Iterable<string>
+  /** Number and hash (hex) of the last row, to be noted elsewhere; undefined in an empty chain. */
+  auditHead(): { seq: number; hash: string } | undefined
+
+  /** True as long as no key was ever made. */
+  isNew(): boolean
+
+  /** Closes the file; the store is not usable afterwards. */
+  dispose(): void
+}
+
+/** `limit` accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
+export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
+
+/** Who does something, and when. */
+export type Deed = { actor: Actor; nowMs: number }
+
+/** `operator` is whoever runs the command line; `system` is the server by itself. */
+export type Actor = 'operator' | 'system' | `account:${string}`
+
+export type Account = {
+  /** `acc_` and letters and digits. */
+  id: string
+  /** `0x` and 40 lower-case hex digits; undefined for an account of the operator's making. */
+  address?: string | undefined
+  label?: string | undefined
+  createdMs: number
+  /** Set while the address is on a sanctions list. */
+  blockedMs?: number | undefined
+}
+
+export type KeyDraft = {
+  /** `key_` and letters and digits. */
+  id: string
+  accountId: string
+  digest: Uint8Array
+  hint: string
+  label?: string | undefined
+  /** The key's own id, or that of the first key of its row of rotations. */
+  familyId: string
+  expiresMs?: number | undefined
+}
+
+export type ApiKey = Omit<KeyDraft, 'digest'> & {
+  createdMs: number
+  revokedMs?: number | undefined
+  lastUsedMs?: number | undefined
+}
+
+/** True if a key is accepted at a moment. */
+export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boolean =>
+  revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
+
+/**
+ * The family that a new key of an account goes on in: one whose keys have all ended, so that deleting
+ * keys and making others opens no fresh rate windows. Undefined if every family has a valid key.
+ */
+export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
+  const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
+  return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
+}
+
+export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
+
+export type SanctionsList = {
+  /** The publisher's date: `2026-11-20`. */
+  publishedOn: string
+  /** When the list was last seen to be the published one. */
+  confirmedMs: number
+  /** SHA-256 of the file, hex. */
+  sha256: string
+  /** Addresses on it. */
+  entryCount: number
+}
+
+export type UsageEntry = {
+  keyId: string
+  /** UTC: `2026-11-21`. */
+  day: string
+  route: string
+  requests: number
+  bytes: number
+  lastUsedMs: number
+}
+
+export type UsageRow = Pick<UsageEntry, 'day' | 'route' | 'requests' | 'bytes'>
+
+export type AuditRow = {
+  /** 1, 2, 3, … */
+  seq: number
+  timeMs: number
+  actor: string
+  action: string
+  subject: string
+  /** What became of the subject, as JSON. */
+  state: string
+  /** Of the row before and this one: 32 bytes. */
+  hash: Uint8Array
+}

@@ -1,0 +1,169 @@
+import type { Offer } from '#src/selling/offer.ts'
+import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
+import type { Subscription } from '#src/selling/subscription.ts'
+
+import type { Deed, LedgerStore } from './ledger.ts'
+
+/**
+ * Offers and payments behind verbs, in the ledger's file and its transactions (`atomically`). Every
+ * change of a payment's state is a row of the audit chain (without the payload, which holds a
+ * signature). `test/history/payment-conformance.ts` is the contract as tests.
+ */
+export type PaymentStore = {
+  /**
+   * Makes an offer. With a `payer`: at the price (less an atomic unit where this wallet has an open offer of
+   * something else at it). Without: at an amount below the price that no other offer has whose payment could
+   * still arrive. `open`: the account has the same offer already, usable and not begun to be paid.
+   * `limit`: it has as many as the rules allow. `no_amount`: no unique amount was found.
+   */
+  openOffer(
+    draft: OfferDraft,
+    rules: OfferRules,
+    by: Deed,
+  ): { kind: 'opened' | 'open'; offer: Offer } | { kind: 'limit' | 'no_amount' }
+  findOffer(id: string): Offer | undefined
+  /**
+   * The offer that a signed payment is for, at the moment `nowMs` at which it is made or taken. First the
+   * offers to its payer at that amount: of those that it may have been signed for the newest that nobody has
+   * paid. Then the holder of the unique amount, whosever it is; then an ended one of `accountId`.
+   */
+  findOfferFor(
+    signed: Pick<SignedPayment, 'network' | 'asset' | 'payer' | 'amount' | 'validBefore'>,
+    at: { accountId: string; nowMs: number },
+  ): Offer | undefined
+  /** True if a payment of the offer is on its way, was made, or is in review. */
+  isOfferTaken(id: string): boolean
+  /** Offers that hold a unique amount at `nowMs`, those that were paid left out, oldest first. */
+  listReservedOffers(nowMs: number): ReservedOffer[]
+  /** Ends an offer of a unique amount and frees the amount; false if none holds it or a payment is on its way. */
+  releaseOffer(id: string, by: Deed): boolean
+  /** Offers of an account of an amount, newest first, expired or not; the newest 20. */
+  listOffersOf(query: {
+    accountId: string
+    network: string
+    asset: string
+    amount: bigint
+  }): Offer[]
+
+  /**
+   * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken before,
+   * by whomever. `offer_taken`: another payment of this offer is open or was provisioned. Where `isPaid`, the money
+   * has moved already, so it is kept all the same: in `review`, as `paid_twice`.
+   */
+  claim(
+    draft: { id: string; offer: Offer; signed: SignedPayment; isPaid?: boolean },
+    by: Deed,
+  ): { kind: 'claimed' | 'existing' | 'offer_taken'; payment: Payment }
+  /** Payments of an offer, and those of its account since a moment, that were rejected or void. */
+  countFailedPayments(
+    offer: Pick<Offer, 'id' | 'accountId'>,
+    sinceMs: number,
+  ): { ofOffer: number; ofAccount: number }
+
+  findPayment(id: string): Payment | undefined
+  /** The newest payment of an account that may still be made. */
+  findOpenPayment(accountId: string): Payment | undefined
+  /** By what makes it unique on its chain. */
+  findPaymentByNonce(
+    signed: Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>,
+  ): Payment | undefined
+  /** Payments of an account, newest first; `after` is exclusive. */
+  listPayments(query: {
+    accountId?: string
+    limit: number
+    after?: { createdMs: number; id: string } | undefined
+  }): Payment[]
+  /** Payments in any of some states, oldest first; `after` is exclusive. */
+  listPaymentsIn(
+    states: readonly PaymentState[],
+    page?: { limit: number; after?: { createdMs: number; id: string } | undefined },
+  ): Payment[]
+  /** Payments that a transfer may be. */
+  listPaymentsLike(transfer: {
+    network: string
+    asset: string
+    from: string
+    amount: bigint
+  }): Payment[]
+
+  /**
+   * Moves a payment from one of some states to another, with what was learned; undefined, and nothing
+   * changed, if it is in none of them (somebody else was quicker). Throws `LedgerRuleError` if the transfer has paid
+   * another payment, or another payment has the offer.
+   */
+  move(
+    id: string,
+    change: {
+      from: readonly PaymentState[]
+      to: PaymentState
+      reason?: string | undefined
+      txHash?: string | undefined
+      proof?: PaymentProof | undefined
+    },
+    by: Deed,
+  ): Payment | undefined
+
+  /**
+   * Takes the right to call the facilitator until `untilMs`: the payment is `screened`, or its `settling`,
+   * `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt. Undefined if not.
+   */
+  lease(id: string, untilMs: number, by: Deed): Payment | undefined
+
+  /**
+   * Turns a `settled` payment into its period, once: adds the subscription and moves those that it displaces
+   * (selling/period.ts) in one transaction. Returns the subscription, the same on every call.
+   */
+  provision(id: string, ids: { subscriptionId: string; restId: string }, by: Deed): Subscription
+
+  /** The subscription that a payment made. */
+  findSubscriptionOf(paymentId: string): Subscription | undefined
+
+  /** Money that arrived without a payment of ours; kept once per log. */
+  addUnmatchedTransfer(transfer: UnmatchedTransfer, by: Deed): boolean
+  listUnmatchedTransfers(isResolved: boolean): UnmatchedTransfer[]
+  /** Notes what the operator decided about an unmatched transfer or a payment in `review`. */
+  resolveReview(id: string, note: string, by: Deed): boolean
+
+  /** Up to which block (inclusive) transfers were looked at. */
+  scannedBlock(network: string): number | undefined
+  setScannedBlock(network: string, blockNumber: number): void
+}
+
+export type OfferDraft = Omit<Offer, 'requirements' | 'createdMs'> & {
+  requirements: Omit<Offer['requirements'], 'amount'>
+}
+
+export type OfferRules = {
+  /** The price, in atomic units of the token. */
+  atomic: bigint
+  reservedUntilMs: number
+  /** Exclusive bounds of what the account may have reserved and not paid: of all offers, of unique ones. */
+  offersMax: number
+  uniqueMax: number
+  /** An offer that ends sooner is not shown again. */
+  usableUntilMs: number
+}
+
+export type ReservedOffer = Offer & { reservedUntilMs: number }
+
+export type UnmatchedTransfer = PaymentProof & {
+  /** `transfer_` and the log's place. */
+  id: string
+  network: string
+  asset: string
+  from: string
+  amount: bigint
+  foundMs: number
+  resolution?: string | undefined
+}
+
+/**
+ * A rule of the ledger forbids a change: one transfer for two payments, or two payments of one offer. The only
+ * error that means more money than was asked for; all others, failed assertions too, are faults of ours.
+ */
+export class LedgerRuleError extends Error {
+  override readonly name = 'LedgerRuleError'
+}
+
+/** The ledger with what is paid: one file, one transaction. */
+export type Ledger = LedgerStore & { readonly payments: PaymentStore }

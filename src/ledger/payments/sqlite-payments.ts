@@ -1,0 +1,112 @@
+/** Offers and payments in the ledger's file. Every verb is one transaction with its audit rows. */
+import type { Offer } from '#src/selling/offer.ts'
+
+import type { PaymentStore } from '../payments.ts'
+import { createMoves } from './moves.ts'
+import { createOfferTable, type OfferTable } from './offer-table.ts'
+import type { LedgerParts } from './parts.ts'
+import { createPaymentTable, type PaymentTable } from './payment-table.ts'
+import { createProvision } from './provision.ts'
+import { createScanTable, createTransferTable } from './transfer-table.ts'
+
+type Tables = LedgerParts & { offers: OfferTable; payments: PaymentTable }
+
+/** Makes the payments of an open ledger. */
+export function createPayments(parts: LedgerParts): PaymentStore {
+  const { db, atomically } = parts
+  const offers = createOfferTable(db)
+  const payments = createPaymentTable(db)
+  const scans = createScanTable(db)
+  const tables = { ...parts, offers, payments }
+  const { write, ...moves } = createMoves(tables)
+  return {
+    openOffer: createOpenOffer(tables),
+    findOffer: offers.find,
+    findOfferFor: offers.findFor,
+    isOfferTaken: offers.isTaken,
+    listReservedOffers: offers.listReserved,
+    releaseOffer: (id, by) =>
+      atomically(() => {
+        const isReleased = offers.release(id, by.nowMs)
+        if (isReleased) parts.note(by, 'offer.released', id)
+        return isReleased
+      }),
+    listOffersOf: offers.listOf,
+
+    findPayment: payments.find,
+    findOpenPayment: payments.findOpen,
+    findPaymentByNonce: payments.findByNonce,
+    listPayments: payments.list,
+    listPaymentsIn: payments.listIn,
+    listPaymentsLike: payments.listLike,
+    countFailedPayments: payments.countFailed,
+
+    ...moves,
+    ...createProvision({ ...tables, write }),
+    ...createReview(tables),
+
+    scannedBlock: scans.find,
+    setScannedBlock: (network, blockNumber) => atomically(() => scans.put(network, blockNumber)),
+  }
+}
+
+const createOpenOffer =
+  ({ atomically, note, accounts, offers }: Tables): PaymentStore['openOffer'] =>
+  (draft, rules, by) =>
+    atomically(() => {
+      const { nowMs } = by
+      const { accountId, requirements } = draft
+      accounts.get(accountId)
+      const same = offers.findSame(draft, rules, nowMs)
+      if (same !== undefined) return { kind: 'open', offer: same }
+      const isUnique = draft.payer === undefined
+      const { every, uniqueOnes } = offers.countReserved(accountId, nowMs)
+      const isFull = every >= rules.offersMax || (isUnique && uniqueOnes >= rules.uniqueMax)
+      if (isFull) return { kind: 'limit' }
+      const amount = isUnique
+        ? offers.uniqueAmount(draft.id, rules.atomic, { ...requirements, nowMs })
+        : offers.ownAmount(draft, rules.atomic, nowMs)
+      if (amount === undefined) return { kind: 'no_amount' }
+      const terms = { ...requirements, amount: String(amount) }
+      const offer: Offer = { ...draft, requirements: terms, createdMs: nowMs }
+      offers.insert(offer, rules.reservedUntilMs)
+      note(by, 'offer.opened', offer.id)
+      return { kind: 'opened', offer: offers.get(offer.id) }
+    })
+
+function createReview({ db, atomically, note, payments }: Tables) {
+  const transfers = createTransferTable(db)
+
+  /** Notes it where it belongs; false if nothing of that name waits for a decision. */
+  function resolve(id: string, resolution: string): boolean {
+    const payment = payments.find(id)
+    const isWaiting = payment?.state === 'review' && payment.resolution === undefined
+    if (isWaiting) payments.update({ ...payment, resolution })
+    if (payment !== undefined) return isWaiting
+    const transfer = transfers.find(id)
+    if (transfer === undefined || transfer.resolution !== undefined) return false
+    transfers.resolve(id, resolution)
+    return true
+  }
+
+  return {
+    addUnmatchedTransfer: (transfer, by) =>
+      atomically(() => {
+        const { id, network } = transfer
+        if (transfers.find(id) !== undefined || transfers.findByLog(network, transfer)) return false
+        if (payments.findByProof(network, transfer) !== undefined) return false
+        transfers.insert(transfer)
+        note(by, 'transfer.unmatched', id)
+        return true
+      }),
+
+    listUnmatchedTransfers: transfers.list,
+
+    resolveReview: (id, resolution, by) =>
+      atomically(() => {
+        const isResolved = resolve(id, resolution)
+        if (isResolved) note(by, 'review.resolved', id)
+        return isResolved
+      }),
+  } satisfies Partial<PaymentStore>
+}

@@ -1,0 +1,110 @@
+/** What is sold: a tier is a set of coins, a set of routes and an allowance of requests. */
+import type { Micros } from '#src/core/decimal.ts'
+import type { Coin } from '#src/core/market.ts'
+
+/** The kinds of data that tiers name; each data route belongs to one. */
+export const tierRoutes = ['markets', 'prices', 'snapshots', 'quotes'] as const
+export type TierRoute = (typeof tierRoutes)[number]
+
+/** What a caller may do. A subscription that was bought holds a copy; it never changes. */
+export type Terms = {
+  /** Lower-case letters, digits, `-`; `pro` for the Pro tier. */
+  tierId: string
+  name: string
+  /** The higher of two tiers has the higher rank. */
+  rank: number
+  coins: readonly Coin[]
+  routes: readonly TierRoute[]
+  requestsPerMinute: number
+}
+
+/** An entry of the live catalogue. */
+export type Tier = Terms & {
+  /** What a period costs, in millionths of a USDC; undefined where it is agreed upon. */
+  amountMicros?: Micros | undefined
+  /** Length of what is bought; undefined where nothing is. */
+  periodDays?: number | undefined
+  isForSale: boolean
+  /** Where to ask for a tier that is not for sale. */
+  contact?: string | undefined
+}
+
+/** The terms alone: an entry of the catalogue, which has a price as well, would pass for them. */
+export const termsOf = ({
+  tierId,
+  name,
+  rank,
+  coins,
+  routes,
+  requestsPerMinute,
+}: Terms): Terms => ({ tierId, name, rank, coins, routes, requestsPerMinute })
+
+/** Streams that an account of a tier may take at once; by its allowance, so that every tier has some. */
+export const streamsMaxOf = ({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number =>
+  streamSteps.find(({ from }) => requestsPerMinute >= from)?.streams ?? 1
+
+const streamSteps = [
+  { from: 1000, streams: 16 },
+  { from: 300, streams: 4 },
+  { from: 60, streams: 2 },
+]
+
+/** The tier of everybody without another: it must always be in the catalogue. */
+export const FREE_TIER_ID = 'free'
+
+/** The catalogue of a new ledger, lowest first (SPEC, Limits). */
+export const defaultTiers: readonly Tier[] = [
+  {
+    tierId: FREE_TIER_ID,
+    name: 'Free',
+    rank: 1,
+    coins: ['btc'],
+    routes: ['markets', 'prices'],
+    requestsPerMinute: 10,
+    amountMicros: 0,
+    isForSale: false,
+  },
+  {
+    tierId: 'starter',
+    name: 'Starter',
+    rank: 2,
+    coins: ['btc', 'eth'],
+    routes: ['markets', 'prices', 'snapshots', 'quotes'],
+    requestsPerMinute: 60,
+    amountMicros: 19_000_000,
+    periodDays: 30,
+    isForSale: true,
+  },
+  {
+    tierId: 'pro',
+    name: 'Pro',
+    rank: 3,
+    coins: ['btc', 'eth', 'sol', 'xrp'],
+    routes: ['markets', 'prices', 'snapshots', 'quotes'],
+    requestsPerMinute: 300,
+    amountMicros: 49_000_000,
+    periodDays: 30,
+    isForSale: true,
+  },
+  {
+    tierId: 'enterprise',
+    name: 'Enterprise',
+    rank: 4,
+    coins: ['btc', 'eth', 'sol', 'xrp'],
+    routes: ['markets', 'prices', 'snapshots', 'quotes'],
+    requestsPerMinute: 1000,
+    isForSale: false,
+    contact: 'Ask the operator of this server.',
+  },
+]
+
+/** Tiers, cheapest first, that include a route and a coin, whichever is given. */
+export const tiersWith = (
+  tiers: readonly Tier[],
+  { route, coin }: { route?: TierRoute | undefined; coin?: Coin | undefined },
+): Tier[] =>
+  tiers.filter(
+    (tier) =>
+      (route === undefined || tier.routes.includes(route)) &&
+      (coin === undefined || tier.coins.includes(coin)),
+  )

@@ -1,0 +1,217 @@
+import { createHash, type Hash } from 'node:crypto'
+
+import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { byteOf } from '#src/wire/json-bytes.ts'
+
+/**
+ * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best level last
+ * on both sides, with the market's minimum size, tick and last trade price behind it. What a recording does not
+ * say of these is found by trying: the prefix is hashed once, and each guess costs one more block.
+ */
+
+export type BookVerifier = {
+  /**
+   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. It follows from the snapshot
+   * alone: what is remembered of others only makes it quicker. A book that does not costs 2,000 tries.
+   */
+  verify(snapshot: Snapshot): boolean | undefined
+}
+
+/** Prices that a trade can have, in thousandths: 1 to 999; 0 stands for no trade so far. */
+const NO_TRADE = 0
+const THOUSAND = 1000
+const ticks = ['0.01', '0.001'] as const
+type Tick = 0 | 1
+
+/** Last trade prices remembered of each market: they alternate between few. */
+const RECENT_MAX = 4
+/** Markets remembered, more than are live at once; the longest unused are forgotten first. */
+const MARKETS_MAX = 512
+
+/** What is expected of a market's next book. */
+type Memory = { recent: readonly number[]; tick: Tick }
+/** Whether the book's hash is that with this tick and this last trade price. */
+type Probe = (tick: Tick, price: number) => boolean
+
+/** Creates a verifier that remembers markets from row to row; best fed in order of time. */
+export function createBookVerifier(): BookVerifier {
+  const writer = createBookWriter()
+  const tails = createTails()
+  const memories = new Map<string, Memory>()
+
+  function remember(conditionId: string, memory: Memory): void {
+    memories.delete(conditionId)
+    memories.set(conditionId, memory)
+    if (memories.size <= MARKETS_MAX) return
+    for (const oldest of memories.keys()) {
+      memories.delete(oldest)
+      return
+    }
+  }
+
+  return {
+    verify(snapshot) {
+      const { sourceHash, conditionId } = snapshot
+      if (sourceHash === undefined) return undefined
+      const prefix = createHash('sha1').update(writer.write(snapshot))
+      const memory = memories.get(conditionId) ?? { recent: [], tick: 0 }
+      const probe: Probe = (tick, price) => isHash(prefix, tails[tick]?.[price], sourceHash)
+      const found = findLikely(memory, snapshot, probe) ?? search(memory, probe)
+      if (found === undefined) return false
+      if (found !== memory || !memories.has(conditionId)) remember(conditionId, found)
+      return true
+    },
+  }
+}
+
+function isHash(prefix: Hash, tail: Uint8Array | undefined, sourceHash: string): boolean {
+  return tail !== undefined && prefix.copy().update(tail).digest('hex') === sourceHash
+}
+
+function findLikely(memory: Memory, snapshot: Snapshot, probe: Probe): Memory | undefined {
+  const [last = NO_TRADE, ...earlier] = memory.recent
+  // Every other book in a recording is settled by this.
+  if (probe(memory.tick, last)) return learn(memory, memory.tick, last)
+  const likely = [...touchOf(snapshot), ...earlier, last, NO_TRADE]
+  for (const tick of ticksOf(memory)) {
+    const price = likely.find((candidate) => probe(tick, candidate))
+    if (price !== undefined) return learn(memory, tick, price)
+  }
+  return undefined
+}
+
+function search(memory: Memory, probe: Probe): Memory | undefined {
+  for (const tick of ticksOf(memory)) {
+    const price = searchOutwards(memory.recent[0] ?? THOUSAND / 2, (at) => probe(tick, at))
+    if (price !== undefined) return learn(memory, tick, price)
+  }
+  return undefined
+}
+
+/** The tick of the book before comes first: it changes once or twice in a market's life. */
+const ticksOf = ({ tick }: Memory): Tick[] => (tick === 0 ? [0, 1] : [1, 0])
+
+function learn(memory: Memory, tick: Tick, price: number): Memory {
+  if (memory.tick === tick && memory.recent[0] === price) return memory
+  const others = memory.recent.filter((known) => known !== price)
+  return { recent: [price, ...others].slice(0, RECENT_MAX), tick }
+}
+
+/** Where trades happen: at the best prices of this outcome's book, or of the other's, which mirrors it. */
+function touchOf({ bids, asks }: Snapshot): number[] {
+  const best = [bids.prices[0], asks.prices[0]].flatMap((price) =>
+    price === undefined || price % THOUSAND !== 0 ? [] : [price / THOUSAND],
+  )
+  return [...best, ...best.map((price) => THOUSAND - price)]
+}
+
+/** Returns the price nearest to `start` that fits. */
+function searchOutwards(start: number, isIt: (price: number) => boolean): number | undefined {
+  for (let distance = 0; distance < THOUSAND; distance++) {
+    const [below, above] = [start - distance, start + distance]
+    if (below > NO_TRADE && isIt(below)) return below
+    if (distance > 0 && above < THOUSAND && isIt(above)) return above
+  }
+  return undefined
+}
+
+const encoder = new TextEncoder()
+
+/** What follows the size of a tick in a book, by tick and last trade price. */
+const createTails = (): Uint8Array[][] =>
+  ticks.map((tick) =>
+    Array.from({ length: THOUSAND }, (_, price) => {
+      const text = price === NO_TRADE ? '' : `0.${String(price).padStart(3, '0')}`
+      return encoder.encode(`${tick}","neg_risk":false,"last_trade_price":"${text}"}`)
+    }),
+  )
+
+const sideStarts = { bids: encoder.encode('"bids":['), asks: encoder.encode('],"asks":[') }
+const middle = encoder.encode('],"min_order_size":"5","tick_size":"')
+
+/** More than the ids and keys in front of the levels take, and than one level takes. */
+const HEAD_BYTES_MAX = 512
+const LEVEL_BYTES_MAX = 64
+/** Whole decimals below this are written with 32-bit arithmetic. */
+const INT32_MAX = 2_147_483_647
+
+type BookWriter = {
+  /** Returns the book as the venue hashes it, up to its tick; valid until the next one is written. */
+  write(snapshot: Snapshot): Uint8Array
+}
+
+function createBookWriter(): BookWriter {
+  let bytes = new Uint8Array(65_536)
+  const prices = createPriceTexts()
+
+  function writeSide(start: number, key: Uint8Array, ladder: Ladder): number {
+    bytes.set(key, start)
+    let at = start + key.length
+    // The ladder's best level comes first, the venue's last.
+    for (let index = ladder.prices.length - 1; index >= 0; index--) {
+      const text = prices(ladder.prices[index] ?? 0)
+      bytes.set(text, at)
+      at = writeDecimal(bytes, at + text.length, ladder.sizes[index] ?? 0)
+      bytes[at++] = byteOf.quote
+      bytes[at++] = byteOf.closeBrace
+      bytes[at++] = byteOf.comma
+    }
+    return ladder.prices.length === 0 ? at : at - 1
+  }
+
+  return {
+    write({ conditionId, assetId, timestampMs, bids, asks }) {
+      const levels = bids.prices.length + asks.prices.length
+      const bytesMax = HEAD_BYTES_MAX + levels * LEVEL_BYTES_MAX
+      if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
+      const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
+      let at = encoder.encodeInto(head, bytes).written
+      at = writeSide(at, sideStarts.bids, bids)
+      at = writeSide(at, sideStarts.asks, asks)
+      bytes.set(middle, at)
+      return bytes.subarray(0, at + middle.length)
+    },
+  }
+}
+
+/** Returns a function from a price to what a level begins with; the usual prices are printed once. */
+function createPriceTexts(): (price: Micros) => Uint8Array {
+  const print = (price: Micros): Uint8Array => {
+    const text = new Uint8Array(LEVEL_BYTES_MAX)
+    const start = encoder.encodeInto('{"price":"', text).written
+    const end = writeDecimal(text, start, price)
+    return text.slice(0, end + encoder.encodeInto('","size":"', text.subarray(end)).written)
+  }
+  const usual = Array.from({ length: THOUSAND }, (_, index) => print(index * THOUSAND))
+  return (price) => (price % THOUSAND === 0 ? usual[price / THOUSAND] : undefined) ?? print(price)
+}
+
+/** Writes the shortest decimal of millionths and returns where it ends. */
+function writeDecimal(bytes: Uint8Array, start: number, micros: Micros): number {
+  const whole = Math.floor(micros / MICROS_PER_UNIT)
+  let at = writeDigits(bytes, start, whole)
+  let rest = micros - whole * MICROS_PER_UNIT
+  if (rest === 0) return at
+  bytes[at++] = byteOf.dot
+  for (let weight = MICROS_PER_UNIT / 10; rest > 0; weight /= 10) {
+    const digit = Math.trunc(rest / weight)
+    bytes[at++] = byteOf.zero + digit
+    rest -= digit * weight
+  }
+  return at
+}
+
+function writeDigits(bytes: Uint8Array, start: number, whole: number): number {
+  if (whole > INT32_MAX)
+    return start + encoder.encodeInto(`${whole}`, bytes.subarray(start)).written
+  let end = start + 1
+  for (let rest = whole; rest >= 10; rest = (rest / 10) | 0) end++
+  let rest = whole
+  for (let at = end - 1; at >= start; at--) {
+    const tenth = (rest / 10) | 0
+    bytes[at] = byteOf.zero + (rest - tenth * 10)
+    rest = tenth
+  }
+  return end
+}

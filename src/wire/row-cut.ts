@@ -1,0 +1,127 @@
+import { snapshotFields } from '#src/core/snapshot.ts'
+import { toIso } from '#src/core/time.ts'
+
+/**
+ * Takes parts out of a snapshot's JSON as it is stored. The store writes it in one form (fields in this
+ * order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or printed.
+ */
+import { byteOf } from './json-bytes.ts'
+import { putText } from './row-bytes.ts'
+
+/**
+ * Fields that can be asked for, in their order. `receivedAt` is there only where it is asked for, `sources` is of
+ * consolidated snapshots alone, and these have no `receivedAt`.
+ */
+export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
+export type RowField = (typeof rowFields)[number]
+
+/** Most levels of a side that can be asked for by number. */
+export const DEPTH_MAX = 500
+
+/** What is wanted of each row. */
+export type RowCut = {
+  /** Levels of each side, from the best; undefined for all. */
+  depth: number | undefined
+  /** Undefined for all, and never empty. */
+  fields: ReadonlySet<RowField> | undefined
+}
+
+/** True when nothing is cut away. */
+export const isWhole = ({ depth, fields }: RowCut): boolean =>
+  depth === undefined && fields === undefined
+
+/** Names a cut; equal ones alike. */
+export const nameOf = ({ depth, fields }: RowCut): string => {
+  const wanted = fields === undefined ? [] : rowFields.filter((field) => fields.has(field))
+  return `${depth ?? ''}.${wanted.join('+')}`
+}
+
+/** True when rows must be asked for with what the store keeps beside them. */
+export const wantsReceived = ({ fields }: RowCut): boolean => fields?.has('receivedAt') ?? false
+
+/** The value of a member `receivedAt`. */
+export const receivedText = (receivedMs: number | undefined): string =>
+  receivedMs === undefined ? 'null' : `"${toIso(receivedMs)}"`
+
+/** Returns the wanted part of a row's JSON object; valid until the next call. */
+export type CutRow = (row: Uint8Array, receivedMs?: number) => Uint8Array
+
+const textFields = snapshotFields.slice(0, snapshotFields.indexOf('bids'))
+const sideFields = ['bids', 'asks'] as const
+/** What stands around the name of a field. */
+const QUOTES = '"":'.length
+/** The member `receivedAt` and a comma take less. */
+const RECEIVED_BYTES_MAX = 64
+
+/** Makes a cut; it reuses its buffer. */
+export function createRowCut(cut: RowCut): CutRow {
+  if (isWhole(cut)) return (row) => row
+  const { depth, fields } = cut
+  const toPart = (name: RowField) => ({
+    keyLength: name.length + QUOTES,
+    isKept: fields === undefined || fields.has(name),
+  })
+  const texts = textFields.map(toPart)
+  const sides = sideFields.map(toPart)
+  let out = new Uint8Array(8192)
+  let length = 0
+
+  /** Appends a field, or a part of one, and a comma. */
+  function keep(row: Uint8Array, start: number, end: number): void {
+    out.set(row.subarray(start, end), length)
+    length += end - start
+    out[length++] = byteOf.comma
+  }
+
+  /** Appends a side up to `depth` levels. */
+  function keepSide(
+    row: Uint8Array,
+    start: number,
+    { open, end }: { open: number; end: number },
+  ): void {
+    const stop = depth === undefined ? end : findLevelEnd(row, { at: open, end, depth })
+    keep(row, start, stop)
+    if (stop === end) return
+    out[length - 1] = byteOf.closeBracket
+    out[length++] = byteOf.comma
+  }
+
+  const isReceived = wantsReceived(cut)
+
+  return (row, receivedMs) => {
+    // No part gets longer.
+    const needed = row.length + RECEIVED_BYTES_MAX
+    if (out.length < needed) out = new Uint8Array(needed * 2)
+    out[0] = byteOf.openBrace
+    length = 1
+    let at = 1
+    for (const { keyLength, isKept } of texts) {
+      const end = row.indexOf(byteOf.quote, at + keyLength + 1) + 1
+      if (isKept) keep(row, at, end)
+      at = end + 1
+    }
+    for (const { keyLength, isKept } of sides) {
+      const open = at + keyLength
+      const end = row.indexOf(byteOf.closeBracket, open) + 1
+      if (isKept) keepSide(row, at, { open, end })
+      at = end + 1
+    }
+    if (isReceived) length = putText(out, length, `"receivedAt":${receivedText(receivedMs)},`)
+    out[length - 1] = byteOf.closeBrace
+    return out.subarray(0, length)
+  }
+}
+
+/** Returns the offset behind the last of `depth` levels; `end`, that behind the side, if there are no more. */
+function findLevelEnd(
+  row: Uint8Array,
+  { at, end, depth }: { at: number; end: number; depth: number },
+): number {
+  let next = at
+  for (let level = 0; level < depth; level++) {
+    next = row.indexOf(byteOf.closeBrace, next) + 1
+    if (next === 0 || next > end) return end
+  }
+  // Behind the last level stands the bracket that ends the side.
+  return next === end - 1 ? end : next
+}

@@ -1,0 +1,259 @@
+import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
+import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import {
+  type Ladder,
+  type Snapshot,
+  type SnapshotField,
+  snapshotFields,
+} from '#src/core/snapshot.ts'
+
+import {
+  byteAt,
+  byteOf,
+  type Cursor,
+  isHexDigit,
+  MALFORMED,
+  skipSpace,
+  skipString,
+  skipValue,
+  startsWith,
+} from './json-bytes.ts'
+import { createLadderReader } from './ladder-json.ts'
+import { createTextReaders, readId, readReceived, readTimestamp } from './snapshot-text.ts'
+
+/**
+ * Reads one snapshot from JSON bytes: as recorded (decimals quoted, best level last) or as we serve
+ * it (decimals bare, best level first). Import spends its time here, so decimals go straight from
+ * digits to millionths, and texts that repeat from line to line are compared instead of made again.
+ *
+ * The line is first copied in front of a zero byte, which no JSON token contains: the readers need
+ * no bounds checks and cannot stray into the next line.
+ */
+
+/** Longest line that is read. */
+export const LINE_BYTES_MAX = 1_048_576
+/** Room behind the zero byte for readers that look at a word, or at a few bytes, at once. */
+const PADDING_BYTES = 64
+
+/** A snapshot as it was read, with the `id` that its sender gave it. */
+export type ScannedSnapshot = Snapshot & { readonly id: string }
+
+export type SnapshotScanner = {
+  /**
+   * Reads the snapshot that fills `bytes[start..end)` but for white space. Throws `SnapshotFault`.
+   * Texts are taken as plain ASCII without escapes; keys that are neither ours nor foreign are skipped.
+   */
+  scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
+}
+
+/** What was read so far; `undefined` is missing. One object, so that every line has one shape. */
+type Draft = {
+  id: string | undefined
+  assetId: string | undefined
+  conditionId: string | undefined
+  symbol: Coin | undefined
+  outcome: Outcome | undefined
+  timeframe: Timeframe | undefined
+  timestamp: number | undefined
+  bids: Ladder | undefined
+  asks: Ladder | undefined
+  receivedMs: number | undefined
+}
+
+const encoder = new TextEncoder()
+const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
+const keys = snapshotFields.map(toKey)
+/** Members that say when the recorder received a snapshot: ours, and that of recordings. None has to be there. */
+const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(name) }))
+
+/**
+ * Creates a scanner; it holds working space of a little more than one longest line. An object with a member
+ * of `foreign` is refused, because it may be no snapshot.
+ */
+export function createSnapshotScanner(foreign: readonly string[] = []): SnapshotScanner {
+  const buffer = new Uint8Array(LINE_BYTES_MAX + PADDING_BYTES)
+  const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
+  const readField = createFieldReader()
+  const foreignKeys = foreign.map(toKey)
+
+  return {
+    scan(bytes, start, end) {
+      const length = end - start
+      if (length > LINE_BYTES_MAX) throw new SnapshotFault(`longer than ${LINE_BYTES_MAX} bytes`)
+      buffer.set(bytes.subarray(start, end))
+      buffer[length] = 0
+      cursor.at = 0
+      const draft = readObject(cursor, readField, foreignKeys)
+      if (skipSpace(buffer, cursor.at) !== length) throw new SnapshotFault('text after the object')
+      return toSnapshot(draft)
+    },
+  }
+}
+
+type FieldReader = (cursor: Cursor, field: SnapshotField, draft: Draft) => void
+
+function readObject(
+  cursor: Cursor,
+  readField: FieldReader,
+  foreignKeys: readonly Uint8Array[],
+): Draft {
+  const { bytes } = cursor
+  const draft = emptyDraft()
+  cursor.at = skipSpace(bytes, 0)
+  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new SnapshotFault('not a JSON object')
+  const first = skipSpace(bytes, cursor.at + 1)
+  if (byteAt(bytes, first) === byteOf.closeBrace) throw new SnapshotFault('an empty object')
+  let expected = 0
+  do {
+    cursor.at = skipSpace(bytes, cursor.at + 1)
+    const index = findField(cursor, expected)
+    const keyAt = cursor.at
+    skipKey(cursor)
+    const field = snapshotFields[index]
+    if (field === undefined) readOther(cursor, { keyAt, foreignKeys, draft })
+    else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
+    else readField(cursor, field, draft)
+    expected = index + 1
+    cursor.at = skipSpace(bytes, cursor.at)
+  } while (byteAt(bytes, cursor.at) === byteOf.comma)
+  if (byteAt(bytes, cursor.at) !== byteOf.closeBrace) throw new SnapshotFault('not valid JSON')
+  cursor.at++
+  return draft
+}
+
+const emptyDraft = (): Draft => ({
+  id: undefined,
+  assetId: undefined,
+  conditionId: undefined,
+  symbol: undefined,
+  outcome: undefined,
+  timeframe: undefined,
+  timestamp: undefined,
+  bids: undefined,
+  asks: undefined,
+  receivedMs: undefined,
+})
+
+/** Returns the index of the field whose key stands at the cursor, or -1, guessing `expected`. */
+function findField({ bytes, at }: Cursor, expected: number): number {
+  const guess = keys[expected]
+  if (guess !== undefined && startsWith(bytes, at, guess)) return expected
+  return keys.findIndex((key) => startsWith(bytes, at, key))
+}
+
+function skipKey(cursor: Cursor): void {
+  const keyEnd = skipString(cursor.bytes, cursor.at)
+  const colon = keyEnd === MALFORMED ? keyEnd : skipSpace(cursor.bytes, keyEnd)
+  if (colon === MALFORMED || byteAt(cursor.bytes, colon) !== byteOf.colon) {
+    throw new SnapshotFault('not valid JSON')
+  }
+  cursor.at = skipSpace(cursor.bytes, colon + 1)
+}
+
+type Other = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
+
+/** Reads the value of a member that not every snapshot has. */
+function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Other): void {
+  const key = cursor.bytes.subarray(keyAt, cursor.at)
+  const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
+  if (received === undefined) {
+    assertIgnored(key, foreignKeys)
+    skipUnknown(cursor)
+    return
+  }
+  if (draft.receivedMs !== undefined) {
+    throw new SnapshotFault(`${received.name}: a second time of receipt`)
+  }
+  draft.receivedMs = readReceived(cursor, received.name)
+}
+
+/** Throws for a key that is foreign, or may be because it is written with escapes. */
+function assertIgnored(key: Uint8Array, foreignKeys: readonly Uint8Array[]): void {
+  if (
+    key.includes(byteOf.backslash) ||
+    foreignKeys.some((foreign) => startsWith(key, 0, foreign))
+  ) {
+    throw new SnapshotFault('a member that no snapshot has')
+  }
+}
+
+function skipUnknown(cursor: Cursor): void {
+  const end = skipValue(cursor.bytes, cursor.at)
+  if (end === MALFORMED) throw new SnapshotFault('not valid JSON')
+  cursor.at = end
+}
+
+function createFieldReader(): FieldReader {
+  const ladders = createLadderReader()
+  const texts = createTextReaders()
+
+  return (cursor, field, draft) => {
+    switch (field) {
+      case 'id':
+        draft.id = readId(cursor)
+        return
+      case 'assetId':
+        draft.assetId = texts.assetId(cursor)
+        return
+      case 'conditionId':
+        draft.conditionId = texts.conditionId(cursor)
+        return
+      case 'symbol':
+        draft.symbol = texts.symbol(cursor)
+        return
+      case 'outcome':
+        draft.outcome = texts.outcome(cursor)
+        return
+      case 'timeframe':
+        draft.timeframe = texts.timeframe(cursor)
+        return
+      case 'timestamp':
+        draft.timestamp = readTimestamp(cursor)
+        return
+      case 'bids':
+      case 'asks':
+        draft[field] = ladders.read(cursor, field)
+        return
+    }
+  }
+}
+
+function toSnapshot(draft: Draft): ScannedSnapshot {
+  const { id, assetId, conditionId, symbol, outcome, timeframe, timestamp, bids, asks } = draft
+  if (
+    id === undefined ||
+    assetId === undefined ||
+    conditionId === undefined ||
+    symbol === undefined ||
+    outcome === undefined ||
+    timeframe === undefined ||
+    timestamp === undefined ||
+    bids === undefined ||
+    asks === undefined
+  ) {
+    const missing = snapshotFields.find((field) => draft[field] === undefined)
+    throw new SnapshotFault(`${missing}: missing`)
+  }
+  return {
+    coin: symbol,
+    conditionId,
+    timeframe,
+    assetId,
+    outcome,
+    timestampMs: timestamp,
+    bids,
+    asks,
+    sourceHash: toSourceHash(id),
+    receivedMs: draft.receivedMs,
+    id,
+  }
+}
+
+/** The venue's hash of a book, when that is what the id is. */
+function toSourceHash(id: string): string | undefined {
+  if (id.length !== 40) return undefined
+  for (let index = 0; index < id.length; index++) {
+    if (!isHexDigit(id.charCodeAt(index))) return undefined
+  }
+  return id.toLowerCase()
+}

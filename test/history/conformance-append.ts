@@ -1,0 +1,325 @@
+/** The conformance suite's part on what goes in: batches, ids, duplicates, conflicts, order. */
+import { describe, expect, test } from 'bun:test'
+
+import type { Snapshot } from '#src/core/snapshot.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+import { createRandom } from '#src/lib/random.ts'
+
+import {
+  appendAll,
+  aSnapshot,
+  assetIdOf,
+  conditionIdOf,
+  getMarket,
+  simulatedSnapshots,
+  someSnapshots,
+  START_MS,
+} from './books.ts'
+import type { Use } from './conformance.ts'
+import { rowsText } from './history-model.ts'
+import { idsOf, textOf } from './pages.ts'
+
+const HASH = 'ab'.repeat(20)
+const OTHER_HASH = 'cd'.repeat(20)
+
+type Served = { id: string; timestamp: string }
+
+const served = (history: HistoryStore, conditionId?: string): Served[] =>
+  JSON.parse(textOf(history, { conditionId, order: 'asc', limit: 1000 }))
+
+/** Sorted; none while the market is unknown. */
+const idsHeld = (history: HistoryStore): number[] =>
+  history.findMarket(conditionIdOf(1)) === undefined
+    ? []
+    : idsOf(history, { order: 'asc', limit: 1000 })
+
+export function conformAppend(use: Use): void {
+  describe('append', () => {
+    conformBatches(use)
+    conformIds(use)
+    conformDuplicates(use)
+    conformConflicts(use)
+    conformOrder(use)
+  })
+}
+
+function conformBatches(use: Use): void {
+  test(
+    'default: keeps a batch and says what became of it, now and later',
+    use((history) => {
+      const batch = { id: 'one', source: 'recorded', snapshots: someSnapshots(3) } as const
+      expect(history.findBatch('one')).toBeUndefined()
+      expect(history.append(batch)).toEqual({ kind: 'appended', accepted: 3, duplicates: 0 })
+      expect(history.findBatch('one')).toEqual({ accepted: 3, duplicates: 0 })
+      expect(history.totals()).toMatchObject({ markets: 1, snapshots: 3 })
+    }),
+  )
+
+  test(
+    'behavior: a batch id that was applied changes nothing, whatever it now brings',
+    use((history) => {
+      const snapshots = someSnapshots(3)
+      history.append({ id: 'one', source: 'simulated', snapshots: [...snapshots, aSnapshot()] })
+      const before = [getMarket(history), served(history)]
+      const counts = { accepted: 4, duplicates: 0 }
+      for (const again of [
+        snapshots,
+        [],
+        [aSnapshot({ timestampMs: 0 })],
+        [aSnapshot({ coin: 'eth' })],
+      ]) {
+        const result = history.append({ id: 'one', source: 'simulated', snapshots: again })
+        expect(result).toEqual({ kind: 'already_applied', ...counts })
+      }
+      expect([getMarket(history), served(history)]).toEqual(before)
+    }),
+  )
+
+  test(
+    'behavior: an empty batch is applied and touches no market',
+    use((history) => {
+      expect(appendAll(history, [])).toEqual({ kind: 'appended', accepted: 0, duplicates: 0 })
+      expect(history.totals()).toMatchObject({ markets: 0, snapshots: 0 })
+    }),
+  )
+
+  test(
+    'behavior: ids of one hundred characters, of quotes and of other scripts name different batches',
+    use((history) => {
+      const ids = [
+        'a'.repeat(100),
+        'a'.repeat(99),
+        "'; DROP TABLE chunk; --",
+        'é',
+        'e\u0301',
+        'A',
+        'a',
+      ]
+      for (const [at, id] of ids.entries()) {
+        const snapshots = [aSnapshot({ timestampMs: START_MS + at })]
+        const result = history.append({ id, source: 'simulated', snapshots })
+        expect([id, result.kind]).toEqual([id, 'appended'])
+      }
+      for (const id of ids) expect(history.findBatch(id)).toEqual({ accepted: 1, duplicates: 0 })
+    }),
+  )
+}
+
+function conformIds(use: Use): void {
+  test(
+    'behavior: ids rise strictly in the order of the batch, across markets, times and batches',
+    use((history) => {
+      const order = [3, 0, 2, 1]
+      const first = order.map((second) => aSnapshot({ timestampMs: START_MS + second * 1000 }))
+      appendAll(
+        history,
+        first.flatMap((row) => [row, ofMarket(2, row.timestampMs)]),
+      )
+      const byTime = (conditionId?: string) =>
+        served(history, conditionId).map(({ id }) => Number(id))
+      const [id0 = 0, id1 = 0, id2 = 0, id3 = 0] = byTime()
+      const [other0 = 0, other1 = 0, other2 = 0, other3 = 0] = byTime(conditionIdOf(2))
+      const inBatch = [id3, other3, id0, other0, id2, other2, id1, other1]
+      expect(inBatch).toEqual(inBatch.toSorted((a, b) => a - b))
+      appendAll(history, [aSnapshot({ timestampMs: START_MS - 1 })])
+      expect(byTime()[0]).toBeGreaterThan(Math.max(...inBatch))
+    }),
+  )
+
+  test(
+    'behavior: no id is used twice, also when batches fail between others',
+    use((history) => {
+      const rows = someSnapshots(90)
+      for (let at = 0; at < rows.length; at += 10) {
+        const fresh = rows.slice(at, at + 10)
+        const before = idsHeld(history)
+        const conflict = aSnapshot({ timestampMs: START_MS + 1e6, coin: 'eth' })
+        if (at > 0) expect(() => appendAll(history, [...fresh, conflict])).toThrow('coin')
+        appendAll(history, fresh)
+        const after = idsHeld(history)
+        expect(after.slice(0, before.length)).toEqual(before)
+        expect(new Set(after).size).toBe(at + 10)
+      }
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+}
+
+/** The same row in another market. */
+const inMarket = (number: number, row: Snapshot): Snapshot => {
+  const conditionId = conditionIdOf(number)
+  return { ...row, conditionId, assetId: assetIdOf(conditionId, row.outcome) }
+}
+
+const ofMarket = (number: number, timestampMs: number): Snapshot =>
+  inMarket(number, aSnapshot({ timestampMs }))
+
+function conformDuplicates(use: Use): void {
+  const cases: [string, Snapshot, Snapshot, boolean][] = [
+    ['the same levels', aSnapshot(), aSnapshot(), true],
+    ['the same levels under another hash', hashed(HASH, 1), hashed(OTHER_HASH, 1), false],
+    ['the same levels without a hash', verified(hashed(HASH, 1)), aSnapshot({}, 1), true],
+    ['the same levels without a hash, unverified', hashed(HASH, 1), aSnapshot({}, 1), false],
+    ['the same hash with other levels', hashed(HASH, 1), hashed(HASH, 2), true],
+    ['other levels without a hash', aSnapshot({}, 1), aSnapshot({}, 2), false],
+    ['other levels under another hash', hashed(HASH, 1), hashed(OTHER_HASH, 2), false],
+    ['the same levels at another time', aSnapshot(), aSnapshot({ timestampMs: 5 }), false],
+    [
+      'the same levels and hash of the other outcome',
+      hashed(HASH, 1),
+      downOf(hashed(HASH, 1)),
+      false,
+    ],
+    [
+      'one level less',
+      aSnapshot(),
+      aSnapshot({ bids: { prices: [500_000], sizes: [1_000_000] } }),
+      false,
+    ],
+  ]
+  for (const [name, first, second, isDuplicate] of cases) {
+    const counts = { accepted: isDuplicate ? 0 : 1, duplicates: isDuplicate ? 1 : 0 }
+    test(
+      `behavior: ${name} at the same time: ${isDuplicate ? 'a duplicate' : 'kept'}, whether open, sealed or in one batch`,
+      use((history) => {
+        appendAll(history, [first])
+        expect(appendAll(history, [second])).toEqual({ kind: 'appended', ...counts })
+        const one = inMarket(3, first)
+        const two = inMarket(3, second)
+        expect(appendAll(history, [one, two])).toMatchObject({ accepted: 1 + counts.accepted })
+        appendAll(history, [inMarket(4, first)])
+        history.close(conditionIdOf(4))
+        expect(appendAll(history, [inMarket(4, second)])).toMatchObject(counts)
+        // A made-up hash is none that a book reproduces.
+        const faults = [...history.verify()].filter((fault) => !fault.includes('verdict'))
+        expect(faults).toEqual([])
+      }),
+    )
+  }
+
+  test(
+    'behavior: late duplicates are found wherever they lie, among hundreds of rows',
+    use((history) => {
+      const rows = simulatedSnapshots('duplicates', 450)
+      appendAll(history, rows)
+      const random = createRandom('late')
+      const again = Array.from({ length: 60 }, () => random.pick(rows))
+      const fresh = again.map((row, at) => ({
+        ...row,
+        timestampMs: row.timestampMs - 100_000_000 - at,
+      }))
+      const mixed = again.flatMap((row, at) => [row, fresh[at] ?? row])
+      expect(appendAll(history, mixed)).toEqual({ kind: 'appended', accepted: 60, duplicates: 60 })
+    }),
+  )
+}
+
+const hashed = (sourceHash: string, size: number): Snapshot => aSnapshot({ sourceHash }, size)
+
+const verified = (row: Snapshot): Snapshot => ({ ...row, isVerified: true })
+
+const downOf = (row: Snapshot): Snapshot => ({
+  ...row,
+  outcome: 'down',
+  assetId: assetIdOf(row.conditionId, 'down'),
+})
+
+function conformConflicts(use: Use): void {
+  const conflicts: [string, Partial<Snapshot>][] = [
+    ['coin', { coin: 'eth' }],
+    ['timeframe', { timeframe: '1h' }],
+    ['asset', { assetId: '12345' }],
+    ['other outcome of the same asset', { outcome: 'down', assetId: aSnapshot().assetId }],
+  ]
+  for (const [name, changes] of conflicts) {
+    test(
+      `error: a contradicted ${name} keeps nothing of the batch, other markets included`,
+      use((history) => {
+        appendAll(history, someSnapshots(3))
+        const before = [getMarket(history), served(history), history.totals().snapshots]
+        const wrong = aSnapshot({ timestampMs: START_MS + 99_000, ...changes })
+        const good = aSnapshot({ timestampMs: START_MS + 98_000 })
+        const snapshots = [good, ofMarket(2, START_MS), wrong]
+        const append = () => history.append({ id: 'bad', source: 'simulated', snapshots })
+        expect(append).toThrow(expect.objectContaining({ code: 'market_conflict' }))
+        expect(history.findBatch('bad')).toBeUndefined()
+        expect(history.findMarket(conditionIdOf(2))).toBeUndefined()
+        expect([getMarket(history), served(history), history.totals().snapshots]).toEqual(before)
+        const mended = { id: 'bad', source: 'simulated', snapshots: [good] } as const
+        expect(history.append(mended)).toMatchObject({ kind: 'appended', accepted: 1 })
+        expect([...history.verify()]).toEqual([])
+      }),
+    )
+  }
+
+  test(
+    'error: a batch of another source, or one that contradicts itself, keeps nothing',
+    use((history) => {
+      appendAll(history, someSnapshots(1))
+      const snapshots = [aSnapshot({ timestampMs: START_MS + 5 })]
+      const conflict = expect.objectContaining({ code: 'market_conflict' })
+      expect(() => history.append({ id: 'other', source: 'recorded', snapshots })).toThrow(conflict)
+      const [one, two] = [ofMarket(7, 1), { ...ofMarket(7, 2), assetId: '99' }]
+      expect(() => appendAll(history, [one, two])).toThrow(conflict)
+      expect(history.findMarket(conditionIdOf(7))).toBeUndefined()
+      expect(history.totals()).toMatchObject({ markets: 1, snapshots: 1 })
+    }),
+  )
+}
+
+function conformOrder(use: Use): void {
+  const random = createRandom('order')
+  const rows = someSnapshots(330)
+  const keyed = rows.map((row) => ({ row, key: random.uniform() }))
+  const shuffled = keyed.sort((a, b) => a.key - b.key).map(({ row }) => row)
+  const arrivals: Record<string, Snapshot[][]> = {
+    'one by one': inParts(rows, 1),
+    backwards: inParts(rows.slice(0, 130).reverse(), 1),
+    'in halves that interleave': [
+      rows.filter((_, at) => at % 4 < 2),
+      rows.filter((_, at) => at % 4 > 1),
+    ],
+    'up first, then down': [
+      rows.filter(({ outcome }) => outcome === 'up'),
+      rows.filter(({ outcome }) => outcome === 'down'),
+    ],
+    'with the end first': [rows.slice(200), rows.slice(100, 200), rows.slice(0, 100)],
+    shuffled: inParts(shuffled, 23),
+  }
+  for (const [name, [first = [], ...rest]] of Object.entries(arrivals)) {
+    for (const isClosed of [false, true]) {
+      test(
+        `behavior: rows that come ${name}${isClosed ? ' into a closed market' : ''} read as their sorted union`,
+        use((history) => {
+          appendAll(history, first)
+          if (isClosed) history.close(conditionIdOf(1))
+          for (const batch of rest) appendAll(history, batch)
+          const union = [first, ...rest].flat().sort((a, b) => a.timestampMs - b.timestampMs)
+          const expected = rowsText(union.map((row) => ({ ...row, id: 0 })))
+          const text = textOf(history, { order: 'asc', limit: 1000 })
+          expect(text.replaceAll(/"id":"\d+"/g, '"id":"0"') === `[${expected}]`).toBe(true)
+          expect([...history.verify()]).toEqual([])
+        }),
+      )
+    }
+  }
+
+  test(
+    'behavior: rows of one moment stand in the order of their ids, late ones last',
+    use((history) => {
+      const moments = Array.from({ length: 240 }, (_, at) => START_MS + Math.floor(at / 60))
+      const books = moments.map((timestampMs, at) => aSnapshot({ timestampMs }, at + 1))
+      appendAll(history, books.slice(30))
+      appendAll(history, books.slice(0, 30))
+      const ids = served(history).map(({ id, timestamp }) => [timestamp, Number(id)] as const)
+      const byTimeAndId = ids.toSorted((a, b) => a[0].localeCompare(b[0]) || a[1] - b[1])
+      expect(ids).toEqual(byTimeAndId)
+      expect(ids.length).toBe(240)
+    }),
+  )
+}
+
+const inParts = <T>(items: T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  )

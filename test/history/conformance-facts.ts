@@ -1,0 +1,336 @@
+/** The conformance suite's part on facts of markets: what is kept, who outranks whom, what contradicts. */
+import { describe, expect, test } from 'bun:test'
+
+import type { MarketFacts, Outcome, WinnerSource } from '#src/core/market.ts'
+import type { HistoryStore } from '#src/history/history.ts'
+
+import {
+  appendAll,
+  aSnapshot,
+  assetIdOf,
+  conditionIdOf,
+  getMarket,
+  someSnapshots,
+  START_MS,
+} from './books.ts'
+import type { Use } from './conformance.ts'
+
+export const someFacts = (number: number, changes: Partial<MarketFacts> = {}): MarketFacts => ({
+  conditionId: conditionIdOf(number),
+  coin: 'btc',
+  timeframe: '5m',
+  source: 'simulated',
+  ...changes,
+})
+
+const assetsOf = (number: number) => ({
+  up: assetIdOf(conditionIdOf(number), 'up'),
+  down: assetIdOf(conditionIdOf(number), 'down'),
+})
+
+export function conformFacts(use: Use): void {
+  describe('putMarket', () => {
+    conformKept(use)
+    conformWinners(use)
+    conformSources(use)
+    conformAssets(use)
+  })
+  describe('a market with a window', () => {
+    conformLife(use)
+  })
+  describe('findMarketBySlug', () => {
+    conformSlugs(use)
+  })
+}
+
+function conformKept(use: Use): void {
+  const facts = {
+    tickSize: 1000,
+    strike: '65012.340000000001',
+    finalPrice: '0.10',
+    assetIds: assetsOf(1),
+    winner: 'up',
+    winnerSource: 'venue',
+  } as const
+
+  test(
+    'default: keeps every fact exactly, told at once or one after the other',
+    use((history) => {
+      history.putMarket(someFacts(1, facts))
+      expect(getMarket(history)).toMatchObject(facts)
+      history.putMarket(someFacts(2, { assetIds: { down: assetsOf(2).down } }))
+      history.putMarket(someFacts(2, { assetIds: { up: assetsOf(2).up } }))
+      for (const [fact, value] of Object.entries(facts))
+        if (fact !== 'assetIds') history.putMarket(someFacts(2, { winner: 'up', [fact]: value }))
+      const other = getMarket(history, conditionIdOf(2))
+      expect(other).toMatchObject({ ...facts, assetIds: assetsOf(2) })
+      history.putMarket(someFacts(2, { tickSize: 10_000 }))
+      expect(getMarket(history, conditionIdOf(2))).toMatchObject({
+        tickSize: 10_000,
+        strike: facts.strike,
+      })
+    }),
+  )
+
+  test(
+    'behavior: what is known already leaves the revision, each new fact raises it',
+    use((history) => {
+      history.putMarket(someFacts(1, { slug: 'a' }))
+      for (const [fact, value] of Object.entries({ ...facts, windowEndMs: START_MS })) {
+        if (fact === 'winnerSource') continue
+        const put = () => history.putMarket(someFacts(1, { [fact]: value }))
+        const { revision } = getMarket(history)
+        put()
+        const after = getMarket(history)
+        expect([fact, after.revision]).toEqual([fact, revision + 1])
+        put()
+        history.putMarket(someFacts(1))
+        expect(getMarket(history)).toEqual(after)
+      }
+    }),
+  )
+
+  test(
+    'behavior: facts leave what is held: counts, verified ones, spans and silences',
+    use((history) => {
+      const rows = someSnapshots(130).map((row, at) => ({ ...row, isVerified: at % 5 === 0 }))
+      appendAll(history, rows)
+      appendAll(history, rows)
+      const { revision, ...held } = getMarket(history)
+      expect(held).toMatchObject({
+        verifiedCounts: { up: 13, down: 13 },
+        longestSilenceMs: { up: 2000, down: 2000 },
+        spans: {
+          up: { firstMs: START_MS, lastMs: START_MS + 128_000 },
+          down: { firstMs: START_MS + 1000, lastMs: START_MS + 129_000 },
+        },
+      })
+      history.putMarket(someFacts(1, { tickSize: 1000 }))
+      expect(getMarket(history)).toEqual({ ...held, tickSize: 1000, revision: revision + 1 })
+    }),
+  )
+}
+
+type Told = [Outcome, WinnerSource]
+
+/** What is told first, what second, and what is kept, or that the second is refused. */
+const successions: [Told, Told, Told | 'conflict'][] = [
+  [['up', 'simulated'], ['down', 'simulated'], 'conflict'],
+  [
+    ['up', 'simulated'],
+    ['down', 'dataset'],
+    ['down', 'dataset'],
+  ],
+  [
+    ['up', 'simulated'],
+    ['down', 'venue'],
+    ['down', 'venue'],
+  ],
+  [['up', 'dataset'], ['down', 'simulated'], 'conflict'],
+  [['up', 'dataset'], ['down', 'dataset'], 'conflict'],
+  [
+    ['up', 'dataset'],
+    ['down', 'venue'],
+    ['down', 'venue'],
+  ],
+  [['up', 'venue'], ['down', 'simulated'], 'conflict'],
+  [['up', 'venue'], ['down', 'dataset'], 'conflict'],
+  [['up', 'venue'], ['down', 'venue'], 'conflict'],
+  [
+    ['up', 'dataset'],
+    ['up', 'dataset'],
+    ['up', 'dataset'],
+  ],
+  [
+    ['up', 'dataset'],
+    ['up', 'venue'],
+    ['up', 'venue'],
+  ],
+  [
+    ['up', 'venue'],
+    ['up', 'dataset'],
+    ['up', 'venue'],
+  ],
+]
+
+function conformWinners(use: Use): void {
+  for (const [first, second, kept] of successions) {
+    const title = `${first.join(' by ')}, then ${second.join(' by ')}`
+    const put = (history: HistoryStore, [winner, winnerSource]: Told, slug?: string) =>
+      history.putMarket(someFacts(1, { winner, winnerSource, slug }))
+    if (kept === 'conflict') {
+      test(
+        `error: ${title}: refused, and changes nothing`,
+        use((history) => {
+          put(history, first)
+          const before = getMarket(history)
+          expect(() => put(history, second, 'told')).toThrow(
+            expect.objectContaining({
+              code: 'market_conflict',
+              message: `Market ${conditionIdOf(1)} is known to be won by up (${first[1]}), not down (${second[1]}).`,
+            }),
+          )
+          expect(getMarket(history)).toEqual(before)
+        }),
+      )
+    } else {
+      test(
+        `behavior: ${title}: ${kept.join(' by ')}`,
+        use((history) => {
+          put(history, first)
+          put(history, second, 'told')
+          const { winner, winnerSource, slug } = getMarket(history)
+          expect([winner, winnerSource, slug]).toEqual([...kept, 'told'])
+        }),
+      )
+    }
+  }
+}
+
+function conformSources(use: Use): void {
+  test(
+    'behavior: a winner without a source is its simulator’s or its data set’s',
+    use((history) => {
+      history.putMarket(someFacts(1, { winner: 'up' }))
+      history.putMarket(someFacts(2, { winner: 'down', source: 'recorded' }))
+      expect(getMarket(history).winnerSource).toBe('simulated')
+      expect(getMarket(history, conditionIdOf(2)).winnerSource).toBe('dataset')
+    }),
+  )
+
+  test(
+    'behavior: a source without a winner is nothing',
+    use((history) => {
+      history.putMarket(someFacts(1))
+      const before = getMarket(history)
+      history.putMarket(someFacts(1, { winnerSource: 'venue' }))
+      expect(getMarket(history)).toEqual(before)
+      expect(before.winnerSource).toBeUndefined()
+    }),
+  )
+}
+
+function conformAssets(use: Use): void {
+  const conflict = expect.objectContaining({ code: 'market_conflict' })
+
+  test(
+    'error: assets that contradict those known, those of books, or each other change nothing',
+    use((history) => {
+      const { up, down } = assetsOf(1)
+      history.putMarket(someFacts(1, { assetIds: { up } }))
+      appendAll(history, someSnapshots(2))
+      const before = getMarket(history)
+      for (const assetIds of [
+        { up: '1' },
+        { down: '1' },
+        { up: down, down: up },
+        { down: up },
+        { up, down: '1' },
+      ]) {
+        const put = () => history.putMarket(someFacts(1, { assetIds, slug: 'x' }))
+        expect(put).toThrow(conflict)
+      }
+      const put = () => history.putMarket(someFacts(2, { assetIds: { up: '7', down: '7' } }))
+      expect(put).toThrow(conflict)
+      expect(getMarket(history)).toEqual(before)
+      expect(history.findMarket(conditionIdOf(2))).toBeUndefined()
+    }),
+  )
+
+  test(
+    'error: books of another asset than the one that was put are refused',
+    use((history) => {
+      history.putMarket(someFacts(1, { assetIds: { up: '7' } }))
+      expect(() => appendAll(history, [aSnapshot()])).toThrow(conflict)
+      appendAll(history, [aSnapshot({ assetId: '7' })])
+      expect(getMarket(history).assetIds).toEqual({ up: '7' })
+    }),
+  )
+}
+
+function conformSlugs(use: Use): void {
+  test(
+    'default: finds the market of a name, of several the one listed first',
+    use((history) => {
+      expect(history.findMarketBySlug('a')).toBeUndefined()
+      for (const number of [1, 3, 2])
+        history.putMarket(someFacts(number, { slug: 'a', windowStartMs: number === 1 ? 9 : 5 }))
+      history.putMarket(someFacts(4, { slug: 'A', coin: 'eth', source: 'recorded' }))
+      expect(history.findMarketBySlug('a')).toEqual(getMarket(history))
+      expect(history.findMarketBySlug('A')?.coin).toBe('eth')
+      expect(history.findMarketBySlug("' OR 1")).toBeUndefined()
+    }),
+  )
+}
+
+const DAY_MS = 86_400_000
+const END_MS = START_MS + 300_000
+
+/** Facts that tell of the window, and when it is with what only one end tells. */
+const windows: [string, Partial<MarketFacts>][] = [
+  ['both ends', { windowStartMs: START_MS, windowEndMs: END_MS }],
+  ['its start', { windowStartMs: START_MS }],
+  ['its end', { windowEndMs: END_MS }],
+]
+const firstMs = START_MS - 2 * DAY_MS
+const lastMs = END_MS + 2 * DAY_MS
+
+function conformLife(use: Use): void {
+  const conflict = expect.objectContaining({ code: 'market_conflict' })
+  const tradesAt = (timestampMs: number) => ({
+    id: `trade-${timestampMs}`,
+    conditionId: conditionIdOf(1),
+    trades: [{ timestampMs, price: 500_000 }],
+  })
+
+  for (const [name, window] of windows) {
+    test(
+      `default: takes books and trades up to two days from it, and nothing of a batch with others: ${name}`,
+      use((history) => {
+        history.putMarket(someFacts(1, window))
+        for (const timestampMs of [firstMs, lastMs]) {
+          appendAll(history, [aSnapshot({ timestampMs })])
+          history.putTrades(tradesAt(timestampMs))
+        }
+        const before = getMarket(history)
+        for (const timestampMs of [firstMs - 1, lastMs + 1, 0]) {
+          const rows = [aSnapshot(), aSnapshot({ timestampMs })]
+          expect(() => appendAll(history, rows)).toThrow(conflict)
+          expect(() => history.putTrades(tradesAt(timestampMs))).toThrow(conflict)
+        }
+        expect(getMarket(history)).toEqual(before)
+      }),
+    )
+
+    test(
+      `error: is refused when what is held is further from it: ${name}`,
+      use((history) => {
+        for (const timestampMs of [firstMs, lastMs]) {
+          appendAll(history, [aSnapshot({ timestampMs })])
+          history.putTrades(tradesAt(timestampMs))
+        }
+        const before = getMarket(history)
+        for (const shiftMs of [-1, 1]) {
+          const shifted = Object.fromEntries(
+            Object.entries(window).map(([fact, timeMs]) => [fact, Number(timeMs) + shiftMs]),
+          )
+          expect(() => history.putMarket(someFacts(1, shifted))).toThrow(conflict)
+        }
+        expect(getMarket(history)).toEqual(before)
+        history.putMarket(someFacts(1, window))
+        expect(getMarket(history)).toMatchObject(window)
+      }),
+    )
+  }
+
+  test(
+    'error: is refused when a trade that is held is further from it',
+    use((history) => {
+      history.putMarket(someFacts(1))
+      history.putTrades(tradesAt(lastMs + 1))
+      const put = () => history.putMarket(someFacts(1, { windowEndMs: END_MS }))
+      expect(put).toThrow(conflict)
+      expect(getMarket(history).windowEndMs).toBeUndefined()
+    }),
+  )
+}

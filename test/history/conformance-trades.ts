@@ -1,0 +1,181 @@
+/** The conformance suite's part on trades. */
+import { describe, expect, test } from 'bun:test'
+
+import type { Trade } from '#src/core/trade.ts'
+import type { HistoryStore, TradeQuery } from '#src/history/history.ts'
+import { createRandom } from '#src/lib/random.ts'
+
+import { appendAll, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
+import type { Use } from './conformance.ts'
+
+let batches = 0
+
+const putAll = (history: HistoryStore, trades: readonly Trade[], number = 1) =>
+  history.putTrades({ id: `trades-${++batches}`, conditionId: conditionIdOf(number), trades })
+
+const tradesOf = (
+  history: HistoryStore,
+  query: Omit<TradeQuery, 'market'> = {},
+  number = 1,
+): Trade[] => history.trades({ market: getMarket(history, conditionIdOf(number)), ...query })
+
+const aTrade = (changes: Partial<Trade> = {}): Trade => ({
+  timestampMs: START_MS,
+  price: 530_000,
+  outcome: 'up',
+  size: 12_340_000,
+  side: 'buy',
+  ...changes,
+})
+
+/** A history with two markets. */
+function withMarkets(history: HistoryStore): void {
+  appendAll(history, someSnapshots(3))
+  const identity = { coin: 'btc', timeframe: '5m', source: 'simulated' } as const
+  history.putMarket({ conditionId: conditionIdOf(2), ...identity })
+}
+
+export function conformTrades(use: Use): void {
+  describe('putTrades', () => {
+    conformPut(use)
+    conformTradeBatches(use)
+  })
+  describe('trades', () => {
+    conformList(use)
+  })
+}
+
+function conformPut(use: Use): void {
+  test(
+    'default: keeps what a source tells of a trade, and nothing that it does not',
+    use((history) => {
+      withMarkets(history)
+      const told: Trade[] = [
+        aTrade(),
+        { timestampMs: START_MS + 1, price: 0 },
+        aTrade({ timestampMs: START_MS + 2, outcome: 'down', side: 'sell', price: 1_000_000 }),
+        { timestampMs: START_MS + 3, price: 1, outcome: 'down' },
+        { timestampMs: START_MS + 4, price: 999_999, size: 2 ** 53 - 1 },
+        { timestampMs: START_MS + 5, price: 10_000, side: 'sell' },
+      ]
+      const counts = { accepted: 6, duplicates: 0 }
+      expect(putAll(history, told)).toEqual({ kind: 'appended', ...counts })
+      expect(tradesOf(history)).toEqual(told)
+      expect(tradesOf(history, {}, 2)).toEqual([])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: equal ones vanish and are counted, held or in one batch; any difference keeps a trade',
+    use((history) => {
+      withMarkets(history)
+      const others = [
+        aTrade({ timestampMs: START_MS + 1 }),
+        aTrade({ price: 540_000 }),
+        aTrade({ outcome: 'down' }),
+        aTrade({ outcome: undefined }),
+        aTrade({ size: 1 }),
+        aTrade({ size: undefined }),
+        aTrade({ side: 'sell' }),
+        aTrade({ side: undefined }),
+        { timestampMs: START_MS, price: 530_000 },
+      ]
+      const counts = { accepted: 1, duplicates: 1 }
+      expect(putAll(history, [aTrade(), aTrade()])).toEqual({ kind: 'appended', ...counts })
+      for (const other of others)
+        expect(putAll(history, [aTrade(), other, other])).toMatchObject({
+          accepted: 1,
+          duplicates: 2,
+        })
+      expect(putAll(history, [aTrade()], 2)).toMatchObject({ accepted: 1 })
+      expect(tradesOf(history)).toHaveLength(10)
+    }),
+  )
+
+  test(
+    'behavior: a new trade raises the revision of its market alone; a known one, or none, leaves it',
+    use((history) => {
+      withMarkets(history)
+      const revisions = () =>
+        [1, 2].map((number) => getMarket(history, conditionIdOf(number)).revision)
+      const [one = 0, two = 0] = revisions()
+      putAll(history, [aTrade()])
+      expect(revisions()).toEqual([one + 1, two])
+      putAll(history, [aTrade()])
+      putAll(history, [])
+      expect(revisions()).toEqual([one + 1, two])
+      appendAll(history, someSnapshots(250))
+      expect(getMarket(history).snapshotCounts).toEqual({ up: 125, down: 125 })
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'error: trades of an unknown market are refused, and their batch is not applied',
+    use((history) => {
+      const put = () => history.putTrades({ id: 'x', conditionId: conditionIdOf(9), trades: [] })
+      expect(put).toThrow(expect.objectContaining({ code: 'unknown_market' }))
+      expect(history.findBatch('x')).toBeUndefined()
+    }),
+  )
+}
+
+function conformTradeBatches(use: Use): void {
+  test(
+    'behavior: a batch id that was applied changes nothing, whatever it now brings',
+    use((history) => {
+      withMarkets(history)
+      const conditionId = conditionIdOf(1)
+      history.putTrades({ id: 'once', conditionId, trades: [aTrade(), aTrade()] })
+      const before = getMarket(history)
+      const trades = [aTrade({ price: 1 })]
+      for (const market of [conditionId, conditionIdOf(2), conditionIdOf(9)]) {
+        const counts = { accepted: 1, duplicates: 1 }
+        expect(history.putTrades({ id: 'once', conditionId: market, trades })).toEqual({
+          kind: 'already_applied',
+          ...counts,
+        })
+      }
+      expect(history.findBatch('once')).toEqual({ accepted: 1, duplicates: 1 })
+      expect(tradesOf(history)).toEqual([aTrade()])
+      expect(getMarket(history)).toEqual(before)
+    }),
+  )
+}
+
+function conformList(use: Use): void {
+  test(
+    'default: ascends by time, and at one moment in the order of acceptance, whatever order they came in',
+    use((history) => {
+      withMarkets(history)
+      const random = createRandom('trades')
+      const model: Trade[] = []
+      for (let batch = 0; batch < 12; batch++) {
+        const trades = Array.from({ length: 20 }, (_, at) =>
+          aTrade({ timestampMs: START_MS + random.integer(40), size: batch * 100 + at + 1 }),
+        )
+        putAll(history, trades)
+        model.push(...trades)
+      }
+      model.sort((a, b) => a.timestampMs - b.timestampMs)
+      expect(tradesOf(history)).toEqual(model)
+      for (let probe = 0; probe < 60; probe++) {
+        const [fromMs, toMs] = [bound(random.integer(50)), bound(random.integer(50))]
+        const last = [undefined, 0, 1, 5, 240, 1000][probe % 6]
+        const within = model.filter(
+          ({ timestampMs: ms }) => ms >= (fromMs ?? 0) && ms < (toMs ?? Infinity),
+        )
+        const expected = last === undefined ? within : within.slice(within.length - last)
+        const query = { fromMs, toMs, last }
+        expect({ query, trades: tradesOf(history, query) }).toEqual({
+          query,
+          trades: last !== undefined && last > within.length ? within : expected,
+        })
+      }
+    }),
+  )
+}
+
+/** One in five is no bound. */
+const bound = (draw: number): number | undefined => (draw >= 40 ? undefined : START_MS + draw)

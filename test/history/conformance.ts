@@ -1,0 +1,40 @@
+/** The contract of `HistoryStore` as tests: any engine must pass `conform`. */
+import { describe } from 'bun:test'
+
+import type { HistoryStore } from '#src/history/history.ts'
+
+import { conformAppend } from './conformance-append.ts'
+import { conformGaps } from './conformance-gaps.ts'
+import { conformLines } from './conformance-lines.ts'
+import { conformMarkets } from './conformance-markets.ts'
+import { conformPages } from './conformance-pages.ts'
+import { conformRandomly, type Effort } from './conformance-random.ts'
+import { conformRows } from './conformance-rows.ts'
+import { conformSteps } from './conformance-steps.ts'
+import { conformTrades } from './conformance-trades.ts'
+
+/** Proves every verb from outside. `open` gives a new, empty history each time. */
+export function conform(name: string, open: () => HistoryStore, effort: Effort): void {
+  /** Runs `body` on a history of its own. */
+  const use: Use = (body) => () => {
+    const history = open()
+    try {
+      body(history)
+    } finally {
+      history.dispose()
+    }
+  }
+  describe(name, () => {
+    conformAppend(use)
+    conformMarkets(use)
+    conformTrades(use)
+    conformGaps(use, effort)
+    conformPages(use)
+    conformRows(use)
+    conformSteps(use)
+    conformLines(use)
+    conformRandomly(open, effort)
+  })
+}
+
+export type Use = (body: (history: HistoryStore) => void) => () => void

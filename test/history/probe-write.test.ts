@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openDatabase, probeWrite, StoreFault } from '#src/sqlite/database.ts'
+
+function aFolder() {
+  const path = mkdtempSync(join(tmpdir(), 'bookfeed-probe-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
+}
+
+describe('probeWrite', () => {
+  test('default: changes nothing, and throws while the file may not grow or be written', () => {
+    using folder = aFolder()
+    const path = join(folder.path, 'history.db')
+    const db = openDatabase(path)
+    const before = [...db.query('PRAGMA user_version').values()]
+    probeWrite(db)
+    expect([...db.query('PRAGMA user_version').values()]).toEqual(before)
+    expect(db.query('PRAGMA synchronous').values()).toEqual([[1]])
+    db.run('PRAGMA query_only = ON')
+    expect(() => probeWrite(db)).toThrow(StoreFault)
+    db.run('PRAGMA query_only = OFF')
+    probeWrite(db)
+    db.close()
+  })
+
+  test('behavior: a file that another process writes is not waited for, and can be written', () => {
+    using folder = aFolder()
+    const path = join(folder.path, 'history.db')
+    const [db, other] = [openDatabase(path), openDatabase(path)]
+    other.run('BEGIN IMMEDIATE')
+    const startedMs = performance.now()
+    probeWrite(db)
+    expect(performance.now() - startedMs).toBeLessThan(1_000)
+    expect(db.query('PRAGMA busy_timeout').values()).toEqual([[5000]])
+    other.run('ROLLBACK')
+    for (const each of [db, other]) each.close()
+  })
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { HistoryStore } from '#src/history/history.ts'
+import { type HistoryOptions, openHistory } from '#src/history/open.ts'
+
+import { conform } from './conformance.ts'
+
+let folder = ''
+let files = 0
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bookfeed-history-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** A history that is closed and opened again before every verb, as if the process had ended in between. */
+function openForgetful(options: HistoryOptions): HistoryStore {
+  const path = join(folder, `${++files}.db`)
+  let history = openHistory(path, options)
+  const again = (): HistoryStore => {
+    history.dispose()
+    history = openHistory(path, options)
+    return history
+  }
+  /** What is read piece by piece must stay open while the others come and go. */
+  const readers: HistoryStore[] = []
+  const reading = (): HistoryStore => {
+    const reader = openHistory(path, options)
+    readers.push(reader)
+    return reader
+  }
+  return {
+    append: (batch) => again().append(batch),
+    findBatch: (id) => again().findBatch(id),
+    putMarket: (facts) => again().putMarket(facts),
+    findMarket: (conditionId) => again().findMarket(conditionId),
+    listMarkets: (query) => again().listMarkets(query),
+    listUnclosed: () => again().listUnclosed(),
+    findMarketBySlug: (slug) => again().findMarketBySlug(slug),
+    coinTotals: (nowMs) => again().coinTotals(nowMs),
+    putTrades: (batch) => again().putTrades(batch),
+    trades: (query) => again().trades(query),
+    putGaps: (conditionId, gaps) => again().putGaps(conditionId, gaps),
+    gaps: (market) => again().gaps(market),
+    close: (conditionId) => again().close(conditionId),
+    page: (query) => again().page(query),
+    at: (query) => again().at(query),
+    latest: (query) => again().latest(query),
+    findPosition: (market, id) => again().findPosition(market, id),
+    tops: (query) => again().tops(query),
+    lines: (encoding) => reading().lines(encoding),
+    runs: (query) => reading().runs(query),
+    probeWrite: () => again().probeWrite(),
+    verify: (onProgress) => again().verify(onProgress),
+    totals: () => again().totals(),
+    get cursorKey() {
+      return again().cursorKey
+    },
+    dispose() {
+      for (const reader of [history, ...readers]) reader.dispose()
+    },
+  }
+}
+
+conform('in memory', () => openHistory(':memory:'), { seeds: 4, steps: 50 })
+conform('in memory, next to no cache', () => openHistory(':memory:', { chunkCacheBytes: 1000 }), {
+  seeds: 1,
+  steps: 40,
+})
+conform('in a file opened again before every verb', () => openForgetful({}), {
+  seeds: 1,
+  steps: 25,
+})

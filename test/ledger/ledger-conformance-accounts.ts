@@ -1,0 +1,212 @@
+/** The ledger's conformance suite on accounts. */
+import { describe, expect, test } from 'bun:test'
+
+import type { Deed, IdleRange, LedgerStore } from '#src/ledger/ledger.ts'
+
+import type { UseLedger } from './ledger-conformance.ts'
+import {
+  accountIdOf,
+  addressOf,
+  aKey,
+  aSubscription,
+  auditOf,
+  by,
+  deedsOf,
+  keyIdOf,
+  NOW_MS,
+  someUsage,
+} from './ledger-records.ts'
+
+export function conformAccounts(use: UseLedger): void {
+  describe('createAccount', () => {
+    conformCreate(use)
+  })
+  describe('forgetIdle', () => {
+    conformForget(use)
+  })
+  describe('setBlocked', () => {
+    conformBlock(use)
+  })
+}
+
+const account = (number: number): Deed => by(NOW_MS, `account:${accountIdOf(number)}`)
+
+/** An account that signed up by itself, with a key. */
+function signUp(ledger: LedgerStore, number: number): void {
+  const id = accountIdOf(number)
+  ledger.createAccount({ id, address: addressOf(number) }, account(number))
+  ledger.createKey(aKey(number, { accountId: id }), account(number))
+}
+
+const idleRange = (more: Partial<IdleRange> = {}): IdleRange => ({
+  ...{ afterId: '', limit: 100, idleSinceMs: NOW_MS + 1 },
+  ...more,
+})
+
+function conformForget(use: UseLedger): void {
+  test(
+    'default: account, key and usage are gone, and the chain says so',
+    use((ledger) => {
+      signUp(ledger, 1)
+      ledger.addUsage([someUsage(1)])
+      const range = idleRange()
+      expect(ledger.forgetIdle(range, by(NOW_MS, 'system'))).toEqual({
+        forgotten: [accountIdOf(1)],
+        nextId: undefined,
+      })
+      expect(ledger.findAccountByAddress(addressOf(1))).toBeUndefined()
+      expect([ledger.listKeys(), ledger.isNew()]).toEqual([[], false])
+      expect(ledger.usageOf(accountIdOf(1), '2000-01-01')).toEqual([])
+      expect(deedsOf(ledger).slice(-2)).toEqual([
+        `system key.forgotten ${keyIdOf(1)}`,
+        `system account.forgotten ${accountIdOf(1)}`,
+      ])
+      signUp(ledger, 2)
+      expect(ledger.findAccount(accountIdOf(2))).toBeDefined()
+    }),
+  )
+
+  test(
+    'behavior: what was made or used since stays, and so does what is not free',
+    use((ledger) => {
+      for (const number of [1, 2, 3, 4, 5]) signUp(ledger, number)
+      ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + 5 })])
+      ledger.addSubscription(aSubscription(1, { accountId: accountIdOf(2) }), by())
+      ledger.createKey(aKey(6, { accountId: accountIdOf(3) }), by(NOW_MS, 'operator'))
+      ledger.setBlocked(accountIdOf(4), true, by(NOW_MS, 'system'))
+      ledger.createAccount({ id: accountIdOf(7) }, by())
+      const isFree = [1, 2, 3, 4, 5, 7].map((number) => ledger.isFree(accountIdOf(number)))
+      expect(isFree).toEqual([true, false, false, true, true, false])
+      const sweep = (idleSinceMs: number) =>
+        ledger.forgetIdle(idleRange({ idleSinceMs }), by(NOW_MS, 'system')).forgotten
+      expect(sweep(NOW_MS)).toEqual([])
+      expect(sweep(NOW_MS + 5)).toEqual([accountIdOf(5)])
+      expect(sweep(NOW_MS + 6)).toEqual([accountIdOf(1)])
+    }),
+  )
+
+  test(
+    'behavior: goes on where it ended',
+    use((ledger) => {
+      for (const number of [1, 2, 3, 4, 5]) signUp(ledger, number)
+      const found: string[] = []
+      for (let afterId: string | undefined = ''; afterId !== undefined;) {
+        const range = idleRange({ afterId, limit: 2 })
+        const { forgotten, nextId } = ledger.forgetIdle(range, by(NOW_MS, 'system'))
+        expect(forgotten.length).toBeLessThanOrEqual(2)
+        found.push(...forgotten)
+        afterId = nextId
+      }
+      expect(found).toEqual([1, 2, 3, 4, 5].map(accountIdOf))
+    }),
+  )
+}
+
+function conformCreate(use: UseLedger): void {
+  test(
+    'default: makes an account that is found by its id and its address',
+    use((ledger) => {
+      const [id, address] = [accountIdOf(1), addressOf(1)]
+      const made = ledger.createAccount({ id, address }, by(NOW_MS, `account:${id}`))
+      expect(made).toEqual({ id, address, createdMs: NOW_MS })
+      expect(ledger.findAccount(id)).toEqual(made)
+      expect(ledger.findAccountByAddress(address)).toEqual(made)
+      expect(ledger.findAccount(accountIdOf(2))).toBeUndefined()
+      expect(ledger.findAccountByAddress(addressOf(2))).toBeUndefined()
+      expect(auditOf(ledger)).toEqual([
+        {
+          deed: `account:${id} account.created ${id}`,
+          timeMs: NOW_MS,
+          state: { id, address, createdMs: NOW_MS },
+        },
+      ])
+    }),
+  )
+
+  test(
+    'behavior: many accounts may have no address; only those with one are listed for screening',
+    use((ledger) => {
+      for (const number of [1, 2])
+        ledger.createAccount({ id: accountIdOf(number), label: 'friend' }, by())
+      for (const number of [4, 3])
+        ledger.createAccount({ id: accountIdOf(number), address: addressOf(number) }, by())
+      expect(ledger.findAccount(accountIdOf(1))?.label).toBe('friend')
+      expect(ledger.listAddressedAccounts().map(({ id }) => id)).toEqual(['acc_3', 'acc_4'])
+    }),
+  )
+
+  test(
+    'behavior: a label of any characters comes back, and its audit is sound',
+    use((ledger) => {
+      const labels = ['', "Robert'); DROP TABLE account;--", '\u0000"\\\n', '日本 🦊', '\u2028']
+      for (const [number, label] of labels.entries())
+        ledger.createAccount({ id: accountIdOf(number), label }, by())
+      const stored = labels.map((_, number) => ledger.findAccount(accountIdOf(number))?.label)
+      expect(stored).toEqual(labels)
+      // Half of a surrogate pair is no text; whatever becomes of it, it must not look like tampering.
+      ledger.createAccount({ id: accountIdOf(9), label: '\ud83e' }, by())
+      expect([...ledger.verifyAudit()]).toEqual([])
+    }),
+  )
+
+  test(
+    'error: refuses an address or an id that is taken, and an address not in lower case',
+    use((ledger) => {
+      ledger.createAccount({ id: accountIdOf(1), address: addressOf(1) }, by())
+      const before = [ledger.revision(), ...deedsOf(ledger)]
+      for (const account of [
+        { id: accountIdOf(2), address: addressOf(1) },
+        { id: accountIdOf(1), address: addressOf(2) },
+        { id: accountIdOf(1) },
+        { id: accountIdOf(2), address: addressOf(2).toUpperCase() },
+      ])
+        expect(() => ledger.createAccount(account, by())).toThrow()
+      expect(ledger.listAddressedAccounts()).toHaveLength(1)
+      expect([ledger.revision(), ...deedsOf(ledger)]).toEqual(before)
+    }),
+  )
+}
+
+function conformBlock(use: UseLedger): void {
+  test(
+    'default: blocks from a moment on and unblocks again, each written down',
+    use((ledger) => {
+      const id = accountIdOf(1)
+      ledger.createAccount({ id, address: addressOf(1) }, by())
+      ledger.createAccount({ id: accountIdOf(2) }, by())
+      ledger.setBlocked(id, true, by(NOW_MS + 1, 'system'))
+      expect(ledger.findAccount(id)?.blockedMs).toBe(NOW_MS + 1)
+      expect(ledger.findAccountByAddress(addressOf(1))?.blockedMs).toBe(NOW_MS + 1)
+      expect(ledger.findAccount(accountIdOf(2))?.blockedMs).toBeUndefined()
+      ledger.setBlocked(id, false, by(NOW_MS + 2))
+      expect(ledger.findAccount(id)?.blockedMs).toBeUndefined()
+      expect(deedsOf(ledger).slice(2)).toEqual([
+        'system account.blocked acc_1',
+        'operator account.unblocked acc_1',
+      ])
+      expect(auditOf(ledger)[2]?.state).toMatchObject({ id, blockedMs: NOW_MS + 1 })
+    }),
+  )
+
+  test(
+    'behavior: nothing happens to what is so already',
+    use((ledger) => {
+      const id = accountIdOf(1)
+      ledger.createAccount({ id }, by())
+      ledger.setBlocked(id, false, by())
+      ledger.setBlocked(id, true, by())
+      const before = [ledger.revision(), ...deedsOf(ledger)]
+      ledger.setBlocked(id, true, by(NOW_MS + 9))
+      expect(ledger.findAccount(id)?.blockedMs).toBe(NOW_MS)
+      expect([ledger.revision(), ...deedsOf(ledger)]).toEqual(before)
+      expect(before).toHaveLength(3)
+    }),
+  )
+
+  test(
+    'error: refuses an account that is not there',
+    use((ledger) => {
+      expect(() => ledger.setBlocked('acc_9', true, by())).toThrow('no account acc_9')
+    }),
+  )
+}

@@ -1,0 +1,222 @@
+/** The ledger's conformance suite on transactions, the revision and the audit chain. */
+import { describe, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+
+import type { UseLedger } from './ledger-conformance.ts'
+import {
+  accountIdOf,
+  aKey,
+  aSubscription,
+  by,
+  createKeyOne,
+  deedsOf,
+  keyIdOf,
+  NOW_MS,
+  someUsage,
+  tierOf,
+} from './ledger-records.ts'
+
+export function conformAtomicity(use: UseLedger): void {
+  describe('atomically', () => {
+    conformAtomically(use)
+  })
+  describe('revision', () => {
+    conformRevision(use)
+  })
+  describe('listAudit', () => {
+    conformAudit(use)
+  })
+}
+
+/** One of everything that a transaction may hold. */
+function changeAll(ledger: LedgerStore): void {
+  ledger.createAccount({ id: accountIdOf(2), address: '0xbb' }, by())
+  ledger.setBlocked(accountIdOf(1), true, by())
+  ledger.createKey(aKey(2), by())
+  ledger.revokeKey(keyIdOf(1), by())
+  ledger.addSubscription(aSubscription(1), by())
+  ledger.putTier({ ...tierOf('pro'), name: 'Changed' }, by())
+  ledger.useNonce('nonce', NOW_MS + 10, NOW_MS)
+  ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
+  ledger.addUsage([someUsage(1)])
+  const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
+  ledger.putSanctionsList({ ...list, addresses: new Set(['0xcc']) }, by())
+}
+
+const stateOf = (ledger: LedgerStore) => ({
+  revision: ledger.revision(),
+  tiers: ledger.listTiers(),
+  accounts: [ledger.listAddressedAccounts(), ledger.findAccount(accountIdOf(1))],
+  keys: ledger.listKeys(),
+  subscriptions: ledger.listSubscriptions(accountIdOf(1)),
+  answer: ledger.findAnswer('a', NOW_MS),
+  usage: ledger.usageOf(accountIdOf(1), ''),
+  sanctions: [ledger.sanctionsList(), ledger.isSanctioned('0xcc')],
+  audit: ledger.listAudit(0, 1000),
+  head: ledger.auditHead(),
+})
+
+function conformAtomically(use: UseLedger): void {
+  test(
+    'default: keeps all of it and returns what the body returns',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const answer = ledger.atomically(() => {
+        changeAll(ledger)
+        return ledger.listKeys().length
+      })
+      expect(answer).toBe(2)
+      expect(deedsOf(ledger)).toHaveLength(2 + 7)
+      expect(ledger.usageOf(accountIdOf(1), '')).toHaveLength(1)
+    }),
+  )
+
+  test(
+    'behavior: a throw keeps nothing, of the audit and the revision neither, at any depth',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const before = stateOf(ledger)
+      const fail = (): never => {
+        changeAll(ledger)
+        throw new Error('broken')
+      }
+      expect(() => ledger.atomically(fail)).toThrow('broken')
+      expect(stateOf(ledger)).toEqual(before)
+      expect(() => ledger.atomically(() => ledger.atomically(fail))).toThrow('broken')
+      expect(stateOf(ledger)).toEqual(before)
+      expect(ledger.useNonce('nonce', NOW_MS + 10, NOW_MS)).toBe(true)
+      changeAll(ledger)
+      expect(stateOf(ledger)).not.toEqual(before)
+    }),
+  )
+
+  test(
+    'behavior: the outer throw takes with it what the inner one finished',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const before = stateOf(ledger)
+      const outer = () =>
+        ledger.atomically(() => {
+          ledger.atomically(() => changeAll(ledger))
+          throw new Error('broken')
+        })
+      expect(outer).toThrow('broken')
+      expect(stateOf(ledger)).toEqual(before)
+    }),
+  )
+
+  test(
+    'behavior: a verb that is refused and caught leaves nothing of itself, and the rest is kept',
+    use((ledger) => {
+      createKeyOne(ledger)
+      ledger.atomically(() => {
+        const before = stateOf(ledger)
+        expect(() => ledger.createKey(aKey(1), by())).toThrow()
+        expect(() => ledger.createAccount({ id: accountIdOf(1) }, by())).toThrow()
+        expect(() => ledger.putTier({ ...tierOf('pro'), rank: 1 }, by())).toThrow()
+        expect(stateOf(ledger)).toEqual(before)
+        ledger.createKey(aKey(2), by())
+      })
+      expect(ledger.listKeys()).toHaveLength(2)
+    }),
+  )
+
+  test(
+    'error: refuses a promise, within another one too, and keeps nothing',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const before = stateOf(ledger)
+      const late = async () => changeAll(ledger)
+      expect(() => ledger.atomically(late)).toThrow('synchronous')
+      expect(() => ledger.atomically(() => [ledger.atomically(late)])).toThrow('synchronous')
+      expect(stateOf(ledger)).toEqual(before)
+    }),
+  )
+}
+
+function conformRevision(use: UseLedger): void {
+  const changes: [string, boolean, (ledger: LedgerStore) => void][] = [
+    ['a tier', true, (ledger) => ledger.putTier(tierOf('pro'), by())],
+    ['an account', true, (ledger) => ledger.createAccount({ id: accountIdOf(2) }, by())],
+    ['blocking', true, (ledger) => ledger.setBlocked(accountIdOf(1), true, by())],
+    ['a key', true, (ledger) => ledger.createKey(aKey(2), by())],
+    ['an expiry', true, (ledger) => ledger.expireKey(keyIdOf(1), NOW_MS, by())],
+    ['a revocation', true, (ledger) => ledger.revokeKey(keyIdOf(1), by())],
+    ['a subscription', true, (ledger) => ledger.addSubscription(aSubscription(1), by())],
+    ['usage', false, (ledger) => ledger.addUsage([someUsage(1)])],
+    ['a nonce', false, (ledger) => ledger.useNonce('a', NOW_MS, NOW_MS)],
+    ['reading', false, (ledger) => stateOf(ledger)],
+  ]
+  for (const [name, isChange, act] of changes) {
+    test(
+      `behavior: ${name} ${isChange ? 'raises' : 'leaves'} it`,
+      use((ledger) => {
+        createKeyOne(ledger)
+        const before = ledger.revision()
+        act(ledger)
+        if (isChange) expect(ledger.revision()).toBeGreaterThan(before)
+        else expect(ledger.revision()).toBe(before)
+      }),
+    )
+  }
+
+  test(
+    'behavior: what it was in a transaction that was rolled back, it never is again',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const before = ledger.revision()
+      let within = before
+      const fail = () =>
+        ledger.atomically(() => {
+          ledger.revokeKey(keyIdOf(1), by())
+          within = ledger.revision()
+          throw new Error('broken')
+        })
+      expect(fail).toThrow('broken')
+      expect(within).not.toBe(before)
+      expect(ledger.revision()).toBe(before)
+      ledger.createKey(aKey(2), by())
+      expect([before, within]).not.toContain(ledger.revision())
+    }),
+  )
+}
+
+function conformAudit(use: UseLedger): void {
+  test(
+    'default: each row carries the hash of all before it, as anybody can work out again',
+    use((ledger) => {
+      createKeyOne(ledger)
+      changeAll(ledger)
+      const rows = ledger.listAudit(0, 1000)
+      let hash: Uint8Array = new Uint8Array(32)
+      for (const [index, row] of rows.entries()) {
+        const { seq, timeMs, actor, action, subject, state } = row
+        const json = JSON.stringify([seq, timeMs, actor, action, subject, state])
+        hash = new Uint8Array(createHash('sha256').update(hash).update(json).digest())
+        expect(seq).toBe(index + 1)
+        expect(row.hash.toHex()).toBe(hash.toHex())
+      }
+      expect(ledger.auditHead()).toEqual({ seq: rows.length, hash: hash.toHex() })
+      expect([...ledger.verifyAudit()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: pages of any size put together are the whole chain',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const whole = ledger.listAudit(0, 1000).map(({ seq }) => seq)
+      expect(whole).toHaveLength(6)
+      for (const limit of [1, 2, 5, 6, 7]) {
+        const pages: number[] = []
+        for (let page = ledger.listAudit(0, limit); page.length > 0;) {
+          pages.push(...page.map(({ seq }) => seq))
+          page = ledger.listAudit(pages.at(-1) ?? 0, limit)
+        }
+        expect(pages).toEqual(whole)
+      }
+    }),
+  )
+}

@@ -1,0 +1,40 @@
+/** The contract of `LedgerStore` as tests: any engine must pass `conformLedger`. */
+import { describe } from 'bun:test'
+
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+
+import { conformAccounts } from './ledger-conformance-accounts.ts'
+import { conformAtomicity } from './ledger-conformance-atomicity.ts'
+import { conformKeys } from './ledger-conformance-keys.ts'
+import { conformRequests } from './ledger-conformance-requests.ts'
+import { conformScreening } from './ledger-conformance-screening.ts'
+import { conformTiers } from './ledger-conformance-tiers.ts'
+import { NOW_MS } from './ledger-records.ts'
+
+/** Opens a new, empty ledger, which was made at `nowMs`. */
+export type OpenLedger = (nowMs: number) => LedgerStore
+
+/** Proves every verb from outside. */
+export function conformLedger(name: string, open: OpenLedger): void {
+  /** Runs `body` on a ledger of its own, and finds its audit sound at the end. */
+  const use: UseLedger = (body) => () => {
+    const ledger = open(NOW_MS)
+    try {
+      body(ledger)
+      const faults = [...ledger.verifyAudit()]
+      if (faults.length > 0) throw new Error(faults.join('\n'))
+    } finally {
+      ledger.dispose()
+    }
+  }
+  describe(name, () => {
+    conformTiers(use)
+    conformAccounts(use)
+    conformKeys(use)
+    conformRequests(use)
+    conformScreening(use)
+    conformAtomicity(use)
+  })
+}
+
+export type UseLedger = (body: (ledger: LedgerStore) => void) => () => void

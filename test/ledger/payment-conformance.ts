@@ -1,0 +1,35 @@
+/** The contract of `PaymentStore` as tests: any engine must pass `conformPayments`. */
+import { describe } from 'bun:test'
+
+import type { Ledger } from '#src/ledger/payments.ts'
+
+import { NOW_MS } from './ledger-records.ts'
+import { conformMatching } from './payment-conformance-matching.ts'
+import { conformOffers } from './payment-conformance-offers.ts'
+import { conformProvision } from './payment-conformance-provision.ts'
+import { conformReview } from './payment-conformance-review.ts'
+import { conformStates } from './payment-conformance-states.ts'
+
+/** Runs `body` on a ledger of its own, and finds its audit sound at the end. */
+export type UsePayments = (body: (ledger: Ledger) => void) => () => void
+
+/** Proves every verb from outside. */
+export function conformPayments(name: string, open: (nowMs: number) => Ledger): void {
+  const use: UsePayments = (body) => () => {
+    const ledger = open(NOW_MS)
+    try {
+      body(ledger)
+      const faults = [...ledger.verifyAudit()]
+      if (faults.length > 0) throw new Error(faults.join('\n'))
+    } finally {
+      ledger.dispose()
+    }
+  }
+  describe(name, () => {
+    conformOffers(use)
+    conformMatching(use)
+    conformStates(use)
+    conformProvision(use)
+    conformReview(use)
+  })
+}

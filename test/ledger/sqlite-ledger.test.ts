@@ -1,0 +1,276 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openHistory } from '#src/history/open.ts'
+import type { LedgerStore } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
+import { defaultTiers } from '#src/selling/tier.ts'
+import { type Database, ledgerFormat, openDatabase, StoreFault } from '#src/sqlite/database.ts'
+
+import { conformLedger } from './ledger-conformance.ts'
+import {
+  accountIdOf,
+  addressOf,
+  aKey,
+  aSubscription,
+  by,
+  createKeyOne,
+  keyIdOf,
+  keyTextOf,
+  NOW_MS,
+  someUsage,
+  tierOf,
+} from './ledger-records.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-ledger-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let files = 0
+const newPath = (): string => join(folder, `${++files}.db`)
+
+conformLedger('in memory', (nowMs) => openLedger(':memory:', { nowMs }))
+conformLedger('in a file', (nowMs) => openLedger(newPath(), { nowMs, lagMs: 1 }))
+
+/** Opens a file twice, as two processes would. */
+function openTwice(lagMs = 0): [LedgerStore, LedgerStore] {
+  const path = newPath()
+  return [openLedger(path, { nowMs: NOW_MS, lagMs }), openLedger(path, { nowMs: NOW_MS, lagMs })]
+}
+
+const readAll = (ledger: LedgerStore) => ({
+  tiers: ledger.listTiers(),
+  accounts: ledger.listAddressedAccounts(),
+  keys: ledger.listKeys(),
+  subscriptions: ledger.listSubscriptions(accountIdOf(1)),
+  usage: ledger.usageOf(accountIdOf(1), ''),
+  answer: ledger.findAnswer('a', NOW_MS),
+  list: ledger.sanctionsList(),
+  isSanctioned: ledger.isSanctioned(addressOf(2)),
+  audit: ledger.listAudit(0, 1000),
+  challengeKey: ledger.challengeKey,
+  isNew: ledger.isNew(),
+})
+
+function fill(ledger: LedgerStore): void {
+  createKeyOne(ledger)
+  ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
+  ledger.putTier({ ...tierOf('pro'), amountMicros: 1 }, by())
+  ledger.useNonce('n', NOW_MS + 10, NOW_MS)
+  ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
+  ledger.addUsage([someUsage(1)])
+  const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
+  ledger.putSanctionsList({ ...list, addresses: new Set([addressOf(2)]) }, by())
+}
+
+describe('openLedger', () => {
+  test('default: a ledger that is opened again holds what it held, and is not seeded again', () => {
+    const path = newPath()
+    const first = openLedger(path, { nowMs: NOW_MS })
+    fill(first)
+    const before = readAll(first)
+    first.dispose()
+    const again = openLedger(path, { nowMs: NOW_MS + 99 })
+    expect(readAll(again)).toEqual(before)
+    expect(again.useNonce('n', NOW_MS + 10, NOW_MS)).toBe(false)
+    expect([...again.verifyAudit()]).toEqual([])
+    again.dispose()
+  })
+
+  test('behavior: each ledger signs challenges with a key of its own', () => {
+    const ledgers = [1, 2].map(() => openLedger(':memory:', { nowMs: NOW_MS }))
+    const [one, two] = ledgers.map(({ challengeKey }) => challengeKey.toHex())
+    expect(one).not.toBe(two)
+    for (const ledger of ledgers) ledger.dispose()
+  })
+
+  test('behavior: a catalogue that was emptied by hand is not quietly filled again', () => {
+    const path = newPath()
+    openLedger(path, { nowMs: NOW_MS }).dispose()
+    const db = openDatabase(path, { format: ledgerFormat })
+    db.run('DELETE FROM tier')
+    db.close()
+    const ledger = openLedger(path, { nowMs: NOW_MS })
+    expect(ledger.listTiers()).toEqual([])
+    expect([...ledger.verifyAudit()]).toHaveLength(defaultTiers.length)
+    ledger.dispose()
+  })
+
+  test('error: refuses a history', () => {
+    const path = newPath()
+    openHistory(path).dispose()
+    expect(() => openLedger(path, { nowMs: NOW_MS })).toThrow(StoreFault)
+  })
+})
+
+describe('two handles on one file', () => {
+  test("behavior: without a lag the revision notices the other's change at once, and only then", () => {
+    const [one, two] = openTwice()
+    const before = one.revision()
+    expect(one.revision()).toBe(before)
+    createKeyOne(two)
+    const after = one.revision()
+    expect(after).toBeGreaterThan(before)
+    expect(one.revision()).toBe(after)
+    for (const ledger of [one, two]) ledger.dispose()
+  })
+
+  test("behavior: within the lag the other's change does not show, our own does", () => {
+    const [one, two] = openTwice(1e9)
+    const before = one.revision()
+    createKeyOne(two)
+    expect(one.revision()).toBe(before)
+    one.createKey(aKey(2), by())
+    expect(one.revision()).toBeGreaterThan(before)
+    for (const ledger of [one, two]) ledger.dispose()
+  })
+
+  test("behavior: the other's change still shows when our transaction around its discovery rolls back", () => {
+    for (const doAsk of [true, false]) {
+      const [one, two] = openTwice()
+      const before = one.revision()
+      createKeyOne(two)
+      const fail = () =>
+        one.atomically(() => {
+          if (doAsk) one.revision()
+          throw new Error('broken')
+        })
+      expect(fail).toThrow('broken')
+      expect(one.revision()).toBeGreaterThan(before)
+      for (const ledger of [one, two]) ledger.dispose()
+    }
+  })
+
+  test('behavior: the chain stays whole when they write in turns', () => {
+    const ledgers = openTwice()
+    createKeyOne(ledgers[0])
+    for (let number = 2; number < 40; number++) ledgers[number % 2]?.createKey(aKey(number), by())
+    for (const ledger of ledgers) {
+      expect([...ledger.verifyAudit()]).toEqual([])
+      expect(ledger.listKeys()).toHaveLength(39)
+      expect(ledger.auditHead()?.seq).toBe(defaultTiers.length + 1 + 39)
+    }
+    for (const ledger of ledgers) ledger.dispose()
+  })
+
+  test('behavior: a nonce is used by one of them, an address is taken by one of them', () => {
+    const [one, two] = openTwice()
+    expect(one.useNonce('a', NOW_MS + 9, NOW_MS)).toBe(true)
+    expect(two.useNonce('a', NOW_MS + 9, NOW_MS)).toBe(false)
+    createKeyOne(one)
+    const again = () => two.createAccount({ id: accountIdOf(2), address: addressOf(1) }, by())
+    expect(again).toThrow('account acc_1')
+    for (const ledger of [one, two]) ledger.dispose()
+  })
+})
+
+/** A ledger whose every commit of usage and of keys says how much it waited for the disk. */
+function openWatched(): { db: Database; ledger: LedgerStore; levels: () => unknown[] } {
+  const db = openDatabase(newPath(), { format: ledgerFormat })
+  const ledger = createSqliteLedger(db, { nowMs: NOW_MS, lagMs: 0 })
+  db.run('CREATE TEMP TABLE level (table_name, value)')
+  for (const table of ['usage', 'audit']) {
+    db.run(`CREATE TEMP TRIGGER watch_${table} AFTER INSERT ON main.${table} BEGIN
+      INSERT INTO level SELECT '${table}', synchronous FROM pragma_synchronous; END`)
+  }
+  return { db, ledger, levels: () => db.prepare('SELECT DISTINCT * FROM level').values() }
+}
+
+describe('every verb', () => {
+  const verdict = {
+    ...({ verdict: 'hit', address: addressOf(1), timeMs: NOW_MS } as const),
+    grounds: {
+      ...({ oracle: 'hit', issuers: 'clear' } as const),
+      list: { answer: 'clear', isStale: false } as const,
+    },
+  }
+  const list = { publishedOn: '2026-11-21', confirmedMs: NOW_MS, sha256: 'cd', entryCount: 2 }
+  const verbs: Record<string, (ledger: LedgerStore) => void> = {
+    putTier: (ledger) => ledger.putTier({ ...tierOf('free'), name: 'Gratis' }, by()),
+    createAccount: (ledger) =>
+      ledger.createAccount({ id: accountIdOf(3), address: addressOf(3) }, by()),
+    setBlocked: (ledger) => ledger.setBlocked(accountIdOf(1), true, by()),
+    createKey: (ledger) => ledger.createKey(aKey(3), by()),
+    expireKey: (ledger) => ledger.expireKey(keyIdOf(1), NOW_MS, by()),
+    revokeKey: (ledger) => ledger.revokeKey(keyIdOf(1), by()),
+    addSubscription: (ledger) => ledger.addSubscription(aSubscription(3), by()),
+    recordScreening: (ledger) => ledger.recordScreening(verdict, by()),
+    putSanctionsList: (ledger) => ledger.putSanctionsList({ ...list, addresses: new Set() }, by()),
+  }
+  for (const [name, act] of Object.entries(verbs)) {
+    test(`error: ${name} that cannot be audited does not happen`, () => {
+      const db = openDatabase(':memory:', { format: ledgerFormat })
+      const ledger = createSqliteLedger(db, { nowMs: NOW_MS, lagMs: 0 })
+      fill(ledger)
+      const before = { ...readAll(ledger), revision: ledger.revision() }
+      db.run(`CREATE TEMP TRIGGER no_audit AFTER INSERT ON main.audit
+        BEGIN SELECT RAISE(ABORT, 'no audit'); END`)
+      expect(() => act(ledger)).toThrow('no audit')
+      expect({ ...readAll(ledger), revision: ledger.revision() }).toEqual(before)
+      db.run('DROP TRIGGER no_audit')
+      act(ledger)
+      expect(readAll(ledger).audit).toHaveLength(before.audit.length + 1)
+      ledger.dispose()
+    })
+  }
+})
+
+describe('addUsage', () => {
+  const [normal, full] = [1, 2]
+
+  test('default: does not wait for the disk, and everything else does', () => {
+    const { ledger, levels } = openWatched()
+    createKeyOne(ledger)
+    ledger.addUsage([someUsage(1)])
+    ledger.revokeKey(keyIdOf(1), by())
+    const expected: unknown[] = [
+      ['audit', full],
+      ['usage', normal],
+    ]
+    expect(levels()).toEqual(expected)
+    ledger.dispose()
+  })
+
+  test('behavior: waits as part of a transaction that does', () => {
+    const { ledger, levels } = openWatched()
+    ledger.atomically(() => ledger.addUsage([someUsage(1)]))
+    expect(levels()).toEqual([['usage', full]])
+    ledger.dispose()
+  })
+
+  test('error: what fails keeps nothing, and later verbs wait again', () => {
+    const { db, ledger, levels } = openWatched()
+    createKeyOne(ledger)
+    const broken = { ...someUsage(2), requests: Number.NaN }
+    expect(() => ledger.addUsage([someUsage(1), broken])).toThrow()
+    expect(ledger.usageOf(accountIdOf(1), '')).toEqual([])
+    expect(db.prepare('PRAGMA synchronous').values()).toEqual([[full]])
+    expect(levels()).toEqual([['audit', full]])
+    ledger.dispose()
+  })
+})
+
+describe('createKey', () => {
+  test('behavior: the key itself is nowhere in the files, before and after they are closed', () => {
+    const path = newPath()
+    const ledger = openLedger(path, { nowMs: NOW_MS })
+    fill(ledger)
+    const bytes = () =>
+      readdirSync(folder)
+        .map((name) => join(folder, name))
+        .filter((file) => file.startsWith(path))
+        .map((file) => readFileSync(file).toString('latin1'))
+        .join()
+    const random = keyTextOf(1).slice('bf_live_'.length, -4)
+    const check = () => {
+      // What should be there is: the search looks at the right bytes.
+      expect(bytes()).toContain(Buffer.from(aKey(1).digest).toString('latin1'))
+      expect(bytes()).not.toContain(random)
+      expect(bytes()).not.toContain('bf_live_')
+    }
+    check()
+    ledger.dispose()
+    check()
+  })
+})

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+
+import { formatMicros } from '#src/core/decimal.ts'
+import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { createRandom } from '#src/lib/random.ts'
+import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
+import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
+
+import { aSnapshot, NO_LEVELS } from '../../history/books.ts'
+
+const recordings = '../shared/data/polymarket'
+const isAbsent = !existsSync(recordings)
+const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
+
+type Rest = { tick?: string; lastTradePrice?: string }
+
+/** The hash as the venue makes it, written the plain way. */
+function hashOf(snapshot: Snapshot, { tick = '0.01', lastTradePrice = '' }: Rest = {}): string {
+  const { conditionId, assetId, timestampMs, bids, asks } = snapshot
+  const levels = ({ prices, sizes }: Ladder) =>
+    prices
+      .map((price, at) => ({ price: formatMicros(price), size: formatMicros(sizes[at] ?? 0) }))
+      .reverse()
+  const book = {
+    market: conditionId,
+    asset_id: assetId,
+    timestamp: String(timestampMs),
+    hash: '',
+    bids: levels(bids),
+    asks: levels(asks),
+    min_order_size: '5',
+    tick_size: tick,
+    neg_risk: false,
+    last_trade_price: lastTradePrice,
+  }
+  return new Bun.CryptoHasher('sha1').update(JSON.stringify(book)).digest('hex')
+}
+
+const withHash = (snapshot: Snapshot, rest?: Rest): Snapshot => ({
+  ...snapshot,
+  sourceHash: hashOf(snapshot, rest),
+})
+
+const WRONG = 'f'.repeat(40)
+
+describe('createBookVerifier', () => {
+  test.each([
+    {},
+    { lastTradePrice: '0.001' },
+    { lastTradePrice: '0.500' },
+    { lastTradePrice: '0.999' },
+    { tick: '0.001', lastTradePrice: '0.037' },
+    { tick: '0.001' },
+  ])('default: recognises the hash of a book, whatever goes into it besides: %j', (rest) => {
+    expect(createBookVerifier().verify(withHash(aSnapshot(), rest))).toBe(true)
+  })
+
+  test('behavior: a book without a hash is neither right nor wrong', () => {
+    expect(createBookVerifier().verify(aSnapshot())).toBeUndefined()
+  })
+
+  test.each<[string, Partial<Snapshot>]>([
+    ['time', { timestampMs: aSnapshot().timestampMs + 1 }],
+    ['asset', { assetId: '1' }],
+    ['market', { conditionId: `0x${'e'.repeat(64)}` }],
+    ['size', { asks: { prices: [520_000], sizes: [1_000_011] } }],
+    ['price', { asks: { prices: [530_000], sizes: [1_000_010] } }],
+    ['empty side', { asks: NO_LEVELS }],
+  ])('behavior: another %s is another book', (_, changes) => {
+    const snapshot = withHash(aSnapshot(), { lastTradePrice: '0.5' })
+    const right = withHash(aSnapshot(), { lastTradePrice: '0.500' })
+    expect(createBookVerifier().verify(snapshot)).toBe(false)
+    expect(createBookVerifier().verify(right)).toBe(true)
+    expect(createBookVerifier().verify({ ...right, ...changes })).toBe(false)
+  })
+
+  test('fuzz: decimals of every length, sides of every depth', () => {
+    const random = createRandom('book-hash')
+    const verifier = createBookVerifier()
+    const sizes = [1, 10, 999_999, 1_000_000, 12_480_060_000, 2_147_483_648_000_000]
+    for (let round = 0; round < 300; round++) {
+      const aLadder = (isAscending: boolean): Ladder => {
+        const step = random.pick([1000, 1])
+        const depth = random.integer(40)
+        const prices = Array.from({ length: depth }, (_, at) => 1 + (at + 1) * step * 7)
+        return {
+          prices: isAscending ? prices : prices.toReversed(),
+          sizes: prices.map((_, at) => sizes[(at + round) % sizes.length] ?? 1),
+        }
+      }
+      const snapshot = aSnapshot({ bids: aLadder(false), asks: aLadder(true) })
+      expect(verifier.verify(withHash(snapshot))).toBe(true)
+    }
+  })
+
+  test('behavior: the largest size and a book of thousands of levels are written in full', () => {
+    const prices = Array.from({ length: 2000 }, (_, at) => (at + 1) * 100)
+    const sizes = prices.map((_, at) => Number.MAX_SAFE_INTEGER - at)
+    const snapshot = aSnapshot({ bids: NO_LEVELS, asks: { prices, sizes } })
+    expect(createBookVerifier().verify(withHash(snapshot))).toBe(true)
+  })
+
+  test('behavior: whatever was judged before, a wrong hash is wrong and a right one right', () => {
+    const verifier = createBookVerifier()
+    for (let timestampMs = 0; timestampMs < 300; timestampMs++) {
+      const verdict = verifier.verify(aSnapshot({ timestampMs, sourceHash: WRONG }))
+      expect([timestampMs, verdict]).toEqual([timestampMs, false])
+    }
+    for (const lastTradePrice of ['', '0.500', '0.520', '0.480', '0.123']) {
+      expect(verifier.verify(withHash(aSnapshot(), { lastTradePrice }))).toBe(true)
+    }
+  })
+
+  test.skipIf(isAbsent)(`behavior: recorded books reproduce their hashes${reason}`, () => {
+    const file = readFileSync(`${recordings}/snapshots-btc-5m-1hz-20260413-14.jsonl.gz`)
+    const scanner = createSnapshotScanner()
+    const verifier = createBookVerifier()
+    const lines = new TextDecoder().decode(Bun.gunzipSync(file)).trimEnd().split('\n')
+    const verdicts = lines.map((line) => {
+      const bytes = new TextEncoder().encode(line)
+      return verifier.verify(scanner.scan(bytes, 0, bytes.length))
+    })
+    expect(verdicts).toHaveLength(16_767)
+    expect(verdicts.filter((verdict) => verdict !== true)).toEqual([])
+  })
+})
