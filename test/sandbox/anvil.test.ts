@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { hasAnvil, startAnvil } from '#dev/sandbox/anvil.ts'
 
 const program = `
-  const { startAnvil } = await import(${JSON.stringify(new URL('#dev/sandbox/anvil.ts', import.meta.url).href)})
+  const { startAnvil } = await import(${JSON.stringify(new URL('../../dev/sandbox/anvil.ts', import.meta.url).href)})
   const { url } = await startAnvil()
   process.stdout.write(url)
   process.stdin.resume()
