@@ -6,7 +6,9 @@ export type Tree = Record<string, string>
 export const isCode = (file: string) =>
   /^(src|db|dev|test)\/.*\.(ts|mjs)$/.test(file) && !file.endsWith('.d.ts')
 
-const globs = ['*', '.ci/*', '{src,db,dev,docs,test}/**/*'].map((pattern) => new Bun.Glob(pattern))
+const globs = ['*', '.ci/*', '{src,db,dev,docs,examples,test}/**/*'].map(
+  (pattern) => new Bun.Glob(pattern),
+)
 
 /** Reads this project without what is installed or generated. */
 export async function readProject(): Promise<Tree> {
