@@ -14,7 +14,7 @@ const globs = ['*', '.ci/*', '{src,db,dev,docs,examples,test}/**/*'].map(
 export async function readProject(): Promise<Tree> {
   const cwd = join(import.meta.dir, '../..')
   const files = globs.flatMap((glob) => [...glob.scanSync({ cwd, dot: true })])
-  const ours = files.filter((file) => !/node_modules|migrations/.test(file))
+  const ours = files.filter((file) => !/node_modules|migrations\//.test(file))
   const read = async (file: string) =>
     [file, /\.(ts|mjs|md)$/.test(file) ? await Bun.file(join(cwd, file)).text() : ''] as const
   return Object.fromEntries(await Promise.all(ours.map(read)))
