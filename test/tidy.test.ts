@@ -95,6 +95,30 @@ const bans: Ban[] = [
   },
 ]
 
+/** Words that nobody in this field uses for what they meant here, and those to use. */
+const coined: [found: RegExp, instead: string, sample: string][] = [
+  [/\banew\b/, 'again', 'The walk begins anew.'],
+  [/\b(tells|told)\b/, 'reports, returns, says', 'The header tells how much is left.'],
+  [/\bbehind (the|its|a) (last|cursor|close|window|row|state)\b/, 'after', 'behind the close'],
+  [/\bhand(s|ed)? (in|back)\b/, 'submit, return', 'what was handed in'],
+  [/\bhand(s|ed)? (it|them|the \w+|\w+Cursor) (in|back)\b/, 'submit, return', 'hand it back'],
+  [/\bfrom the air\b/, 'reads the system clock', 'takes the time from the air'],
+  [/\bg(o|oes|one) on (from|where)\b/, 'resume', 'It goes on where it was.'],
+  [/\bin force\b/, 'as of, prevailing, in effect', 'the book in force'],
+  [/\b(silences?|fell silent)\b/, 'gap', 'a silence of five seconds'],
+  [/\bmarket's life\b/, 'trading window', "outside the market's life"],
+  [/\b(wish|shelf|crumbs?)\b/, 'order, page cache, the field word', 'on the shelf'],
+]
+/** What a document says itself: without code, and what it quotes from code. */
+const proseOf = (text: string) =>
+  text.replace(/```[\s\S]*?```/g, (code) => code.replace(/[^\n]/g, '')).replace(/`[^`\n]*`/g, '`')
+/** Written by releases that are out. */
+const isProse = (file: string) => file.endsWith('.md') && file !== 'CHANGELOG.md'
+
+/** Files that a document names in backticks, by their path or its end. */
+const fileName = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|sh|lua|json))`/g
+const namedIn = (text: string) => Array.from(text.matchAll(fileName), ([, name]) => name ?? '')
+
 /** drizzle-kit finds the schema by name. */
 const roots =
   /^(src\/main\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|exports|fit-code|harm|payments)\.ts)$/
@@ -197,6 +221,38 @@ const rules: Record<string, Rule> = {
       'src/lib/a.ts': '',
       'src/app.ts': '',
     },
+  },
+  'documents use words that a reader of the field knows': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter(isProse)
+        .flatMap((file) =>
+          proseOf(tree[file] ?? '')
+            .split('\n')
+            .flatMap((line, index) =>
+              coined
+                .filter(([found]) => found.test(line))
+                .map(([, instead]) => `${file}:${index + 1} say ${instead}: ${line.trim()}`),
+            ),
+        ),
+    broken: coined.map(([, , sample]) => ({ 'docs/a.md': `One.\n${sample}` })),
+    sound: {
+      'docs/a.md':
+        'The `sign_anew` of a stranger.\n```sh\necho told\n```\nThe other hand, in fact.',
+      'CHANGELOG.md': 'A key is made anew.',
+    },
+  },
+  'documents name files that exist': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter(isProse)
+        .flatMap((file) =>
+          namedIn(tree[file] ?? '')
+            .filter((name) => !namesOf(tree).some((path) => `/${path}`.endsWith(`/${name}`)))
+            .map((name) => `${file} names ${name}`),
+        ),
+    broken: [{ 'a.md': 'See `core/gone.ts`.' }, { 'a.md': '`b/a.md`' }],
+    sound: { 'docs/a.md': 'See `core/here.ts` and `docs/a.md`.', 'src/core/here.ts': '' },
   },
   'links between documents resolve': {
     faults: (tree) =>

@@ -1,4 +1,6 @@
-/** Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds. */
+/**
+ * Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds.
+ */
 import { sql } from 'drizzle-orm'
 import {
   blob,
@@ -115,7 +117,7 @@ export const usage = sqliteTable(
   (table) => [primaryKey({ columns: [table.keyId, table.day, table.route] })],
 )
 
-/** The sanctions list in force; one row. */
+/** The current sanctions list; one row. */
 export const sanctionsList = sqliteTable('sanctions_list', {
   id: integer('id').primaryKey(),
   /** The publisher's date: `2026-11-20`. */
@@ -148,7 +150,9 @@ export const offer = sqliteTable(
     network: text('network').notNull(),
     /** Lower case. */
     asset: text('asset').notNull(),
-    /** Atomic units as decimal digits: SQLite's integers would lose some of them on the way to us. */
+    /**
+     * Atomic units as decimal digits: SQLite's integers would lose some of them on the way to us.
+     */
     amount: text('amount').notNull(),
     /** What a wallet signs, as JSON. */
     requirements: text('requirements').notNull(),
@@ -190,7 +194,7 @@ export const payment = sqliteTable(
     payload: text('payload').notNull(),
     attempts: integer('attempts').notNull(),
     leaseUntilMs: integer('lease_until_ms'),
-    /** As the facilitator told it. */
+    /** As the facilitator reported it. */
     txHash: text('tx_hash'),
     /** Where the chain says that the money arrived. */
     proofTxHash: text('proof_tx_hash'),

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * A real Ethereum node, on a free port of this machine. It opens no connection of its own. The binary
- * comes with a development package of the platform; there is none for every platform.
+ * A real Ethereum node, on a free port of this machine. It opens no connection of its own. The
+ * binary comes with a development package of the platform; there is none for every platform.
  */
 export type Anvil = {
   url: string
@@ -30,9 +30,9 @@ const binary = join(
 export const hasAnvil = existsSync(binary)
 
 /**
- * Ends the node when standard input ends, which it does whatever becomes of us: `bun test --bail` and
- * kill -9 run no handler of ours, and would leave it behind. A process of its own watches, since a test
- * that runs out of time has its direct child killed, which is the shell.
+ * Ends the node when standard input ends, which it does whatever becomes of us: `bun test --bail`
+ * and kill -9 run no handler of ours, and would leave it behind. A process of its own watches,
+ * since a test that runs out of time has its direct child killed, which is the shell.
  */
 const leash = [
   'exec 3<&0',

@@ -1,4 +1,6 @@
-/** The program that a sandbox writes for whoever started it: a purchase as a customer would make it. */
+/**
+ * The program that a sandbox writes for whoever started it: a purchase as a customer would make it.
+ */
 
 export type Purchase = {
   /** Where the server is, without a path. */

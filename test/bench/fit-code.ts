@@ -1,6 +1,7 @@
 /**
  * `bun test/bench/fit-code.ts`: fits the store's Huffman code to books and prints the tables of
- * `src/history/codec/deflate-code.ts`. A fitted code may replace that one only as a new `CODE_VERSION`.
+ * `src/history/codec/deflate-code.ts`. A fitted code may replace that one only as a new
+ * `CODE_VERSION`.
  */
 import { MICROS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
@@ -23,7 +24,9 @@ const SNAPSHOTS = 100_000
 /** Whatever is printable must have a code, however seldom it is. */
 const LEAST_FREQUENCY = 20
 
-/** How often each entry of the decoding tables was met; entries are told apart by their values. */
+/**
+ * How often each entry of the decoding tables was met; entries are distinguished by their values.
+ */
 type Counts = { symbols: Map<number, number>; distances: Map<number, number> }
 
 const increment = (counts: Map<number, number>, key: number): void => {

@@ -19,14 +19,16 @@ export const hasRecordedFiles = recordedFiles.every((file) => existsSync(file))
 
 const LINES_MAX = 1000
 const BATCH_BYTES_MAX = 8 * 1024 * 1024
-/** One hex digit tells the copies of a market apart. */
+/** One hex digit distinguishes the copies of a market. */
 const COPIES_MAX = 16
 
 /** A simulated 5-minute market has about 7,500: more of them than a million takes. */
 const SIMULATED_MARKETS = 400
 const SIMULATED_START_MS = 1_776_000_000_000
 
-/** Yields exactly `count` snapshots: recorded ones where the recordings are, else simulated ones. */
+/**
+ * Yields exactly `count` snapshots: recorded ones where the recordings are, else simulated ones.
+ */
 export function readSnapshots(count: number): AsyncGenerator<readonly Snapshot[]> {
   return take(count, hasRecordedFiles ? readRecorded() : readSimulated())
 }

@@ -59,7 +59,9 @@ function toHistory(states: NumberedState[], life: Life, gaps: Gap[] = []): Histo
 
 type Asked = { stepMs: number; outcome: Outcome | undefined; fromMs?: number; toMs?: number }
 
-/** The state of an outcome at a moment, told the plain way; undefined where none is known. */
+/**
+ * The state of an outcome as of a moment, computed the plain way; undefined where none is known.
+ */
 function plainState(history: History, { timeMs, outcome }: Mark): NumberedState | undefined {
   const own = history.states.filter((state) => state.outcome === outcome)
   const gaps = history.gaps.filter((gap) => gap.outcome === outcome)
@@ -72,7 +74,7 @@ function plainState(history: History, { timeMs, outcome }: Mark): NumberedState 
 
 type Behind = { timeMs: number; ownEndMs: number; gaps: readonly Gap[] }
 
-/** Whether a state is known to be in force behind the last one of its outcome. */
+/** Whether a state is known to prevail after the last one of its outcome. */
 function isKnownBehind({ states, market }: History, { timeMs, ownEndMs, gaps }: Behind): boolean {
   const heldEndMs = states.at(-1)?.timestampMs ?? 0
   const closeMs = (market.isClosed ? market.windowEndMs : undefined) ?? 0
@@ -91,7 +93,7 @@ function plainHorizon({ states, market }: History, own: readonly Outcome[]): num
   )
 }
 
-/** Every step with the state in force, each moment by itself. */
+/** Every step with the prevailing state, each moment by itself. */
 function plainSteps(history: History, asked: Asked) {
   const { stepMs, outcome, fromMs = 0, toMs = Infinity } = asked
   const { lastSnapshotMs = -stepMs, windowEndMs = 0 } = history.market

@@ -59,7 +59,9 @@ const accepting = (change: object): Sign =>
 const flipLast = (hex: string, at: number) =>
   hex.slice(0, at) + (hex[at] === '1' ? '2' : '1') + hex.slice(at + 1)
 
-/** Signs with the stock client what the requirements say when they are changed, for the true ones. */
+/**
+ * Signs with the stock client what the requirements say when they are changed, for the true ones.
+ */
 const signedFor =
   (change: object): Sign =>
   async ({ customer, quote }) => {

@@ -1,4 +1,7 @@
-/** Payers who had their payment made before they came to us, and payments that others made: the chain has the word. */
+/**
+ * Payers who had their payment made before they came to us, and payments that
+ * others made: the chain has the word.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'

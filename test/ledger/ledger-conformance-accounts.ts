@@ -143,7 +143,8 @@ function conformCreate(use: UseLedger): void {
         ledger.createAccount({ id: accountIdOf(number), label }, by())
       const stored = labels.map((_, number) => ledger.findAccount(accountIdOf(number))?.label)
       expect(stored).toEqual(labels)
-      // Half of a surrogate pair is no text; whatever becomes of it, it must not look like tampering.
+      // Half of a surrogate pair is no text; whatever becomes of it, it must not look like
+      // tampering.
       ledger.createAccount({ id: accountIdOf(9), label: '\ud83e' }, by())
       expect([...ledger.verifyAudit()]).toEqual([])
     }),

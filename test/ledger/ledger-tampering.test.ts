@@ -28,8 +28,8 @@ let files = 0
 type Tampered = { db: Database; ledger: LedgerStore; dispose: () => void }
 
 /**
- * A ledger of ten audit rows, four tiers, an account, two keys, a revocation, a subscription and a tier,
- * which somebody else has opened as well.
+ * A ledger of ten audit rows, four tiers, an account, two keys, a revocation, a subscription and a
+ * tier, which somebody else has opened as well.
  */
 function openTampered(tamper: (db: Database) => void): Tampered {
   const path = join(folder, `${++files}.db`)

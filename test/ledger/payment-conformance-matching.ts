@@ -1,4 +1,6 @@
-/** The payments' conformance suite on which offer a payment is for, and on offers that are released. */
+/**
+ * The payments' conformance suite on which offer a payment is for, and on offers that are released.
+ */
 import { describe, expect, test } from 'bun:test'
 
 import type { Ledger } from '#src/ledger/payments.ts'

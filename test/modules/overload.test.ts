@@ -1,4 +1,6 @@
-/** Accounts that ask for much, over real connections: others are answered, and nothing stays taken. */
+/**
+ * Accounts that ask for much, over real connections: others are answered, and nothing stays taken.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 

@@ -25,9 +25,9 @@ const testTier: Tier = {
 }
 
 /**
- * The whole app behind its front door, with a clock that stands still until it is moved, counted ids
- * and the log as a list. `send` comes with a key of a tier that includes everything, unless it is
- * given another `authorization`; `sendAs(undefined)` is a caller without any.
+ * The whole app behind its front door, with a clock that stands still until it is moved, counted
+ * ids and the log as a list. `send` comes with a key of a tier that includes everything, unless it
+ * is given another `authorization`; `sendAs(undefined)` is a caller without any.
  */
 export function createHarness(options: Partial<AppDeps> = {}) {
   const time = { nowMs: NOW_MS, timerMs: 0 }
@@ -69,7 +69,9 @@ export function createHarness(options: Partial<AppDeps> = {}) {
   return { app, ledger, key, send, sendAs, lines, time, advance }
 }
 
-/** As a connection takes an answer: what a piece held is copied before the next one is asked for. */
+/**
+ * As a connection takes an answer: what a piece held is copied before the next one is asked for.
+ */
 function received(response: Response): Response {
   if (!response.headers.has('x-export-id') || response.body === null) return response
   const pieces = response.body.getReader()
@@ -113,7 +115,7 @@ export function addKey(
   return key
 }
 
-/** The verdict of a list that is in force and does not name the address. */
+/** The verdict of a current list that does not name the address. */
 export const clearOf = (address: string, timeMs: number): Verdict => ({
   verdict: 'clear',
   address: address.toLowerCase(),

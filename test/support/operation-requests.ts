@@ -1,6 +1,7 @@
+/** Requests that succeed, for any operation of the OpenAPI document. */
+
 import { toPaymentHeader } from '#src/http/x402.ts'
 import type { LedgerStore } from '#src/ledger/ledger.ts'
-/** Requests that succeed, for any operation of the OpenAPI document. */
 import { digestOf } from '#src/selling/api-key.ts'
 
 import { ACTIVE_ID } from './fake-billing.ts'
@@ -48,7 +49,7 @@ export const withPair = (address: string, pair: string): string =>
 
 /**
  * Makes a request that succeeds for whoever may ask. What it uses up (a key to be replaced or
- * revoked, a signed message) is made anew each time; the key is one of the account of `token`.
+ * revoked, a signed message) is made again each time; the key is one of the account of `token`.
  */
 export async function soundRequest(
   server: Server,

@@ -6,13 +6,15 @@ export type Tree = Record<string, string>
 export const isCode = (file: string) =>
   /^(src|db|dev|test)\/.*\.(ts|mjs)$/.test(file) && !file.endsWith('.d.ts')
 
-const globs = ['*', '.ci/*', '{src,db,dev,docs,test}/**/*'].map((pattern) => new Bun.Glob(pattern))
+const globs = ['*', '.ci/*', '{src,db,dev,docs,examples,test}/**/*'].map(
+  (pattern) => new Bun.Glob(pattern),
+)
 
 /** Reads this project without what is installed or generated. */
 export async function readProject(): Promise<Tree> {
   const cwd = join(import.meta.dir, '../..')
   const files = globs.flatMap((glob) => [...glob.scanSync({ cwd, dot: true })])
-  const ours = files.filter((file) => !/node_modules|migrations/.test(file))
+  const ours = files.filter((file) => !/node_modules|migrations\//.test(file))
   const read = async (file: string) =>
     [file, /\.(ts|mjs|md)$/.test(file) ? await Bun.file(join(cwd, file)).text() : ''] as const
   return Object.fromEntries(await Promise.all(ours.map(read)))

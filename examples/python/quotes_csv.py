@@ -1,0 +1,28 @@
+"""Writes the top of a market's book as CSV, as of each second.
+
+Usage: KEY=bf_live_… python3 quotes_csv.py conditionId [coin] > quotes.csv
+"""
+import csv
+import json
+import os
+import sys
+from decimal import Decimal
+from urllib.request import Request, urlopen
+
+server = os.environ.get("SERVER", "http://127.0.0.1:3000")
+market = sys.argv[1]
+coin = sys.argv[2] if len(sys.argv) > 2 else "btc"
+headers = {"Authorization": f"Bearer {os.environ['KEY']}"}
+columns = ["time", "outcome", "bid", "bidSize", "ask", "askSize", "mid", "spread"]
+path = f"{server}/v1/{coin}/markets/{market}/quotes?interval=1s&limit=1000"
+
+# What an empty side leaves undefined is null, and an empty field here.
+table = csv.DictWriter(sys.stdout, columns, extrasaction="ignore", lineterminator="\n")
+table.writeheader()
+cursor = ""
+while cursor is not None:
+    url = path + (f"&cursor={cursor}" if cursor else "")
+    with urlopen(Request(url, headers=headers)) as response:
+        page = json.load(response, parse_float=Decimal)
+    table.writerows(page["data"])
+    cursor = page["nextCursor"]

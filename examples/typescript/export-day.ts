@@ -1,0 +1,30 @@
+/**
+ * Downloads a day of a coin in one stream, and compares it with the SHA-256 of what was sent.
+ * Usage: KEY=bf_live_… bun export-day.ts 2026-04-13 file [coin] [ndjson|csv|parquet]
+ */
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+
+type Sent = { exportId: string; sha256: string; snapshots: number; bytes: number }
+
+const server = process.env.SERVER ?? 'http://127.0.0.1:3000'
+const [day, path, coin = 'btc', format = 'ndjson'] = process.argv.slice(2)
+if (path === undefined) throw new Error('Which day, and which file?')
+// fetch would unpack gzip on the way, and the digest is that of the bytes that were sent.
+const headers = { authorization: `Bearer ${process.env.KEY}`, 'accept-encoding': 'identity' }
+
+const response = await fetch(`${server}/v1/${coin}/export?day=${day}&format=${format}`, { headers })
+if (!response.ok || response.body === null) throw new Error(await response.text())
+const digest = createHash('sha256')
+const file = await open(path, 'w')
+for await (const piece of response.body) {
+  digest.update(piece)
+  await file.write(piece)
+}
+await file.close()
+
+const list = await fetch(`${server}/v1/exports`, { headers })
+const { data } = (await list.json()) as { data: Sent[] }
+const sent = data.find(({ exportId }) => exportId === response.headers.get('x-export-id'))
+if (sent?.sha256 !== digest.digest('hex')) throw new Error(`${path} is not what was sent.`)
+console.log(`${sent.snapshots} snapshots, ${sent.bytes} bytes, complete: ${path}`)

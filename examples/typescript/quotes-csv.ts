@@ -1,0 +1,25 @@
+/**
+ * Writes the top of a market's book as CSV, as of each second.
+ * Usage: KEY=bf_live_… bun quotes-csv.ts conditionId [coin] > quotes.csv
+ */
+type Quote = Record<string, string | number | null>
+
+const server = process.env.SERVER ?? 'http://127.0.0.1:3000'
+const [market, coin = 'btc'] = process.argv.slice(2)
+const columns = ['time', 'outcome', 'bid', 'bidSize', 'ask', 'askSize', 'mid', 'spread']
+const path = `${server}/v1/${coin}/markets/${market}/quotes?interval=1s&limit=1000`
+
+console.log(columns.join(','))
+for (let url: string | undefined = path; url !== undefined;) {
+  const response: Response = await fetch(url, {
+    headers: { authorization: `Bearer ${process.env.KEY}` },
+  })
+  if (!response.ok) throw new Error(await response.text())
+  const { data, nextCursor } = (await response.json()) as {
+    data: Quote[]
+    nextCursor: string | null
+  }
+  // What an empty side leaves undefined is null, and an empty field here.
+  for (const quote of data) console.log(columns.map((name) => quote[name] ?? '').join(','))
+  url = nextCursor === null ? undefined : `${path}&cursor=${nextCursor}`
+}

@@ -1,0 +1,230 @@
+/** Each file in examples/ does what it says against a real server, so that a copy of it works. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { hasAnvil } from '#dev/sandbox/anvil.ts'
+
+import { type KillableServer, startKillableServer } from './support/killable-server.ts'
+
+const root = join(import.meta.dir, '..')
+const bun = process.execPath
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-examples-'))
+const data = { BOOKFEED_DATA: join(folder, 'data'), BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' }
+const DAY = '2026-04-13'
+/** Start of the second window. */
+const MOMENT_MS = Date.UTC(2026, 3, 13, 0, 5)
+
+/** A language, the command that runs a file of it, and whether it is here. */
+const languages = {
+  curl: { command: ['bash'], isHere: Bun.which('bash') !== null && Bun.which('curl') !== null },
+  typescript: { command: [bun], isHere: true },
+  python: { command: ['python3'], isHere: Bun.which('python3') !== null },
+}
+type Language = keyof typeof languages
+
+const run = new Set<string>()
+let server: KillableServer | undefined
+let key = ''
+let markets: Market[] = []
+
+type Market = { conditionId: string; snapshots: number; windowStart: string; winner: string }
+type Row = Record<string, unknown>
+type Page = { data: Row[]; nextCursor: string | null }
+
+/** Runs a command in the environment of this process, with some variables more; what it printed. */
+async function print(command: string[], variables: Record<string, string>): Promise<string> {
+  const more = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
+  const child = Bun.spawn(['env', ...more, ...command], { cwd: root, stderr: 'pipe' })
+  const [text, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  expect([command.join(' '), await child.exited, errors]).toEqual([command.join(' '), 0, ''])
+  return text
+}
+
+/** Runs an example; what it printed. */
+async function runExample(language: Language, file: string, ...args: string[]): Promise<string> {
+  const path = join('examples', language, file)
+  run.add(path)
+  const variables = { KEY: key, SERVER: server?.origin ?? '' }
+  return await print([...languages[language].command, path, ...args], variables)
+}
+
+async function get<T = Page>(path: string): Promise<T> {
+  const headers = { authorization: `Bearer ${key}` }
+  return (await (await fetch(`${server?.origin}${path}`, { headers })).json()) as T
+}
+
+/** All rows of a paged route. */
+async function readAll(path: string): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page: Page = await get(cursor === '' ? path : `${path}&cursor=${cursor}`)
+    rows.push(...page.data)
+    cursor = page.nextCursor
+  }
+  return rows
+}
+
+const pathOf = ({ conditionId }: Market) => `/v1/btc/markets/${conditionId}`
+
+const snapshotsOf = (all: Market[]) => all.reduce((sum, { snapshots }) => sum + snapshots, 0)
+
+function newest(): Market {
+  const [market] = markets
+  if (market === undefined) throw new Error('The server has no market.')
+  return market
+}
+
+beforeAll(async () => {
+  const simulate = ['--coins', 'btc', '--markets', '2', '--start', `${DAY}T00:00:00Z`]
+  await print([bun, 'src/main.ts', 'simulate', ...simulate], data)
+  const create = [bun, 'src/main.ts', 'keys', 'create', '--tier', 'enterprise']
+  const child = Bun.spawn(create, { cwd: root, env: data, stderr: 'ignore' })
+  key = (await new Response(child.stdout).text()).trim()
+  server = await startKillableServer({ ...data, BOOKFEED_LOG: 'off' })
+  markets = (await get<{ data: Market[] }>('/v1/btc/markets')).data
+}, 60_000)
+
+afterAll(async () => {
+  await server?.kill()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe.each(['typescript', 'python'] as const)('examples in %s', (language) => {
+  const nameOf = (name: string) =>
+    language === 'python' ? `${name.replace('-', '_')}.py` : `${name}.ts`
+  const testHere = test.skipIf(!languages[language].isHere)
+
+  testHere('default: lists markets', async () => {
+    const lines = (await runExample(language, nameOf('markets'))).trim().split('\n')
+    expect(lines).toEqual(
+      markets.map(
+        ({ conditionId, windowStart, winner, snapshots }) =>
+          `${conditionId} 5m ${windowStart} ${winner} ${snapshots}`,
+      ),
+    )
+  })
+
+  testHere('default: pages through the whole history of a market, each row once', async () => {
+    const market = newest()
+    const rows = await readAll(`${pathOf(market)}/snapshots?limit=1000&depth=1`)
+    const tops = rows.map(({ outcome, bids, asks }) => ({
+      outcome,
+      top: Bun.inspect([bids, asks]),
+    }))
+    const changes = (['up', 'down'] as const).flatMap((side) => {
+      const own = tops.filter(({ outcome }) => outcome === side)
+      return own.filter(({ top }, index) => top !== own[index - 1]?.top)
+    })
+    expect(await runExample(language, nameOf('history'), market.conditionId)).toBe(
+      `${market.snapshots} snapshots, ${changes.length} changes of the top of the book\n`,
+    )
+  })
+
+  testHere('default: prints the book as of a moment', async () => {
+    const { conditionId } = newest()
+    const { data: states } = await get(`${pathOf(newest())}/snapshots/at?ts=${MOMENT_MS}`)
+    const text = await runExample(language, nameOf('book-at'), conditionId, `${MOMENT_MS}`)
+    expect(states).toHaveLength(2)
+    for (const { outcome, timestamp, ageMs, bids } of states) {
+      const [best] = bids as { price: number; size: number }[]
+      const first = `${String(best?.price).padStart(8)} ${best?.size}`
+      expect(text).toContain(`${outcome}, of ${timestamp}, ${ageMs} ms old\n`)
+      expect(text).toContain(`---\n${first}\n`)
+    }
+  })
+
+  testHere('default: writes quotes as CSV', async () => {
+    const columns = ['time', 'outcome', 'bid', 'bidSize', 'ask', 'askSize', 'mid', 'spread']
+    const rows = await readAll(`${pathOf(newest())}/quotes?interval=1s&limit=1000`)
+    const lines = rows.map((row) => columns.map((name) => row[name] ?? '').join(','))
+    const text = await runExample(language, nameOf('quotes-csv'), newest().conditionId)
+    expect(text).toBe(`${[columns.join(','), ...lines].join('\n')}\n`)
+  })
+
+  testHere('default: downloads a day, whole', async () => {
+    const path = join(folder, `day.${language}`)
+    const text = await runExample(language, nameOf('export-day'), DAY, path)
+    expect(text).toMatch(new RegExp(`^${snapshotsOf(markets)} snapshots, \\d+ bytes, complete: `))
+    expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(snapshotsOf(markets))
+  })
+})
+
+describe('examples in curl', () => {
+  const testHere = test.skipIf(!languages.curl.isHere)
+
+  testHere('default: lists markets', async () => {
+    const { data: listed }: { data: Market[] } = JSON.parse(await runExample('curl', 'markets.sh'))
+    expect(listed).toEqual(markets)
+  })
+
+  testHere('default: pages through the whole history of a market, each row once', async () => {
+    const text = await runExample('curl', 'history.sh', newest().conditionId)
+    const pages: Page[] = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const ids = pages.flatMap((page) => page.data.map(({ id }) => id))
+    expect([ids.length, new Set(ids).size]).toEqual([newest().snapshots, newest().snapshots])
+  })
+
+  testHere('default: prints the book as of a moment', async () => {
+    const text = await runExample('curl', 'book-at.sh', newest().conditionId, `${MOMENT_MS}`)
+    const expected = await get(`${pathOf(newest())}/snapshots/at?ts=${MOMENT_MS}&depth=5`)
+    expect(JSON.parse(text)).toEqual(expected)
+  })
+
+  testHere('default: downloads a day, whole', async () => {
+    const path = join(folder, 'day.curl')
+    const text = await runExample('curl', 'export-day.sh', DAY, path)
+    expect(text).toMatch(new RegExp(`^[0-9a-f]{64} ${path}\n$`))
+    expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(snapshotsOf(markets))
+  })
+})
+
+describe('examples that pay', () => {
+  test.skipIf(!hasAnvil)(
+    'default: buys a tier of a sandbox with the stock client',
+    async () => {
+      const path = join(folder, 'sandbox')
+      const env = { BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' }
+      const command = [bun, join(root, 'src/main.ts'), 'sandbox', '--data', path]
+      const sandbox = Bun.spawn(command, { env, stdout: 'pipe', stderr: 'inherit' })
+      try {
+        let greeting = ''
+        for await (const bytes of sandbox.stdout) {
+          greeting += new TextDecoder().decode(bytes)
+          if (/^ {2}bun run .*\n/m.test(greeting)) break
+        }
+        const script = readFileSync(/^ {2}bun run (\S+)$/m.exec(greeting)?.[1] ?? '', 'utf8')
+        const variables = {
+          KEY: /bf_live_\w+/.exec(greeting)?.[0] ?? '',
+          SERVER: /listens on (\S+)/.exec(greeting)?.[1] ?? '',
+          WALLET_KEY: /0x[0-9a-f]{64}/.exec(script)?.[0] ?? '',
+        }
+        const example = join('examples', 'typescript', 'buy-tier.ts')
+        run.add(example)
+        const text = await print([bun, example, 'pro'], variables)
+        expect(text).toMatch(/^active 0x[0-9a-f]{64}\ntier: pro\n$/)
+      } finally {
+        sandbox.kill()
+        await sandbox.exited
+      }
+    },
+    60_000,
+  )
+})
+
+describe('examples', () => {
+  const isRunnable = Object.values(languages).every(({ isHere }) => isHere) && hasAnvil
+  test.skipIf(!isRunnable)('behavior: none is left out of these tests', () => {
+    const files = Object.keys(languages).flatMap((language) =>
+      readdirSync(join(root, 'examples', language)).map((file) => join('examples', language, file)),
+    )
+    expect([...run].toSorted()).toEqual(files.toSorted())
+  })
+})
