@@ -1,7 +1,7 @@
 /** Finds money that arrived without a payment of ours, for the operator: it is never granted by itself. */
 import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
 import { type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
-import { openStates, type Payment } from '#src/selling/payment.ts'
+import { isUndecided, type Payment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 
@@ -80,10 +80,8 @@ function findCandidates(
 ): Payment[] {
   const alike = ledger.payments.listPaymentsLike({ network, ...transfer })
   if (alike.some((payment) => isProof(payment, transfer))) return []
-  return alike.filter(({ state }) => undecidedStates.some((undecided) => undecided === state))
+  return alike.filter(isUndecided)
 }
-
-const undecidedStates = [...openStates, 'rejected'] as const
 
 const isProof = ({ proof }: Payment, { txHash, logIndex }: FoundTransfer): boolean =>
   proof?.txHash === txHash && proof.logIndex === logIndex
