@@ -14,7 +14,7 @@ import type { Payment, SignedPayment } from '#src/selling/payment.ts'
 import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'
 import { assertFewFailed } from './offers.ts'
-import { type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
+import { networkError, type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
   conflictError,
   expiredOfferError,
@@ -31,17 +31,19 @@ export async function admit(deps: BillingDeps, caller: Caller, input: unknown): 
   const parsed = parsePayment(input)
   const known = findAgain(deps, caller, parsed)
   if (known) return known
-  const { chain } = deps
-  const missing = missingPart(deps)
-  if (!chain || missing !== undefined) throw unavailableError(missing ?? '')
+  const sold = deps.chains.find(({ chain }) => chain.network === parsed.signed.network)
+  if (!sold) throw networkError()
+  const { view } = sold
+  const missing = missingPart(deps, sold)
+  if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
   const unsealed = { ...parsed.signed, payload: '', payloadHash: '' }
-  const faults = await askFaults(chain, unsealed, parsed.body.signature)
+  const faults = await askFaults(view, unsealed, parsed.body.signature)
   // A call with the same payload may have been quicker.
   const taken = findAgain(deps, caller, parsed)
   if (taken) return taken
   const fresh = faults.includes('nonce_used')
-    ? await toSpent(deps, caller, { chain, parsed, faults })
-    : await toUnspent(deps, caller, { chain, parsed, faults })
+    ? await toSpent(deps, caller, { view, parsed, faults })
+    : await toUnspent(deps, caller, { view, parsed, faults })
   return claim(deps, caller, { parsed, fresh })
 }
 
@@ -70,7 +72,7 @@ function sameCase(
 /** As far back as one look at the chain reaches with a block a second. */
 const LOOK_BACK_MS = 2 * DAY_MS
 
-type Asked = { chain: ChainView; parsed: ParsedPayment; faults: readonly PaymentFault[] }
+type Asked = { view: ChainView; parsed: ParsedPayment; faults: readonly PaymentFault[] }
 /** A payment that is not written down yet, with its offer. `isPaid`: its money has moved. */
 type Fresh = { signed: SignedPayment; offer: Offer; isPaid?: boolean }
 
@@ -78,7 +80,7 @@ type Fresh = { signed: SignedPayment; offer: Offer; isPaid?: boolean }
 async function toSpent(
   deps: BillingDeps,
   { accountId }: Caller,
-  { chain, parsed, faults }: Asked,
+  { view, parsed, faults }: Asked,
 ): Promise<Fresh> {
   if (faults.includes('signature_invalid')) {
     throw conflictError(
@@ -106,7 +108,7 @@ async function toSpent(
   if (newest === undefined) throw unmatchedError({ isSpent: true })
   const sinceMs = deps.clock() - LOOK_BACK_MS
   const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
-  const verdict = await lookAt(chain, sealPayment(parsed, oldest), oldest)
+  const verdict = await lookAt(view, sealPayment(parsed, oldest), oldest)
   const block = verdict.kind === 'paid' ? verdict.proof.blockNumber : undefined
   // Of offers of one amount it paid the newest that was there before it, and that no other payment has.
   const older = offers.filter(({ fromBlock }) => block !== undefined && fromBlock < block)
@@ -119,7 +121,7 @@ async function toSpent(
 async function toUnspent(
   deps: BillingDeps,
   { accountId }: Caller,
-  { chain, parsed, faults }: Asked,
+  { view, parsed, faults }: Asked,
 ): Promise<Fresh> {
   const offer = findOffer(deps, accountId, parsed)
   if (offer === undefined) {
@@ -139,7 +141,7 @@ async function toUnspent(
   const isLate = reason === 'expires_too_soon' || (isEnded && reason === undefined)
   // Written down, though never sent by us: so nobody is asked to pay while it may land. What its payer has sent
   // himself may be mined until the chain says that its time is over.
-  const mayLand = isLate && (await lookAt(chain, signed, offer)).kind !== 'void'
+  const mayLand = isLate && (await lookAt(view, signed, offer)).kind !== 'void'
   assertFree(deps, offer)
   if (!mayLand && isEnded) throw expiredOfferError()
   if (!mayLand && reason !== undefined) throw rejectedError(deps, { reason, signed, offer })
@@ -154,11 +156,11 @@ function assertFree(deps: BillingDeps, offer: Offer): void {
 
 /** Throws `billing_unavailable` without an answer. */
 async function lookAt(
-  chain: ChainView,
+  view: ChainView,
   signed: SignedPayment,
   { fromBlock }: Offer,
 ): Promise<ChainVerdict> {
-  const verdict = await chain.look(signed, { fromBlock })
+  const verdict = await view.look(signed, { fromBlock })
   if (verdict.kind === 'unavailable') throw unaskedError()
   return verdict
 }

@@ -14,7 +14,7 @@ import {
   unavailableError,
   usedOfferError,
 } from './payment-errors.ts'
-import { advance, type Case, type Flow, reread, waitForFinality } from './payment-machine.ts'
+import { advance, type Case, flowOn, reread, waitForFinality } from './payment-machine.ts'
 import { createReconciler, type Flights } from './reconciler.ts'
 import { createSingleFlight } from './single-flight.ts'
 import { watch } from './watcher.ts'
@@ -71,11 +71,9 @@ const createSettle =
   (deps: BillingDeps, { flights, looks }: Flights): Billing['settle'] =>
   async (caller, payload) => {
     const it = await admit(deps, caller, payload)
-    const { chain, facilitator } = deps
-    const isDone = it.payment.state === 'provisioned'
-    if (!chain && !isDone) throw unavailableError('No node of the chain is configured any more.')
-    if (!chain || isDone) return toAnswer(deps, it)
-    const flow: Flow = { deps, chain, facilitator, actor: `account:${caller.accountId}` }
+    if (it.payment.state === 'provisioned') return toAnswer(deps, it)
+    const flow = flowOn(deps, it.payment.signed.network, `account:${caller.accountId}`)
+    if (!flow) throw unavailableError('No node of the chain is configured any more.')
     const payment = await flights.run(it.payment.id, async () => {
       await looks.over(it.payment.id)
       const advanced = await advance(flow, { ...it, payment: reread(flow, it.payment.id) })

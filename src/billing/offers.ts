@@ -11,11 +11,11 @@ import {
   RESERVED_MS,
   UNIQUE_OFFERS_MAX,
 } from '#src/selling/offer.ts'
-import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import type { PaymentToken } from '#src/selling/payment-chain.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
 import type { Availability } from './availability.ts'
-import type { Billing, BillingDeps, Quote } from './billing.ts'
+import type { Billing, BillingDeps, Quote, SoldChain } from './billing.ts'
 import {
   expiredOfferError,
   toPaymentRequired,
@@ -31,7 +31,7 @@ const CATALOGUE_DECIMALS = 6
 
 type QuoteRequest = Parameters<Billing['quote']>[1]
 type Product = { terms: Terms; amountMicros: number; periodDays: number }
-type Where = { chain: PaymentChain; token: PaymentToken }
+type Where = { sold: SoldChain; token: PaymentToken }
 
 /** Creates what sells: see `Billing`. */
 export function createOffers(
@@ -46,11 +46,11 @@ export function createOffers(
   return {
     async quote(caller, ask) {
       const product = findProduct(deps, ask.tierId)
-      const where = findToken(ask)
-      const reason = availability.reasonOf(where.chain, where.token)
+      const where = findToken(deps, ask)
+      const reason = availability.reasonOf(where.sold, where.token)
       if (reason !== undefined)
         throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
-      const head = await deps.chain?.head(0)
+      const head = await where.sold.view?.head(0)
       if (!head)
         throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
       // The newest block: what is in it or before it was not paid for this offer.
@@ -124,12 +124,12 @@ function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
   )
 }
 
-function findToken({ network, token: symbol }: QuoteRequest): Where {
-  const chain = findChain(network)
-  if (!chain) throw unlistedError('unknown_network', 'network')
-  const token = chain.tokens.find((candidate) => candidate.symbol === symbol)
+function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteRequest): Where {
+  const sold = chains.find(({ chain }) => chain.network === network)
+  if (!sold) throw unlistedError('unknown_network', 'network')
+  const token = sold.chain.tokens.find((candidate) => candidate.symbol === symbol)
   if (!token) throw unlistedError('unknown_token', 'token')
-  return { chain, token }
+  return { sold, token }
 }
 
 const unlistedError = (code: 'unknown_network' | 'unknown_token', param: string) =>
@@ -144,7 +144,7 @@ function makeOffer(
   { accountId }: Caller,
   wanted: Where & { product: Product; payer: string | undefined; fromBlock: number },
 ): Offer {
-  const { chain, token, product, payer, fromBlock } = wanted
+  const { sold, token, product, payer, fromBlock } = wanted
   const nowMs = clock()
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
@@ -152,7 +152,7 @@ function makeOffer(
   const { symbol, method, decimals, domain } = token
   const requirements: Omit<PaymentRequirements, 'amount'> = {
     scheme: 'exact',
-    network: chain.network,
+    network: sold.chain.network,
     asset: token.address,
     payTo,
     maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,

@@ -24,6 +24,12 @@ export type Flow = {
   actor: Actor
 }
 
+/** What works on payments of a network; undefined where no node of it is configured any more. */
+export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow | undefined {
+  const sold = deps.chains.find(({ chain }) => chain.network === network)
+  return sold?.view && { deps, chain: sold.view, facilitator: sold.facilitator, actor }
+}
+
 /** A payment at work, with its offer. */
 export type Case = { payment: Payment; offer: Offer }
 

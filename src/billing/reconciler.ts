@@ -12,6 +12,7 @@ import {
   ATTEMPTS_MAX,
   type Case,
   type Flow,
+  flowOn,
   move,
   observe,
   reread,
@@ -50,9 +51,8 @@ export function createReconciler(deps: BillingDeps, { flights, looks }: Flights)
   let lastRejected: Place | undefined
 
   async function run(payment: Payment, work: typeof observe): Promise<void> {
-    const { chain, facilitator } = deps
-    if (!chain || flights.has(payment.id)) return
-    const flow: Flow = { deps, chain, facilitator, actor: 'system' }
+    const flow = flowOn(deps, payment.signed.network, 'system')
+    if (!flow || flights.has(payment.id)) return
     try {
       await looks.run(payment.id, () => work(flow, caseOf(flow, payment.id)))
     } catch (error) {

@@ -3,10 +3,12 @@
  * the registry of chains (selling/payment-chain.ts), not from the server that asks for it: of that it takes
  * the amount, the payee and the time alone.
  */
+import type { Hex } from 'viem'
+
 import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 
-import type { Hex } from './hex.ts'
+import { askContract } from './contract-questions.ts'
 import type { Rpc } from './rpc.ts'
 import { hashPayment } from './typed-data.ts'
 
@@ -14,7 +16,7 @@ import { hashPayment } from './typed-data.ts'
 const VALID_SECONDS_MAX = 3600
 const UINT256_MAX = 2n ** 256n - 1n
 
-export type PaymentWish = {
+export type PaymentTerms = {
   chain: PaymentChain
   token: PaymentToken
   requirements: PaymentRequirements
@@ -29,7 +31,7 @@ export type Payer = {
   address: string
   signMessage(message: string): Promise<string>
   /** Signs, and returns the body of an x402 v2 payment. */
-  signPayment(wish: PaymentWish): Promise<Record<string, unknown>>
+  signPayment(terms: PaymentTerms): Promise<Record<string, unknown>>
 }
 
 /** The order of secp256k1: a private key is from 1 to below it. */
@@ -110,13 +112,9 @@ export async function readPermit2Allowance(
   rpc: Pick<Rpc, 'call'>,
   { chain, token, owner }: { chain: PaymentChain; token: PaymentToken; owner: string },
 ): Promise<bigint> {
-  const { encodeFunctionData, parseAbi } = await import('viem')
-  const data = encodeFunctionData({
-    abi: parseAbi(['function allowance(address owner, address spender) view returns (uint256)']),
-    args: [owner as Hex, chain.permit2 as Hex],
-  })
-  const answer = await rpc.call({ to: token.address, data })
-  return answer === undefined || answer === '0x' ? 0n : BigInt(answer)
+  const signature = 'allowance(address owner, address spender) view returns (uint256)'
+  const args = [owner, chain.permit2]
+  return BigInt((await askContract(rpc, { to: token.address, signature, args })) ?? 0)
 }
 
 /** Call data that lets Permit2 take a token from its owner, once and for all. */

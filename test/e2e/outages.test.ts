@@ -7,6 +7,7 @@ import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-poly
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
 import { hasAnvil } from '../support/anvil.ts'
@@ -95,7 +96,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
     const { address } = privateKeyToAccount(gasKey)
     await chain.setGas(address, 10n ** 18n)
     await using it = await prepare(
-      createLocalFacilitator({ rpcUrl: chain.url, gasKey, pollMs: 10 }),
+      createLocalFacilitator({ chain: homeChain, rpcUrl: chain.url, gasKey, pollMs: 10 }),
     )
     await chain.setGas(address, 0n)
     expect([await it.settle(), await it.state()]).toEqual([unavailable, it.before])
@@ -108,7 +109,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
     const cut = startFaultyNode(chain.url, () => (isCut ? 'dead' : undefined))
     const gasKey = generatePrivateKey()
     await chain.setGas(privateKeyToAccount(gasKey).address, 10n ** 18n)
-    const options = { rpcUrl: cut.url, gasKey, pollMs: 10, rpcTimeoutMs: 500 }
+    const options = { chain: homeChain, rpcUrl: cut.url, gasKey, pollMs: 10, rpcTimeoutMs: 500 }
     await using it = await prepare(createLocalFacilitator(options))
     isCut = true
     expect([await it.settle(), await it.state()]).toEqual([inFlight, it.before])

@@ -5,6 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {
@@ -322,7 +323,13 @@ describe.skipIf(!hasAnvil)('recovery', () => {
     test('default: nor where the facilitator is our own, on the same node', async () => {
       const gasKey = chain.facilitator.key
       const soon = { confirmationTimeoutMs: 100 }
-      const facilitator = createLocalFacilitator({ rpcUrl: node.url, gasKey, pollMs: 5, ...soon })
+      const facilitator = createLocalFacilitator({
+        chain: homeChain,
+        rpcUrl: node.url,
+        gasKey,
+        pollMs: 5,
+        ...soon,
+      })
       const world = await open({ facilitator })
       const outcomes = await dieEverywhere(world, async () => {
         await facilitator.supported()

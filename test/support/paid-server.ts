@@ -15,7 +15,7 @@ import { createScreener } from '#src/screening/screener.ts'
 import { digestOf } from '#src/selling/api-key.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
-import { paymentChains, type TokenSymbol } from '#src/selling/payment-chain.ts'
+import { homeChain, type TokenSymbol } from '#src/selling/payment-chain.ts'
 
 import { type Draft, signUsdc, type Wish } from '../chain/signed-payments.ts'
 import { fakeHistory } from './fake-history.ts'
@@ -42,10 +42,8 @@ export async function startPaidServer(options: PaidServerOptions) {
   const time = { skewMs: 0 }
   const lines: string[] = []
   const parts = { clock: () => wallClock() + time.skewMs, log: (line: string) => lines.push(line) }
-  const [polygon] = paymentChains
-  if (!polygon) throw new Error('There is no chain to pay on.')
   const ledger = openLedger(':memory:', { nowMs: wallClock() })
-  const rpc = createRpc({ url: rpcUrl, timeoutMs: 1000 })
+  const rpc = createRpc({ chain: homeChain, url: rpcUrl, timeoutMs: 1000 })
   const oracle = createSanctionsOracle(rpc)
   const screener = { ledger, oracle, staleAfterMs: DAY_MS, isListConfigured: false, ...parts }
   const { screen, signup } = createScreener(screener)
@@ -55,12 +53,17 @@ export async function startPaidServer(options: PaidServerOptions) {
   const billing = createBilling({
     ...parts,
     ledger,
-    facilitator,
     payTo,
     screen,
     mint,
     listTiers: () => ledger.listTiers(),
-    chain: createChainView(rpc, { chain: polygon, payTo, confirmations: 'final', ...parts }),
+    chains: [
+      {
+        chain: homeChain,
+        view: createChainView(rpc, { payTo, confirmations: 'final', ...parts }),
+        facilitator,
+      },
+    ],
     sleep: async () => {},
     origin: () => origin,
   })
