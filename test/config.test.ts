@@ -108,6 +108,8 @@ describe('readConfig', () => {
     ['BOOKFEED_TRUSTED_PROXIES', '10.0.0.0/33'],
     ['BOOKFEED_TRUSTED_PROXIES', 'proxy'],
     ['BOOKFEED_RPC_URL', 'node:8545'],
+    ['BOOKFEED_RPC_URL', 'eip155:1=https://node'],
+    ['BOOKFEED_RPC_URL', 'https://node,eip155:137=https://node'],
     ['BOOKFEED_SANCTIONS_DAYS_MAX', '0'],
     ['BOOKFEED_KEYS_PER_ACCOUNT', '1001'],
     ['BOOKFEED_SIGNUPS_PER_DAY', '0'],

@@ -33,6 +33,19 @@ describe('createShop', () => {
     expect(describeBilling(sale)).toStartWith('Payments: nothing on Polygon, not USDC (')
   })
 
+  test('default: each chain with a node is sold on, and no other', () => {
+    const nodes = (url: string) =>
+      createSale({ ...whole, BOOKFEED_RPC_URL: url })
+        .billing.chains()
+        .map(({ chain }) => chain.network)
+    expect(nodes('http://127.0.0.1:9/a,b')).toEqual(['eip155:137'])
+    expect(nodes('eip155:8453=http://127.0.0.1:9')).toEqual(['eip155:8453'])
+    expect(nodes('http://127.0.0.1:9, eip155:8453=http://127.0.0.1:8')).toEqual([
+      'eip155:137',
+      'eip155:8453',
+    ])
+  })
+
   test.each([
     [{}, 'BOOKFEED_PAY_TO, BOOKFEED_FACILITATOR and BOOKFEED_RPC_URL are not set.'],
     [{ ...whole, BOOKFEED_PAY_TO: '' }, 'BOOKFEED_PAY_TO is not set.'],
