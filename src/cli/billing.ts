@@ -6,7 +6,7 @@ import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createCdpToken } from '#src/facilitator/cdp-token.ts'
-import { GasKeyFault, readGasKey } from '#src/facilitator/gas-key.ts'
+import { readGasKey } from '#src/facilitator/gas-key.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Ledger } from '#src/ledger/payments.ts'
@@ -30,7 +30,7 @@ export type Shop = {
   start(): { checked: Promise<void>; dispose(): Promise<void> } | undefined
 }
 
-/** Puts the parts together; nothing is asked or loaded before it is needed. Throws `CliError` for an unusable gas key. */
+/** Puts the parts together; nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
 export function createShop(
   context: CliContext,
   ledger: Ledger,
@@ -141,22 +141,13 @@ function createRelay(
     )
   }
   if (facilitator === 'local') {
-    const gasKey = readKey(config)
+    const gasKey = readGasKey(config.gasKey)
     return (chain) =>
       createLocalFacilitator({ chain, rpcUrl: rpcUrls[chain.network] ?? '', gasKey })
   }
   const token = id === '' ? undefined : createCdpToken({ id, secret }, tools)
   const remote = createRemoteFacilitator(facilitator, { token })
   return () => remote
-}
-
-function readKey({ gasKey }: Config) {
-  try {
-    return readGasKey(gasKey)
-  } catch (cause) {
-    if (cause instanceof GasKeyFault) throw new CliError(cause.message, { cause })
-    throw cause
-  }
 }
 
 /** One line: what can be paid with, or why nothing. */

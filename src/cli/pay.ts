@@ -9,6 +9,7 @@ import {
 } from '#src/chain/payer.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import { formatMicros, type Micros } from '#src/core/decimal.ts'
+import { readSecretFile } from '#src/lib/secret-file.ts'
 import {
   findChain,
   homeChain,
@@ -30,7 +31,6 @@ import {
 } from './pay-server.ts'
 import { settle, type Signed } from './pay-settle.ts'
 import { signUp } from './pay-signup.ts'
-import { readSecretFile } from './secret-file.ts'
 
 const NONCE_BYTES = 32
 const MILLION = 1_000_000n
@@ -123,7 +123,7 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
 }
 
 async function openWallet(path: string): Promise<Payer> {
-  const secret = readSecretFile(path, '--key-file')
+  const secret = readSecretFile(path, `--key-file: ${path}`)
   if (!isPrivateKey(secret)) {
     throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
   }
@@ -134,7 +134,8 @@ async function findKey(
   context: CliContext,
   { server, payer, flags }: { server: PayServer; payer: Payer; flags: PayFlags },
 ): Promise<string> {
-  if (flags.apiKeyFile !== undefined) return readSecretFile(flags.apiKeyFile, '--api-key-file')
+  const { apiKeyFile } = flags
+  if (apiKeyFile) return readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
   const key = await signUp(server, payer, context.mint())
   context.printError('signed up with the wallet; the API key, shown once:')
   context.print(key)

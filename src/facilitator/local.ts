@@ -4,14 +4,13 @@
  * (`gas-wallet.ts`).
  */
 import type { FacilitatorEvmSigner } from '@x402/evm'
-import type { EIP1193RequestFn, PublicClient, RpcRequestError } from 'viem'
+import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
 import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
 
-import type { GasKey } from './gas-key.ts'
 import { type Broadcast, createGasWallet, type GasWallet } from './gas-wallet.ts'
 import { payerOf, readSettleAnswer, SETTLEMENT_PENDING, toSettleResult } from './settle-answer.ts'
 
@@ -23,7 +22,7 @@ const POLL_MS = 250
 export type LocalOptions = {
   chain: PaymentChain
   rpcUrl: string
-  gasKey: GasKey
+  gasKey: Hex
   /** How long to wait for a transaction to be mined, before it is reported as pending. */
   confirmationTimeoutMs?: number | undefined
   /** For each question to the node, with its retry. */
