@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
@@ -11,6 +11,7 @@ import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
 import { hasAnvil } from '../support/anvil.ts'
+import { useChain } from '../support/chain-ground.ts'
 import { addCustomer, outcomeOf, startPaidServer, stateOf } from '../support/paid-server.ts'
 import {
   type ScriptedFacilitator,
@@ -27,15 +28,9 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   let relay: ScriptedFacilitator
   /** Which questions of the server the node leaves without an answer. */
   let isDead: (method: string) => boolean = () => false
-  beforeAll(async () => {
-    chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
-    node = startFaultyNode(chain.url, (method) => (isDead(method) ? 'dead' : undefined))
-    relay = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
-  })
-  afterAll(async () => {
-    await relay.stop()
-    await node.stop()
-    await chain.stop()
+  useChain(({ keep, ...ground }) => {
+    ;({ chain, scripted: relay } = ground)
+    node = keep(startFaultyNode(chain.url, (method) => (isDead(method) ? 'dead' : undefined)))
   })
 
   /** A server of its own, with a customer who has signed a payment. */
