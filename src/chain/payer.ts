@@ -48,64 +48,42 @@ export async function createPayer(privateKey: Hex): Promise<Payer> {
   return {
     address: account.address,
     signMessage: (message) => account.signMessage({ message }),
-    async signPayment({ chain, token, requirements, nowMs, nonce }) {
-      const { payTo, amount } = requirements
-      const hexNonce = `0x${Buffer.from(nonce).toString('hex')}`
-      const terms = {
-        payer: account.address,
+    async signPayment({ chain, token, requirements, nowMs, nonce: bytes }) {
+      const { payTo, amount, maxTimeoutSeconds } = requirements
+      const seconds = Math.min(maxTimeoutSeconds, VALID_SECONDS_MAX)
+      const validBefore = String(Math.floor(nowMs / 1000) + seconds)
+      const isPermit = token.method === 'permit2'
+      const hex = `0x${Buffer.from(bytes).toString('hex')}`
+      // Permit2 counts its nonces in decimal.
+      const nonce = isPermit ? String(BigInt(hex)) : hex
+      const from = account.address
+      const signed = {
+        method: token.method,
+        asset: token.address,
+        payer: from,
         payTo,
-        amount,
-        validBefore: endOf(requirements, nowMs),
-        // Permit2 counts its nonces in decimal.
-        nonce: token.method === 'permit2' ? BigInt(hexNonce).toString() : hexNonce,
+        amount: BigInt(amount),
+        validAfter: 0n,
+        validBefore: BigInt(validBefore),
+        nonce,
       }
-      const hash = await hashPayment(
-        {
-          ...terms,
-          network: chain.network,
-          method: token.method,
-          asset: token.address,
-          amount: BigInt(amount),
-          validAfter: 0n,
-          validBefore: BigInt(terms.validBefore),
-          // Of the ledger of a server; no part of what is signed.
-          nonceContract: '',
-          payloadHash: '',
-          payload: '',
-        },
-        chain,
-        token,
-      )
-      const signature = await account.sign({ hash })
-      return token.method === 'permit2'
-        ? { signature, permit2Authorization: toPermit(terms, chain, token) }
-        : { signature, authorization: toAuthorization(terms) }
+      const signature = await account.sign({ hash: await hashPayment(signed, chain, token) })
+      if (!isPermit) {
+        const times = { validAfter: '0', validBefore }
+        return { signature, authorization: { from, to: payTo, value: amount, ...times, nonce } }
+      }
+      const permit2Authorization = {
+        from,
+        permitted: { token: token.address, amount },
+        spender: chain.permit2Proxy,
+        nonce,
+        deadline: validBefore,
+        witness: { to: payTo, validAfter: '0' },
+      }
+      return { signature, permit2Authorization }
     },
   }
 }
-
-const endOf = ({ maxTimeoutSeconds }: PaymentRequirements, nowMs: number): string =>
-  String(Math.floor(nowMs / 1000) + Math.min(maxTimeoutSeconds, VALID_SECONDS_MAX))
-
-type Terms = { payer: string; payTo: string; amount: string; validBefore: string; nonce: string }
-
-const toAuthorization = ({ payer, payTo, amount, validBefore, nonce }: Terms) => ({
-  from: payer,
-  to: payTo,
-  value: amount,
-  validAfter: '0',
-  validBefore,
-  nonce,
-})
-
-const toPermit = (terms: Terms, { permit2Proxy }: PaymentChain, { address }: PaymentToken) => ({
-  from: terms.payer,
-  permitted: { token: address, amount: terms.amount },
-  spender: permit2Proxy,
-  nonce: terms.nonce,
-  deadline: terms.validBefore,
-  witness: { to: terms.payTo, validAfter: '0' },
-})
 
 /** How much of a token Permit2 may take from an owner. Throws `RpcFault`. */
 export async function readPermit2Allowance(

@@ -47,9 +47,11 @@ export async function domainSeparatorOf(chain: PaymentChain, token: PaymentToken
   return domainSeparator({ domain: tokenDomain(chain, token) })
 }
 
+type Terms = Omit<SignedPayment, 'network' | 'nonceContract' | 'payload' | 'payloadHash'>
+
 /** The hash that the signature of a payment is made over. */
 export async function hashPayment(
-  signed: SignedPayment,
+  signed: Terms,
   chain: PaymentChain,
   token: PaymentToken,
 ): Promise<Hex> {
