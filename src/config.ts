@@ -3,6 +3,7 @@
  * single source: the defaults, what is accepted, `--help` and the test of docs/configuration.md.
  */
 import { type Network, parseNetwork } from '#src/lib/network.ts'
+import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
 /** One environment variable. `parse` returns undefined for what it does not accept. */
 export type ConfigVariable<T = unknown> = {
@@ -95,14 +96,15 @@ const variables = {
     description: 'Proxies whose X-Forwarded-For is believed.',
     parse: parseNetworks,
   },
-  rpcUrl: {
+  rpcUrls: {
     name: 'BOOKFEED_RPC_URL',
     isSecret: true,
     default: '',
-    accepts: 'an http or https URL',
+    accepts:
+      'an http or https URL of a Polygon node; or, separated by commas, one for each chain, such as eip155:137=https://…,eip155:8453=https://…',
     description:
-      'JSON-RPC of a Polygon node: asks the sanctions oracle and contract wallets. May hold a secret; never shown.',
-    parse: (text: string) => (text === '' || isHttpUrl(text) ? text : undefined),
+      'JSON-RPC of each chain to sell on; the first also answers for the sanctions oracle and contract wallets. May hold a secret; never shown.',
+    parse: parseNodes,
   },
   sanctionsList: {
     name: 'BOOKFEED_SANCTIONS_LIST',
@@ -212,7 +214,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     hasSample: read(env, variables.hasSample),
     publicUrl: read(env, variables.publicUrl),
     trustedProxies: read(env, variables.trustedProxies),
-    rpcUrl: read(env, variables.rpcUrl),
+    rpcUrls: read(env, variables.rpcUrls),
     sanctionsList: read(env, variables.sanctionsList),
     sanctionsDaysMax: read(env, variables.sanctionsDaysMax),
     payTo: read(env, variables.payTo),
@@ -261,6 +263,17 @@ function parseMegabytes(text: string): number | undefined {
 }
 
 const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
+/** URLs of nodes by network (CAIP-2); one that names no network is of the home chain. */
+function parseNodes(text: string): Readonly<Record<string, string>> | undefined {
+  const nodes: Record<string, string> = {}
+  for (const part of text === '' ? [] : text.split(/,\s*(?=eip155:\d+=)/)) {
+    const [, network = homeChain.network, url = ''] = /^(?:(eip155:\d+)=)?(.*)$/s.exec(part) ?? []
+    if (!findChain(network) || !isHttpUrl(url) || nodes[network] !== undefined) return undefined
+    nodes[network] = url
+  }
+  return nodes
+}
 
 /** The origin as browsers write it, so that it can be compared. */
 function parseOrigin(text: string): string | undefined {

@@ -27,7 +27,7 @@ const layers: Record<string, string[]> = {
   screening: ['core', 'selling', 'ledger', 'lib'],
   access: ['core', 'selling', 'http', 'ledger', 'lib'],
   billing: ['core', 'selling', 'ledger', 'lib'],
-  facilitator: ['core', 'selling', 'lib'],
+  facilitator: ['core', 'selling', 'chain', 'lib'],
   modules: ['billing', 'core', 'wire', 'selling', 'http', 'history', 'ledger', 'lib'],
   config: ['core', 'selling', 'lib'],
   app: [

@@ -1,3 +1,5 @@
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
+
 /** Where contracts are on Polygon, and so on the local chain. */
 export const addresses = {
   usdc: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
@@ -7,3 +9,10 @@ export const addresses = {
   multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11',
   sanctionsList: '0x40C57923924B5c5c5455c48D93317139ADDaC8fb',
 } as const
+
+/** Where Circle's token is on a chain. */
+export function usdcOn({ name, tokens }: PaymentChain): `0x${string}` {
+  const token = tokens.find(({ symbol }) => symbol === 'USDC')
+  if (!token) throw new Error(`There is no USDC on ${name}.`)
+  return token.address as `0x${string}`
+}

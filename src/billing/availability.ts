@@ -1,73 +1,73 @@
-/** Which tokens can be paid with just now, from what the chain and the facilitator say of themselves. */
-import { type PaymentChain, paymentChains, type PaymentToken } from '#src/selling/payment-chain.ts'
+/** Which tokens can be paid with just now, from what chains and facilitators say of themselves. */
+import type { PaymentToken } from '#src/selling/payment-chain.ts'
 
-import type { BillingDeps, ChainStatus } from './billing.ts'
+import type { BillingDeps, ChainStatus, SoldChain } from './billing.ts'
 
-type Deps = Pick<BillingDeps, 'chain' | 'facilitator' | 'payTo' | 'log'>
+type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log'>
 
 export type Availability = {
   chains(): readonly ChainStatus[]
   /** Why a token cannot be paid with; undefined if it can. */
-  reasonOf(chain: PaymentChain, token: PaymentToken): string | undefined
+  reasonOf(sold: SoldChain, token: PaymentToken): string | undefined
   refresh(): Promise<void>
 }
 
-const keyOf = (chain: PaymentChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
+const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
 
 /** Everything counts as unavailable until it was checked. */
 export function createAvailability(deps: Deps): Availability {
-  const first = missingPart(deps) ?? 'It is being checked.'
-  let reasons: ReadonlyMap<string, string | undefined> = new Map()
-  const reasonOf = (chain: PaymentChain, token: PaymentToken) => {
-    const key = keyOf(chain, token)
-    return reasons.has(key) ? reasons.get(key) : first
+  const reasons = new Map<string, string | undefined>()
+  const reasonOf = (sold: SoldChain, token: PaymentToken) => {
+    const key = keyOf(sold, token)
+    return reasons.has(key) ? reasons.get(key) : (missingPart(deps, sold) ?? 'It is being checked.')
   }
-  const chains = () =>
-    paymentChains.map((chain) => ({
-      chain,
-      tokens: chain.tokens.map((token) => ({ token, reason: reasonOf(chain, token) })),
-    }))
+
+  async function refresh(sold: SoldChain): Promise<void> {
+    const reasonNow = await checkChain(deps, sold)
+    for (const token of sold.chain.tokens) {
+      const [key, reason] = [keyOf(sold, token), reasonNow(token)]
+      if (reason !== reasonOf(sold, token)) {
+        deps.log(`billing: ${key} ${reason ?? 'can be paid with'}`)
+      }
+      reasons.set(key, reason)
+    }
+  }
 
   return {
-    chains,
+    chains: () =>
+      deps.chains.map((sold) => ({
+        chain: sold.chain,
+        tokens: sold.chain.tokens.map((token) => ({ token, reason: reasonOf(sold, token) })),
+      })),
     reasonOf,
-
     async refresh() {
-      const checked = await Promise.all(paymentChains.map((chain) => checkChain(deps, chain)))
-      const fresh = new Map(checked.flat())
-      for (const [key, reason] of fresh) {
-        const known = reasons.has(key) ? reasons.get(key) : first
-        if (reason !== known) deps.log(`billing: ${key} ${reason ?? 'can be paid with'}`)
-      }
-      reasons = fresh
+      await Promise.all(deps.chains.map(refresh))
     },
   }
 }
 
 /** What the operator has not configured. */
-export function missingPart({ payTo, chain, facilitator }: Omit<Deps, 'log'>): string | undefined {
+export function missingPart(
+  { payTo }: Pick<Deps, 'payTo'>,
+  { view, facilitator }: SoldChain,
+): string | undefined {
   if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
-  if (chain === undefined) return 'Nothing is sold here: no node of the chain is configured.'
+  if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
   if (facilitator === undefined) return 'Nothing is sold here: no facilitator is configured.'
   return
 }
 
-type Reasons = [key: string, reason: string | undefined][]
-
-async function checkChain(deps: Deps, chain: PaymentChain): Promise<Reasons> {
-  const missing = missingPart(deps)
-  if (missing !== undefined) return chain.tokens.map((token) => [keyOf(chain, token), missing])
-  const [view, relay] = await Promise.all([deps.chain?.check(), checkFacilitator(deps, chain)])
-  return chain.tokens.map((token) => [
-    keyOf(chain, token),
-    view?.chain ?? view?.tokens[token.symbol] ?? relay,
-  ])
+async function checkChain(
+  deps: Deps,
+  sold: SoldChain,
+): Promise<(token: PaymentToken) => string | undefined> {
+  const missing = missingPart(deps, sold)
+  if (missing !== undefined) return () => missing
+  const [seen, relay] = await Promise.all([sold.view?.check(), checkFacilitator(sold)])
+  return ({ symbol }) => seen?.chain ?? seen?.tokens[symbol] ?? relay
 }
 
-async function checkFacilitator(
-  { facilitator }: Deps,
-  chain: PaymentChain,
-): Promise<string | undefined> {
+async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<string | undefined> {
   const answer = await facilitator?.supported()
   if (answer?.kinds === undefined) {
     return `The facilitator does not answer${answer?.reason === undefined ? '' : `: ${answer.reason}`}.`

@@ -1,6 +1,6 @@
+/** Selling tiers: what the routes of billing and the command line may ask for. */
 import type { Clock } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/payments.ts'
-/** Selling tiers: what the routes of billing and the command line may ask for. */
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
@@ -14,10 +14,7 @@ import type { Tier } from '#src/selling/tier.ts'
 export type BillingDeps = {
   ledger: Ledger
   listTiers: () => readonly Tier[]
-  /** Undefined where no RPC is configured. */
-  chain: ChainView | undefined
-  /** Undefined where none is configured. */
-  facilitator: Facilitator | undefined
+  chains: readonly SoldChain[]
   /** Empty where none is configured. */
   payTo: string
   screen: Screen
@@ -28,6 +25,13 @@ export type BillingDeps = {
   /** Where callers reach the server. */
   origin: () => string
   log: (line: string) => void
+}
+
+/** A chain that is sold on: with a node, and somebody who relays payments there, where these are configured. */
+export type SoldChain = {
+  chain: PaymentChain
+  view: ChainView | undefined
+  facilitator: Facilitator | undefined
 }
 
 /** Whether a token can be paid with just now, and why not. */
@@ -58,7 +62,7 @@ export type Settlement = {
 }
 
 export type Billing = {
-  /** Every chain of the registry with what works of it. */
+  /** Every chain that is sold on, with what works of it. */
   chains(): readonly ChainStatus[]
 
   /**
@@ -68,7 +72,7 @@ export type Billing = {
    */
   quote(
     caller: Caller,
-    wish: { tierId: string; network: string; token: string; payer?: string | undefined },
+    request: { tierId: string; network: string; token: string; payer?: string | undefined },
   ): Promise<Quote>
 
   /**

@@ -1,15 +1,18 @@
 /** Billing of a server that sells nothing: it says why, and asks nobody for money. */
 import { AppError } from '#src/core/errors.ts'
-import { paymentChains } from '#src/selling/payment-chain.ts'
+import { homeChain, type PaymentChain } from '#src/selling/payment-chain.ts'
 
 import type { Billing } from './billing.ts'
 
 /** Lists everything as unavailable for a reason, which callers are shown; the data side is untouched. */
-export function closedBilling(reason: string): Billing {
+export function closedBilling(
+  reason: string,
+  chains: readonly PaymentChain[] = [homeChain],
+): Billing {
   const refuse = (): never => {
     throw new AppError('billing_unavailable', reason, { retryAction: 'ask_operator' })
   }
-  const statuses = paymentChains.map((chain) => ({
+  const statuses = chains.map((chain) => ({
     chain,
     tokens: chain.tokens.map((token) => ({ token, reason })),
   }))

@@ -1,37 +1,58 @@
-/** Puts the parts of billing together. */
+/** Puts the parts of billing together, and says what became of payments. */
+import { AppError } from '#src/core/errors.ts'
+import { assert } from '#src/lib/assert.ts'
 import type { Payment } from '#src/selling/payment.ts'
 
 import { admit } from './admission.ts'
-import { advance } from './advance.ts'
 import { createAvailability } from './availability.ts'
-import type { Billing, BillingDeps } from './billing.ts'
-import { type Flow, reread } from './flow.ts'
+import type { Billing, BillingDeps, Settlement } from './billing.ts'
 import { createOffers } from './offers.ts'
+import {
+  allowanceError,
+  rejectedError,
+  reviewError,
+  unavailableError,
+  usedOfferError,
+} from './payment-errors.ts'
+import { advance, type Case, flowOn, reread, waitForFinality } from './payment-machine.ts'
 import { createReconciler, type Flights } from './reconciler.ts'
-import { refuseUnavailable } from './refusals.ts'
-import { createHistory, toAnswer } from './settlement.ts'
 import { createSingleFlight } from './single-flight.ts'
-import { waitForFinality } from './waiting.ts'
 import { watch } from './watcher.ts'
 
 /** Creates the engine. It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
 export function createBilling(deps: BillingDeps): Billing {
+  const { ledger } = deps
   const availability = createAvailability(deps)
   const flights = createSingleFlight<Payment>()
   const looks = createSingleFlight<Payment>()
   const { poll, attend, reconcile } = createReconciler(deps, { flights, looks })
   const settle = createSettle(deps, { flights, looks })
-  const history = createHistory(deps)
   const listeners: (() => void)[] = []
+  const describe = (payment: Payment): Settlement => {
+    const offer = ledger.payments.findOffer(payment.offerId)
+    assert(offer !== undefined, 'Offers are never deleted.')
+    return toSettlement(deps, { payment, offer })
+  }
+  const findOwn: (...args: Parameters<Billing['payment']>) => Payment = ({ accountId }, id) => {
+    const payment = ledger.payments.findPayment(id)
+    if (payment?.accountId === accountId) return payment
+    throw new AppError(
+      'unknown_payment',
+      'You have no such payment. GET /v1/billing/payments lists those you have.',
+      { param: 'id' },
+    )
+  }
   return {
     chains: availability.chains,
     refresh: availability.refresh,
     ...createOffers(deps, availability),
-    ...history,
     async payment(caller, id) {
-      await poll(history.payment(caller, id).payment)
-      return history.payment(caller, id)
+      await poll(findOwn(caller, id))
+      return describe(findOwn(caller, id))
     },
+    payments: ({ accountId }, page) =>
+      ledger.payments.listPayments({ accountId, ...page }).map(describe),
+    subscriptions: ({ accountId }) => ledger.listSubscriptions(accountId),
     settle: (caller, payload) =>
       settle(caller, payload).finally(() => {
         for (const listener of listeners) listener()
@@ -50,11 +71,9 @@ const createSettle =
   (deps: BillingDeps, { flights, looks }: Flights): Billing['settle'] =>
   async (caller, payload) => {
     const it = await admit(deps, caller, payload)
-    const { chain, facilitator } = deps
-    const isDone = it.payment.state === 'provisioned'
-    if (!chain && !isDone) throw refuseUnavailable('No node of the chain is configured any more.')
-    if (!chain || isDone) return toAnswer(deps, it)
-    const flow: Flow = { deps, chain, facilitator, actor: `account:${caller.accountId}` }
+    if (it.payment.state === 'provisioned') return toAnswer(deps, it)
+    const flow = flowOn(deps, it.payment.signed.network, `account:${caller.accountId}`)
+    if (!flow) throw unavailableError('No node of the chain is configured any more.')
     const payment = await flights.run(it.payment.id, async () => {
       await looks.over(it.payment.id)
       const advanced = await advance(flow, { ...it, payment: reread(flow, it.payment.id) })
@@ -62,3 +81,40 @@ const createSettle =
     })
     return toAnswer(deps, { ...it, payment })
   }
+
+/** The payment if it is made or in flight. Throws why it is neither. */
+function toAnswer(deps: BillingDeps, it: Case): Settlement {
+  switch (it.payment.state) {
+    case 'provisioned':
+    case 'settled':
+    case 'settling':
+    case 'pending':
+    case 'unknown':
+      return toSettlement(deps, it)
+    case 'received':
+    case 'screened':
+      throw unavailableError('The payment is not sent yet. Submit the same payment again.')
+    case 'review':
+      throw reviewError(it.payment.reason)
+    case 'rejected':
+    case 'void':
+      throw deadError(deps, it)
+  }
+}
+
+/** For what was never sent, or is proved void. Nobody is asked to pay what another payment is paying. */
+function deadError(deps: BillingDeps, { payment, offer }: Case): AppError {
+  const { reason = 'rejected' } = payment
+  const isTaken = deps.ledger.payments.isOfferTaken(offer.id)
+  if (reason === 'offer_used' || isTaken) return usedOfferError()
+  if (reason === 'allowance_required' && payment.state === 'rejected') {
+    return allowanceError(payment, offer)
+  }
+  return rejectedError(deps, { reason, signed: payment.signed, offer })
+}
+
+const toSettlement = ({ ledger }: BillingDeps, { payment, offer }: Case): Settlement => ({
+  payment,
+  offer,
+  subscription: ledger.payments.findSubscriptionOf(payment.id),
+})

@@ -1,22 +1,27 @@
-import { AppError } from '#src/core/errors.ts'
 /** Makes offers, and shows again those that nobody has begun to pay. */
+import { AppError } from '#src/core/errors.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import {
   type Offer,
   OFFER_LEFT_MS_MIN,
   OFFER_LIFE_MS,
   OFFERS_MAX,
+  PAYMENT_TIMEOUT_SECONDS,
+  type PaymentRequirements,
   RESERVED_MS,
   UNIQUE_OFFERS_MAX,
 } from '#src/selling/offer.ts'
-import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import type { PaymentToken } from '#src/selling/payment-chain.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
 import type { Availability } from './availability.ts'
-import type { Billing, BillingDeps, Quote } from './billing.ts'
-import { refuseExpiredOffer, refuseUnavailable, refuseUsedOffer } from './refusals.ts'
-import { toPaymentRequired, toRequirements } from './requirements.ts'
-import { paymentInFlight } from './settlement.ts'
+import type { Billing, BillingDeps, Quote, SoldChain } from './billing.ts'
+import {
+  expiredOfferError,
+  toPaymentRequired,
+  unavailableError,
+  usedOfferError,
+} from './payment-errors.ts'
 
 /** Payments of an offer, and of an account in an hour, that may fail before no other one is taken. */
 const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
@@ -24,9 +29,9 @@ const FAILED_WITHIN_MS = 3_600_000
 /** Of the amounts in the catalogue: millionths. */
 const CATALOGUE_DECIMALS = 6
 
-type Wish = Parameters<Billing['quote']>[1]
-type Sale = { terms: Terms; amountMicros: number; periodDays: number }
-type Where = { chain: PaymentChain; token: PaymentToken }
+type QuoteRequest = Parameters<Billing['quote']>[1]
+type Product = { terms: Terms; amountMicros: number; periodDays: number }
+type Where = { sold: SoldChain; token: PaymentToken }
 
 /** Creates what sells: see `Billing`. */
 export function createOffers(
@@ -36,40 +41,39 @@ export function createOffers(
   const toQuote = (offer: Offer): Quote => ({
     offer,
     paymentRequired: toPaymentRequired(deps, offer),
-    inFlight: paymentInFlight(deps, offer.accountId),
+    inFlight: deps.ledger.payments.findOpenPayment(offer.accountId),
   })
   return {
-    async quote(caller, wish) {
-      const sale = findSale(deps, wish.tierId)
-      const where = findToken(wish)
-      const reason = availability.reasonOf(where.chain, where.token)
+    async quote(caller, ask) {
+      const product = findProduct(deps, ask.tierId)
+      const where = findToken(deps, ask)
+      const reason = availability.reasonOf(where.sold, where.token)
       if (reason !== undefined)
-        throw refuseUnavailable(`${wish.token} cannot be paid with: ${reason}`, 'wait_and_retry')
-      const head = await deps.chain?.head(0)
+        throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
+      const head = await where.sold.view?.head(0)
       if (!head)
-        throw refuseUnavailable('The chain does not answer just now. Try again.', 'wait_and_retry')
+        throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
       // The newest block: what is in it or before it was not paid for this offer.
       const fromBlock = head.latestNumber
-      const payer = findPayer(deps, caller, wish)
-      return toQuote(makeOffer(deps, caller, { ...where, sale, payer, fromBlock }))
+      const payer = findPayer(deps, caller, ask)
+      return toQuote(makeOffer(deps, caller, { ...where, product, payer, fromBlock }))
     },
 
     challenge(caller, offerId) {
       const offer = deps.ledger.payments.findOffer(offerId)
-      if (offer?.accountId !== caller.accountId) throw refuseUnknownOffer()
-      if (deps.ledger.payments.isOfferTaken(offerId)) throw refuseUsedOffer()
-      if (deps.clock() >= offer.expiresMs) throw refuseExpiredOffer()
+      if (offer?.accountId !== caller.accountId) {
+        throw new AppError(
+          'unknown_offer',
+          'You have no such offer. Ask for one: POST /v1/billing/x402/quote.',
+          { reason: 'unknown_offer', retryAction: 'sign_anew' },
+        )
+      }
+      if (deps.ledger.payments.isOfferTaken(offerId)) throw usedOfferError()
+      if (deps.clock() >= offer.expiresMs) throw expiredOfferError()
       return toQuote(offer)
     },
   }
 }
-
-const refuseUnknownOffer = (): AppError =>
-  new AppError(
-    'unknown_offer',
-    'You have no such offer. Ask for one: POST /v1/billing/x402/quote.',
-    { reason: 'unknown_offer', retryAction: 'sign_anew' },
-  )
 
 /**
  * Keeps an account from filling the ledger with payments that cannot be made. Throws `payment_limit`. Not for
@@ -93,12 +97,16 @@ export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): v
 }
 
 /** The account's wallet if that will pay: its address then names the offer. */
-function findPayer({ ledger }: BillingDeps, { accountId }: Caller, wish: Wish): string | undefined {
+function findPayer(
+  { ledger }: BillingDeps,
+  { accountId }: Caller,
+  ask: QuoteRequest,
+): string | undefined {
   const address = ledger.findAccount(accountId)?.address
-  return wish.payer === undefined || wish.payer.toLowerCase() === address ? address : undefined
+  return ask.payer === undefined || ask.payer.toLowerCase() === address ? address : undefined
 }
 
-function findSale({ listTiers }: BillingDeps, tierId: string): Sale {
+function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
   const tier = listTiers().find((candidate) => candidate.tierId === tierId)
   if (!tier) {
     throw new AppError('unknown_tier', 'There is no such tier. GET /v1/billing/tiers lists them.', {
@@ -116,15 +124,15 @@ function findSale({ listTiers }: BillingDeps, tierId: string): Sale {
   )
 }
 
-function findToken({ network, token: symbol }: Wish): Where {
-  const chain = findChain(network)
-  if (!chain) throw refuseUnknown('unknown_network', 'network')
-  const token = chain.tokens.find((candidate) => candidate.symbol === symbol)
-  if (!token) throw refuseUnknown('unknown_token', 'token')
-  return { chain, token }
+function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteRequest): Where {
+  const sold = chains.find(({ chain }) => chain.network === network)
+  if (!sold) throw unlistedError('unknown_network', 'network')
+  const token = sold.chain.tokens.find((candidate) => candidate.symbol === symbol)
+  if (!token) throw unlistedError('unknown_token', 'token')
+  return { sold, token }
 }
 
-const refuseUnknown = (code: 'unknown_network' | 'unknown_token', param: string) =>
+const unlistedError = (code: 'unknown_network' | 'unknown_token', param: string) =>
   new AppError(
     code,
     `This ${param} is not one of those that can be paid with. GET /v1/billing/x402/chains lists them.`,
@@ -134,15 +142,24 @@ const refuseUnknown = (code: 'unknown_network' | 'unknown_token', param: string)
 function makeOffer(
   { ledger, clock, mint, payTo }: BillingDeps,
   { accountId }: Caller,
-  wanted: Where & { sale: Sale; payer: string | undefined; fromBlock: number },
+  wanted: Where & { product: Product; payer: string | undefined; fromBlock: number },
 ): Offer {
-  const { chain, token, sale, payer, fromBlock } = wanted
+  const { sold, token, product, payer, fromBlock } = wanted
   const nowMs = clock()
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
-  const { terms, periodDays, amountMicros } = sale
-  const requirements = toRequirements({ chain, token }, { payTo, quoteId: id })
-  const { symbol, method, decimals } = token
+  const { terms, periodDays, amountMicros } = product
+  const { symbol, method, decimals, domain } = token
+  const requirements: Omit<PaymentRequirements, 'amount'> = {
+    scheme: 'exact',
+    network: sold.chain.network,
+    asset: token.address,
+    payTo,
+    maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
+    // Without a domain none is named: clients that see one would sign a permit in a form that the token
+    // does not understand.
+    extra: { ...(domain ?? { assetTransferMethod: 'permit2' }), quoteId: id },
+  }
   const opened = ledger.payments.openOffer(
     { id, accountId, payer, terms, periodDays, symbol, method, requirements, fromBlock, expiresMs },
     {
@@ -154,17 +171,16 @@ function makeOffer(
     },
     { actor: `account:${accountId}`, nowMs },
   )
-  if (opened.kind === 'limit') throw offerLimitError()
   if (opened.kind === 'opened' || opened.kind === 'open') return opened.offer
-  throw refuseUnavailable(
+  if (opened.kind === 'limit') {
+    throw new AppError(
+      'offer_limit',
+      `An account may have ${OFFERS_MAX} unpaid offers of the last half hour, ${UNIQUE_OFFERS_MAX} of them to other wallets than its own. Pay one that has not expired, or wait.`,
+      { reason: 'offer_limit', retryAction: 'wait_and_retry' },
+    )
+  }
+  throw unavailableError(
     'Too many offers of this tier to other wallets are open just now. Try later, or pay with the wallet of your account.',
     'wait_and_retry',
   )
 }
-
-const offerLimitError = () =>
-  new AppError(
-    'offer_limit',
-    `An account may have ${OFFERS_MAX} unpaid offers of the last half hour, ${UNIQUE_OFFERS_MAX} of them to other wallets than its own. Pay one that has not expired, or wait.`,
-    { reason: 'offer_limit', retryAction: 'wait_and_retry' },
-  )

@@ -1,59 +1,109 @@
 /**
- * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Only what is
- * signed counts: of `accepted`, which is not, the network and the token are taken, and both must be
- * in the registry. What is handed to the facilitator is written anew from what was read here.
+ * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Only what is signed counts: of
+ * `accepted`, which is not, the network and the token are taken, and both must be in the registry. What goes to the
+ * facilitator is written from what was read here. No error repeats what was sent: it may be a signature.
  */
 import { createHash } from 'node:crypto'
 
+import { AppError } from '#src/core/errors.ts'
 import type { Offer } from '#src/selling/offer.ts'
 import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
-import {
-  hasMember,
-  type Members,
-  readAddress,
-  readBytes32,
-  readMembers,
-  readSignature,
-  readText,
-  readUint256,
-  refuseOthers,
-  refusePayload,
-  toMembers,
-} from './payload-fields.ts'
-
 export const PAYLOAD_BYTES_MAX = 16 * 1024
+const SIGNATURE_BYTES_MAX = 4096
 
 export type ParsedPayment = {
   signed: Omit<SignedPayment, 'payload' | 'payloadHash'>
   token: PaymentToken
   /** The signed members with the signature, in one canonical form. */
-  body: Readonly<Record<string, unknown>>
+  body: Readonly<{ signature: string }>
 }
 
+/** A payload that cannot be understood: the same one will never be taken. */
+export const payloadError = (message: string): AppError =>
+  new AppError('payment_invalid', message, {
+    param: 'paymentPayload',
+    reason: 'payload_invalid',
+    retryAction: 'sign_anew',
+  })
+
+/** A text in one canonical form; `is` says which, for people. */
+type Form = { form: RegExp; is: string; max?: bigint }
+/** What an object must have, and nothing else: what was signed could mean more than we understand. */
+type Shape = { readonly [key: string]: Form | Shape }
+type Read<S> = { [K in keyof S]: S[K] extends Form ? string : Read<S[K]> }
+
+const address: Form = { form: /^0x[0-9a-fA-F]{40}$/, is: '0x and 40 hex digits' }
+const bytes32: Form = { form: /^0x[0-9a-fA-F]{64}$/, is: '0x and 64 hex digits' }
+const uint256: Form = {
+  form: /^(0|[1-9][0-9]{0,77})$/,
+  is: 'an integer from 0 to 2^256 - 1 as a string of decimal digits without leading zeros',
+  max: 2n ** 256n - 1n,
+}
+/** 65 bytes of a plain account; contract wallets have forms of their own. */
+const signature: Form = {
+  form: new RegExp(`^0x([0-9a-fA-F]{2}){1,${SIGNATURE_BYTES_MAX}}$`),
+  is: `0x and the hex digits of 1 to ${SIGNATURE_BYTES_MAX} bytes`,
+}
+
+// The order of the members is that of the stored payload, whose hash tells a repeated payment from another.
+const eip3009 = {
+  signature,
+  authorization: {
+    ...{ from: address, to: address, value: uint256 },
+    ...{ validAfter: uint256, validBefore: uint256, nonce: bytes32 },
+  },
+}
+const permit2 = {
+  signature,
+  permit2Authorization: {
+    from: address,
+    permitted: { token: address, amount: uint256 },
+    spender: address,
+    nonce: uint256,
+    deadline: uint256,
+    witness: { to: address, validAfter: uint256 },
+  },
+}
+
+const networkForm: Form = {
+  form: /^eip155:\d{1,12}$/,
+  is: 'a network of GET /v1/billing/x402/chains',
+}
+const ROOT = 'paymentPayload'
+
+type Members = Readonly<Record<string, unknown>>
 type Place = { chain: PaymentChain; token: PaymentToken; payload: Members }
 
-/** Throws `payment_invalid`; never repeats what was sent. */
+/** Reads a payment on any chain of the registry, sold on or not. Throws `payment_invalid`. */
 export function parsePayment(input: unknown): ParsedPayment {
   assertSize(input)
-  const payment = toMembers(input, 'paymentPayload')
-  if (payment.values.x402Version !== 2) {
-    throw refusePayload('paymentPayload.x402Version must be 2: this server speaks x402 v2 alone.')
+  const payment = toMembers(input, ROOT)
+  if (payment.x402Version !== 2) {
+    throw payloadError(`${ROOT}.x402Version must be 2: this server speaks x402 v2 alone.`)
   }
-  const accepted = readMembers(payment, 'accepted')
-  readText(accepted, 'scheme', { form: /^exact$/, is: '"exact"' })
-  const chain = findChain(
-    readText(accepted, 'network', { form: /^eip155:\d{1,12}$/, is: networks }),
-  )
-  if (!chain) throw refusePayload(`paymentPayload.accepted.network must be ${networks}.`)
-  const token = findToken(chain, readAddress(accepted, 'asset'))
-  const payload = readMembers(payment, 'payload')
-  const isPermit2 = hasMember(payload, 'permit2Authorization')
-  if (isPermit2 !== (token.method === 'permit2')) throw refuseMethod(token)
+  const accepted = toMembers(own(payment, 'accepted'), `${ROOT}.accepted`)
+  const read = (key: string, form: Form) =>
+    readText(own(accepted, key), `${ROOT}.accepted.${key}`, form)
+  read('scheme', { form: /^exact$/, is: '"exact"' })
+  const chain = findChain(read('network', networkForm))
+  if (!chain) throw networkError()
+  const asset = read('asset', address)
+  const token = chain.tokens.find((each) => each.address.toLowerCase() === asset)
+  if (!token) {
+    throw payloadError(`${ROOT}.accepted.asset must be a token of ${chain.name} that is sold for.`)
+  }
+  const payload = toMembers(own(payment, 'payload'), `${ROOT}.payload`)
+  if (Object.hasOwn(payload, 'permit2Authorization') !== (token.method === 'permit2')) {
+    throw methodError(token)
+  }
   const place = { chain, token, payload }
-  return isPermit2 ? readPermit2(place) : readEip3009(place)
+  return token.method === 'permit2' ? readPermit2(place) : readEip3009(place)
 }
+
+export const networkError = () =>
+  payloadError(`${ROOT}.accepted.network must be ${networkForm.is}.`)
 
 /** Writes the payment for its offer: the bytes that are kept and handed over, the same at every call. */
 export function sealPayment({ signed, body }: ParsedPayment, offer: Offer): SignedPayment {
@@ -68,101 +118,97 @@ export function signatureOf({ payload }: SignedPayment): string {
   return body.signature
 }
 
-const networks = 'a network of GET /v1/billing/x402/chains'
-
 /** Bodies and headers are JSON already, so that printing them again cannot fail. */
 function assertSize(input: unknown): void {
   const text = JSON.stringify(input) as string | undefined
   if (text !== undefined && Buffer.byteLength(text) <= PAYLOAD_BYTES_MAX) return
-  throw refusePayload(`paymentPayload must be JSON of at most ${PAYLOAD_BYTES_MAX} bytes.`)
+  throw payloadError(`${ROOT} must be JSON of at most ${PAYLOAD_BYTES_MAX} bytes.`)
 }
 
-function findToken(chain: PaymentChain, asset: string): PaymentToken {
-  const token = chain.tokens.find(({ address }) => address.toLowerCase() === asset)
-  if (token) return token
-  throw refusePayload(
-    `paymentPayload.accepted.asset must be a token of ${chain.name} that is sold for.`,
-  )
-}
-
-const refuseMethod = ({ symbol, method }: PaymentToken) =>
-  refusePayload(
+const methodError = ({ symbol, method }: PaymentToken) =>
+  payloadError(
     method === 'permit2'
-      ? `paymentPayload.payload must have permit2Authorization: ${symbol} is paid through Permit2.`
-      : `paymentPayload.payload must have authorization and no permit2Authorization: ${symbol} is paid by EIP-3009.`,
+      ? `${ROOT}.payload must have permit2Authorization: ${symbol} is paid through Permit2.`
+      : `${ROOT}.payload must have authorization and no permit2Authorization: ${symbol} is paid by EIP-3009.`,
   )
 
 function readEip3009({ chain, token, payload }: Place): ParsedPayment {
-  refuseOthers(payload, ['signature', 'authorization'])
-  const it = readMembers(payload, 'authorization')
-  refuseOthers(it, ['from', 'to', 'value', 'validAfter', 'validBefore', 'nonce'])
+  const body = readShape(payload, `${ROOT}.payload`, eip3009)
+  const { from, to, value, validAfter, validBefore, nonce } = body.authorization
   const signed = {
     network: chain.network,
     method: token.method,
     asset: token.address.toLowerCase(),
-    payer: readAddress(it, 'from'),
-    payTo: readAddress(it, 'to'),
-    amount: readUint256(it, 'value'),
-    validAfter: readUint256(it, 'validAfter'),
-    validBefore: readUint256(it, 'validBefore'),
-    nonce: readBytes32(it, 'nonce'),
+    payer: from,
+    payTo: to,
+    amount: BigInt(value),
+    validAfter: BigInt(validAfter),
+    validBefore: BigInt(validBefore),
+    nonce,
     nonceContract: token.address.toLowerCase(),
   }
-  const authorization = {
-    from: signed.payer,
-    to: signed.payTo,
-    value: String(signed.amount),
-    validAfter: String(signed.validAfter),
-    validBefore: String(signed.validBefore),
-    nonce: signed.nonce,
-  }
-  const signature = readSignature(payload, 'signature')
-  return { signed, token, body: { signature, authorization } }
+  return { signed, token, body }
 }
 
 function readPermit2({ chain, token, payload }: Place): ParsedPayment {
-  refuseOthers(payload, ['signature', 'permit2Authorization'])
-  const it = readMembers(payload, 'permit2Authorization')
-  refuseOthers(it, ['from', 'permitted', 'spender', 'nonce', 'deadline', 'witness'])
-  const permitted = readMembers(it, 'permitted')
-  refuseOthers(permitted, ['token', 'amount'])
-  const witness = readMembers(it, 'witness')
-  refuseOthers(witness, ['to', 'validAfter'])
-  assertPermitOf(it, permitted, { chain, token })
+  const body = readShape(payload, `${ROOT}.payload`, permit2)
+  const { from, permitted, spender, nonce, deadline, witness } = body.permit2Authorization
+  const asset = token.address.toLowerCase()
+  const path = `${ROOT}.payload.permit2Authorization`
+  // Who may spend, and what: another spender or token would be another payment altogether.
+  if (permitted.token !== asset) {
+    throw payloadError(`${path}.permitted.token must be ${ROOT}.accepted.asset.`)
+  }
+  if (spender !== chain.permit2Proxy.toLowerCase()) {
+    throw payloadError(`${path}.spender must be ${chain.permit2Proxy}, the proxy of x402.`)
+  }
   const signed = {
     network: chain.network,
     method: token.method,
-    asset: token.address.toLowerCase(),
-    payer: readAddress(it, 'from'),
-    payTo: readAddress(witness, 'to'),
-    amount: readUint256(permitted, 'amount'),
-    validAfter: readUint256(witness, 'validAfter'),
-    validBefore: readUint256(it, 'deadline'),
-    nonce: String(readUint256(it, 'nonce')),
+    asset,
+    payer: from,
+    payTo: witness.to,
+    amount: BigInt(permitted.amount),
+    validAfter: BigInt(witness.validAfter),
+    validBefore: BigInt(deadline),
+    nonce,
     nonceContract: chain.permit2.toLowerCase(),
   }
-  const permit2Authorization = {
-    from: signed.payer,
-    permitted: { token: signed.asset, amount: String(signed.amount) },
-    spender: chain.permit2Proxy.toLowerCase(),
-    nonce: signed.nonce,
-    deadline: String(signed.validBefore),
-    witness: { to: signed.payTo, validAfter: String(signed.validAfter) },
-  }
-  const signature = readSignature(payload, 'signature')
-  return { signed, token, body: { signature, permit2Authorization } }
+  return { signed, token, body }
 }
 
-/** Who may spend, and what: another spender or token would be another payment altogether. */
-function assertPermitOf(
-  permit: Members,
-  permitted: Members,
-  { chain, token }: Pick<Place, 'chain' | 'token'>,
-): void {
-  if (readAddress(permitted, 'token') !== token.address.toLowerCase()) {
-    throw refusePayload(`${permitted.name}.token must be paymentPayload.accepted.asset.`)
+/** Reads exactly the members of a shape, in its order. */
+function readShape<S extends Shape>(value: unknown, path: string, shape: S): Read<S> {
+  const members = toMembers(value, path)
+  const known = Object.keys(shape)
+  if (!Object.keys(members).every((key) => known.includes(key))) {
+    throw payloadError(`${path} may have no members but ${known.join(', ')}.`)
   }
-  if (readAddress(permit, 'spender') !== chain.permit2Proxy.toLowerCase()) {
-    throw refusePayload(`${permit.name}.spender must be ${chain.permit2Proxy}, the proxy of x402.`)
-  }
+  const read = Object.entries(shape).map(([key, of]) => {
+    const [member, at] = [own(members, key), `${path}.${key}`]
+    return [key, isForm(of) ? readText(member, at, of) : readShape(member, at, of)] as const
+  })
+  // Each member of the shape was read as the shape says.
+  return Object.fromEntries(read) as Read<S>
 }
+
+const isForm = (of: Form | Shape): of is Form => of.form instanceof RegExp
+
+/** Hex in lower case; a number has one form already. */
+function readText(value: unknown, path: string, { form, is, max }: Form): string {
+  const isRight = typeof value === 'string' && form.test(value)
+  if (!isRight || (max !== undefined && BigInt(value) > max)) {
+    throw payloadError(`${path} must be ${is}.`)
+  }
+  return value.toLowerCase()
+}
+
+function toMembers(value: unknown, path: string): Members {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>
+  }
+  throw payloadError(`${path} must be an object.`)
+}
+
+const own = (members: Members, key: string): unknown =>
+  Object.hasOwn(members, key) ? members[key] : undefined

@@ -4,12 +4,20 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import { assert } from '#src/lib/assert.ts'
-import { openStates, type Payment } from '#src/selling/payment.ts'
+import { isUndecided, openStates, type Payment } from '#src/selling/payment.ts'
 
-import { advance, ATTEMPTS_MAX, RESEND_UNKNOWN_MS } from './advance.ts'
 import type { BillingDeps } from './billing.ts'
-import { type Flow, move } from './flow.ts'
-import { observe } from './observation.ts'
+import {
+  advance,
+  ATTEMPTS_MAX,
+  type Case,
+  type Flow,
+  flowOn,
+  move,
+  observe,
+  reread,
+  RESEND_UNKNOWN_MS,
+} from './payment-machine.ts'
 import type { SingleFlight } from './single-flight.ts'
 
 /** Payments that are looked at side by side: a look is two to five questions to the node. */
@@ -42,12 +50,11 @@ export function createReconciler(deps: BillingDeps, { flights, looks }: Flights)
   let rejectedAtMs = Number.NEGATIVE_INFINITY
   let lastRejected: Place | undefined
 
-  async function run(payment: Payment, work: typeof step): Promise<void> {
-    const { chain, facilitator } = deps
-    if (!chain || flights.has(payment.id)) return
-    const flow: Flow = { deps, chain, facilitator, actor: 'system' }
+  async function run(payment: Payment, work: typeof observe): Promise<void> {
+    const flow = flowOn(deps, payment.signed.network, 'system')
+    if (!flow || flights.has(payment.id)) return
     try {
-      await looks.run(payment.id, () => work(flow, payment))
+      await looks.run(payment.id, () => work(flow, caseOf(flow, payment.id)))
     } catch (error) {
       // A refusal is for callers; it comes again at every look.
       if (!(error instanceof AppError))
@@ -86,7 +93,7 @@ export function createReconciler(deps: BillingDeps, { flights, looks }: Flights)
       }
       if (!isUndecided(payment) || polled.has(payment.id)) return
       polled.set(payment.id, nowMs)
-      await Promise.race([run(payment, lookAt), deps.sleep(POLL_WAIT_MS)])
+      await Promise.race([run(payment, observe), deps.sleep(POLL_WAIT_MS)])
     },
   }
 }
@@ -100,39 +107,28 @@ async function forEachAtOnce<T>(items: readonly T[], body: (item: T) => Promise<
   await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
 }
 
-const isUndecided = ({ state }: Payment): boolean =>
-  state === 'rejected' || openStates.some((open) => open === state)
-
-async function lookAt(flow: Flow, listed: Payment): Promise<Payment> {
-  const payment = flow.deps.ledger.payments.findPayment(listed.id) ?? listed
-  return observe(flow, { payment, offer: offerOf(flow, payment) })
-}
-
-async function step(flow: Flow, listed: Payment): Promise<Payment> {
-  const payment = flow.deps.ledger.payments.findPayment(listed.id) ?? listed
+async function step(flow: Flow, it: Case): Promise<Payment> {
+  const { payment } = it
+  const { state, reason } = payment
   if (!isUndecided(payment)) return payment
-  if (payment.state === 'rejected') return followRejected(flow, payment)
-  const it = { payment, offer: offerOf(flow, payment) }
-  if (payment.state !== 'received' && payment.state !== 'screened') return advance(flow, it)
+  // We never sent it, but the payer can, until it is void; a forged signature cannot arrive at all.
+  if (state === 'rejected' && reason === 'signature_invalid') {
+    return move(flow, payment, { to: 'void', reason })
+  }
+  if (state === 'rejected') return observe(flow, it)
+  if (state !== 'received' && state !== 'screened') return advance(flow, it)
   // The payer may have had it made himself while we were away.
   const seen = await observe(flow, it)
-  return seen.state === payment.state && isDue(flow, seen) ? advance(flow, it) : seen
+  return seen.state === state && isDue(flow, seen) ? advance(flow, it) : seen
 }
 
 /** A facilitator that refuses is asked a few times more; after that the payer has to ask. */
 const isDue = ({ deps }: Flow, { attempts, updatedMs }: Payment): boolean =>
   attempts < ATTEMPTS_MAX && updatedMs + RESEND_UNKNOWN_MS <= deps.clock()
 
-/** We never sent it, but the payer can, until it is void; a forged signature cannot arrive at all. */
-async function followRejected(flow: Flow, payment: Payment): Promise<Payment> {
-  if (payment.reason === 'signature_invalid') {
-    return move(flow, payment, { to: 'void', reason: payment.reason })
-  }
-  return observe(flow, { payment, offer: offerOf(flow, payment) })
-}
-
-function offerOf({ deps }: Flow, { offerId }: Payment) {
-  const offer = deps.ledger.payments.findOffer(offerId)
+function caseOf(flow: Flow, id: string): Case {
+  const payment = reread(flow, id)
+  const offer = flow.deps.ledger.payments.findOffer(payment.offerId)
   assert(offer !== undefined, 'Offers are never deleted.')
-  return offer
+  return { payment, offer }
 }

@@ -1,7 +1,7 @@
 /** Finds money that arrived without a payment of ours, for the operator: it is never granted by itself. */
 import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
-import { type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
-import { openStates, type Payment } from '#src/selling/payment.ts'
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import { isUndecided, type Payment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 
@@ -17,9 +17,9 @@ type Watch = { deps: BillingDeps; attend: Attend; view: ChainView; chain: Paymen
 
 /** See `Billing.watch`. `attend` looks at payments that a transfer may be. */
 export async function watch(deps: BillingDeps, attend: Attend): Promise<void> {
-  const { chain: view, payTo, log } = deps
-  if (!view || payTo === '') return
-  for (const chain of paymentChains) {
+  const { chains, payTo, log } = deps
+  for (const { chain, view } of chains) {
+    if (!view || payTo === '') continue
     try {
       await watchChain({ deps, attend, view, chain })
     } catch (error) {
@@ -80,10 +80,8 @@ function findCandidates(
 ): Payment[] {
   const alike = ledger.payments.listPaymentsLike({ network, ...transfer })
   if (alike.some((payment) => isProof(payment, transfer))) return []
-  return alike.filter(({ state }) => undecidedStates.some((undecided) => undecided === state))
+  return alike.filter(isUndecided)
 }
-
-const undecidedStates = [...openStates, 'rejected'] as const
 
 const isProof = ({ proof }: Payment, { txHash, logIndex }: FoundTransfer): boolean =>
   proof?.txHash === txHash && proof.logIndex === logIndex

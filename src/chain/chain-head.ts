@@ -7,7 +7,7 @@ import { type Rpc, RpcFault } from './rpc.ts'
 /** Blocks after which a payment counts, its own included, or `final` for the finality of the chain. */
 export type Confirmations = 'final' | number
 
-/** Where the chain stands: all up to `final` stays. */
+/** How far the chain is: all up to `final` stays. */
 export type Head = { final: Block; latestNumber: number }
 
 export type HeadWatch = {
@@ -35,7 +35,7 @@ export function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: HeadOpt
     const head = await readHead(rpc, confirmations)
     if (seen === undefined || seen.order < order) seen = { head, atMs, order }
     if (before === undefined || !isTakenBack(before.final, head.final)) return head
-    // The next answer is compared with this one: a node that was set up anew is not refused forever.
+    // The next answer is compared with this one: a node that was set up again is not refused forever.
     const fault = `The RPC went back to block ${head.final.number}, before one that it called final.`
     log(fault)
     throw new RpcFault(fault)
@@ -51,7 +51,7 @@ export function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: HeadOpt
       try {
         return toChainHead(await asked)
       } catch {
-        // The RPC tells the log by itself; here it only matters that there is no answer.
+        // The RPC logs it by itself; here it only matters that there is no answer.
         return undefined
       }
     },
@@ -60,7 +60,10 @@ export function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: HeadOpt
 
 async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
   if (confirmations === 'final') {
-    const [final, latest] = await Promise.all([rpc.getBlock('finalized'), rpc.getBlock('latest')])
+    const [final, latest] = await Promise.all([
+      rpc.getBlock(rpc.chain.finality),
+      rpc.getBlock('latest'),
+    ])
     // Two nodes behind one address may answer, the one behind the other.
     if (final && latest) return { final, latestNumber: Math.max(final.number, latest.number) }
   } else {

@@ -1,18 +1,16 @@
 import type { Clock } from '#src/core/time.ts'
 import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { type Confirmations, createHeadWatch } from './chain-head.ts'
 import { toTopic } from './contract-questions.ts'
+import { amountOf, findLogs, topics, toProof } from './evidence.ts'
 import { look } from './look.ts'
 import { preflight } from './preflight.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
 import { checkChain } from './token-checks.ts'
-import { amountOf, findLogs, topics, toProof } from './transfer-logs.ts'
 
 export type ChainViewOptions = {
-  chain: PaymentChain
   /** Where payments go. */
   payTo?: string | undefined
   confirmations: Confirmations
@@ -22,35 +20,35 @@ export type ChainViewOptions = {
 
 /** The chain as billing sees it. Opens nothing before it is asked. */
 export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView {
-  const { chain, payTo, confirmations } = options
+  const { chain } = rpc
   const heads = createHeadWatch(rpc, options)
 
   return {
     async preflight(signed, signature) {
-      const token = findToken(chain, signed)
+      const token = findToken(rpc, signed)
       if (!token) return { kind: 'unavailable', reason: 'The token cannot be paid with that way.' }
       return orUnavailable(() => preflight(rpc, { signed, signature, chain, token }))
     },
     look: (signed, hint) =>
-      orUnavailable(async () => look(rpc, { signed, chain, hint, head: await heads.ask() })),
+      orUnavailable(async () => look(rpc, { signed, hint, head: await heads.ask() })),
     head: (ageMsMax) => heads.recent(ageMsMax),
     async transfersTo(to, range) {
       const { final } = await heads.ask()
       if (range.to > final.number) throw new RpcFault(`Block ${range.to} is not final yet.`)
-      return findTransfers(rpc, { chain, to, range })
+      return findTransfers(rpc, to, range)
     },
-    check: () => checkChain(rpc, { chain, payTo, confirmations }),
+    check: () => checkChain(rpc, options),
   }
 }
 
-const findToken = ({ network, tokens }: PaymentChain, signed: SignedPayment) =>
+const findToken = ({ chain: { network, tokens } }: Rpc, signed: SignedPayment) =>
   network === signed.network
     ? tokens.find(
         ({ address, method }) => address.toLowerCase() === signed.asset && method === signed.method,
       )
     : undefined
 
-/** A node that gives no answer is told as that, never as a fault of the payer's. */
+/** A node that gives no answer is reported as that, never as a fault of the payer's. */
 async function orUnavailable<T>(
   ask: () => Promise<T>,
 ): Promise<T | { kind: 'unavailable'; reason: string }> {
@@ -64,10 +62,11 @@ async function orUnavailable<T>(
 
 async function findTransfers(
   rpc: Rpc,
-  { chain, to, range }: { chain: PaymentChain; to: string; range: { from: number; to: number } },
+  to: string,
+  range: { from: number; to: number },
 ): Promise<FoundTransfer[]> {
   const logs = await findLogs(rpc, {
-    addresses: chain.tokens.map(({ address }) => address.toLowerCase()),
+    addresses: rpc.chain.tokens.map(({ address }) => address.toLowerCase()),
     topics: [topics.transfer, null, toTopic(to)],
     ...range,
   })

@@ -1,7 +1,8 @@
-import type { Hex } from './hex.ts'
+import type { Hex } from 'viem'
+
 import { type BlockTag, type Rpc, RpcFault } from './rpc.ts'
 
-/** A function of a contract that answers with one word, as Solidity writes it, and what it is asked. */
+/** A function of a contract, as Solidity writes it, and what it is asked. */
 export type ContractQuestion = {
   to: string
   /** Such as `balanceOf(address) returns (uint256)`. */
@@ -10,14 +11,24 @@ export type ContractQuestion = {
   block?: BlockTag | undefined
 }
 
-export const wordPattern = /^0x[0-9a-f]{64}$/i
+const wordPattern = /^0x[0-9a-f]{64}$/i
+
+/** What a contract answers: `0x` without such a function or without code, undefined if it reverts. */
+export async function callContract(
+  rpc: Pick<Rpc, 'call'>,
+  { to, signature, args, block }: ContractQuestion,
+): Promise<Hex | undefined> {
+  const { encodeFunctionData, parseAbi } = await import('viem')
+  const abi = parseAbi([`function ${signature}`] as readonly string[])
+  return rpc.call({ to, data: encodeFunctionData({ abi, args }) }, block)
+}
 
 /** The word that a contract answers with; undefined if it reverts or has no such function. */
-export async function askContract(rpc: Rpc, question: ContractQuestion): Promise<Hex | undefined> {
-  const { encodeFunctionData, parseAbi } = await import('viem')
-  const { to, signature, args, block } = question
-  const abi = parseAbi([`function ${signature}`] as readonly string[])
-  const answer = await rpc.call({ to, data: encodeFunctionData({ abi, args }) }, block)
+export async function askContract(
+  rpc: Pick<Rpc, 'call'>,
+  question: ContractQuestion,
+): Promise<Hex | undefined> {
+  const answer = await callContract(rpc, question)
   return answer !== undefined && wordPattern.test(answer) ? answer : undefined
 }
 

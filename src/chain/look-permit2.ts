@@ -1,12 +1,21 @@
+import type { Hex } from 'viem'
+
 import type { ChainVerdict } from '#src/selling/chain-view.ts'
 
 import { toTopic } from './contract-questions.ts'
-import type { Hex } from './hex.ts'
-import { bitOf, isNonceUsed, wasUsedBefore, wordOf } from './nonces.ts'
+import {
+  bitOf,
+  findLogs,
+  isNonceUsed,
+  isTransferOf,
+  receiptOf,
+  type Search,
+  topics,
+  wasUsedBefore,
+  wordOf,
+} from './evidence.ts'
 import type { ChainLog, Receipt } from './rpc-answers.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
-import type { Search } from './search.ts'
-import { findLogs, isTransferOf, receiptOf, topics } from './transfer-logs.ts'
 
 /**
  * Finds what a nonce of Permit2 was spent on. No event names it, so a transfer is bound to it by what the
@@ -109,11 +118,11 @@ async function findInvalidation(rpc: Rpc, { signed, range }: Search) {
 /** Whether a transfer is of this nonce (`own`), of another or none, or of one that another contract chose. */
 type Binding = 'own' | 'foreign' | 'indirect'
 
-async function bindingOf(rpc: Rpc, { signed, chain }: Search, log: ChainLog): Promise<Binding> {
+async function bindingOf(rpc: Rpc, { signed }: Search, log: ChainLog): Promise<Binding> {
   const receipt = await receiptOf(rpc, log)
   const call = await rpc.getInput(log.txHash)
   if (call === undefined) throw new RpcFault(`The RPC does not know the transaction ${log.txHash}.`)
-  const proxy = chain.permit2Proxy.toLowerCase()
+  const proxy = rpc.chain.permit2Proxy.toLowerCase()
   if (call.to === proxy) {
     const permit = await readPermit(call.input)
     const isOwn = permit?.owner === signed.payer && permit.nonce === BigInt(signed.nonce)

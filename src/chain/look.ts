@@ -1,15 +1,23 @@
+import type { Hex } from 'viem'
+
 import type { ChainVerdict } from '#src/selling/chain-view.ts'
-import type { PaymentChain } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
 import type { Head } from './chain-head.ts'
-import { findAuthorizedTransfer, lookEip3009 } from './look-eip3009.ts'
+import { toTopic } from './contract-questions.ts'
+import {
+  findFirstLog,
+  isNonceUsed,
+  isTransferOf,
+  receiptOf,
+  type Search,
+  topics,
+  toProof,
+  wasUsedBefore,
+} from './evidence.ts'
 import { findPermittedTransfer, lookPermit2 } from './look-permit2.ts'
-import { isNonceUsed } from './nonces.ts'
-import type { ChainLog } from './rpc-answers.ts'
+import type { ChainLog, Receipt } from './rpc-answers.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
-import type { Search } from './search.ts'
-import { toProof } from './transfer-logs.ts'
 
 /** More than a day of blocks: a payment is valid for no longer than a day. */
 const SEARCH_BLOCKS_MAX = 200_000
@@ -18,7 +26,6 @@ const REORG_BLOCKS_MAX = 256
 
 export type Lookup = {
   signed: SignedPayment
-  chain: PaymentChain
   hint: { fromBlock: number; txHash?: string | undefined }
   head: Head
 }
@@ -27,10 +34,9 @@ export type Lookup = {
  * Looks for a payment. Two kinds of evidence count: a transfer that is there, and a state of the chain at
  * its final block. What a node does not show is never taken for proof. Throws `RpcFault`.
  */
-export async function look(rpc: Rpc, { signed, chain, hint, head }: Lookup): Promise<ChainVerdict> {
+export async function look(rpc: Rpc, { signed, hint, head }: Lookup): Promise<ChainVerdict> {
   const search: Search = {
     signed,
-    chain,
     range: {
       from: Math.max(0, hint.fromBlock - REORG_BLOCKS_MAX),
       to: Math.min(head.latestNumber, hint.fromBlock + SEARCH_BLOCKS_MAX),
@@ -74,3 +80,40 @@ async function confirm(rpc: Rpc, transfer: ChainLog, { final }: Head): Promise<C
   if (block?.hash === transfer.blockHash) return { kind: 'paid', proof, isFinal: true }
   throw new RpcFault(`The RPC contradicts itself about block ${transfer.blockNumber}.`)
 }
+
+/**
+ * Finds what a spent authorization was spent on. A spent nonce alone proves nothing: the payer may have
+ * canceled it, or signed another transfer with it.
+ */
+export async function lookEip3009(rpc: Rpc, search: Search): Promise<ChainVerdict> {
+  const { signed, range, paid, settled } = search
+  const event = await findEvent(rpc, search)
+  if (event === undefined) {
+    if (await wasUsedBefore(rpc, search)) return settled(range.from - 1, 'used_elsewhere')
+    throw new RpcFault(`The RPC does not show what the nonce of ${signed.payer} was used for.`)
+  }
+  if (event.topics[0] === topics.canceled) return settled(event.blockNumber, 'canceled')
+  const transfer = findAuthorizedTransfer(signed, await receiptOf(rpc, event))
+  return transfer ? paid(transfer) : settled(event.blockNumber, 'used_elsewhere')
+}
+
+const findEvent = (rpc: Rpc, { signed, range }: Search) =>
+  findFirstLog(rpc, {
+    addresses: [signed.nonceContract],
+    topics: [[topics.used, topics.canceled], toTopic(signed.payer), signed.nonce as Hex],
+    ...range,
+  })
+
+/**
+ * The transfer of a payment in a transaction: the next that its token says after the use of its nonce.
+ * There may be others in the transaction, which are of other authorizations.
+ */
+function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainLog | undefined {
+  const logs = receipt.isSuccess ? receipt.logs.filter((log) => log.address === signed.asset) : []
+  const used = logs.findIndex((log) => isUseOf(signed, log))
+  const next = used === -1 ? undefined : logs[used + 1]
+  return next && isTransferOf(signed, next) ? next : undefined
+}
+
+const isUseOf = (signed: SignedPayment, { topics: [event, authorizer, nonce] }: ChainLog) =>
+  event === topics.used && authorizer === toTopic(signed.payer) && nonce === signed.nonce

@@ -3,10 +3,12 @@
  * the registry of chains (selling/payment-chain.ts), not from the server that asks for it: of that it takes
  * the amount, the payee and the time alone.
  */
+import type { Hex } from 'viem'
+
 import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 
-import type { Hex } from './hex.ts'
+import { askContract } from './contract-questions.ts'
 import type { Rpc } from './rpc.ts'
 import { hashPayment } from './typed-data.ts'
 
@@ -14,7 +16,7 @@ import { hashPayment } from './typed-data.ts'
 const VALID_SECONDS_MAX = 3600
 const UINT256_MAX = 2n ** 256n - 1n
 
-export type PaymentWish = {
+export type PaymentTerms = {
   chain: PaymentChain
   token: PaymentToken
   requirements: PaymentRequirements
@@ -29,7 +31,7 @@ export type Payer = {
   address: string
   signMessage(message: string): Promise<string>
   /** Signs, and returns the body of an x402 v2 payment. */
-  signPayment(wish: PaymentWish): Promise<Record<string, unknown>>
+  signPayment(terms: PaymentTerms): Promise<Record<string, unknown>>
 }
 
 /** The order of secp256k1: a private key is from 1 to below it. */
@@ -46,77 +48,51 @@ export async function createPayer(privateKey: Hex): Promise<Payer> {
   return {
     address: account.address,
     signMessage: (message) => account.signMessage({ message }),
-    async signPayment({ chain, token, requirements, nowMs, nonce }) {
-      const { payTo, amount } = requirements
-      const hexNonce = `0x${Buffer.from(nonce).toString('hex')}`
-      const terms = {
-        payer: account.address,
+    async signPayment({ chain, token, requirements, nowMs, nonce: bytes }) {
+      const { payTo, amount, maxTimeoutSeconds } = requirements
+      const seconds = Math.min(maxTimeoutSeconds, VALID_SECONDS_MAX)
+      const validBefore = String(Math.floor(nowMs / 1000) + seconds)
+      const isPermit = token.method === 'permit2'
+      const hex = `0x${Buffer.from(bytes).toString('hex')}`
+      // Permit2 counts its nonces in decimal.
+      const nonce = isPermit ? String(BigInt(hex)) : hex
+      const from = account.address
+      const signed = {
+        method: token.method,
+        asset: token.address,
+        payer: from,
         payTo,
-        amount,
-        validBefore: endOf(requirements, nowMs),
-        // Permit2 counts its nonces in decimal.
-        nonce: token.method === 'permit2' ? BigInt(hexNonce).toString() : hexNonce,
+        amount: BigInt(amount),
+        validAfter: 0n,
+        validBefore: BigInt(validBefore),
+        nonce,
       }
-      const hash = await hashPayment(
-        {
-          ...terms,
-          network: chain.network,
-          method: token.method,
-          asset: token.address,
-          amount: BigInt(amount),
-          validAfter: 0n,
-          validBefore: BigInt(terms.validBefore),
-          // Of the ledger of a server; no part of what is signed.
-          nonceContract: '',
-          payloadHash: '',
-          payload: '',
-        },
-        chain,
-        token,
-      )
-      const signature = await account.sign({ hash })
-      return token.method === 'permit2'
-        ? { signature, permit2Authorization: toPermit(terms, chain, token) }
-        : { signature, authorization: toAuthorization(terms) }
+      const signature = await account.sign({ hash: await hashPayment(signed, chain, token) })
+      if (!isPermit) {
+        const times = { validAfter: '0', validBefore }
+        return { signature, authorization: { from, to: payTo, value: amount, ...times, nonce } }
+      }
+      const permit2Authorization = {
+        from,
+        permitted: { token: token.address, amount },
+        spender: chain.permit2Proxy,
+        nonce,
+        deadline: validBefore,
+        witness: { to: payTo, validAfter: '0' },
+      }
+      return { signature, permit2Authorization }
     },
   }
 }
-
-const endOf = ({ maxTimeoutSeconds }: PaymentRequirements, nowMs: number): string =>
-  String(Math.floor(nowMs / 1000) + Math.min(maxTimeoutSeconds, VALID_SECONDS_MAX))
-
-type Terms = { payer: string; payTo: string; amount: string; validBefore: string; nonce: string }
-
-const toAuthorization = ({ payer, payTo, amount, validBefore, nonce }: Terms) => ({
-  from: payer,
-  to: payTo,
-  value: amount,
-  validAfter: '0',
-  validBefore,
-  nonce,
-})
-
-const toPermit = (terms: Terms, { permit2Proxy }: PaymentChain, { address }: PaymentToken) => ({
-  from: terms.payer,
-  permitted: { token: address, amount: terms.amount },
-  spender: permit2Proxy,
-  nonce: terms.nonce,
-  deadline: terms.validBefore,
-  witness: { to: terms.payTo, validAfter: '0' },
-})
 
 /** How much of a token Permit2 may take from an owner. Throws `RpcFault`. */
 export async function readPermit2Allowance(
   rpc: Pick<Rpc, 'call'>,
   { chain, token, owner }: { chain: PaymentChain; token: PaymentToken; owner: string },
 ): Promise<bigint> {
-  const { encodeFunctionData, parseAbi } = await import('viem')
-  const data = encodeFunctionData({
-    abi: parseAbi(['function allowance(address owner, address spender) view returns (uint256)']),
-    args: [owner as Hex, chain.permit2 as Hex],
-  })
-  const answer = await rpc.call({ to: token.address, data })
-  return answer === undefined || answer === '0x' ? 0n : BigInt(answer)
+  const signature = 'allowance(address owner, address spender) view returns (uint256)'
+  const args = [owner, chain.permit2]
+  return BigInt((await askContract(rpc, { to: token.address, signature, args })) ?? 0)
 }
 
 /** Call data that lets Permit2 take a token from its owner, once and for all. */

@@ -3,9 +3,9 @@ import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
 import { askWord } from './contract-questions.ts'
-import { isNonceUsed } from './nonces.ts'
-import { checkPaymentSignature } from './payment-signature.ts'
+import { isNonceUsed } from './evidence.ts'
 import type { Rpc } from './rpc.ts'
+import { isPaymentSignature } from './signatures.ts'
 import { isBlocked } from './token-checks.ts'
 import { hashPayment } from './typed-data.ts'
 
@@ -22,7 +22,7 @@ export async function preflight(rpc: Rpc, payment: Signed): Promise<Preflight> {
   const hash = await hashPayment(signed, chain, token)
   const found: Record<PaymentFault, Promise<boolean>> = {
     nonce_used: isNonceUsed(rpc, signed, 'latest'),
-    signature_invalid: isWrong(rpc, { address: signed.payer, hash, signature }),
+    signature_invalid: not(isPaymentSignature(rpc, { address: signed.payer, hash, signature })),
     payer_blocked: isBlocked(rpc, token, signed.payer),
     insufficient_balance: lacksBalance(rpc, signed),
     allowance_required: lacksAllowance(rpc, payment),
@@ -33,8 +33,7 @@ export async function preflight(rpc: Rpc, payment: Signed): Promise<Preflight> {
   return faults.length > 0 ? { kind: 'fault', faults } : { kind: 'ready' }
 }
 
-const isWrong = async (rpc: Rpc, claim: Parameters<typeof checkPaymentSignature>[1]) =>
-  !(await checkPaymentSignature(rpc, claim))
+const not = async (answer: Promise<boolean>) => !(await answer)
 
 async function lacksBalance(rpc: Rpc, { asset, payer, amount }: SignedPayment): Promise<boolean> {
   const signature = 'balanceOf(address) view returns (uint256)'

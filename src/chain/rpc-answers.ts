@@ -2,7 +2,7 @@
  * Makes sense of what a node answers, which is as good as anything from the network. Each reader returns
  * undefined for an honest "no such thing" (null), and null for what is no answer.
  */
-import type { Hex } from './hex.ts'
+import type { Hex } from 'viem'
 
 export type Block = { number: number; hash: Hex; /** Unix seconds. */ time: bigint }
 

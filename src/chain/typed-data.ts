@@ -1,8 +1,8 @@
+import type { Hex } from 'viem'
+
 /** What a payer signs (EIP-712), and the domains in which he does. */
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
-
-import type { Hex } from './hex.ts'
 
 const eip3009Types = {
   TransferWithAuthorization: [
@@ -47,24 +47,32 @@ export async function domainSeparatorOf(chain: PaymentChain, token: PaymentToken
   return domainSeparator({ domain: tokenDomain(chain, token) })
 }
 
+type Terms = Omit<SignedPayment, 'network' | 'nonceContract' | 'payload' | 'payloadHash'>
+
 /** The hash that the signature of a payment is made over. */
-export function hashPayment(
-  signed: SignedPayment,
+export async function hashPayment(
+  signed: Terms,
   chain: PaymentChain,
   token: PaymentToken,
 ): Promise<Hex> {
-  return signed.method === 'eip3009'
-    ? hashAuthorization(signed, tokenDomain(chain, token))
-    : hashPermit(signed, chain)
-}
-
-async function hashAuthorization(
-  signed: SignedPayment,
-  domain: ReturnType<typeof tokenDomain>,
-): Promise<Hex> {
   const { hashTypedData } = await import('viem')
+  const { chainId, permit2, permit2Proxy } = chain
+  if (signed.method === 'permit2') {
+    return hashTypedData({
+      domain: { name: 'Permit2', chainId, verifyingContract: toHex(permit2) },
+      types: permit2Types,
+      primaryType: 'PermitWitnessTransferFrom',
+      message: {
+        permitted: { token: toHex(signed.asset), amount: signed.amount },
+        spender: toHex(permit2Proxy),
+        nonce: BigInt(signed.nonce),
+        deadline: signed.validBefore,
+        witness: { to: toHex(signed.payTo), validAfter: signed.validAfter },
+      },
+    })
+  }
   return hashTypedData({
-    domain,
+    domain: tokenDomain(chain, token),
     types: eip3009Types,
     primaryType: 'TransferWithAuthorization',
     message: {
@@ -74,23 +82,6 @@ async function hashAuthorization(
       validAfter: signed.validAfter,
       validBefore: signed.validBefore,
       nonce: toHex(signed.nonce),
-    },
-  })
-}
-
-async function hashPermit(signed: SignedPayment, chain: PaymentChain): Promise<Hex> {
-  const { hashTypedData } = await import('viem')
-  const { chainId, permit2, permit2Proxy } = chain
-  return hashTypedData({
-    domain: { name: 'Permit2', chainId, verifyingContract: toHex(permit2) },
-    types: permit2Types,
-    primaryType: 'PermitWitnessTransferFrom',
-    message: {
-      permitted: { token: toHex(signed.asset), amount: signed.amount },
-      spender: toHex(permit2Proxy),
-      nonce: BigInt(signed.nonce),
-      deadline: signed.validBefore,
-      witness: { to: toHex(signed.payTo), validAfter: signed.validAfter },
     },
   })
 }

@@ -6,13 +6,13 @@ import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createCdpToken } from '#src/facilitator/cdp-token.ts'
-import { GasKeyFault, readGasKey } from '#src/facilitator/gas-key.ts'
+import { readGasKey } from '#src/facilitator/gas-key.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Ledger } from '#src/ledger/payments.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
-import { type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
+import { homeChain, type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
 import type { Screen } from '#src/selling/screening.ts'
 
 import { startBillingJobs } from './billing-jobs.ts'
@@ -21,7 +21,8 @@ import { type CliContext, CliError } from './context.ts'
 /** The first check of chain and facilitator is waited for so long before the greeting. */
 const FIRST_CHECK_MS_MAX = 3000
 
-export type Sale = {
+/** What a server sells. */
+export type Shop = {
   billing: Billing
   /** Why nothing is sold; undefined if something may be. */
   closedReason: string | undefined
@@ -29,12 +30,12 @@ export type Sale = {
   start(): { checked: Promise<void>; dispose(): Promise<void> } | undefined
 }
 
-/** Puts the parts together; nothing is asked or loaded before it is needed. Throws `CliError` for an unusable gas key. */
-export function createBillingFor(
+/** Puts the parts together; nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
+export function createShop(
   context: CliContext,
   ledger: Ledger,
   ports: { screen: Screen; origin: () => string },
-): Sale {
+): Shop {
   const config = context.config()
   assertPayee(config)
   const missing = listMissing(config)
@@ -44,10 +45,12 @@ export function createBillingFor(
       : `${join(missing)} ${missing.length === 1 ? 'is' : 'are'} not set.`
   // Who has paid before keeps receipts, and what is open is still looked for, though nothing is sold now.
   if (closedReason !== undefined && ledger.payments.listPayments({ limit: 1 }).length === 0) {
-    return { billing: closedBilling(closedReason), closedReason, start: () => undefined }
+    const billing = closedBilling(closedReason, chainsOf(config))
+    return { billing, closedReason, start: () => undefined }
   }
   const log = (line: string) => context.printError(`bookfeed: ${line}`)
   const { clock, mint } = context
+  const relay = closedReason === undefined ? createRelay(config, { clock, mint }) : () => undefined
   const billing = createBilling({
     ...ports,
     ledger,
@@ -55,9 +58,11 @@ export function createBillingFor(
     mint,
     log,
     listTiers: () => ledger.listTiers(),
-    chain: config.rpcUrl === '' ? undefined : createChain(config, { clock, log }),
-    facilitator:
-      closedReason === undefined ? createFacilitator(config, { clock, mint }) : undefined,
+    chains: chainsOf(config).map((chain) => ({
+      chain,
+      view: createView(chain, config, { clock, log }),
+      facilitator: relay(chain),
+    })),
     payTo: config.payTo,
     sleep: (ms) => Bun.sleep(ms),
   })
@@ -70,6 +75,12 @@ export function createBillingFor(
       return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
     },
   }
+}
+
+/** What is sold on: every chain with a node. */
+function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
+  const chains = paymentChains.filter(({ network }) => rpcUrls[network] !== undefined)
+  return chains.length === 0 ? [homeChain] : chains
 }
 
 /** An address that two servers sell to lets one transfer be shown to both. */
@@ -97,61 +108,50 @@ const contractsOf = ({ permit2, permit2Proxy, tokens }: PaymentChain): string[] 
 ]
 
 /** What a configuration lacks for selling, by name. */
-function listMissing({ payTo, facilitator, rpcUrl, gasKey }: Config): string[] {
-  const wanted: [name: string, value: string][] = [
-    ['BOOKFEED_PAY_TO', payTo],
-    ['BOOKFEED_FACILITATOR', facilitator],
-    ['BOOKFEED_RPC_URL', rpcUrl],
-    ['BOOKFEED_GAS_KEY', facilitator === 'local' ? gasKey : 'not needed'],
+function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] {
+  const wanted: [name: string, isThere: boolean][] = [
+    ['BOOKFEED_PAY_TO', payTo !== ''],
+    ['BOOKFEED_FACILITATOR', facilitator !== ''],
+    ['BOOKFEED_RPC_URL', Object.keys(rpcUrls).length > 0],
+    ['BOOKFEED_GAS_KEY', facilitator !== 'local' || gasKey !== ''],
   ]
-  return wanted.flatMap(([name, value]) => (value === '' ? [name] : []))
+  return wanted.flatMap(([name, isThere]) => (isThere ? [] : [name]))
 }
 
-type Tools = { clock: Clock; mint: () => string }
-
-/** The first chain of the registry is the only one with a node to ask. */
-function createChain(
-  { rpcUrl, payTo, confirmations }: Config,
-  { clock, log }: { clock: Clock; log: (line: string) => void },
+function createView(
+  chain: PaymentChain,
+  { rpcUrls, payTo, confirmations }: Config,
+  tools: { clock: Clock; log: (line: string) => void },
 ): ChainView | undefined {
-  const [chain] = paymentChains
-  return (
-    chain &&
-    createChainView(createRpc({ url: rpcUrl, log }), {
-      chain,
-      payTo: payTo === '' ? undefined : payTo,
-      confirmations,
-      clock,
-      log,
-    })
-  )
+  const url = rpcUrls[chain.network]
+  if (url === undefined) return undefined
+  const rpc = createRpc({ chain, url, log: tools.log })
+  return createChainView(rpc, { payTo: payTo || undefined, confirmations, ...tools })
 }
 
-function createFacilitator(config: Config, tools: Tools): Facilitator {
-  const { facilitator, rpcUrl, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
+/** Who relays the payments on a chain. */
+function createRelay(
+  config: Config,
+  tools: { clock: Clock; mint: () => string },
+): (chain: PaymentChain) => Facilitator {
+  const { facilitator, rpcUrls, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
   if ((id === '') !== (secret === '')) {
     throw new CliError(
       'BOOKFEED_FACILITATOR_KEY_ID and BOOKFEED_FACILITATOR_KEY_SECRET need each other: set both, or none.',
     )
   }
   if (facilitator === 'local') {
-    return createLocalFacilitator({ rpcUrl, gasKey: readKey(config) })
+    const gasKey = readGasKey(config.gasKey)
+    return (chain) =>
+      createLocalFacilitator({ chain, rpcUrl: rpcUrls[chain.network] ?? '', gasKey })
   }
   const token = id === '' ? undefined : createCdpToken({ id, secret }, tools)
-  return createRemoteFacilitator(facilitator, { token })
-}
-
-function readKey({ gasKey }: Config) {
-  try {
-    return readGasKey(gasKey)
-  } catch (cause) {
-    if (cause instanceof GasKeyFault) throw new CliError(cause.message, { cause })
-    throw cause
-  }
+  const remote = createRemoteFacilitator(facilitator, { token })
+  return () => remote
 }
 
 /** One line: what can be paid with, or why nothing. */
-export function describeBilling({ billing, closedReason }: Sale): string {
+export function describeBilling({ billing, closedReason }: Shop): string {
   if (closedReason !== undefined) return `Nothing is sold: ${closedReason}`
   return `Payments: ${billing.chains().map(describeChain).join('; ')}.`
 }

@@ -8,13 +8,18 @@ import {
   readPermit2Allowance,
 } from '#src/chain/payer.ts'
 import { createRpc } from '#src/chain/rpc.ts'
+import { createWallets } from '#src/chain/wallets.ts'
 import { formatMicros, type Micros } from '#src/core/decimal.ts'
+import { readSecretFile } from '#src/lib/secret-file.ts'
 import {
   findChain,
+  homeChain,
   type PaymentChain,
+  paymentChains,
   type PaymentToken,
   tokenSymbols,
 } from '#src/selling/payment-chain.ts'
+import type { SignIn } from '#src/selling/wallet.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { parsePrice } from './option-values.ts'
@@ -25,19 +30,16 @@ import {
   type PayServer,
   type Quote,
   readQuote,
+  toText,
 } from './pay-server.ts'
 import { settle, type Signed } from './pay-settle.ts'
-import { signUp } from './pay-signup.ts'
-import { readSecretFile } from './secret-file.ts'
 
 const NONCE_BYTES = 32
-const NETWORK = 'eip155:137'
-/** Of both tokens: an atomic unit is a millionth. */
-const DECIMALS = 6
+const MILLION = 1_000_000n
 
 const help = `
 Asks the server for a quote, shows what would be signed, and stops there. With --yes it signs, has the
-payment settled, waits until it counts and prints the receipt. Your wallet needs the token, and no POL. The
+payment settled, waits until it counts and prints the receipt. Your wallet needs the token, and no coin for gas. The
 key file holds 0x and 64 hex digits and must be yours alone (chmod 600); the key never leaves this process.
 
 Without --api-key-file the wallet signs up by a message first, and the new API key is printed alone on
@@ -59,6 +61,7 @@ export type PayFlags = {
   keyFile: string
   tier: string
   token: string
+  network: string
   apiKeyFile?: string | undefined
   max: Micros
   rpc?: string | undefined
@@ -80,13 +83,18 @@ export const payCommand = (context: CliContext): Command =>
     .addOption(
       new Option('--token <symbol>', 'what to pay with').choices(tokenSymbols).default('USDC'),
     )
+    .addOption(
+      new Option('--network <caip2>', 'chain to pay on')
+        .choices(paymentChains.map(({ network }) => network))
+        .default(homeChain.network),
+    )
     .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
     .addOption(
       new Option('--max <usd>', 'never sign more than this')
         .argParser(parsePrice)
         .default(parsePrice('100'), '100'),
     )
-    .option('--rpc <url>', 'JSON-RPC of a Polygon node, to look at the allowance of Permit2')
+    .option('--rpc <url>', 'JSON-RPC of a node of the chain, to look at the allowance of Permit2')
     .option('--yes', 'sign and pay')
     .addHelpText('after', help)
     .action((flags: PayFlags) => pay(context, flags, realWorld))
@@ -117,7 +125,7 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
 }
 
 async function openWallet(path: string): Promise<Payer> {
-  const secret = readSecretFile(path, '--key-file')
+  const secret = readSecretFile(path, `--key-file: ${path}`)
   if (!isPrivateKey(secret)) {
     throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
   }
@@ -128,48 +136,82 @@ async function findKey(
   context: CliContext,
   { server, payer, flags }: { server: PayServer; payer: Payer; flags: PayFlags },
 ): Promise<string> {
-  if (flags.apiKeyFile !== undefined) return readSecretFile(flags.apiKeyFile, '--api-key-file')
+  const { apiKeyFile } = flags
+  if (apiKeyFile) return readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
   const key = await signUp(server, payer, context.mint())
   context.printError('signed up with the wallet; the API key, shown once:')
   context.print(key)
   return key
 }
 
+/** Signs up and returns the key. `once` makes it safe to ask again. */
+async function signUp(server: PayServer, payer: Payer, once: string): Promise<string> {
+  const body = { address: payer.address }
+  const challenge = await server.ask('/v1/keys/challenge', { body })
+  if (challenge.status !== 200) throw new CliError(describeFault(challenge))
+  // As it came: it has line breaks.
+  const message = String(challenge.body.message ?? '')
+  await assertOurs(message, server, payer)
+  const signature = await payer.signMessage(message)
+  const headers = { 'idempotency-key': once }
+  const request = { body: { message, signature, label: 'bookfeed pay' }, headers }
+  const answer = await server.ask('/v1/keys', request)
+  if (answer.status !== 201) throw new CliError(describeFault(answer))
+  return toText(answer.body.key)
+}
+
+/** A server could pass on the message of another one, and sign in there in our name. */
+async function assertOurs(message: string, { url }: PayServer, payer: Payer): Promise<void> {
+  const wallets = createWallets(undefined)
+  const read = await wallets.readSignIn(message)
+  const isOurs = read.domain === url.host && read.address === payer.address
+  if (isOurs && isWhole(read) && (await wallets.writeSignIn(read)) === message) return
+  throw new CliError(
+    `The server wants a message signed that is not for ${url.host} and this wallet. Nothing was signed.`,
+  )
+}
+
+const isWhole = (read: Partial<SignIn>): read is SignIn =>
+  (['statement', 'uri', 'chainId', 'nonce', 'issuedMs', 'expiresMs'] as const).every(
+    (name) => read[name] !== undefined,
+  )
+
 async function askQuote(
   server: PayServer,
   { key, payer, flags }: { key: string; payer: Payer; flags: PayFlags },
 ) {
-  const { tier, token: symbol, max, apiKeyFile } = flags
+  const { tier, token: symbol, network, max, apiKeyFile } = flags
   // Who signed up with the wallet is known by it; another account has to be told who pays.
   const guest = apiKeyFile === undefined ? {} : { payer: payer.address }
-  const body = { tierId: tier, network: NETWORK, token: symbol, ...guest }
+  const body = { tierId: tier, network, token: symbol, ...guest }
   const answer = await server.ask('/v1/billing/x402/quote', { key, body })
   if (answer.status !== 200) throw new CliError(describeFault(answer))
   const quote = readQuote(answer)
-  const { network, asset, amount } = quote.requirements
+  const { network: quoted, asset, amount } = quote.requirements
   const chain = findChain(network)
   const token = chain?.tokens.find((each) => each.symbol === symbol)
-  if (network !== NETWORK || token?.address.toLowerCase() !== asset.toLowerCase()) {
-    throw new CliError(`The server quotes another token than ${symbol} on Polygon: ${asset}.`)
+  if (!chain || quoted !== network || token?.address.toLowerCase() !== asset.toLowerCase()) {
+    const place = chain?.name ?? network
+    throw new CliError(`The server quotes another token than ${symbol} on ${place}: ${asset}.`)
   }
-  if (BigInt(amount) > BigInt(max)) {
-    const [price, limit] = [formatAmount(amount), formatMicros(max)]
+  // Millionths of a dollar, in units of the token.
+  if (BigInt(amount) * MILLION > BigInt(max) * 10n ** BigInt(token.decimals)) {
+    const [price, limit] = [formatAmount(amount, token), formatMicros(max)]
     throw new CliError(`The server asks for ${price} ${symbol}, more than --max ${limit}.`)
   }
-  if (!chain) throw new CliError(`${network} is not known.`)
   return { quote, chain, token }
 }
 
-const formatAmount = (atomic: string): string => {
-  const text = atomic.padStart(DECIMALS + 1, '0')
-  return `${text.slice(0, -DECIMALS)}.${text.slice(-DECIMALS)}`
+const formatAmount = (atomic: string, { decimals }: PaymentToken): string => {
+  const text = atomic.padStart(decimals + 1, '0')
+  return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
 }
 
 type Terms = { chain: PaymentChain; token: PaymentToken; flags: PayFlags }
 
 function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms): string[] {
   const { chain, token, flags } = terms
-  const amount = formatAmount(requirements.amount)
+  const amount = formatAmount(requirements.amount, token)
   const what =
     token.method === 'permit2'
       ? `PermitWitnessTransferFrom of Permit2 ${chain.permit2}, spender ${chain.permit2Proxy}`
@@ -191,11 +233,11 @@ async function checkAllowance({
   flags,
 }: Terms & { payer: Payer; quote: Quote }): Promise<void> {
   if (token.method !== 'permit2' || flags.rpc === undefined) return
-  const rpc = createRpc({ url: flags.rpc })
+  const rpc = createRpc({ chain, url: flags.rpc })
   const allowance = await readPermit2Allowance(rpc, { chain, token, owner: payer.address })
   if (allowance >= BigInt(quote.requirements.amount)) return
   throw new CliError(
-    `Permit2 may not take ${token.symbol} from ${payer.address} yet. Send one transaction from this wallet, which needs a little POL: to ${token.address}, data ${await encodePermit2Approval(chain)}. With cast: cast send ${token.address} 'approve(address,uint256)' ${chain.permit2} ${2n ** 256n - 1n}`,
+    `Permit2 may not take ${token.symbol} from ${payer.address} yet. Send one transaction from this wallet, which needs a little ${chain.gasSymbol}: to ${token.address}, data ${await encodePermit2Approval(chain)}. With cast: cast send ${token.address} 'approve(address,uint256)' ${chain.permit2} ${2n ** 256n - 1n}`,
   )
 }
 

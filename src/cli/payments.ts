@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { formatMicros } from '#src/core/decimal.ts'
 import type { AuditRow } from '#src/ledger/ledger.ts'
 import type { Ledger, UnmatchedTransfer } from '#src/ledger/payments.ts'
-import { paymentChains } from '#src/selling/payment-chain.ts'
+import { findChain } from '#src/selling/payment-chain.ts'
 import { type Payment, type PaymentState, paymentStates } from '#src/selling/payment.ts'
 
 import { type CliContext, CliError } from './context.ts'
@@ -163,11 +163,9 @@ const unknownSubject = (id: string) =>
   new CliError(`There is no payment or transfer ${JSON.stringify(id)}. See: bookfeed payments list`)
 
 const tokenOf = (network: string, asset: string) =>
-  paymentChains
-    .find((chain) => chain.network === network)
-    ?.tokens.find(({ address }) => address.toLowerCase() === asset.toLowerCase())
+  findChain(network)?.tokens.find(({ address }) => address.toLowerCase() === asset.toLowerCase())
 
-/** Both tokens have six decimals; what has another number stays in atomic units. */
+/** Each token has six decimals; what has another number stays in atomic units. */
 function formatAmount(amount: bigint, decimals: number | undefined): string {
   const isSafe = amount >= 0n && amount <= BigInt(Number.MAX_SAFE_INTEGER)
   return isSafe && decimals === 6 ? formatMicros(Number(amount)) : `${amount} atomic`

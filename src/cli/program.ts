@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError, configVariables } from '#src/config.ts'
 import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
+import { SecretFault } from '#src/lib/secret-file.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
 
 import { auditCommand } from './audit.ts'
@@ -98,8 +99,8 @@ function renderVariables(): string {
 /** One line a failure; commander has printed its own already. */
 function reportFailure(error: unknown, context: CliContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
-  const isExpected =
-    error instanceof CliError || error instanceof ConfigError || error instanceof AppError
+  const expected = [CliError, ConfigError, AppError, SecretFault]
+  const isExpected = expected.some((kind) => error instanceof kind)
   const message = messageOf(error)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)
   return error instanceof CliError ? error.exitCode : 1

@@ -5,6 +5,7 @@ import { DAY_MS } from '#src/core/time.ts'
 import type { LedgerStore } from '#src/ledger/ledger.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
+import { paymentChains } from '#src/selling/payment-chain.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
@@ -22,9 +23,10 @@ export type Screening = {
 /** Puts the parts together; nothing is asked or loaded before it is needed. */
 export function createScreening(context: CliContext, ledger: LedgerStore): Screening {
   const { clock } = context
-  const { rpcUrl, sanctionsList, sanctionsDaysMax } = context.config()
+  const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
   const log = (line: string) => context.printError(`bookfeed: ${line}`)
-  const rpc = rpcUrl === '' ? undefined : createRpc({ url: rpcUrl, log })
+  const chain = paymentChains.find(({ network }) => rpcUrls[network] !== undefined)
+  const rpc = chain && createRpc({ chain, url: rpcUrls[chain.network] ?? '', log })
   const staleAfterMs = sanctionsDaysMax * DAY_MS
   const { screen, signup } = createScreener({
     ledger,

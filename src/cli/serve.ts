@@ -8,7 +8,7 @@ import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { Ledger } from '#src/ledger/payments.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 
-import { createBillingFor, describeBilling } from './billing.ts'
+import { createShop, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
 import { startForgetting } from './forget-accounts.ts'
 import { greet, greetServer } from './greeting.ts'
@@ -68,8 +68,8 @@ async function serveStores(
   const signup = () => signupStateOf(config, screening.signup())
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
-  const sale = createBillingFor(timed, ledger, { screen: screening.screen, origin: () => origin })
-  const { billing } = sale
+  const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
+  const { billing } = shop
   const app = createApp({
     ...timed,
     ...screening,
@@ -84,7 +84,7 @@ async function serveStores(
   const server = listen(app, config)
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
-  const selling = sale.start()
+  const selling = shop.start()
   const jobs = [
     screening.start(),
     startUsageFlush(app, context.printError),
@@ -93,7 +93,7 @@ async function serveStores(
     selling,
   ]
   await selling?.checked
-  const state = { url: server.url, history, signup: signup(), payments: describeBilling(sale) }
+  const state = { url: server.url, history, signup: signup(), payments: describeBilling(shop) }
   // Not before the server listens: a start that fails would take the key to its grave.
   const lines = greetBuyer
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]

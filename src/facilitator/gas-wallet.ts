@@ -5,14 +5,21 @@
  */
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
-import { isKnownAlready, POLYGON_CHAIN_ID, type Viem, type Watch } from './polygon-node.ts'
+import { answerOf, type Viem } from '#src/chain/node.ts'
 
 /** Over the estimate, in percent: other payments change what storage costs in between. */
 const GAS_PERCENT = 120n
+/** How nodes say that they have a transaction already. */
+const knownWords = /already known|already imported|known transaction/i
 
-export type Broadcast = Watch & {
+/** What was seen during one settlement. */
+export type Broadcast = {
+  /** A question was not answered as a node should: nothing that was concluded since may be believed. */
+  isSilent: boolean
+  /** The node says that our account cannot pay for gas. */
+  isOutOfGas: boolean
   /** Set before the transaction is sent: from then on it may be on its way, whatever the node says. */
-  txHash: Hex | undefined
+  txHash?: Hex
 }
 
 export type GasWallet = {
@@ -23,14 +30,21 @@ export type GasWallet = {
   resetNonce(): void
 }
 
-type Call = { to: Hex; data: Hex; gas: bigint }
-
-export function createGasWallet(viem: Viem, account: PrivateKeyAccount): GasWallet {
+/** `chainId` is that of each transaction, whatever the node says: on another chain nobody could use it. */
+export function createGasWallet(
+  viem: Viem,
+  account: PrivateKeyAccount,
+  chainId: number,
+): GasWallet {
+  const { address } = account
   let turn: Promise<unknown> = Promise.resolve()
   let nextNonce = 0
 
-  async function sign(client: PublicClient, call: Call, broadcast: Broadcast) {
-    const { address } = account
+  async function sign(
+    client: PublicClient,
+    call: { to: Hex; data: Hex; gas: bigint },
+    broadcast: Broadcast,
+  ) {
     const [seen, { maxFeePerGas, maxPriorityFeePerGas }, balance] = await Promise.all([
       client.getTransactionCount({ address, blockTag: 'pending' }),
       client.estimateFeesPerGas(),
@@ -42,42 +56,33 @@ export function createGasWallet(viem: Viem, account: PrivateKeyAccount): GasWall
     if (broadcast.isOutOfGas || broadcast.isSilent) throw new Error('Nothing can be sent.')
     // The node may be one of several that do not yet know of our last transaction.
     const nonce = Math.max(seen, nextNonce)
-    // Of this chain whatever the node says: on another one nobody could use it.
-    const serialized = await account.signTransaction({
-      ...call,
-      maxFeePerGas,
-      maxPriorityFeePerGas,
-      nonce,
-      chainId: POLYGON_CHAIN_ID,
-      type: 'eip1559',
-    })
-    return { nonce, serialized }
-  }
-
-  async function signAndSend(client: PublicClient, call: Call, broadcast: Broadcast): Promise<Hex> {
-    const { nonce, serialized } = await sign(client, call, broadcast)
-    const hash = viem.keccak256(serialized)
-    broadcast.txHash = hash
-    try {
-      await client.sendRawTransaction({ serializedTransaction: serialized })
-    } catch (error) {
-      if (!isKnownAlready(viem, error)) {
-        nextNonce = 0
-        throw error
-      }
-    }
-    nextNonce = nonce + 1
-    return hash
+    const fees = { maxFeePerGas, maxPriorityFeePerGas }
+    const transaction = { ...call, ...fees, nonce, chainId, type: 'eip1559' } as const
+    return { nonce, serialized: await account.signTransaction(transaction) }
   }
 
   return {
-    address: account.address,
+    address,
     async send(client, { to, data }, broadcast) {
       // As a plain question: where it can, viem has the node write the whole transaction instead.
-      const question = { from: account.address, to, data }
+      const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
       const gas = (BigInt(estimate) * GAS_PERCENT) / 100n
-      const sent = turn.then(() => signAndSend(client, { to, data, gas }, broadcast))
+      const sent = turn.then(async () => {
+        const { nonce, serialized } = await sign(client, { to, data, gas }, broadcast)
+        const hash = viem.keccak256(serialized)
+        broadcast.txHash = hash
+        try {
+          await client.sendRawTransaction({ serializedTransaction: serialized })
+        } catch (error) {
+          if (!knownWords.test(answerOf(viem, error)?.details ?? '')) {
+            nextNonce = 0
+            throw error
+          }
+        }
+        nextNonce = nonce + 1
+        return hash
+      })
       turn = sent.catch(() => {})
       return sent
     },

@@ -1,30 +1,31 @@
 /**
- * A facilitator inside this process: the SDK's, behind a guard. The SDK checks a payment and tells what a
- * receipt says; what it makes of a node that fails is not believed (`polygon-node.ts`), and how a
- * transaction is sent is ours (`gas-wallet.ts`).
+ * A facilitator of one chain inside this process: the SDK's, behind a guard. The SDK checks a payment and says what a
+ * receipt says; what it makes of a node that fails is not believed, and how a transaction is sent is ours
+ * (`gas-wallet.ts`).
  */
 import type { FacilitatorEvmSigner } from '@x402/evm'
+import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
+import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
 
-import type { GasKey } from './gas-key.ts'
 import { type Broadcast, createGasWallet, type GasWallet } from './gas-wallet.ts'
-import { openNode, POLYGON_CHAIN_ID, type Viem } from './polygon-node.ts'
 import { payerOf, readSettleAnswer, SETTLEMENT_PENDING, toSettleResult } from './settle-answer.ts'
 
-const NETWORK = `eip155:${POLYGON_CHAIN_ID}`
 const CONFIRMATION_MS = 20_000
 const RPC_MS = 5000
 /** Payers wait half of this for nothing, on average; blocks of Polygon are two seconds apart. */
 const POLL_MS = 250
 
 export type LocalOptions = {
+  chain: PaymentChain
   rpcUrl: string
-  gasKey: GasKey
-  /** How long to wait for a transaction to be mined, before it is told as pending. */
+  gasKey: Hex
+  /** How long to wait for a transaction to be mined, before it is reported as pending. */
   confirmationTimeoutMs?: number | undefined
-  /** For each question to the node. */
+  /** For each question to the node, with its retry. */
   rpcTimeoutMs?: number | undefined
   /** How often to look whether a transaction is mined. */
   pollMs?: number | undefined
@@ -55,7 +56,7 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
       try {
         const reason = await (await open()).findFault()
         return reason === undefined
-          ? { kinds: [{ x402Version: 2, scheme: 'exact', network: NETWORK }] }
+          ? { kinds: [{ x402Version: 2, scheme: 'exact', network: options.chain.network }] }
           : { kinds: undefined, reason }
       } catch {
         return { kinds: undefined, reason: 'unexpected_error' }
@@ -64,21 +65,34 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
   }
 }
 
-async function load({ rpcUrl, gasKey, ...options }: LocalOptions) {
-  const { rpcTimeoutMs: timeoutMs = RPC_MS, pollMs = POLL_MS } = options
-  const { confirmationTimeoutMs = CONFIRMATION_MS } = options
-  const [viem, { privateKeyToAccount }, { ExactEvmScheme }, { InMemoryPendingSettlementStore }] =
+async function load(options: LocalOptions) {
+  const { chain, rpcUrl, gasKey, confirmationTimeoutMs = CONFIRMATION_MS } = options
+  const [node, { privateKeyToAccount }, { ExactEvmScheme }, { InMemoryPendingSettlementStore }] =
     await Promise.all([
-      import('viem'),
+      openNode({ chain, url: rpcUrl, redirect: 'error' }),
       import('viem/accounts'),
       import('@x402/evm/exact/facilitator'),
       import('@x402/core/facilitator'),
     ])
-  const connect = openNode(viem, { url: rpcUrl, timeoutMs, pollMs })
-  const wallet = createGasWallet(viem, privateKeyToAccount(gasKey))
+  const connect = (broadcast: Broadcast) => connectTo(node, broadcast, options)
+  const wallet = createGasWallet(node.viem, privateKeyToAccount(gasKey), chain.chainId)
   // Makes a repeated settlement wait for the transaction that is on its way.
   const pendingSettlementStore = new InMemoryPendingSettlementStore()
-  const checkChain = createChainCheck(connect)
+
+  /** Asked once, and again after a failure: another node may have taken the place of this one. */
+  let checking: Promise<string | undefined> | undefined
+  const checkChain = () => {
+    checking ??= findChainFault()
+    return checking
+  }
+  async function findChainFault(): Promise<string | undefined> {
+    const chainId = await connect(unseen())
+      .getChainId()
+      .catch(() => undefined)
+    if (chainId === chain.chainId) return undefined
+    checking = undefined
+    return chainId === undefined ? 'rpc_unavailable' : 'rpc_wrong_chain'
+  }
 
   async function attempt(
     broadcast: Broadcast,
@@ -86,7 +100,7 @@ async function load({ rpcUrl, gasKey, ...options }: LocalOptions) {
     requirements: PaymentRequirements,
   ) {
     const client = connect(broadcast)
-    const signer = createSigner({ viem, client, wallet, broadcast, confirmationTimeoutMs })
+    const signer = createSigner({ node, client, wallet, broadcast, confirmationTimeoutMs })
     const scheme = new ExactEvmScheme(signer, { simulateInSettle: true, pendingSettlementStore })
     try {
       // Parsed by the caller and, where it matters, by the SDK.
@@ -104,9 +118,9 @@ async function load({ rpcUrl, gasKey, ...options }: LocalOptions) {
       if (fault === 'rpc_unavailable') return { kind: 'unknown', reason: fault }
       if (fault !== undefined) return { kind: 'refused', reason: fault }
       const parsed: unknown = JSON.parse(payload)
-      const broadcast: Broadcast = { isSilent: false, isOutOfGas: false, txHash: undefined }
+      const broadcast = unseen()
       const answer = await attempt(broadcast, parsed, requirements)
-      if (broadcast.isSilent) checkChain.again()
+      if (broadcast.isSilent) checking = undefined
       if (answer?.txHash !== undefined || (answer && isUntouched(broadcast))) {
         return toSettleResult(answer, { network: requirements.network, payer: payerOf(parsed) })
       }
@@ -115,18 +129,21 @@ async function load({ rpcUrl, gasKey, ...options }: LocalOptions) {
 
     /** Why nothing could be settled now; undefined if it could. */
     async findFault(): Promise<string | undefined> {
-      checkChain.again()
+      checking = undefined
       wallet.resetNonce()
       const fault = await checkChain()
       if (fault !== undefined) return fault
-      const client = connect({ isSilent: false, isOutOfGas: false })
       const { address } = wallet
-      const balance = await client.getBalance({ address }).catch(() => undefined)
+      const balance = await connect(unseen())
+        .getBalance({ address })
+        .catch(() => undefined)
       if (balance === undefined) return 'rpc_unavailable'
       return balance === 0n ? 'gas_exhausted' : undefined
     },
   }
 }
+
+const unseen = (): Broadcast => ({ isSilent: false, isOutOfGas: false })
 
 /** Whether an answer without a hash may be believed: the node always answered, and nothing was sent. */
 const isUntouched = ({ isSilent, isOutOfGas, txHash }: Broadcast): boolean =>
@@ -142,34 +159,47 @@ function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
   return { kind: 'unknown', reason: 'unexpected_settle_error' }
 }
 
-type Connect = ReturnType<typeof openNode>
-
-/** Asks the node for its chain once, and again after `again`: another one may have taken its place. */
-function createChainCheck(connect: Connect) {
-  let checking: Promise<string | undefined> | undefined
-
-  async function findFault(): Promise<string | undefined> {
-    const client = connect({ isSilent: false, isOutOfGas: false })
-    const chainId = await client.getChainId().catch(() => undefined)
-    if (chainId === POLYGON_CHAIN_ID) return undefined
-    checking = undefined
-    return chainId === undefined ? 'rpc_unavailable' : 'rpc_wrong_chain'
+/**
+ * The node as one settlement sees it. The SDK takes no answer for an answer in places: a node that could not be
+ * asked for code makes a signature "invalid". So whatever fails on the way to the node is noted here, where
+ * nothing can swallow it.
+ */
+function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): PublicClient {
+  const { rpcTimeoutMs = RPC_MS, pollMs = POLL_MS } = options
+  const request = async (question: Question) => {
+    try {
+      return await node.request(question, AbortSignal.timeout(rpcTimeoutMs))
+    } catch (error) {
+      note(broadcast, question.method, answerOf(node.viem, error))
+      throw error
+    }
   }
-
-  const check = (): Promise<string | undefined> => {
-    checking ??= findFault()
-    return checking
-  }
-  return Object.assign(check, {
-    again() {
-      checking = undefined
-    },
+  return node.viem.createPublicClient({
+    chain: node.chain,
+    transport: node.viem.custom({ request: request as EIP1193RequestFn }, { retryCount: 0 }),
+    // A contract could else make us fetch a URL of its choice (EIP-3668).
+    ccipRead: false,
+    pollingInterval: pollMs,
   })
 }
 
+/** Questions whose honest answer may be an error, which then says so. */
+const refusable: readonly string[] = ['eth_call', 'eth_estimateGas', 'eth_sendRawTransaction']
+/** Not every node has it; viem then asks for something else. */
+const optional = 'eth_maxPriorityFeePerGas'
+const gasWords = /insufficient funds|gas required exceeds allowance/i
+
+function note(broadcast: Broadcast, method: string, answer: RpcRequestError | undefined): void {
+  if (answer !== undefined && method === optional) return
+  if (answer !== undefined && refusable.includes(method) && isRevert(answer)) return
+  // Only of our own account: what a contract says of funds is about the payer.
+  const isOurs = method === 'eth_estimateGas' && gasWords.test(answer?.details ?? '')
+  broadcast[isOurs ? 'isOutOfGas' : 'isSilent'] = true
+}
+
 type SignerDeps = {
-  viem: Viem
-  client: ReturnType<Connect>
+  node: Node
+  client: PublicClient
   wallet: GasWallet
   broadcast: Broadcast
   confirmationTimeoutMs: number
@@ -177,7 +207,8 @@ type SignerDeps = {
 
 /** What the SDK sees of the chain and of our account during one settlement. */
 function createSigner(deps: SignerDeps): FacilitatorEvmSigner {
-  const { viem, client, wallet, broadcast, confirmationTimeoutMs } = deps
+  const { node, client, wallet, broadcast, confirmationTimeoutMs: timeout } = deps
+  const { encodeFunctionData, concat } = node.viem
   return {
     getAddresses: () => [wallet.address],
     // What the SDK has of types here is wider than what viem takes.
@@ -186,15 +217,11 @@ function createSigner(deps: SignerDeps): FacilitatorEvmSigner {
     // The SDK starts this without always waiting for it, so it must not reject; the failure is noted.
     getCode: (question) => client.getCode(question).catch(() => undefined),
     waitForTransactionReceipt: ({ hash }) =>
-      client.waitForTransactionReceipt({
-        hash,
-        timeout: confirmationTimeoutMs,
-        // Another transaction in this one's place would be another payment's.
-        checkReplacement: false,
-      }),
+      // Another transaction in this one's place would be another payment's.
+      client.waitForTransactionReceipt({ hash, timeout, checkReplacement: false }),
     writeContract({ address, abi, functionName, args, dataSuffix = '0x' }) {
-      const data = viem.encodeFunctionData({ abi, functionName, args } as never)
-      return wallet.send(client, { to: address, data: viem.concat([data, dataSuffix]) }, broadcast)
+      const data = encodeFunctionData({ abi, functionName, args } as never)
+      return wallet.send(client, { to: address, data: concat([data, dataSuffix]) }, broadcast)
     },
     // Deploys wallets of payers, by factories that are allowed: none is.
     sendTransaction: () => Promise.reject(new Error('Only settlements are sent.')),

@@ -1,11 +1,10 @@
 /**
- * A facilitator behind HTTP, by the protocol of x402 v2. The client is ours because the SDK's follows
- * redirects, retries, and lets answers of any length in. Here a payment is handed over once a call; whether
+ * A facilitator behind HTTP, by the protocol of x402 v2, which is not trusted. The client is ours because the SDK's
+ * follows redirects, retries, and lets answers of any length in. Here a payment is handed over once a call; whether
  * and when again is for the caller to say.
  */
 import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
 
-import { exchange, type Reply } from './exchange.ts'
 import {
   type Expected,
   isRecord,
@@ -20,6 +19,7 @@ import {
 const SETTLE_MS = 60_000
 const SUPPORTED_MS = 10_000
 const KINDS_MAX = 1000
+const ANSWER_BYTES_MAX = 64 * 1024
 const NAME_LENGTH_MAX = 64
 /** Not authorized, or too many: it did not take the request. */
 const refusals: readonly number[] = [401, 403, 429]
@@ -61,7 +61,10 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
 
 type Step = { method: 'GET' | 'POST'; path: string; body?: string; timeoutMs: number }
 
-/** The question of one step; its reply is undefined if there was no token to ask with. */
+/** `status` is set whenever there was one. The body is JSON, or there is a `fault`: a code of ours. */
+type Reply = { status?: number; body?: unknown; fault?: string }
+
+/** The question of one step; its reply is undefined if there was no token to ask with. Never rejects. */
 function createAsk(base: URL, token: MakeToken | undefined) {
   return async ({ method, path, body, timeoutMs }: Step): Promise<Reply | undefined> => {
     const url = new URL(base)
@@ -74,8 +77,40 @@ function createAsk(base: URL, token: MakeToken | undefined) {
       // What went wrong may quote the key.
       return undefined
     }
-    return exchange({ url: url.href, method, headers, body, timeoutMs })
+    // For everything from connecting to the last byte.
+    const signal = AbortSignal.timeout(timeoutMs)
+    const reply: Reply = {}
+    try {
+      await exchange(url, { method, headers, body, signal, redirect: 'manual' }, reply)
+    } catch {
+      // Whatever the runtime says of it holds the URL, and perhaps a key in that.
+      reply.fault ??= signal.aborted ? 'facilitator_timeout' : 'facilitator_unreachable'
+    }
+    return reply
   }
+}
+
+/** Writes what it learns into `reply` as it goes, so that a status is not lost with its body. */
+async function exchange(url: URL, init: RequestInit, reply: Reply): Promise<void> {
+  const response = await fetch(url, init)
+  reply.status = response.status
+  if (response.status >= 300 && response.status < 400) {
+    reply.fault = 'facilitator_redirect'
+    await response.body?.cancel()
+    return
+  }
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > ANSWER_BYTES_MAX) {
+      reply.fault = 'facilitator_answer_too_large'
+      return
+    }
+    chunks.push(chunk)
+  }
+  reply.body = parse(new TextDecoder().decode(Buffer.concat(chunks)))
+  if (reply.body === undefined) reply.fault = 'facilitator_answer_invalid'
 }
 
 function parse(json: string): unknown {

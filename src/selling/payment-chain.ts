@@ -1,7 +1,7 @@
 /**
- * The chains and tokens that can be paid with, as data: another one is an entry here, not code.
- * Sources: the issuers' documentation and the contracts themselves; every fact that a contract can
- * confirm is confirmed at start (settlement/availability.ts).
+ * The chains and tokens that can be paid with, as data: another chain is an entry here and a node in
+ * `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts themselves; every fact that a
+ * contract can confirm is confirmed at start (`chain/token-checks.ts`).
  */
 
 /** How a signed payment moves the token: by the token itself (EIP-3009), or by Uniswap's Permit2. */
@@ -20,50 +20,84 @@ export type PaymentToken = {
   method: TransferMethod
   /** Name and version of the EIP-712 domain that a payer signs in; of tokens with EIP-3009. */
   domain?: { name: string; version: string } | undefined
+  /** The function, from an address to a boolean, by which its contract says whom its issuer has frozen. */
+  blockList: string
 }
 
+export type Network = `eip155:${number}`
+
 export type PaymentChain = {
-  /** CAIP-2. */
-  network: `eip155:${number}`
   chainId: number
+  /** CAIP-2. */
+  network: Network
   name: string
+  /** What gas is paid in. */
+  gasSymbol: string
   /** Addresses of pages for people: `${explorer}/tx/0x…`. */
   explorer: string
-  /** Settlements count when the block is under this tag. */
-  finality: 'finalized'
+  /** Settlements count when the block is under this tag, unless the operator counts blocks. */
+  finality: 'finalized' | 'safe'
   permit2: string
   /** The x402 contract that alone may spend what Permit2 payers sign. */
   permit2Proxy: string
+  /** Where Chainalysis keeps its list. */
+  sanctionsOracle: string
   tokens: readonly PaymentToken[]
 }
 
+/** The same on every chain. */
+const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+const permit2Proxy = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+
+/** Circle's own token, the same code wherever it is. */
+const usdcAt = (address: string): PaymentToken => ({
+  symbol: 'USDC',
+  name: 'USD Coin',
+  address,
+  decimals: 6,
+  method: 'eip3009',
+  domain: { name: 'USD Coin', version: '2' },
+  blockList: 'isBlacklisted',
+})
+
+/** What is sold on where no other chain is named. */
+export const homeChain: PaymentChain = {
+  chainId: 137,
+  network: 'eip155:137',
+  name: 'Polygon',
+  gasSymbol: 'POL',
+  explorer: 'https://polygonscan.com',
+  finality: 'finalized',
+  permit2,
+  permit2Proxy,
+  sanctionsOracle: '0x40C57923924B5c5c5455c48D93317139ADDaC8fb',
+  tokens: [
+    usdcAt('0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'),
+    // USDT0 since 2025: no EIP-3009, and a salted domain that the x402 clients cannot sign in.
+    {
+      symbol: 'USDT',
+      name: 'USDT0',
+      address: '0xc2132D05D31c914a87C6611C10748AEb04B58e8F',
+      decimals: 6,
+      method: 'permit2',
+      blockList: 'isBlocked',
+    },
+  ],
+}
+
 export const paymentChains: readonly PaymentChain[] = [
+  homeChain,
   {
-    network: 'eip155:137',
-    chainId: 137,
-    name: 'Polygon',
-    explorer: 'https://polygonscan.com',
+    chainId: 8453,
+    network: 'eip155:8453',
+    name: 'Base',
+    gasSymbol: 'ETH',
+    explorer: 'https://basescan.org',
     finality: 'finalized',
-    permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
-    permit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
-    tokens: [
-      {
-        symbol: 'USDC',
-        name: 'USD Coin',
-        address: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
-        decimals: 6,
-        method: 'eip3009',
-        domain: { name: 'USD Coin', version: '2' },
-      },
-      // USDT0 since 2025: no EIP-3009, and a salted domain that the x402 clients cannot sign in.
-      {
-        symbol: 'USDT',
-        name: 'USDT0',
-        address: '0xc2132D05D31c914a87C6611C10748AEb04B58e8F',
-        decimals: 6,
-        method: 'permit2',
-      },
-    ],
+    permit2,
+    permit2Proxy,
+    sanctionsOracle: '0x3A91A31cB3dC49b4db9Ce721F50a9D076c8D739B',
+    tokens: [usdcAt('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')],
   },
 ]
 

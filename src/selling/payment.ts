@@ -35,6 +35,10 @@ export const openStates = [
   'settled',
 ] as const
 
+/** True while money may still arrive: what was rejected was not sent by us, but its payer can send it. */
+export const isUndecided = ({ state }: Pick<Payment, 'state'>): boolean =>
+  state === 'rejected' || openStates.some((open) => open === state)
+
 /** What a wallet signed, read strictly. Addresses in lower case. */
 export type SignedPayment = {
   network: `eip155:${number}`
@@ -75,7 +79,7 @@ export type Payment = {
   attempts: number
   /** While in the future, somebody is at it. */
   leaseUntilMs?: number | undefined
-  /** As the facilitator told it, or as it was found. */
+  /** As the facilitator reported it, or as it was found. */
   txHash?: string | undefined
   proof?: PaymentProof | undefined
   /** Why it is where it is: a code of ours or of the facilitator's. */

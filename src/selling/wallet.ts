@@ -24,6 +24,8 @@ export type SignIn = {
 export type SignatureCheck = 'valid' | 'invalid' | 'contract_unsupported' | 'unavailable'
 
 export type Wallets = {
+  /** The chain whose contract wallets can be asked: messages name it. */
+  readonly chainId: number
   /** Writes the message exactly as a wallet shows and signs it. */
   writeSignIn(fields: SignIn): Promise<string>
   /** Reads what it can of a message of anybody's; what is missing or malformed is undefined. */

@@ -12,6 +12,7 @@ import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import { OFFER_LIFE_MS } from '#src/selling/offer.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { addCustomer, type PaidServer, type QuoteAnswer } from '../support/paid-server.ts'
 import { median } from './measure.ts'
@@ -165,7 +166,7 @@ try {
   const remote = createRemoteFacilitator(other.url)
   const facts = await measureSettle(chain, remote, 'remote')
   progress('local facilitator')
-  const local = createLocalFacilitator({ rpcUrl, gasKey: facilitator.key })
+  const local = createLocalFacilitator({ chain: homeChain, rpcUrl, gasKey: facilitator.key })
   facts.push(...(await measureSettle(chain, local, 'local')))
   progress('quotes')
   facts.unshift(...(await measureQuote(chain, remote)))

@@ -14,7 +14,7 @@ import { readConfig } from '#src/config.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
-import { paymentChains } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { fakeHistory } from '../support/fake-history.ts'
 import type { PaidServer } from '../support/paid-server.ts'
@@ -37,8 +37,7 @@ export async function openShop(chain: LittlePolygon, facilitator: Facilitator): 
     node: createStopwatch(),
     others: createStopwatch(),
   }
-  const rpc = watchRpc(createRpc({ url: chain.url }), watches)
-  const [polygon] = paymentChains
+  const rpc = watchRpc(createRpc({ chain: homeChain, url: chain.url }), watches)
   const payTo = chain.payee.address
   let origin = ''
   const { screen, signup } = createScreener({
@@ -55,9 +54,13 @@ export async function openShop(chain: LittlePolygon, facilitator: Facilitator): 
     mint,
     payTo,
     listTiers: () => ledger.listTiers(),
-    chain:
-      polygon && createChainView(rpc, { ...fixed, chain: polygon, payTo, confirmations: 'final' }),
-    facilitator: watchFacilitator(facilitator, watches),
+    chains: [
+      {
+        chain: homeChain,
+        view: createChainView(rpc, { ...fixed, payTo, confirmations: 'final' }),
+        facilitator: watchFacilitator(facilitator, watches),
+      },
+    ],
     sleep: (ms) => watches.others.during(() => Bun.sleep(ms)),
     origin: () => origin,
   })
@@ -93,6 +96,7 @@ function watchRpc(rpc: Rpc, { node, others }: Watches): Rpc {
     (...args: A): Promise<T> =>
       others.during(() => node.during(() => ask(...args)))
   return {
+    chain: rpc.chain,
     getCode: watch(rpc.getCode),
     call: watch(rpc.call),
     getBlock: watch(rpc.getBlock),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { createAvailability } from '#src/billing/availability.ts'
 import type { Ledger } from '#src/ledger/payments.ts'
 import type { Caller } from '#src/selling/caller.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { NOW_MS, openBilling, outcomeOf, PAY_TO, PAYER, payWithUsdc } from './scripted-billing.ts'
 
@@ -160,7 +161,8 @@ describe('challenge', () => {
 
 describe('refresh', () => {
   test('behavior: everything is unavailable until it was checked', () => {
-    const deps = { chain: undefined, facilitator: undefined, payTo: '', log: () => undefined }
+    const chains = [{ chain: homeChain, view: undefined, facilitator: undefined }]
+    const deps = { chains, payTo: '', log: () => undefined }
     const [chain] = createAvailability(deps).chains()
     expect(chain?.tokens.every(({ reason }) => reason !== undefined)).toBe(true)
   })

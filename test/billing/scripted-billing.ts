@@ -6,7 +6,7 @@ import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, FoundTransfer, Preflight } from '#src/selling/chain-view.ts'
 import type { SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
 import type { Offer } from '#src/selling/offer.ts'
-import { paymentChains } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 import type { Payment, SignedPayment } from '#src/selling/payment.ts'
 import type { Verdict } from '#src/selling/screening.ts'
 import { standingAt } from '#src/selling/subscription.ts'
@@ -73,8 +73,13 @@ export async function openBilling(parts: Parts = {}) {
   const billing = createBilling({
     ledger,
     listTiers: ledger.listTiers,
-    chain: hasChain ? fakeChain(script, calls) : undefined,
-    facilitator: hasFacilitator ? fakeFacilitator(script, calls) : undefined,
+    chains: [
+      {
+        chain: homeChain,
+        view: hasChain ? fakeChain(script, calls) : undefined,
+        facilitator: hasFacilitator ? fakeFacilitator(script, calls) : undefined,
+      },
+    ],
     payTo,
     screen: async (address) => ({
       verdict: script.screening,
@@ -146,8 +151,6 @@ const fakeFacilitator = (script: Script, calls: { payloads: string[] }) => ({
   supported: async () => ({ kinds: script.kinds, reason: script.kinds ? undefined : 'HTTP 502' }),
 })
 
-const [polygon] = paymentChains
-
 export const seconds = (ms: number) => String(Math.floor(ms / 1000))
 
 /** What a wallet makes of an offer of USDC. */
@@ -182,7 +185,7 @@ export const payWithUsdt = ({ requirements, createdMs }: Offer, change: object =
     permit2Authorization: {
       from: PAYER,
       permitted: { token: requirements.asset, amount: requirements.amount },
-      spender: polygon?.permit2Proxy,
+      spender: homeChain.permit2Proxy,
       nonce: '77',
       deadline: seconds(createdMs + 600_000),
       witness: { to: requirements.payTo, validAfter: seconds(createdMs - 600_000) },

@@ -3,17 +3,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { type ChainViewOptions, createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { twoCode } from '../support/evm-code.ts'
 import { type FaultyNode, type Meddling, startFaultyNode } from './faulty-node.ts'
 import { permit2, permit2Proxy, settle, signUsdc, signUsdt } from './signed-payments.ts'
 
-const polygon = findChain('eip155:137')
-if (!polygon) throw new Error('No chain')
-const [usdc = '', usdt = ''] = polygon.tokens.map(({ address }) => address)
-const fixed = { chain: polygon, log: () => {} }
+const [usdc = '', usdt = ''] = homeChain.tokens.map(({ address }) => address)
+const fixed = { log: () => {} }
 
 describe.skipIf(!hasAnvil)('ChainView', () => {
   let chain: LittlePolygon
@@ -39,7 +37,7 @@ describe.skipIf(!hasAnvil)('ChainView', () => {
     const node = startFaultyNode(chain.url, options.meddle)
     nodes.push(node)
     const own = { clock: () => nowMs, confirmations: 'final' as const, payTo: chain.payee.address }
-    const rpc = createRpc({ url: node.url })
+    const rpc = createRpc({ chain: homeChain, url: node.url })
     return { node, view: createChainView(rpc, { ...fixed, ...own, ...options }) }
   }
   const latest = async () => Number(await chain.rpc('eth_blockNumber'))

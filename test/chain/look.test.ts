@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { type FaultyNode, type Meddling, startFaultyNode } from './faulty-node.ts'
@@ -17,9 +17,7 @@ import {
   spendElsewhere,
 } from './signed-payments.ts'
 
-const polygon = findChain('eip155:137')
-if (!polygon) throw new Error('No chain')
-const options = { chain: polygon, clock: () => 0, log: () => {} }
+const options = { clock: () => 0, log: () => {} }
 const elsewhere = `0x${'e1'.repeat(20)}`
 
 describe.skipIf(!hasAnvil)('ChainView.look', () => {
@@ -46,7 +44,7 @@ describe.skipIf(!hasAnvil)('ChainView.look', () => {
   function open({ meddle, confirmations }: { meddle?: Meddling; confirmations?: number } = {}) {
     const node = startFaultyNode(chain.url, meddle)
     nodes.push(node)
-    const rpc = createRpc({ url: node.url })
+    const rpc = createRpc({ chain: homeChain, url: node.url })
     const view = createChainView(rpc, { ...options, confirmations: confirmations ?? 'final' })
     return { node, view }
   }

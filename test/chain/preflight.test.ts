@@ -7,16 +7,14 @@ import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-poly
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import type { PaymentFault, Preflight } from '#src/selling/chain-view.ts'
-import { findChain } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { toWord } from '../support/evm-code.ts'
 import { type FaultyNode, type Meddling, startFaultyNode } from './faulty-node.ts'
 import { type Draft, settle, signUsdc, signUsdt } from './signed-payments.ts'
 
-const polygon = findChain('eip155:137')
-if (!polygon) throw new Error('No chain')
-const options = { chain: polygon, clock: () => 0, log: () => {}, confirmations: 'final' as const }
+const options = { clock: () => 0, log: () => {}, confirmations: 'final' as const }
 
 /** Order of secp256k1. */
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -49,7 +47,7 @@ describe.skipIf(!hasAnvil)('ChainView.preflight', () => {
   function open(meddle?: Meddling) {
     const node = startFaultyNode(chain.url, meddle)
     nodes.push(node)
-    return { node, view: createChainView(createRpc({ url: node.url }), options) }
+    return { node, view: createChainView(createRpc({ chain: homeChain, url: node.url }), options) }
   }
 
   const ask = ({ signed, signature }: Draft, other: string = signature) =>

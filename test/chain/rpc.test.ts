@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
 import { createRpc, type RpcOptions } from '#src/chain/rpc.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 const contract = `0x${'11'.repeat(20)}`
 type Answer = (method: string, index: number) => Response | object | Promise<Response>
@@ -26,7 +27,7 @@ function startNode(answer: Answer, options: Partial<RpcOptions> = {}) {
   })
   stops.push(() => server.stop(true))
   const url = `http://user:hunter2@127.0.0.1:${server.port}/v2/hunter3?key=hunter4`
-  const rpc = createRpc({ url, log: (line) => void lines.push(line), ...options })
+  const rpc = createRpc({ chain: homeChain, url, log: (line) => void lines.push(line), ...options })
   return { rpc, methods, lines, origin: server.url.origin }
 }
 

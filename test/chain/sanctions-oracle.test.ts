@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 
 import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { type Anvil, hasAnvil, startAnvil } from '../support/anvil.ts'
 import {
@@ -39,7 +40,7 @@ describe.skipIf(!hasAnvil)('isSanctioned', () => {
   const list = (contract: string, listed = address) =>
     anvil.rpc('anvil_setStorageAt', [contract, toWord(listed), toWord('1')])
   const ask = (asked = address) =>
-    createSanctionsOracle(createRpc({ url: anvil.url })).isSanctioned(asked)
+    createSanctionsOracle(createRpc({ chain: homeChain, url: anvil.url })).isSanctioned(asked)
   const putAll = () =>
     Promise.all([put(chainalysis, oracleCode), put(usdc, usdcCode), put(usdt, usdtCode)])
 
@@ -90,7 +91,7 @@ describe.skipIf(!hasAnvil)('isSanctioned', () => {
     const other = await startAnvil({ chainId: 1 })
     try {
       await other.rpc('anvil_setCode', [chainalysis, oracleCode])
-      const oracle = createSanctionsOracle(createRpc({ url: other.url }))
+      const oracle = createSanctionsOracle(createRpc({ chain: homeChain, url: other.url }))
       expect(await oracle.isSanctioned(address)).toEqual({ oracle: 'silent', issuers: 'silent' })
     } finally {
       await other.stop()
@@ -98,7 +99,7 @@ describe.skipIf(!hasAnvil)('isSanctioned', () => {
   })
 
   test('error: a dead RPC is no answer', async () => {
-    const oracle = createSanctionsOracle(createRpc({ url: 'http://127.0.0.1:1' }))
+    const oracle = createSanctionsOracle(createRpc({ chain: homeChain, url: 'http://127.0.0.1:1' }))
     expect(await oracle.isSanctioned(address)).toEqual({ oracle: 'silent', issuers: 'silent' })
   })
 })

@@ -5,6 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { createRpc } from '#src/chain/rpc.ts'
 import { createWallets } from '#src/chain/wallets.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 import type { SignIn } from '#src/selling/wallet.ts'
 
 import { type Anvil, hasAnvil, startAnvil } from '../support/anvil.ts'
@@ -128,7 +129,7 @@ describe('checkSignature, without an RPC', async () => {
 })
 
 describe('checkSignature, dead RPC', () => {
-  const wallets = createWallets(createRpc({ url: 'http://127.0.0.1:1' }))
+  const wallets = createWallets(createRpc({ chain: homeChain, url: 'http://127.0.0.1:1' }))
 
   test('default: a plain account needs no RPC', async () => {
     const signature = await account.signMessage({ message })
@@ -158,7 +159,7 @@ describe.skipIf(!hasAnvil)('checkSignature, contract wallet', () => {
   afterAll(() => anvil.stop())
 
   const check = (changed: Partial<Record<'address' | 'message' | 'signature', string>> = {}) =>
-    createWallets(createRpc({ url: anvil.url })).checkSignature({
+    createWallets(createRpc({ chain: homeChain, url: anvil.url })).checkSignature({
       address: wallet,
       message,
       signature,
@@ -191,7 +192,7 @@ describe.skipIf(!hasAnvil)('checkSignature, contract wallet', () => {
     const other = await startAnvil({ chainId: 1 })
     try {
       await other.rpc('anvil_setCode', [wallet, walletCode])
-      const wallets = createWallets(createRpc({ url: other.url }))
+      const wallets = createWallets(createRpc({ chain: homeChain, url: other.url }))
       expect(await wallets.checkSignature({ address: wallet, message, signature })).toBe(
         'unavailable',
       )

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 import { startBillingJobs } from '#src/cli/billing-jobs.ts'
-import { createBillingFor, describeBilling } from '#src/cli/billing.ts'
+import { createShop, describeBilling } from '#src/cli/billing.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { by } from '../ledger/ledger-records.ts'
@@ -23,14 +23,27 @@ function createSale(env: Record<string, string>) {
   const { context } = createCliContext(env)
   const ledger = openLedger(':memory:', { nowMs: NOW_MS })
   const screen = async (address: string) => clearOf(address, NOW_MS)
-  return createBillingFor(context, ledger, { screen, origin: () => 'http://127.0.0.1:3000' })
+  return createShop(context, ledger, { screen, origin: () => 'http://127.0.0.1:3000' })
 }
 
-describe('createBillingFor', () => {
+describe('createShop', () => {
   test('default: with everything that it needs it sells, once it was checked', () => {
     const sale = createSale(whole)
     expect(sale.closedReason).toBeUndefined()
     expect(describeBilling(sale)).toStartWith('Payments: nothing on Polygon, not USDC (')
+  })
+
+  test('default: each chain with a node is sold on, and no other', () => {
+    const nodes = (url: string) =>
+      createSale({ ...whole, BOOKFEED_RPC_URL: url })
+        .billing.chains()
+        .map(({ chain }) => chain.network)
+    expect(nodes('http://127.0.0.1:9/a,b')).toEqual(['eip155:137'])
+    expect(nodes('eip155:8453=http://127.0.0.1:9')).toEqual(['eip155:8453'])
+    expect(nodes('http://127.0.0.1:9, eip155:8453=http://127.0.0.1:8')).toEqual([
+      'eip155:137',
+      'eip155:8453',
+    ])
   })
 
   test.each([
@@ -51,7 +64,7 @@ describe('createBillingFor', () => {
     const ledger = openLedger(':memory:', { nowMs: NOW_MS })
     ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
     const screen = async (address: string) => clearOf(address, NOW_MS)
-    const jobs = createBillingFor(context, ledger, { screen, origin: () => '' }).start()
+    const jobs = createShop(context, ledger, { screen, origin: () => '' }).start()
     expect(errors.join()).toContain('1 transfers to BOOKFEED_PAY_TO belong to no payment')
     await jobs?.dispose()
   })
@@ -62,7 +75,7 @@ describe('createBillingFor', () => {
     const ledger = openLedger(':memory:', { nowMs: NOW_MS })
     claimUpTo(ledger, 1, { state: 'pending' })
     const screen = async (address: string) => clearOf(address, NOW_MS)
-    const sale = createBillingFor(context, ledger, { screen, origin: () => '' })
+    const sale = createShop(context, ledger, { screen, origin: () => '' })
     expect(describeBilling(sale)).toBe('Nothing is sold: BOOKFEED_FACILITATOR is not set.')
     const jobs = sale.start()
     expect(jobs).toBeDefined()

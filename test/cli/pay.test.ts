@@ -58,6 +58,7 @@ const flags: PayFlags = {
   keyFile,
   apiKeyFile,
   tier: 'pro',
+  network: 'eip155:137',
   token: 'USDC',
   max: 100_000_000,
   yes: true,

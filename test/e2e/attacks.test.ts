@@ -1,11 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 
-import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { parsePayment } from '#src/billing/payload.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 
 import { settle as sendPayment } from '../chain/signed-payments.ts'
 import { hasAnvil } from '../support/anvil.ts'
+import { useChain } from '../support/chain-ground.ts'
 import {
   addCustomer,
   type Customer,
@@ -17,10 +18,7 @@ import {
   stateOf,
   wallClock,
 } from '../support/paid-server.ts'
-import {
-  type ScriptedFacilitator,
-  startScriptedFacilitator,
-} from '../support/scripted-facilitator.ts'
+import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 
 const DAY_SECONDS = 86_400
 const MINUTE_MS = 60_000
@@ -33,15 +31,10 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   let chain: LittlePolygon
   let relay: ScriptedFacilitator
   let server: PaidServer
-  beforeAll(async () => {
-    chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
-    relay = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
-    server = await startPaidServer({ chain, facilitator: createRemoteFacilitator(relay.url) })
-  })
-  afterAll(async () => {
-    await server.stop()
-    await relay.stop()
-    await chain.stop()
+  useChain(async (ground) => {
+    ;({ chain, scripted: relay } = ground)
+    const facilitator = createRemoteFacilitator(relay.url)
+    server = ground.keep(await startPaidServer({ chain, facilitator }))
   })
   afterEach(() => {
     server.time.skewMs = 0

@@ -1,14 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 
 import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { addresses } from '#dev/sandbox/addresses.ts'
-import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
+import { useChain } from '../support/chain-ground.ts'
 import { readProblem } from '../support/page-client.ts'
 import {
   addCustomer,
@@ -22,10 +23,7 @@ import {
   stateOf,
   wallClock,
 } from '../support/paid-server.ts'
-import {
-  type ScriptedFacilitator,
-  startScriptedFacilitator,
-} from '../support/scripted-facilitator.ts'
+import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 import { asJson } from '../support/signup-client.ts'
 
 const SETTLE = '/v1/billing/x402/settle'
@@ -177,22 +175,14 @@ describe.skipIf(!hasAnvil)(`POST ${SETTLE}`, () => {
   let chain: LittlePolygon
   let relay: ScriptedFacilitator
   let server: PaidServer
-  beforeAll(async () => {
-    chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
-    const { url: rpcUrl, facilitator } = chain
-    relay = await startScriptedFacilitator({
-      rpcUrl,
-      key: facilitator.key,
-      confirmationTimeoutMs: 200,
-    })
-    const remote = createRemoteFacilitator(relay.url, { timeoutMs: 300 })
-    server = await startPaidServer({ chain, facilitator: remote })
-  })
-  afterAll(async () => {
-    await server.stop()
-    await relay.stop()
-    await chain.stop()
-  })
+  useChain(
+    async (ground) => {
+      ;({ chain, scripted: relay } = ground)
+      const facilitator = createRemoteFacilitator(relay.url, { timeoutMs: 300 })
+      server = ground.keep(await startPaidServer({ chain, facilitator }))
+    },
+    { slotsInAnEpoch: 0, confirmationTimeoutMs: 200 },
+  )
   afterEach(() => {
     server.time.skewMs = 0
   })

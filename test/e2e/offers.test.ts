@@ -1,16 +1,14 @@
 /** Who may pay what on a real chain, and how soon after its finality a payment is provisioned. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
-import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { startBillingJobs } from '#src/cli/billing-jobs.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
-import {
-  type ScriptedFacilitator,
-  startScriptedFacilitator,
-} from '../support/scripted-facilitator.ts'
+import { useChainAfresh } from '../support/chain-ground.ts'
+import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 import { type MortalNode, openWorld, outcomeOf, sign, startMortalNode } from './recovery-world.ts'
 
 const PRICE = 49_000_000n
@@ -26,28 +24,17 @@ describe.skipIf(!hasAnvil)('offers', () => {
   let chain: LittlePolygon
   let node: MortalNode
   let scripted: ScriptedFacilitator
-  let snapshot = ''
   const endings: (() => Promise<void> | void)[] = []
 
-  beforeAll(async () => {
-    chain = await startLittlePolygon()
-    node = startMortalNode(chain.url)
-    scripted = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
-  })
-  beforeEach(async () => {
-    snapshot = await chain.snapshot()
-    scripted.always('ok')
-  })
-  afterEach(async () => {
-    for (const end of endings.splice(0).reverse()) await end()
-    await chain.revert(snapshot)
-    scripted.resetNonces()
-  })
-  afterAll(async () => {
-    await node?.stop()
-    await scripted?.stop()
-    await chain?.stop()
-  })
+  useChainAfresh(
+    ({ keep, ...ground }) => {
+      ;({ chain, scripted } = ground)
+      node = keep(startMortalNode(chain.url))
+    },
+    async () => {
+      for (const end of endings.splice(0).reverse()) await end()
+    },
+  )
 
   async function newWallet() {
     const key = generatePrivateKey()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
@@ -7,9 +7,11 @@ import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-poly
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
 import { hasAnvil } from '../support/anvil.ts'
+import { useChain } from '../support/chain-ground.ts'
 import { addCustomer, outcomeOf, startPaidServer, stateOf } from '../support/paid-server.ts'
 import {
   type ScriptedFacilitator,
@@ -26,15 +28,9 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   let relay: ScriptedFacilitator
   /** Which questions of the server the node leaves without an answer. */
   let isDead: (method: string) => boolean = () => false
-  beforeAll(async () => {
-    chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
-    node = startFaultyNode(chain.url, (method) => (isDead(method) ? 'dead' : undefined))
-    relay = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
-  })
-  afterAll(async () => {
-    await relay.stop()
-    await node.stop()
-    await chain.stop()
+  useChain(({ keep, ...ground }) => {
+    ;({ chain, scripted: relay } = ground)
+    node = keep(startFaultyNode(chain.url, (method) => (isDead(method) ? 'dead' : undefined)))
   })
 
   /** A server of its own, with a customer who has signed a payment. */
@@ -95,7 +91,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
     const { address } = privateKeyToAccount(gasKey)
     await chain.setGas(address, 10n ** 18n)
     await using it = await prepare(
-      createLocalFacilitator({ rpcUrl: chain.url, gasKey, pollMs: 10 }),
+      createLocalFacilitator({ chain: homeChain, rpcUrl: chain.url, gasKey, pollMs: 10 }),
     )
     await chain.setGas(address, 0n)
     expect([await it.settle(), await it.state()]).toEqual([unavailable, it.before])
@@ -108,7 +104,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
     const cut = startFaultyNode(chain.url, () => (isCut ? 'dead' : undefined))
     const gasKey = generatePrivateKey()
     await chain.setGas(privateKeyToAccount(gasKey).address, 10n ** 18n)
-    const options = { rpcUrl: cut.url, gasKey, pollMs: 10, rpcTimeoutMs: 500 }
+    const options = { chain: homeChain, rpcUrl: cut.url, gasKey, pollMs: 10, rpcTimeoutMs: 500 }
     await using it = await prepare(createLocalFacilitator(options))
     isCut = true
     expect([await it.settle(), await it.state()]).toEqual([inFlight, it.before])

@@ -2,14 +2,15 @@
  * Payers who had their payment made before they came to us, and payments that
  * others made: the chain has the word.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 
-import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { parsePayment } from '#src/billing/payload.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 
 import { settle as sendPayment, spendElsewhere } from '../chain/signed-payments.ts'
 import { hasAnvil } from '../support/anvil.ts'
+import { useChain } from '../support/chain-ground.ts'
 import {
   addCustomer,
   type Answer,
@@ -22,10 +23,7 @@ import {
   stateOf,
   wallClock,
 } from '../support/paid-server.ts'
-import {
-  type ScriptedFacilitator,
-  startScriptedFacilitator,
-} from '../support/scripted-facilitator.ts'
+import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 import { type MortalNode, startMortalNode } from './recovery-world.ts'
 
 type Wish = Parameters<typeof signAs>[2]
@@ -55,20 +53,12 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
   /** Another one that sells to the same address, which knows nothing of the first. */
   let other: PaidServer
   let node: MortalNode
-  beforeAll(async () => {
-    chain = await startLittlePolygon({ slotsInAnEpoch: 0 })
-    relay = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
-    node = startMortalNode(chain.url)
+  useChain(async ({ keep, ...ground }) => {
+    ;({ chain, scripted: relay } = ground)
+    node = keep(startMortalNode(chain.url))
     const facilitator = createRemoteFacilitator(relay.url)
-    server = await startPaidServer({ chain, facilitator, rpcUrl: node.url })
-    other = await startPaidServer({ chain, facilitator })
-  })
-  afterAll(async () => {
-    await other.stop()
-    await server.stop()
-    await node.stop()
-    await relay.stop()
-    await chain.stop()
+    server = keep(await startPaidServer({ chain, facilitator, rpcUrl: node.url }))
+    other = keep(await startPaidServer({ chain, facilitator }))
   })
   afterEach(() => {
     node.liveOn()

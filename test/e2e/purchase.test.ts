@@ -7,6 +7,7 @@ import { type FacilitatorProcess, startFacilitatorProcess } from '#dev/sandbox/h
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import {
@@ -45,7 +46,7 @@ describe.skipIf(!hasAnvil)(`POST ${SETTLE}`, () => {
     // Another account than the other facilitator's: each counts its own transactions.
     const gasKey = generatePrivateKey()
     await chain.setGas(privateKeyToAccount(gasKey).address, 10n ** 20n)
-    const local = createLocalFacilitator({ rpcUrl: url, gasKey, pollMs: 10 })
+    const local = createLocalFacilitator({ chain: homeChain, rpcUrl: url, gasKey, pollMs: 10 })
     const remote = createRemoteFacilitator(relay.url)
     servers.set('remote', await startPaidServer({ chain, facilitator: remote }))
     servers.set('local', await startPaidServer({ chain, facilitator: local }))

@@ -11,7 +11,7 @@ import { createScreener } from '#src/screening/screener.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import type { Offer } from '#src/selling/offer.ts'
-import { paymentChains } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 import type { Payment } from '#src/selling/payment.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 
@@ -20,7 +20,6 @@ import { createCommandLine } from '../support/command-line.ts'
 import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 
 const DAY_MS = 86_400_000
-const [polygon] = paymentChains
 
 /** A node that can be dead: from a question on, or not at all. */
 export type MortalNode = {
@@ -78,7 +77,7 @@ function start(
 ) {
   const ledger = openLedger(ledgerPath, { nowMs: time.nowMs })
   const clock = () => time.nowMs
-  const rpc = createRpc({ url: node.url })
+  const rpc = createRpc({ chain: homeChain, url: node.url })
   const payTo = chain.payee.address
   const { confirmations = 'final' } = options
   const quiet = { clock, log: () => {} }
@@ -93,8 +92,14 @@ function start(
     ...quiet,
     ledger,
     listTiers: () => ledger.listTiers(),
-    chain: polygon && createChainView(rpc, { ...quiet, chain: polygon, payTo, confirmations }),
-    facilitator: options.facilitator ?? createRemoteFacilitator(scripted.url, { timeoutMs: 2000 }),
+    chains: [
+      {
+        chain: homeChain,
+        view: createChainView(rpc, { ...quiet, payTo, confirmations }),
+        facilitator:
+          options.facilitator ?? createRemoteFacilitator(scripted.url, { timeoutMs: 2000 }),
+      },
+    ],
     payTo,
     screen,
     mint: () => `m${++time.minted}`,

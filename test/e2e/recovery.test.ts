@@ -1,16 +1,15 @@
 /** What no caller waits for: payments that are brought to their end by the chain alone, on a real one. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
-import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
-import {
-  type ScriptedFacilitator,
-  startScriptedFacilitator,
-} from '../support/scripted-facilitator.ts'
+import { useChainAfresh } from '../support/chain-ground.ts'
+import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 import {
   type MortalNode,
   openWorld,
@@ -29,29 +28,20 @@ describe.skipIf(!hasAnvil)('recovery', () => {
   let chain: LittlePolygon
   let node: MortalNode
   let scripted: ScriptedFacilitator
-  let snapshot = ''
   const worlds: World[] = []
 
-  beforeAll(async () => {
-    chain = await startLittlePolygon()
-    node = startMortalNode(chain.url)
-    scripted = await startScriptedFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
-  })
-  beforeEach(async () => {
-    snapshot = await chain.snapshot()
+  useChainAfresh(
+    ({ keep, ...ground }) => {
+      ;({ chain, scripted } = ground)
+      node = keep(startMortalNode(chain.url))
+    },
+    () => {
+      for (const world of worlds.splice(0)) world.dispose()
+    },
+  )
+  beforeEach(() => {
     node.liveOn()
-    scripted.always('ok')
     scripted.calls.length = 0
-  })
-  afterEach(async () => {
-    for (const world of worlds.splice(0)) world.dispose()
-    await chain.revert(snapshot)
-    scripted.resetNonces()
-  })
-  afterAll(async () => {
-    await node?.stop()
-    await scripted?.stop()
-    await chain?.stop()
   })
 
   async function open(options: Partial<WorldOptions> = {}): Promise<World> {
@@ -322,7 +312,13 @@ describe.skipIf(!hasAnvil)('recovery', () => {
     test('default: nor where the facilitator is our own, on the same node', async () => {
       const gasKey = chain.facilitator.key
       const soon = { confirmationTimeoutMs: 100 }
-      const facilitator = createLocalFacilitator({ rpcUrl: node.url, gasKey, pollMs: 5, ...soon })
+      const facilitator = createLocalFacilitator({
+        chain: homeChain,
+        rpcUrl: node.url,
+        gasKey,
+        pollMs: 5,
+        ...soon,
+      })
       const world = await open({ facilitator })
       const outcomes = await dieEverywhere(world, async () => {
         await facilitator.supported()

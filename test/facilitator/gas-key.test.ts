@@ -76,7 +76,7 @@ describe('readGasKey', () => {
       fileOf('shared', { mode: 0o644 }),
     ]
     for (const value of values) {
-      expect(faultOf(value)).toContain('GasKeyFault')
+      expect(faultOf(value)).toContain('SecretFault')
       expect(faultOf(value)).not.toMatch(/5a5a|bookfeed-gas-key/)
     }
   })

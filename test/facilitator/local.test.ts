@@ -10,6 +10,7 @@ import { hasAnvil, startAnvil } from '#dev/sandbox/anvil.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator, type LocalOptions } from '#src/facilitator/local.ts'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 import { permitTypes, transferTypes } from '../support/typed-data.ts'
 
@@ -28,6 +29,7 @@ afterEach(async () => {
 const amount = '49000137'
 const open = (options: Partial<LocalOptions> = {}) =>
   createLocalFacilitator({
+    chain: homeChain,
     rpcUrl: chain.url,
     gasKey: chain.facilitator.key,
     pollMs: 10,

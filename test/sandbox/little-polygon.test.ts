@@ -13,7 +13,7 @@ import {
 
 import { addresses } from '#dev/sandbox/addresses.ts'
 import { sanctionsAbi, usdcAbi, usdtAbi } from '#dev/sandbox/contract-abis.ts'
-import { localPolygon } from '#dev/sandbox/exact-facilitator.ts'
+import { describeChain } from '#dev/sandbox/exact-facilitator.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
@@ -32,7 +32,11 @@ describe.skipIf(!hasAnvil)('startLittlePolygon', () => {
   afterAll(() => chain.stop())
 
   const reader = () =>
-    createPublicClient({ chain: localPolygon(chain.url), transport: http(chain.url), cacheTime: 0 })
+    createPublicClient({
+      chain: describeChain(chain.chain, chain.url),
+      transport: http(chain.url),
+      cacheTime: 0,
+    })
   const separatorAt = (address: `0x${string}`) =>
     reader().readContract({ address, abi: usdcAbi, functionName: 'DOMAIN_SEPARATOR' })
   const numberOf = async (blockTag: 'latest' | 'finalized') =>

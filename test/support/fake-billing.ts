@@ -3,7 +3,7 @@ import type { Billing, PaymentRequired, Settlement } from '#src/billing/billing.
 import { AppError, type ErrorCode, type ErrorExtras } from '#src/core/errors.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { Offer, PaymentRequirements } from '#src/selling/offer.ts'
-import { paymentChains } from '#src/selling/payment-chain.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
@@ -112,7 +112,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
     fakeSettlement(accountId, 'settling', { createdMs: NOW_MS + 1 }),
     fakeSettlement(accountId, 'provisioned'),
   ]
-  const statuses = paymentChains.map((chain) => ({
+  const statuses = [homeChain].map((chain) => ({
     chain,
     tokens: chain.tokens.map((token) => ({
       token,

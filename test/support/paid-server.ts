@@ -3,9 +3,10 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createApp } from '#src/app.ts'
+import type { SoldChain } from '#src/billing/billing.ts'
 import { createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
-import { createRpc } from '#src/chain/rpc.ts'
+import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
@@ -15,7 +16,7 @@ import { createScreener } from '#src/screening/screener.ts'
 import { digestOf } from '#src/selling/api-key.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
-import { paymentChains, type TokenSymbol } from '#src/selling/payment-chain.ts'
+import type { TokenSymbol } from '#src/selling/payment-chain.ts'
 
 import { type Draft, signUsdc, type Wish } from '../chain/signed-payments.ts'
 import { fakeHistory } from './fake-history.ts'
@@ -34,33 +35,42 @@ export type PaidServerOptions = {
   facilitator: Facilitator
   /** The node that the server asks, if it is not that of the chain. */
   rpcUrl?: string
+  /** What else is sold on. */
+  others?: readonly { chain: LittlePolygon; facilitator: Facilitator }[]
 }
 
 /** Starts to listen on a free port; all parts but the history are the real ones. */
 export async function startPaidServer(options: PaidServerOptions) {
-  const { chain, facilitator, rpcUrl = chain.url } = options
+  const { chain, facilitator, rpcUrl = chain.url, others = [] } = options
   const time = { skewMs: 0 }
   const lines: string[] = []
   const parts = { clock: () => wallClock() + time.skewMs, log: (line: string) => lines.push(line) }
-  const [polygon] = paymentChains
-  if (!polygon) throw new Error('There is no chain to pay on.')
   const ledger = openLedger(':memory:', { nowMs: wallClock() })
-  const rpc = createRpc({ url: rpcUrl, timeoutMs: 1000 })
+  const rpc = createRpc({ chain: chain.chain, url: rpcUrl, timeoutMs: 1000 })
   const oracle = createSanctionsOracle(rpc)
   const screener = { ledger, oracle, staleAfterMs: DAY_MS, isListConfigured: false, ...parts }
   const { screen, signup } = createScreener(screener)
   const payTo = chain.payee.address
   let origin = ''
   const mint = () => crypto.randomUUID().replaceAll('-', '')
+  const sell = (node: Rpc, relay: Facilitator): SoldChain => ({
+    chain: node.chain,
+    view: createChainView(node, { payTo, confirmations: 'final', ...parts }),
+    facilitator: relay,
+  })
   const billing = createBilling({
     ...parts,
     ledger,
-    facilitator,
     payTo,
     screen,
     mint,
     listTiers: () => ledger.listTiers(),
-    chain: createChainView(rpc, { chain: polygon, payTo, confirmations: 'final', ...parts }),
+    chains: [
+      sell(rpc, facilitator),
+      ...others.map(({ chain: { chain: other, url }, facilitator: relay }) =>
+        sell(createRpc({ chain: other, url, timeoutMs: 1000 }), relay),
+      ),
+    ],
     sleep: async () => {},
     origin: () => origin,
   })
@@ -112,18 +122,23 @@ export type Payload = {
   payload: Record<string, unknown>
 }
 
-/** An account without a subscription, signed up with a wallet that has 100 USDC and 100 USDT. */
+/** An account without a subscription, signed up with a wallet that has 100 USDC and 100 USDT on a chain. */
 export async function addCustomer(
   server: PaidServer,
-  { funds = 100_000_000n, secret = generatePrivateKey(), isLinked = true } = {},
+  {
+    funds = 100_000_000n,
+    secret = generatePrivateKey(),
+    isLinked = true,
+    on: chain = server.chain,
+  } = {},
 ) {
-  const { chain, ledger, origin } = server
+  const { ledger, origin } = server
   const wallet = { key: secret, address: privateKeyToAccount(secret).address }
   const key = addKey(ledger, undefined, isLinked ? wallet.address.toLowerCase() : undefined)
   const accountId = ledger.findKeyByDigest(digestOf(key))?.accountId ?? ''
   if (funds > 0n) await chain.mintUsdc(wallet.address, funds)
   if (funds > 0n) await chain.mintUsdt(wallet.address, funds)
-  const client = createStockClient(chain.url, secret)
+  const client = createStockClient(chain.url, secret, chain.chain)
   const headers = { authorization: `Bearer ${key}` }
   const read = async (response: Response): Promise<Answer> => ({
     status: response.status,
@@ -145,7 +160,7 @@ export async function addCustomer(
       token: TokenSymbol = 'USDC',
       payer?: string,
     ): Promise<QuoteAnswer> {
-      const wish = { tierId, network: 'eip155:137', token, payer }
+      const wish = { tierId, network: chain.network, token, payer }
       const { status, body } = await post('/v1/billing/x402/quote', wish)
       if (status !== 200) throw new Error(`No offer: ${JSON.stringify(body)}`)
       return body as QuoteAnswer

@@ -6,15 +6,16 @@ import { createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
 import { addresses } from '#dev/sandbox/addresses.ts'
-import { localPolygon } from '#dev/sandbox/exact-facilitator.ts'
+import { describeChain } from '#dev/sandbox/exact-facilitator.ts'
+import { homeChain } from '#src/selling/payment-chain.ts'
 
 /** The client of the makers of x402, unchanged, with a key of a local chain. */
-export function createStockClient(rpcUrl: string, key: `0x${string}`): x402Client {
-  const reader = createPublicClient({ chain: localPolygon(rpcUrl), transport: http(rpcUrl) })
+export function createStockClient(rpcUrl: string, key: `0x${string}`, on = homeChain): x402Client {
+  const reader = createPublicClient({ chain: describeChain(on, rpcUrl), transport: http(rpcUrl) })
   const signer = toClientEvmSigner(privateKeyToAccount(key), {
     readContract: (query) => reader.readContract(query),
   })
-  const client = new x402Client().register('eip155:137', new ExactEvmScheme(signer))
+  const client = new x402Client().register(on.network, new ExactEvmScheme(signer))
   // It refuses to spend more than a dollar, or in USDT, until it is told otherwise.
   return client.setSpendControls({
     maxAmountPerPayment: '$1000',

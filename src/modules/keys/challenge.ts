@@ -14,8 +14,6 @@ import type { SignIn, Wallets } from '#src/selling/wallet.ts'
 import type { Challenge } from './model.ts'
 
 const LIFE_MS = 5 * 60_000
-/** Polygon, where payments are made. */
-const CHAIN_ID = 137
 const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and moves no funds.'
 
 const TIME_BYTES = 6
@@ -54,7 +52,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
     uri: origin(),
     address,
     statement: STATEMENT,
-    chainId: CHAIN_ID,
+    chainId: wallets.chainId,
     nonce,
     issuedMs: issuedMsOf(nonce),
     expiresMs: issuedMsOf(nonce) + LIFE_MS,

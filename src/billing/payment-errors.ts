@@ -1,17 +1,16 @@
-/** What a payer is told when a payment is not taken, and what to do next. */
+/** The errors of payments that are not taken: why, and what the payer should do next. */
 import { AppError, type RetryAction } from '#src/core/errors.ts'
 import type { Offer } from '#src/selling/offer.ts'
 import { findChain } from '#src/selling/payment-chain.ts'
 import type { Payment, SignedPayment } from '#src/selling/payment.ts'
 
-import type { BillingDeps } from './billing.ts'
-import { toPaymentRequired } from './requirements.ts'
+import type { BillingDeps, PaymentRequired } from './billing.ts'
 
 const RETRY_SECONDS = 10
 const SCREENING_RETRY_SECONDS = 60
 
 /** Nothing was sent, or nothing more will be: the same payment may be submitted again. */
-export const refuseUnavailable = (
+export const unavailableError = (
   message: string,
   retryAction: RetryAction = 'retry_same_payment',
 ): AppError =>
@@ -22,13 +21,13 @@ export const refuseUnavailable = (
   })
 
 /** Before the chain was asked nobody knows whether the payment was made. */
-export const refuseUnasked = (): AppError =>
-  refuseUnavailable(
+export const unaskedError = (): AppError =>
+  unavailableError(
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
 /** It is not sent any more, but what the payer has sent himself may be mined until its time is over. */
-export function refuseTooLate({ validBefore }: SignedPayment, nowMs: number): AppError {
+export function tooLateError({ validBefore }: SignedPayment, nowMs: number): AppError {
   const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
   return new AppError(
     'billing_unavailable',
@@ -41,7 +40,7 @@ export function refuseTooLate({ validBefore }: SignedPayment, nowMs: number): Ap
   )
 }
 
-export const refuseUnscreened = (): AppError =>
+export const unscreenedError = (): AppError =>
   new AppError(
     'screening_unavailable',
     'The paying address could not be screened. Submit the same payment again, and sign no other.',
@@ -53,17 +52,17 @@ export const refuseUnscreened = (): AppError =>
   )
 
 /** The payment is somebody else's, or its nonce was used for another one. */
-export const refuseConflict = (message: string): AppError =>
+export const conflictError = (message: string): AppError =>
   new AppError('payment_conflict', message, { reason: 'conflict', retryAction: 'abandon' })
 
-export const refuseExpiredOffer = (): AppError =>
+export const expiredOfferError = (): AppError =>
   new AppError(
     'offer_expired',
     'The offer has expired. Ask for a new one: POST /v1/billing/x402/quote. If you have sent a payment for it yourself, submit that again once it is mined.',
     { reason: 'offer_expired', retryAction: 'sign_anew' },
   )
 
-export const refuseUsedOffer = (): AppError =>
+export const usedOfferError = (): AppError =>
   new AppError(
     'offer_used',
     'Another payment for this offer is on its way or was made, so this one is not taken. Do not pay again: GET /v1/billing/payments shows it.',
@@ -71,7 +70,7 @@ export const refuseUsedOffer = (): AppError =>
   )
 
 /** `isSpent`: its nonce is used, so that money may have moved that the operator finds. */
-export const refuseUnmatched = ({ isSpent }: { isSpent: boolean }): AppError =>
+export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
   isSpent
     ? new AppError(
         'unknown_offer',
@@ -84,8 +83,8 @@ export const refuseUnmatched = ({ isSpent }: { isSpent: boolean }): AppError =>
         { reason: 'unknown_offer', retryAction: 'sign_anew' },
       )
 
-/** `x402`: the reason as x402 v2 names it. */
-type Refusal = { message: string; retryAction: RetryAction; x402: string }
+/** `x402`: the reason as x402 v2 names it. Signing another payment is what helps, where nothing else is said. */
+type Refusal = { message: string; retryAction?: RetryAction; x402: string }
 
 const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
 const INVALID_STATE = 'invalid_transaction_state'
@@ -93,17 +92,14 @@ const INVALID_STATE = 'invalid_transaction_state'
 const refusals: Readonly<Record<string, Refusal>> = {
   recipient_mismatch: {
     message: 'The payment is signed for another recipient than the offer has.',
-    retryAction: 'sign_anew',
     x402: 'invalid_exact_evm_payload_recipient_mismatch',
   },
   expires_too_soon: {
     message: 'The payment ended before it could be sent; no money moved and none can any more.',
-    retryAction: 'sign_anew',
     x402: VALID_BEFORE,
   },
   expires_too_late: {
     message: 'The payment would stay valid for more than 24 hours. Nothing was sent.',
-    retryAction: 'sign_anew',
     x402: VALID_BEFORE,
   },
   not_yet_valid: {
@@ -113,7 +109,6 @@ const refusals: Readonly<Record<string, Refusal>> = {
   },
   signature_invalid: {
     message: 'The signature is not one of this payment by the account that pays. Nothing was sent.',
-    retryAction: 'sign_anew',
     x402: 'invalid_exact_evm_payload_signature',
   },
   insufficient_balance: {
@@ -128,28 +123,29 @@ const refusals: Readonly<Record<string, Refusal>> = {
   },
   canceled: {
     message: 'The payer canceled the payment on the chain before it was made.',
-    retryAction: 'sign_anew',
     x402: INVALID_STATE,
   },
   expired: {
     message: 'The payment ended before it was made; no money moved and none can any more.',
-    retryAction: 'sign_anew',
     x402: VALID_BEFORE,
   },
 }
 
 const unknownRefusal: Refusal = {
   message: 'The payment cannot be made; no money moved.',
-  retryAction: 'sign_anew',
   x402: 'unexpected_settle_error',
 }
 
-/** A payment that does not arrive. There is something to sign only where signing anew is what helps. */
-export function refusePayment(
+/** A payment that does not arrive. There is something to sign only where signing another is what helps. */
+export function rejectedError(
   deps: Pick<BillingDeps, 'origin' | 'clock'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
 ): AppError {
-  const { message, retryAction, x402: errorReason } = refusals[reason] ?? unknownRefusal
+  const {
+    message,
+    retryAction = 'sign_anew',
+    x402: errorReason,
+  } = refusals[reason] ?? unknownRefusal
   const mayBePaid = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
   const next = mayBePaid ? { paymentRequired: toPaymentRequired(deps, offer, errorReason) } : {}
   const { payer, network } = signed
@@ -162,9 +158,13 @@ export function refusePayment(
   })
 }
 
+const APPROVE_SELECTOR = '0x095ea7b3'
+
 /** Names the call that the payer has to make, ready to be sent. */
-export function refuseAllowance({ signed }: Payment, offer: Offer): AppError {
-  const { data, spender } = toApproval(signed)
+export function allowanceError({ signed }: Payment, offer: Offer): AppError {
+  const spender = findChain(signed.network)?.permit2 ?? signed.nonceContract
+  const words = [spender.slice(2).toLowerCase(), signed.amount.toString(16)]
+  const data = APPROVE_SELECTOR + words.map((word) => word.padStart(64, '0')).join('')
   return new AppError(
     'allowance_required',
     `Permit2 may not spend ${offer.symbol} of ${signed.payer} yet. Nothing was sent. Approve it once: from that account call approve(${spender}, ${signed.amount}) of ${offer.requirements.asset} (data ${data}), then submit the same payment again.`,
@@ -172,18 +172,8 @@ export function refuseAllowance({ signed }: Payment, offer: Offer): AppError {
   )
 }
 
-const APPROVE_SELECTOR = '0x095ea7b3'
-const WORD_DIGITS = 64
-
-function toApproval({ network, amount, nonceContract }: SignedPayment) {
-  const spender = findChain(network)?.permit2 ?? nonceContract
-  const words = [spender.slice(2).toLowerCase(), amount.toString(16)]
-  const data = APPROVE_SELECTOR + words.map((word) => word.padStart(WORD_DIGITS, '0')).join('')
-  return { data, spender }
-}
-
-/** What stands in the way of a payment that only the operator can judge. */
-export const refuseReview = (reason: string | undefined): AppError =>
+/** For a payment that only the operator can judge. */
+export const reviewError = (reason: string | undefined): AppError =>
   reason === 'sanctioned'
     ? new AppError(
         'sanctioned',
@@ -195,3 +185,19 @@ export const refuseReview = (reason: string | undefined): AppError =>
         'The payment needs the eye of the operator. Do not pay again.',
         { reason: reason ?? 'review', retryAction: 'ask_operator' },
       )
+
+/** The challenge of an offer; `error` says why what was sent is no payment of it. */
+export const toPaymentRequired = (
+  { origin }: Pick<BillingDeps, 'origin'>,
+  { terms, periodDays, requirements }: Offer,
+  error?: string,
+): PaymentRequired => ({
+  x402Version: 2,
+  ...(error === undefined ? {} : { error }),
+  resource: {
+    url: `${origin()}/v1/billing/x402/settle`,
+    description: `${periodDays} days of the tier ${terms.name}`,
+    mimeType: 'application/json',
+  },
+  accepts: [requirements],
+})

@@ -1,9 +1,56 @@
+/** What a look for a payment goes by: nonces, logs of transfers, and receipts. */
+import type { Hex } from 'viem'
+
+import type { ChainVerdict } from '#src/selling/chain-view.ts'
 import type { PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
-import { toTopic } from './contract-questions.ts'
-import type { Hex } from './hex.ts'
+import type { Head } from './chain-head.ts'
+import { askWord, toTopic } from './contract-questions.ts'
 import type { ChainLog, Receipt } from './rpc-answers.ts'
-import { type LogQuestion, type Rpc, RpcFault } from './rpc.ts'
+import { type BlockTag, type LogQuestion, type Rpc, RpcFault } from './rpc.ts'
+
+/** A look for one payment. */
+export type Search = {
+  signed: SignedPayment
+  /** Blocks in which its logs can be, both inclusive. */
+  range: { from: number; to: number }
+  head: Head
+  /** The verdict for a transfer that was found. */
+  paid: (transfer: ChainLog) => Promise<ChainVerdict>
+  /** The verdict for what makes a payment impossible: none yet while a reorganisation may undo it. */
+  settled: (
+    blockNumber: number,
+    reason: Extract<ChainVerdict, { kind: 'void' }>['reason'],
+  ) => ChainVerdict
+}
+
+/** Permit2 keeps 256 nonces in a word, one bit each. */
+export const wordOf = (nonce: string): bigint => BigInt(nonce) >> 8n
+export const bitOf = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
+
+/** Whether the nonce of a payment is spent or given up, as of a block. Throws `RpcFault` without an answer. */
+export async function isNonceUsed(
+  rpc: Rpc,
+  signed: SignedPayment,
+  block: BlockTag,
+): Promise<boolean> {
+  const { payer, nonce, nonceContract: to } = signed
+  if (signed.method === 'eip3009') {
+    const signature = 'authorizationState(address,bytes32) view returns (bool)'
+    return (await askWord(rpc, { to, signature, args: [payer, nonce], block })) !== 0n
+  }
+  const signature = 'nonceBitmap(address,uint256) view returns (uint256)'
+  const bits = await askWord(rpc, { to, signature, args: [payer, wordOf(nonce)], block })
+  return (bits & bitOf(nonce)) !== 0n
+}
+
+/** Whether a nonce was used before its payment can have been made. */
+export async function wasUsedBefore(
+  rpc: Rpc,
+  { signed, range }: { signed: SignedPayment; range: { from: number } },
+): Promise<boolean> {
+  return range.from > 0 && (await isNonceUsed(rpc, signed, range.from - 1))
+}
 
 /** Hashes of the signatures of events. */
 export const topics = {

@@ -1,0 +1,340 @@
+/**
+ * Moves a payment through its states (`selling/payment.ts`), as far as it goes now and from whatever state it is in: a
+ * first call, a repeated one and a recovery after a crash are the same walk. The facilitator is called only after
+ * `settling` was committed; only the chain makes a payment `settled` or `void`, and only it may call one unpaid.
+ */
+import type { Actor, Deed } from '#src/ledger/ledger.ts'
+import { LedgerRuleError } from '#src/ledger/payments.ts'
+import { assert } from '#src/lib/assert.ts'
+import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
+import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
+import type { Offer } from '#src/selling/offer.ts'
+import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
+
+import type { BillingDeps } from './billing.ts'
+import { signatureOf } from './payload.ts'
+import { tooLateError, unaskedError, unavailableError, unscreenedError } from './payment-errors.ts'
+
+/** `actor`: the account that submits a payment, or `system` for the reconciler. */
+export type Flow = {
+  deps: BillingDeps
+  chain: ChainView
+  /** Undefined where none is configured any more: payments are then only looked for. */
+  facilitator: Facilitator | undefined
+  actor: Actor
+}
+
+/** What works on payments of a network; undefined where no node of it is configured any more. */
+export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow | undefined {
+  const sold = deps.chains.find(({ chain }) => chain.network === network)
+  return sold?.view && { deps, chain: sold.view, facilitator: sold.facilitator, actor }
+}
+
+/** A payment at work, with its offer. */
+export type Case = { payment: Payment; offer: Offer }
+
+type Next = {
+  to: PaymentState
+  reason?: string | undefined
+  txHash?: string | undefined
+  proof?: PaymentProof | undefined
+}
+
+/** The first steps of a payment need this long; the token is strict to the second. */
+export const FRESH_MS_MIN = 30_000
+/** Longer than any facilitator is waited for. */
+const LEASE_MS = 90_000
+/** How often a payment that may have been sent is sent again at most. */
+export const ATTEMPTS_MAX = 3
+/** A payment of unknown fate is given this long to appear, one that was seen on its way this long. */
+export const RESEND_UNKNOWN_MS = 15_000
+const RESEND_PENDING_MS = 60_000
+/** Eight seconds in all: a few blocks of Polygon and its finality. */
+const PENDING_STEPS_MS = [50, 100, 200, 400, 750, 1500, 2500, 2500]
+/** Of what nobody saw on its way, less is to be hoped for. */
+const UNKNOWN_STEPS = 4
+
+/** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
+export async function advance(flow: Flow, it: Case): Promise<Payment> {
+  switch (it.payment.state) {
+    case 'received':
+    case 'screened':
+      return begin(flow, it)
+    case 'settling':
+    case 'pending':
+    case 'unknown':
+      return follow(flow, it)
+    case 'settled':
+      return observe(flow, it)
+    case 'rejected':
+      return reconsider(flow, it)
+    case 'provisioned':
+    case 'void':
+    case 'review':
+      return it.payment
+  }
+}
+
+/** Looks again and again while a payment is in flight, so that most callers get its end; returns it as last seen. */
+export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
+  let { payment } = it
+  for (const [step, ms] of PENDING_STEPS_MS.entries()) {
+    const mayWait =
+      payment.state === 'pending' || (payment.state === 'unknown' && step < UNKNOWN_STEPS)
+    if (!mayWait) break
+    await flow.deps.sleep(ms)
+    payment = await observe(flow, { ...it, payment })
+  }
+  return payment
+}
+
+/** Nothing was sent by us yet; the payer may have had it made himself, so the nonce comes before the clock. */
+async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
+  const screened = await screenPayer(flow, payment)
+  if (screened.state !== 'screened') return screened
+  const it = { payment: screened, offer }
+  const fault = await findFault(flow, screened)
+  if (fault === 'nonce_used') {
+    // Paid before by somebody who saw the signature, or canceled: the chain knows.
+    const seen = await observe(flow, it)
+    if (seen.state !== screened.state) return seen
+    return move(flow, seen, { to: 'unknown', reason: fault })
+  }
+  // What came when its offer had ended is not sent at terms that may have changed.
+  if (!isFresh(flow, payment) || payment.createdMs >= offer.expiresMs) return giveUp(flow, it)
+  return fault === undefined
+    ? relay(flow, it)
+    : move(flow, screened, { to: 'rejected', reason: fault })
+}
+
+/** Too late to send; only the payer himself can still have it made, until it is proved that nobody can. */
+async function giveUp(flow: Flow, it: Case): Promise<Payment> {
+  const seen = await observe(flow, it)
+  if (seen.state !== it.payment.state) return seen
+  throw tooLateError(it.payment.signed, flow.deps.clock())
+}
+
+/** It may have been sent. Whatever fails on the way changes nothing: the first call may have been the one that counts. */
+async function follow(flow: Flow, it: Case): Promise<Payment> {
+  const payment = await observe(flow, it)
+  if (!mayResend(flow, payment)) return payment
+  try {
+    if ((await findFault(flow, payment)) !== undefined) return payment
+    const screened = await screenPayer(flow, payment)
+    return screened.state === payment.state ? await relay(flow, { ...it, payment }) : screened
+  } catch (error) {
+    flow.deps.log(`billing: ${payment.id} is not sent again: ${String(error)}`)
+    return reread(flow, payment.id)
+  }
+}
+
+function mayResend(flow: Flow, payment: Payment): boolean {
+  const { state, attempts, leaseUntilMs, updatedMs } = payment
+  const nowMs = flow.deps.clock()
+  if (!flow.facilitator || attempts >= ATTEMPTS_MAX || !isFresh(flow, payment)) return false
+  if (state === 'settling') return (leaseUntilMs ?? 0) <= nowMs
+  if (state === 'unknown') return updatedMs + RESEND_UNKNOWN_MS <= nowMs
+  return state === 'pending' && updatedMs + RESEND_PENDING_MS <= nowMs
+}
+
+/** What was missing may be there now. All else stays refused, unless the payer had it made himself. */
+async function reconsider(flow: Flow, it: Case): Promise<Payment> {
+  const { offer } = it
+  const seen = await observe(flow, it)
+  if (seen.state !== 'rejected') return seen
+  const fault = await findFault(flow, seen)
+  const isMendable = seen.reason === 'allowance_required' || seen.reason === 'insufficient_balance'
+  const isMended = fault === undefined && isMendable && isFresh(flow, seen)
+  const mayBegin = isMended && flow.deps.clock() < offer.expiresMs
+  if (fault !== 'nonce_used' && !mayBegin) return seen
+  const reopened = unlessRefused(
+    () => move(flow, seen, { to: 'screened' }),
+    // Another payment has taken the offer meanwhile.
+    () => ({ ...seen, reason: 'offer_used' }),
+  )
+  return reopened.state === 'screened' ? begin(flow, { payment: reopened, offer }) : reopened
+}
+
+/**
+ * Screens the payer. A hit ends in `review`, whatever was sent before; without an answer nothing
+ * changes and `screening_unavailable` is thrown.
+ */
+async function screenPayer(flow: Flow, payment: Payment): Promise<Payment> {
+  const { verdict } = await flow.deps.screen(payment.signed.payer)
+  if (verdict === 'unknown') throw unscreenedError()
+  if (verdict === 'hit') {
+    const account = flow.deps.ledger.findAccountByAddress(payment.signed.payer)
+    if (account) flow.deps.ledger.setBlocked(account.id, true, { ...deedOf(flow), actor: 'system' })
+    return move(flow, payment, { to: 'review', reason: 'sanctioned' })
+  }
+  return payment.state === 'received' ? move(flow, payment, { to: 'screened' }) : payment
+}
+
+/** Why the chain would not take the payment now; undefined if it would. Throws `billing_unavailable`. */
+const findFault = async ({ chain }: Flow, { signed }: Payment): Promise<PaymentFault | undefined> =>
+  (await askFaults(chain, signed, signatureOf(signed)))[0]
+
+/** All that the chain has against a payment now. Throws `billing_unavailable` without an answer. */
+export async function askFaults(
+  chain: ChainView,
+  signed: SignedPayment,
+  signature: string,
+): Promise<readonly PaymentFault[]> {
+  const preflight = await chain.preflight(signed, signature)
+  if (preflight.kind === 'unavailable') throw unaskedError()
+  return preflight.kind === 'fault' ? preflight.faults : []
+}
+
+/**
+ * Sends a payment that is ready, or one whose fate is unknown once more: always the same bytes, under a lease that
+ * is committed before. If somebody else is at it, his outcome counts. Throws `billing_unavailable` if nothing was
+ * ever sent.
+ */
+async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
+  const { chain, facilitator, deps } = flow
+  if (!facilitator) throw unsentError()
+  const leased = deps.ledger.payments.lease(payment.id, deps.clock() + LEASE_MS, deedOf(flow))
+  if (!leased) return reread(flow, payment.id)
+  // Another process may have sent it between our reading and the lease.
+  const wasSent = payment.state !== 'screened' || leased.attempts !== payment.attempts + 1
+  const result = await facilitator.settle(leased.signed.payload, offer.requirements)
+  if (result.kind === 'refused' && !wasSent) {
+    move(flow, leased, { to: 'screened', reason: result.reason })
+    throw unsentError()
+  }
+  const txHash = ('txHash' in result ? result.txHash : undefined) ?? leased.txHash
+  const verdict = await chain.look(leased.signed, { fromBlock: offer.fromBlock, txHash })
+  return take(flow, leased, afterLook(verdict) ?? byWordAlone(result, wasSent))
+}
+
+const unsentError = () =>
+  unavailableError(
+    'The payment could not be handed over just now. Nothing was sent; submit the same payment again.',
+  )
+
+/** Moves a payment as far as the chain proves; unchanged where it proves nothing. */
+export async function observe(flow: Flow, { payment, offer }: Case): Promise<Payment> {
+  if (payment.state === 'settled') return provision(flow, payment.id)
+  const verdict = await flow.chain.look(payment.signed, {
+    fromBlock: offer.fromBlock,
+    txHash: payment.txHash,
+  })
+  const next = afterLook(verdict)
+  const doubt = next?.proof && doubtOf(flow, { payment, offer }, next.proof)
+  if (doubt !== undefined) {
+    return move(flow, payment, { to: 'review', txHash: next?.txHash, reason: doubt })
+  }
+  return next ? await take(flow, payment, next) : payment
+}
+
+/**
+ * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can present a payment
+ * that he saw there, also one that was made to another server with the same address: so it must come from the
+ * account's own wallet, and be newer than the offer.
+ */
+function doubtOf(
+  { deps }: Flow,
+  { payment, offer }: Case,
+  { blockNumber }: PaymentProof,
+): 'foreign_payer' | 'paid_before_offer' | undefined {
+  if (payment.attempts > 0) return undefined
+  const owner = deps.ledger.findAccountByAddress(payment.signed.payer)
+  if (owner?.id !== payment.accountId) return 'foreign_payer'
+  return blockNumber <= offer.fromBlock ? 'paid_before_offer' : undefined
+}
+
+/** Takes what was learned; money that is final gives its period at once. */
+async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> {
+  const isMoney = next.to === 'settled' || next.to === 'pending'
+  if (isMoney && payment.state === 'received') {
+    // Sent by the payer himself before we knew who he is.
+    const screened = await screenPayer(flow, payment)
+    return screened.state === 'screened' ? await take(flow, screened, next) : screened
+  }
+  const moved = unlessRefused(
+    () => move(flow, payment, next),
+    // Two payments of one offer, or one transfer for two payments: money too much, which the operator has to see.
+    () =>
+      isMoney && move(flow, payment, { to: 'review', txHash: next.txHash, reason: 'paid_twice' }),
+  )
+  return moved.state === 'settled' ? provision(flow, moved.id) : moved
+}
+
+/** What a look at the chain alone proves; undefined where it proves nothing. */
+function afterLook(verdict: ChainVerdict): Next | undefined {
+  switch (verdict.kind) {
+    case 'paid': {
+      const { proof } = verdict
+      return verdict.isFinal
+        ? { to: 'settled', txHash: proof.txHash, proof }
+        : { to: 'pending', txHash: proof.txHash, reason: 'not_final' }
+    }
+    case 'void':
+      // The nonce went to something else that the payer signed: perhaps money of his, so it is looked at.
+      return { to: verdict.reason === 'used_elsewhere' ? 'review' : 'void', reason: verdict.reason }
+    case 'open':
+    case 'unavailable':
+      return
+  }
+}
+
+/** The chain is silent: whatever the facilitator says, money may land. */
+function byWordAlone(result: SettleResult, wasSent: boolean): Next {
+  switch (result.kind) {
+    case 'success':
+    case 'pending':
+      return { to: 'pending', txHash: result.txHash }
+    case 'failed':
+    case 'unknown':
+      return { to: 'unknown', reason: result.reason, txHash: result.txHash }
+    case 'refused':
+      return { to: wasSent ? 'unknown' : 'screened', reason: result.reason }
+  }
+}
+
+/** Moves a payment on; if somebody else was quicker, his state counts. */
+export function move(flow: Flow, payment: Payment, next: Next): Payment {
+  if (payment.state === next.to && (next.txHash ?? payment.txHash) === payment.txHash)
+    return payment
+  const moved = flow.deps.ledger.payments.move(
+    payment.id,
+    { ...next, from: [payment.state] },
+    deedOf(flow),
+  )
+  if (!moved) return reread(flow, payment.id)
+  const reason = next.reason === undefined ? '' : ` (${next.reason})`
+  flow.deps.log(`billing: ${payment.id} ${payment.state} -> ${next.to}${reason}`)
+  return moved
+}
+
+/** The outcome of `change`, or of `instead` where a rule of the ledger refuses it; false there throws on. */
+function unlessRefused(change: () => Payment, instead: () => Payment | false): Payment {
+  try {
+    return change()
+  } catch (error) {
+    const other = error instanceof LedgerRuleError && instead()
+    if (other === false) throw error
+    return other
+  }
+}
+
+/** Gives what was paid for; the same at every call. */
+function provision(flow: Flow, id: string): Payment {
+  const { ledger, mint } = flow.deps
+  const ids = { subscriptionId: `sub_${mint()}`, restId: `sub_${mint()}` }
+  ledger.payments.provision(id, ids, deedOf(flow))
+  return reread(flow, id)
+}
+
+/** The payment as the ledger has it now. */
+export function reread({ deps }: Flow, id: string): Payment {
+  const payment = deps.ledger.payments.findPayment(id)
+  assert(payment !== undefined, 'Payments are never deleted.')
+  return payment
+}
+
+const deedOf = ({ deps, actor }: Flow): Deed => ({ actor, nowMs: deps.clock() })
+
+/** True if there is time left to send a payment. */
+const isFresh = ({ deps }: Flow, { signed }: Payment): boolean =>
+  Number(signed.validBefore) * 1000 >= deps.clock() + FRESH_MS_MIN

@@ -1,0 +1,45 @@
+/** Files that hold one secret: read only if nobody but their owner can reach them. */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+
+/** Why a secret cannot be read. `message` is fit for the operator, and never holds the secret. */
+export class SecretFault extends Error {
+  override name = 'SecretFault'
+}
+
+/** More than any key; a wrong path may lead to anything. */
+const BYTES_MAX = 1024
+/** Any right of the group or of others. */
+const OTHERS = 0o077
+
+/**
+ * Reads a secret, without the white space around it. `name` is what messages call the file: the path itself may be
+ * a secret that was put in the wrong place. Throws `SecretFault`.
+ */
+export function readSecretFile(path: string, name: string): string {
+  const file = open(path)
+  if (typeof file === 'string') throw new SecretFault(`${name} cannot be read (${file}).`)
+  try {
+    // Of the open file, so that nothing can be put in its place after the check.
+    const status = fstatSync(file)
+    if (!status.isFile() || status.size > BYTES_MAX) {
+      throw new SecretFault(`${name} is not a file of a key alone.`)
+    }
+    if ((status.mode & OTHERS) === 0) return readFileSync(file, 'utf8').trim()
+    const mode = (status.mode & 0o777).toString(8)
+    throw new SecretFault(
+      `${name} can be reached by others (mode ${mode}). Run chmod 600 on it; if others could read it before, use a new key.`,
+    )
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The open file, or the code of why there is none: the error itself would show the path. */
+function open(path: string): number | string {
+  try {
+    // Without waiting for somebody to write, should it be a pipe.
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  }
+}
