@@ -1,5 +1,5 @@
 import { type Clock, DAY_MS } from '#src/core/time.ts'
-import type { LedgerStore, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
+import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 /**
  * Counts what keys use. A request, or a piece of a stream, only adds to a counter in memory; `flush`, on a
  * timer, adds the counters to the ledger. A killed process loses what came after its last flush.
@@ -32,13 +32,7 @@ export type UsageMeter = {
 }
 
 /** Creates the meter of a ledger. */
-export function createUsageMeter({
-  ledger,
-  clock,
-}: {
-  ledger: LedgerStore
-  clock: Clock
-}): UsageMeter {
+export function createUsageMeter({ ledger, clock }: { ledger: Ledger; clock: Clock }): UsageMeter {
   /** Everything that is not in the ledger yet. */
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: both texts are there already, so nothing is glued together. */

@@ -1,5 +1,5 @@
 import type { Clock } from '#src/core/time.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 /** Selling tiers: what the routes of billing and the command line may ask for. */
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'

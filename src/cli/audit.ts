@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import type { AuditRow, LedgerStore } from '#src/ledger/ledger.ts'
+import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { formatCount } from './import-progress.ts'
@@ -69,12 +69,12 @@ function verify(context: CliContext, noted: Head | undefined): void {
   })
 }
 
-function* listFaults(ledger: LedgerStore, noted: Head | undefined): Generator<string> {
+function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string> {
   if (noted) yield* compareHead(ledger, noted)
   yield* ledger.verifyAudit()
 }
 
-function compareHead(ledger: LedgerStore, { seq, hash }: Head): string[] {
+function compareHead(ledger: Ledger, { seq, hash }: Head): string[] {
   const row = ledger.listAudit(seq - 1, 1)[0]
   if (row?.seq !== seq) return [`Row ${seq}, the noted head, is gone: rows were removed.`]
   if (toHex(row.hash) === hash) return []

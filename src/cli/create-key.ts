@@ -1,6 +1,6 @@
 /** `bookfeed keys create`: an account, a grant and a key; all of it or nothing. */
 import { DAY_MS } from '#src/core/time.ts'
-import type { Account, ApiKey, LedgerStore } from '#src/ledger/ledger.ts'
+import type { Account, ApiKey, Ledger } from '#src/ledger/ledger.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
@@ -20,7 +20,7 @@ export type CreateFlags = {
   account?: string
 }
 
-type Task = { context: CliContext; ledger: LedgerStore; flags: CreateFlags; nowMs: number }
+type Task = { context: CliContext; ledger: Ledger; flags: CreateFlags; nowMs: number }
 type Created = { key: string; apiKey: ApiKey; account: Account }
 
 /** Prints the key alone on standard output, so that a shell can take it, and the rest beside it. */

@@ -1,5 +1,5 @@
 import { DAY_MS } from '#src/core/time.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
@@ -11,7 +11,7 @@ const ROUND_MS = 3_600_000
 const ACCOUNTS_PER_STEP = 50
 
 /** Forgets accounts that never paid and are not used, at the start and every hour, in short steps. */
-export function startForgetting({ clock, printError }: CliContext, ledger: LedgerStore) {
+export function startForgetting({ clock, printError }: CliContext, ledger: Ledger) {
   let step: NodeJS.Immediate | undefined
 
   function forget(afterId = ''): void {

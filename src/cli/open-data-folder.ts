@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 import type { HistoryStore } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError } from './context.ts'

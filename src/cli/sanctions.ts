@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-import { ListFault } from '#src/screening/list-fault.ts'
+import { ListFault } from '#src/screening/list-format.ts'
 import { refreshList } from '#src/screening/list-refresh.ts'
 
 import { type CliContext, CliError } from './context.ts'

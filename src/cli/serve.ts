@@ -5,7 +5,7 @@ import type { Config } from '#src/config.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 
 import { createBillingFor, describeBilling } from './billing.ts'

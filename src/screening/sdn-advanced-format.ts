@@ -5,10 +5,10 @@
  *                ├─ ReferenceValueSets ─ FeatureTypeValues ─ FeatureType ID=…   Digital Currency Address - ETH
  *                └─ DistinctParties ─ … Profile ─ Feature FeatureTypeID=… ─ FeatureVersion ─ VersionDetail   0x…
  */
-import { ListFault } from './list-fault.ts'
 import {
   type ElementHandler,
   isCurrencyLabel,
+  ListFault,
   type ListFormat,
   takeAddress,
   toIsoDay,

@@ -6,8 +6,13 @@
  *              └─ sdnEntry ─ idList ─ id ─┬─ idType    Digital Currency Address - ETH
  *                                         └─ idNumber  0x…
  */
-import { ListFault } from './list-fault.ts'
-import { isCurrencyLabel, type ListFormat, takeAddress, toIsoDay } from './list-format.ts'
+import {
+  isCurrencyLabel,
+  ListFault,
+  type ListFormat,
+  takeAddress,
+  toIsoDay,
+} from './list-format.ts'
 
 export const SDN_ROOT = 'sdnList'
 

@@ -1,7 +1,7 @@
 /** The payments' conformance suite on which offer a payment is for, and on offers that are released. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Offer } from '#src/selling/offer.ts'
 
 import { accountIdOf, addressOf, auditOf, by, NOW_MS } from './ledger-records.ts'
