@@ -7,7 +7,7 @@ import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator, issueKey } from './issue-key.ts'
-import { withLedger } from './open-data-folder.ts'
+import { openLedgerFile } from './open-data-folder.ts'
 import { createScreening } from './screening.ts'
 import { formatTime } from './table.ts'
 
@@ -28,13 +28,12 @@ export async function createKey(context: CliContext, flags: CreateFlags): Promis
   if (flags.days !== undefined && flags.tier === FREE_TIER_ID) {
     throw new CliError('--days needs a --tier above free, which has no end.', { exitCode: 2 })
   }
-  await withLedger(context, async (ledger) => {
-    const task = { context, ledger, flags, nowMs: context.clock() }
-    await screen(task)
-    const created = ledger.atomically(() => create(task))
-    for (const line of describe(task, created)) context.printError(line)
-    context.print(created.key)
-  })
+  using ledger = openLedgerFile(context)
+  const task = { context, ledger, flags, nowMs: context.clock() }
+  await screen(task)
+  const created = ledger.atomically(() => create(task))
+  for (const line of describe(task, created)) context.printError(line)
+  context.print(created.key)
 }
 
 /** As at signup, but where nothing can be asked the operator decides, and is told so. */

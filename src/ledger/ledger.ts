@@ -12,7 +12,7 @@ import type { PaymentStore } from './payments.ts'
  * tier or subscription, and every screening, is a row of the audit chain in the same transaction.
  * Times are Unix milliseconds, and always the caller's.
  */
-export type Ledger = {
+export type Ledger = Disposable & {
   /** Offers and payments, in the same transactions. */
   readonly payments: PaymentStore
 

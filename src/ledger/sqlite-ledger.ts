@@ -42,6 +42,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
     ...createAudit(tables),
     payments: createPayments(tables),
     dispose: () => closeDatabase(db),
+    [Symbol.dispose]: () => closeDatabase(db),
   }
 }
 
