@@ -197,21 +197,18 @@ function createWriters(db: Database, rows: Offers) {
   }
 }
 
-const toReserved = (row: Row<typeof offers>): ReservedOffer => ({
-  ...toOffer(row),
-  reservedUntilMs: row.reservedUntilMs,
-})
+const toOffer = (row: Row<typeof offers>): Offer => {
+  const { reservedUntilMs, ...offer } = toReserved(row)
+  return offer
+}
 
-const toOffer = (row: Row<typeof offers>): Offer => ({
-  id: row.id,
-  accountId: row.accountId,
-  payer: row.payer,
-  terms: JSON.parse(row.terms) as Terms,
-  periodDays: row.periodDays,
-  symbol: row.symbol as TokenSymbol,
-  method: row.method as TransferMethod,
-  requirements: JSON.parse(row.requirements) as PaymentRequirements,
-  fromBlock: row.fromBlock,
-  createdMs: row.createdMs,
-  expiresMs: row.expiresMs,
-})
+const toReserved = (row: Row<typeof offers>): ReservedOffer => {
+  const { seq, network, asset, amount, ...offer } = row
+  return {
+    ...offer,
+    terms: JSON.parse(row.terms) as Terms,
+    symbol: row.symbol as TokenSymbol,
+    method: row.method as TransferMethod,
+    requirements: JSON.parse(row.requirements) as PaymentRequirements,
+  }
+}

@@ -130,40 +130,22 @@ function createWriters(rows: ReturnType<typeof createRows<typeof payments, Payme
 }
 
 function toPayment(row: Row<typeof payments>): Payment {
+  const { network, method, asset, payer, payTo, nonce, nonceContract, ...unsigned } = row
+  const { payloadHash, payload, amount, validAfter, validBefore, ...changing } = unsigned
+  const { proofTxHash, blockNumber, logIndex, ...payment } = changing
+  const texts = { asset, payer, payTo, nonce, nonceContract, payloadHash, payload }
+  const isProven = proofTxHash !== undefined && blockNumber !== undefined && logIndex !== undefined
   return {
-    id: row.id,
-    offerId: row.offerId,
-    accountId: row.accountId,
+    ...payment,
     state: row.state as PaymentState,
-    signed: toSigned(row),
-    attempts: row.attempts,
-    leaseUntilMs: row.leaseUntilMs,
-    txHash: row.txHash,
-    proof: toProof(row),
-    reason: row.reason,
-    resolution: row.resolution,
-    createdMs: row.createdMs,
-    updatedMs: row.updatedMs,
+    signed: {
+      ...texts,
+      network: network as SignedPayment['network'],
+      method: method as TransferMethod,
+      amount: BigInt(amount),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(validBefore),
+    },
+    proof: isProven ? { txHash: proofTxHash, blockNumber, logIndex } : undefined,
   }
-}
-
-const toSigned = (row: Row<typeof payments>): SignedPayment => ({
-  network: row.network as SignedPayment['network'],
-  method: row.method as TransferMethod,
-  asset: row.asset,
-  payer: row.payer,
-  payTo: row.payTo,
-  amount: BigInt(row.amount),
-  validAfter: BigInt(row.validAfter),
-  validBefore: BigInt(row.validBefore),
-  nonce: row.nonce,
-  nonceContract: row.nonceContract,
-  payloadHash: row.payloadHash,
-  payload: row.payload,
-})
-
-function toProof(row: Row<typeof payments>): PaymentProof | undefined {
-  const { proofTxHash: txHash, blockNumber, logIndex } = row
-  if (txHash === undefined || blockNumber === undefined || logIndex === undefined) return undefined
-  return { txHash, blockNumber, logIndex }
 }
