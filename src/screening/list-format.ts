@@ -7,8 +7,8 @@ export class ListFault extends Error {
 
 /** What is done at an element. Text is only collected for `close`, and never that of children. */
 export type ElementHandler = {
-  open?(attributes: Readonly<Record<string, string>>): void
-  close?(text: string): void
+  open?(attributes: Readonly<Record<string, string>>): unknown
+  close?(text: string): unknown
 }
 
 /** One way to write the list. Must throw `ListFault` only. */
