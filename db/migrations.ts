@@ -16,6 +16,7 @@ import payments from './ledger/migrations/0002_payments.sql' with { type: 'text'
 import auditNoReplace from './ledger/migrations/0003_audit_no_replace.sql' with { type: 'text' }
 import offerPayers from './ledger/migrations/0004_offer_payers.sql' with { type: 'text' }
 import freeAccounts from './ledger/migrations/0005_free_accounts.sql' with { type: 'text' }
+import insertionOrder from './ledger/migrations/0006_insertion_order.sql' with { type: 'text' }
 
 export const historyMigrations: readonly string[] = [
   history,
@@ -37,4 +38,5 @@ export const ledgerMigrations: readonly string[] = [
   auditNoReplace,
   offerPayers,
   freeAccounts,
+  insertionOrder,
 ]

@@ -20,7 +20,7 @@ import { createPageShelf } from '#src/http/page-shelf.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
 import { createWork, type Work } from '#src/http/work.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
 import { asOf } from '#src/modules/as-of/index.ts'
 import { createAsOfService } from '#src/modules/as-of/service.ts'
@@ -55,7 +55,7 @@ import type { Wallets } from '#src/selling/wallet.ts'
 
 export type AppDeps = {
   history: HistoryStore
-  ledger: LedgerStore
+  ledger: Ledger
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock

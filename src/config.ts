@@ -5,30 +5,47 @@
 import { type Network, parseNetwork } from '#src/lib/network.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
+type Env = Readonly<Record<string, string | undefined>>
+
 /** One environment variable. `parse` returns undefined for what it does not accept. */
-export type ConfigVariable<T = unknown> = {
+export type ConfigVariable = {
   name: string
   default: string
   accepts: string
   description: string
   /** Its value is never shown, not even to say what is wrong with it. */
   isSecret?: boolean
-  parse(text: string): T | undefined
+  parse(text: string): unknown
 }
 
-const PORT_MAX = 65_535
 const CACHE_MB_MAX = 65_536
-const SIGNUPS_MAX = 1_000_000
 const BYTES_PER_MB = 1024 * 1024
+
+const anyText = (accepts: string) => ({ accepts, parse: (text: string): string => text })
+
+const integer = (min: number, max: number) => ({
+  accepts: `an integer from ${min} to ${max}`,
+  parse(text: string): number | undefined {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? value : undefined
+  },
+})
+
+const megabytes = {
+  ...integer(0, CACHE_MB_MAX),
+  parse(text: string): number | undefined {
+    const count = integer(0, CACHE_MB_MAX).parse(text)
+    return count === undefined ? undefined : count * BYTES_PER_MB
+  },
+}
 
 const variables = {
   dataPath: {
     name: 'BOOKFEED_DATA',
     default: './data',
-    accepts: 'a folder path',
+    ...anyText('a folder path'),
     description:
       'Folder of all data; made if absent. In it: history.db, the books, and ledger.db, keys and accounts.',
-    parse: (text: string): string => text,
   },
   host: {
     name: 'BOOKFEED_HOST',
@@ -40,9 +57,8 @@ const variables = {
   port: {
     name: 'BOOKFEED_PORT',
     default: '3000',
-    accepts: `an integer from 0 to ${PORT_MAX}`,
+    ...integer(0, 65_535),
     description: 'Port to listen on; 0 takes any free one.',
-    parse: (text: string) => parseInteger(text, PORT_MAX),
   },
   log: {
     name: 'BOOKFEED_LOG',
@@ -55,23 +71,20 @@ const variables = {
   pageCacheBytes: {
     name: 'BOOKFEED_PAGE_CACHE_MB',
     default: '64',
-    accepts: `an integer from 0 to ${CACHE_MB_MAX}`,
+    ...megabytes,
     description: 'Memory for finished pages of history, in MiB; 0 keeps none.',
-    parse: parseMegabytes,
   },
   chunkCacheBytes: {
     name: 'BOOKFEED_CHUNK_CACHE_MB',
     default: '256',
-    accepts: `an integer from 0 to ${CACHE_MB_MAX}`,
+    ...megabytes,
     description: 'Memory for chunks of history, in MiB; 0 keeps none.',
-    parse: parseMegabytes,
   },
   streamsMax: {
     name: 'BOOKFEED_STREAMS',
     default: '64',
-    accepts: 'an integer from 1 to 10000',
+    ...integer(1, 10_000),
     description: 'Exports that run at a time, of all accounts together; each takes up to 7 MB.',
-    parse: (text: string) => parseInteger(text, 10_000) || undefined,
   },
   hasSample: {
     name: 'BOOKFEED_SAMPLE',
@@ -110,16 +123,14 @@ const variables = {
     name: 'BOOKFEED_SANCTIONS_LIST',
     isSecret: true,
     default: '',
-    accepts: 'an http or https URL, or the path of a file',
+    ...anyText('an http or https URL, or the path of a file'),
     description: "OFAC's SDN list as published (SDN.XML or SDN_ADVANCED.XML).",
-    parse: (text: string): string => text,
   },
   sanctionsDaysMax: {
     name: 'BOOKFEED_SANCTIONS_DAYS_MAX',
     default: '7',
-    accepts: 'an integer from 1 to 365',
+    ...integer(1, 365),
     description: 'Days after which a sanctions list that could not be refreshed is stale.',
-    parse: (text: string) => parseInteger(text, 365) || undefined,
   },
   payTo: {
     name: 'BOOKFEED_PAY_TO',
@@ -141,26 +152,23 @@ const variables = {
   facilitatorKeyId: {
     name: 'BOOKFEED_FACILITATOR_KEY_ID',
     default: '',
-    accepts: 'a text',
+    ...anyText('a text'),
     description:
       'Name of the key that signs a token for each call of the facilitator, as CDP wants it.',
-    parse: (text: string): string => text,
   },
   facilitatorKeySecret: {
     name: 'BOOKFEED_FACILITATOR_KEY_SECRET',
     isSecret: true,
     default: '',
-    accepts: 'a base64 Ed25519 key, or a PEM EC key',
+    ...anyText('a base64 Ed25519 key, or a PEM EC key'),
     description: 'That key. A secret; never shown.',
-    parse: (text: string): string => text,
   },
   gasKey: {
     name: 'BOOKFEED_GAS_KEY',
     isSecret: true,
     default: '',
-    accepts: '0x and 64 hex digits, or the path of a file of them that its owner alone may read',
+    ...anyText('0x and 64 hex digits, or the path of a file of them that its owner alone may read'),
     description: 'Private key that pays gas for the `local` facilitator. A secret; never shown.',
-    parse: (text: string): string => text,
   },
   confirmations: {
     name: 'BOOKFEED_CONFIRMATIONS',
@@ -168,22 +176,20 @@ const variables = {
     accepts: '`final`, or an integer from 1 to 1000',
     description:
       'Blocks, that of the payment included, after which it counts; `final` waits for the finality of the chain.',
-    parse: (text: string) => (text === 'final' ? text : parseInteger(text, 1000) || undefined),
+    parse: (text: string) => (text === 'final' ? text : integer(1, 1000).parse(text)),
   },
   keysPerAccountMax: {
     name: 'BOOKFEED_KEYS_PER_ACCOUNT',
     default: '10',
-    accepts: 'an integer from 1 to 1000',
+    ...integer(1, 1000),
     description: 'Valid keys that an account may have at a time; one that never paid has one.',
-    parse: (text: string) => parseInteger(text, 1000) || undefined,
   },
   signupsPerDay: {
     name: 'BOOKFEED_SIGNUPS_PER_DAY',
     default: '30',
-    accepts: `an integer from 1 to ${SIGNUPS_MAX}`,
+    ...integer(1, 1_000_000),
     description:
       'Signups a day that an address (IPv6: a /48) may make; in a minute a sixth of them, rounded up.',
-    parse: (text: string) => parseInteger(text, SIGNUPS_MAX) || undefined,
   },
 } satisfies Record<string, ConfigVariable>
 
@@ -201,65 +207,34 @@ export class ConfigError extends Error {
 }
 
 /** Reads the `BOOKFEED_*` variables; an empty one counts as absent. Throws `ConfigError`. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  refuseUnknown(env)
-  return Object.freeze({
-    dataPath: read(env, variables.dataPath),
-    host: read(env, variables.host),
-    port: read(env, variables.port),
-    log: read(env, variables.log),
-    pageCacheBytes: read(env, variables.pageCacheBytes),
-    chunkCacheBytes: read(env, variables.chunkCacheBytes),
-    streamsMax: read(env, variables.streamsMax),
-    hasSample: read(env, variables.hasSample),
-    publicUrl: read(env, variables.publicUrl),
-    trustedProxies: read(env, variables.trustedProxies),
-    rpcUrls: read(env, variables.rpcUrls),
-    sanctionsList: read(env, variables.sanctionsList),
-    sanctionsDaysMax: read(env, variables.sanctionsDaysMax),
-    payTo: read(env, variables.payTo),
-    facilitator: read(env, variables.facilitator),
-    facilitatorKeyId: read(env, variables.facilitatorKeyId),
-    facilitatorKeySecret: read(env, variables.facilitatorKeySecret),
-    gasKey: read(env, variables.gasKey),
-    confirmations: read(env, variables.confirmations),
-    keysPerAccountMax: read(env, variables.keysPerAccountMax),
-    signupsPerDay: read(env, variables.signupsPerDay),
-  })
+export function readConfig(env: Env): Config {
+  assertKnown(env)
+  const settings = Object.entries<ConfigVariable>(variables).map(([name, variable]) => [
+    name,
+    read(env, variable),
+  ])
+  // Each is what its variable's `parse` returned.
+  return Object.freeze(Object.fromEntries(settings) as Config)
 }
 
-function read<T>(
-  env: Readonly<Record<string, string | undefined>>,
-  variable: ConfigVariable<T>,
-): Exclude<T, undefined> {
+function read(env: Env, variable: ConfigVariable): unknown {
   const text = env[variable.name] || variable.default
   const value = variable.parse(text)
   if (value === undefined) {
     const shown = variable.isSecret ? 'not valid: it' : `${JSON.stringify(text)}, but`
     throw new ConfigError(`${variable.name} is ${shown} must be ${variable.accepts}.`)
   }
-  // Excludes nothing but the undefined that was just refused.
-  return value as Exclude<T, undefined>
+  return value
 }
 
-/** A misspelt variable would silently leave its default in force. */
-function refuseUnknown(env: Readonly<Record<string, string | undefined>>): void {
+/** A misspelt variable would silently leave its default. */
+function assertKnown(env: Env): void {
   const known = configVariables.map((variable) => variable.name)
   const unknown = Object.keys(env).find(
     (name) => name.startsWith('BOOKFEED_') && !known.includes(name),
   )
   if (unknown === undefined) return
   throw new ConfigError(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`)
-}
-
-function parseInteger(text: string, max: number): number | undefined {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : undefined
-  return value !== undefined && value <= max ? value : undefined
-}
-
-function parseMegabytes(text: string): number | undefined {
-  const megabytes = parseInteger(text, CACHE_MB_MAX)
-  return megabytes === undefined ? undefined : megabytes * BYTES_PER_MB
 }
 
 const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')

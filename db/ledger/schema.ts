@@ -1,16 +1,14 @@
 /**
- * Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds.
+ * Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds. A column `seq`
+ * counts the rows as they were inserted, and orders those of the same time.
  */
-import { sql } from 'drizzle-orm'
-import {
-  blob,
-  index,
-  integer,
-  primaryKey,
-  sqliteTable,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm/sql/sql'
+import { blob } from 'drizzle-orm/sqlite-core/columns/blob'
+import { integer } from 'drizzle-orm/sqlite-core/columns/integer'
+import { text } from 'drizzle-orm/sqlite-core/columns/text'
+import { index, uniqueIndex } from 'drizzle-orm/sqlite-core/indexes'
+import { primaryKey } from 'drizzle-orm/sqlite-core/primary-keys'
+import { sqliteTable } from 'drizzle-orm/sqlite-core/table'
 
 /** Facts about the file itself. */
 export const meta = sqliteTable('meta', {
@@ -53,8 +51,8 @@ export const apiKey = sqliteTable(
     id: text('id').primaryKey(),
     accountId: text('account_id').notNull(),
     /** SHA-256 of the whole key. */
-    digest: blob('digest').notNull().unique(),
-    /** Last characters of the key, to tell it by. */
+    digest: blob('digest').$type<Uint8Array>().notNull().unique(),
+    /** Last characters of the key, to recognize it by. */
     hint: text('hint').notNull(),
     label: text('label'),
     /** The first key of a row of rotations: all of them share one rate window. */
@@ -64,8 +62,12 @@ export const apiKey = sqliteTable(
     expiresMs: integer('expires_ms'),
     revokedMs: integer('revoked_ms'),
     lastUsedMs: integer('last_used_ms'),
+    seq: integer('seq').notNull().default(0),
   },
-  (table) => [index('api_key_account').on(table.accountId, table.createdMs)],
+  (table) => [
+    index('api_key_account').on(table.accountId, table.createdMs),
+    index('api_key_seq').on(table.seq),
+  ],
 )
 
 /** A time in which an account has a tier. */
@@ -82,8 +84,12 @@ export const subscription = sqliteTable(
     endMs: integer('end_ms'),
     paymentId: text('payment_id').unique(),
     createdMs: integer('created_ms').notNull(),
+    seq: integer('seq').notNull().default(0),
   },
-  (table) => [index('subscription_account').on(table.accountId, table.startMs)],
+  (table) => [
+    index('subscription_account').on(table.accountId, table.startMs),
+    index('subscription_seq').on(table.seq),
+  ],
 )
 
 /** Challenges that were answered, until they would have expired anyway. */
@@ -99,7 +105,7 @@ export const idempotency = sqliteTable('idempotency', {
   /** Hash of the request. */
   fingerprint: text('fingerprint').notNull(),
   /** The answer, encrypted with what only the caller has. */
-  sealed: blob('sealed').notNull(),
+  sealed: blob('sealed').$type<Uint8Array>().notNull(),
   createdMs: integer('created_ms').notNull(),
 })
 
@@ -162,10 +168,12 @@ export const offer = sqliteTable(
     expiresMs: integer('expires_ms').notNull(),
     /** Exclusive: until then the amount names this offer alone (of its payer, where it has one). */
     reservedUntilMs: integer('reserved_until_ms').notNull(),
+    seq: integer('seq').notNull().default(0),
   },
   (table) => [
+    index('offer_seq').on(table.seq),
     index('offer_reserved').on(table.reservedUntilMs),
-    index('offer_amount').on(table.network, table.asset, table.amount, table.payer),
+    index('offer_amount').on(table.network, table.asset, table.amount, table.payer, table.seq),
     index('offer_account').on(table.accountId, table.reservedUntilMs),
   ],
 )
@@ -260,9 +268,9 @@ export const audit = sqliteTable(
     subject: text('subject').notNull(),
     /** What became of the subject, as JSON. */
     state: text('state').notNull(),
-    hash: blob('hash').notNull(),
+    hash: blob('hash').$type<Uint8Array>().notNull(),
   },
-  // What the operator made is not forgotten; of everything else nobody asks by subject.
+  // What the operator made is not forgotten; nothing else is looked up by subject.
   (table) => [
     index('audit_operator')
       .on(table.subject)

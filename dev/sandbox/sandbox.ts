@@ -8,7 +8,7 @@ import { byOperator, issueKey } from '#src/cli/issue-key.ts'
 import { ledgerPathOf } from '#src/cli/open-data-folder.ts'
 import { serve } from '#src/cli/serve.ts'
 import { readConfig } from '#src/config.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { hasAnvil } from './anvil.ts'

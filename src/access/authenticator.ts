@@ -7,7 +7,7 @@
 import { timingSafeEqual } from 'node:crypto'
 
 import type { Clock } from '#src/core/time.ts'
-import { isValidKey, type LedgerStore } from '#src/ledger/ledger.ts'
+import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 import { DIGEST_LENGTH, digestOf, isWellFormedKey } from '#src/selling/api-key.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { standingAt } from '#src/selling/subscription.ts'
@@ -17,7 +17,7 @@ const CALLERS_MAX = 100_000
 const SCHEME = 'Bearer '
 const otherSpelling = /^bearer (.*)$/i
 
-type AuthenticatorDeps = { ledger: LedgerStore; clock: Clock }
+type AuthenticatorDeps = { ledger: Ledger; clock: Clock }
 
 export type Authenticator = {
   /** The caller whose valid key the header holds; undefined for anything else. */

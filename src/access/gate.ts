@@ -1,14 +1,14 @@
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
-import { isPreflight } from '#src/http/cors.ts'
-import type { Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
-import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
-import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
 /**
  * The gate of the front door: who asks, and may they still ask. Keys have windows of their own,
  * callers without a valid one share that of their address, and calls of billing never take from the
  * allowance for data: whoever has used that up can still buy a larger one.
  */
+import { AppError } from '#src/core/errors.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import { isPreflight } from '#src/http/cors.ts'
+import type { Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
+import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
+import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
@@ -21,7 +21,6 @@ const ADDRESSES_MAX = 250_000
 const SIGNUP_ADDRESSES_MAX = 100_000
 /** Of IPv6: whoever has a /48 has 65,536 networks of /64. */
 const SIGNUP_BITS = 48
-const DAY_MS = 86_400_000
 /** Of a day's signups, what a minute may have. */
 const MINUTE_PART = 6
 /** A challenge and its answer. */
@@ -71,16 +70,12 @@ export function createGate(deps: GateDeps): AccessGate {
 
   function admit(call: Call, caller: Caller | undefined): Visit {
     const place = placeOf(call, caller)
-    if (!isApi(call.target) || isPreflight(call.request)) {
-      const rate = stateOf(place)
-      const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE, peers: call.peers }
-      return { ...visit, isCounted: false, refusal: undefined }
-    }
-    const window = place.windows.take(place.key, place.limit, place.nowMs)
+    const isFree = !isApi(call.target) || isPreflight(call.request)
+    const window = isFree ? undefined : place.windows.take(place.key, place.limit, place.nowMs)
     const rate = window === undefined ? stateOf(place) : toState(place, window)
-    const refusal = window === undefined ? toRefusal(rate) : undefined
+    const refusal = isFree || window !== undefined ? undefined : allowanceError(rate)
     const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE, peers: call.peers }
-    return { ...visit, isCounted: refusal === undefined, refusal }
+    return { ...visit, isCounted: window !== undefined, refusal }
   }
 
   return {
@@ -171,23 +166,23 @@ const toState = (
   { used, endMs }: { used: number; endMs: number },
 ): RateState => ({ limit, remaining: Math.max(0, limit - used), leftMs: endMs - nowMs })
 
-function toRefusal({ limit, leftMs }: RateState): AppError {
-  const retryAfterSeconds = toSeconds(leftMs)
-  return new AppError(
-    'rate_limited',
-    `The allowance of ${limit} requests a minute is used up. Wait ${retryAfterSeconds} s; GET /v1/billing/tiers shows larger ones.`,
-    { retryAfterSeconds },
+const allowanceError = (rate: RateState): AppError =>
+  rateError(
+    rate,
+    (wait) =>
+      `The allowance of ${rate.limit} requests a minute is used up. ${wait}; GET /v1/billing/tiers shows larger ones.`,
   )
-}
 
-function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError {
-  const retryAfterSeconds = toSeconds(leftMs)
-  const signups = limit / REQUESTS_PER_SIGNUP
-  return new AppError(
-    'rate_limited',
-    `This address may sign up ${signups} times a ${window}, with or without a key. Wait ${retryAfterSeconds} s.`,
-    { retryAfterSeconds },
+const signupsError = (rate: RateState): AppError =>
+  rateError(
+    rate,
+    (wait) =>
+      `This address may sign up ${rate.limit / REQUESTS_PER_SIGNUP} times a ${rate.window ?? 'minute'}, with or without a key. ${wait}.`,
   )
+
+function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
+  const retryAfterSeconds = toSeconds(leftMs)
+  return new AppError('rate_limited', print(`Wait ${retryAfterSeconds} s`), { retryAfterSeconds })
 }
 
 type Closed = { target: string; cause: unknown; nowMs: number }

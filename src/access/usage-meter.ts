@@ -1,24 +1,18 @@
-import { type Clock, DAY_MS } from '#src/core/time.ts'
-import type { LedgerStore, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 /**
  * Counts what keys use. A request, or a piece of a stream, only adds to a counter in memory; `flush`, on a
  * timer, adds the counters to the ledger. A killed process loses what came after its last flush.
  */
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
 const DAYS_KEPT = 90
 /** Bounds how long one flush holds the process. */
 const ENTRIES_PER_FLUSH = 500
 
-type Counter = {
-  caller: Caller
-  route: string
-  /** Days since 1970. */
-  day: number
-  requests: number
-  bytes: number
-  lastUsedMs: number
-}
+type UsageMeterDeps = { ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'>; clock: Clock }
+/** `day` counts from 1970. */
+type Counter = Omit<UsageEntry, 'keyId' | 'day'> & { caller: Caller; day: number }
 
 export type UsageMeter = {
   /** Counts one answered request. */
@@ -32,13 +26,7 @@ export type UsageMeter = {
 }
 
 /** Creates the meter of a ledger. */
-export function createUsageMeter({
-  ledger,
-  clock,
-}: {
-  ledger: LedgerStore
-  clock: Clock
-}): UsageMeter {
+export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter {
   /** Everything that is not in the ledger yet. */
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: both texts are there already, so nothing is glued together. */
@@ -103,13 +91,10 @@ export function createUsageMeter({
   }
 }
 
-const toEntry = ({ caller, route, day, requests, bytes, lastUsedMs }: Counter): UsageEntry => ({
+const toEntry = ({ caller, day, ...counted }: Counter): UsageEntry => ({
+  ...counted,
   keyId: caller.keyId,
   day: toText(day),
-  route,
-  requests,
-  bytes,
-  lastUsedMs,
 })
 
 const toText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)

@@ -1,6 +1,6 @@
 /** Selling tiers: what the routes of billing and the command line may ask for. */
 import type { Clock } from '#src/core/time.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import type { AuditRow, LedgerStore } from '#src/ledger/ledger.ts'
+import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { formatCount } from './import-progress.ts'
@@ -69,15 +69,15 @@ function verify(context: CliContext, noted: Head | undefined): void {
   })
 }
 
-function* listFaults(ledger: LedgerStore, noted: Head | undefined): Generator<string> {
+function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string> {
   if (noted) yield* compareHead(ledger, noted)
   yield* ledger.verifyAudit()
 }
 
-function compareHead(ledger: LedgerStore, { seq, hash }: Head): string[] {
+function compareHead(ledger: Ledger, { seq, hash }: Head): string[] {
   const row = ledger.listAudit(seq - 1, 1)[0]
   if (row?.seq !== seq) return [`Row ${seq}, the noted head, is gone: rows were removed.`]
-  if (toHex(row.hash) === hash) return []
+  if (row.hash.toHex() === hash) return []
   return [`Row ${seq} has another hash than the noted head: the chain was written anew.`]
 }
 
@@ -99,18 +99,12 @@ const toCells = ({ seq, timeMs, actor, action, subject, state }: AuditRow) => [
   state,
 ]
 
-const toJson = ({ seq, timeMs, actor, action, subject, state, hash }: AuditRow) => ({
-  seq,
-  time: formatTime(timeMs),
-  actor,
-  action,
-  subject,
-  // As it was hashed: parsing it would fail on just the row that somebody tampered with.
-  state,
-  hash: toHex(hash),
+/** The state is as it was hashed: parsing it would fail on just the row that somebody tampered with. */
+const toJson = ({ seq, timeMs, hash, ...row }: AuditRow) => ({
+  ...{ seq, time: formatTime(timeMs) },
+  ...row,
+  hash: hash.toHex(),
 })
-
-const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 function parseHead(text: string): Head {
   const match = /^([1-9]\d{0,11}):([0-9a-f]{64})$/.exec(text)

@@ -1,13 +1,13 @@
 /** `bookfeed keys create`: an account, a grant and a key; all of it or nothing. */
 import { DAY_MS } from '#src/core/time.ts'
-import type { Account, ApiKey, LedgerStore } from '#src/ledger/ledger.ts'
+import type { Account, ApiKey, Ledger } from '#src/ledger/ledger.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator, issueKey } from './issue-key.ts'
-import { withLedger } from './open-data-folder.ts'
+import { openLedgerFile } from './open-data-folder.ts'
 import { createScreening } from './screening.ts'
 import { formatTime } from './table.ts'
 
@@ -20,7 +20,7 @@ export type CreateFlags = {
   account?: string
 }
 
-type Task = { context: CliContext; ledger: LedgerStore; flags: CreateFlags; nowMs: number }
+type Task = { context: CliContext; ledger: Ledger; flags: CreateFlags; nowMs: number }
 type Created = { key: string; apiKey: ApiKey; account: Account }
 
 /** Prints the key alone on standard output, so that a shell can take it, and the rest beside it. */
@@ -28,13 +28,12 @@ export async function createKey(context: CliContext, flags: CreateFlags): Promis
   if (flags.days !== undefined && flags.tier === FREE_TIER_ID) {
     throw new CliError('--days needs a --tier above free, which has no end.', { exitCode: 2 })
   }
-  await withLedger(context, async (ledger) => {
-    const task = { context, ledger, flags, nowMs: context.clock() }
-    await screen(task)
-    const created = ledger.atomically(() => create(task))
-    for (const line of describe(task, created)) context.printError(line)
-    context.print(created.key)
-  })
+  using ledger = openLedgerFile(context)
+  const task = { context, ledger, flags, nowMs: context.clock() }
+  await screen(task)
+  const created = ledger.atomically(() => create(task))
+  for (const line of describe(task, created)) context.printError(line)
+  context.print(created.key)
 }
 
 /** As at signup, but where nothing can be asked the operator decides, and is told so. */

@@ -1,4 +1,4 @@
-import type { ApiKey, Deed, LedgerStore } from '#src/ledger/ledger.ts'
+import type { ApiKey, Deed, Ledger } from '#src/ledger/ledger.ts'
 import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
@@ -23,7 +23,7 @@ export const byOperator = (nowMs: number): Deed => ({ actor: 'operator', nowMs }
  */
 export function issueKey(
   { mint, randomBytes }: CliContext,
-  ledger: LedgerStore,
+  ledger: Ledger,
   issue: Issue,
 ): { key: string; apiKey: ApiKey } {
   const { accountId, tierId, endMs, label, nowMs } = issue

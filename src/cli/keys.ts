@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 
-import { type Account, type ApiKey, isValidKey, type LedgerStore } from '#src/ledger/ledger.ts'
+import { type Account, type ApiKey, isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
@@ -93,7 +93,7 @@ function listKeys(context: CliContext, flags: ListFlags): void {
   printTable(context, columns, cells)
 }
 
-function findRows(ledger: LedgerStore, { account, all }: ListFlags, nowMs: number): KeyRow[] {
+function findRows(ledger: Ledger, { account, all }: ListFlags, nowMs: number): KeyRow[] {
   if (account !== undefined && !ledger.findAccount(account)) {
     throw new CliError(`There is no account ${redactKeys(account)}.`)
   }

@@ -1,4 +1,4 @@
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import type { CliContext } from './context.ts'
@@ -8,13 +8,13 @@ import { isLoopback } from './signup-state.ts'
 const LABEL = 'local'
 
 /** The highest tier that there is. */
-const topTierOf = (ledger: LedgerStore): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
+const topTierOf = (ledger: Ledger): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
 
 /**
  * Makes a key of the highest tier in a ledger that never had one, so that a first start can be tried
  * out. Undefined where there was one, and where others than this machine's users reach the server.
  */
-export function makeLocalKey(context: CliContext, ledger: LedgerStore): string | undefined {
+export function makeLocalKey(context: CliContext, ledger: Ledger): string | undefined {
   if (!isLoopback(context.config().host)) return undefined
   const nowMs = context.clock()
   return ledger.atomically(() => {
@@ -27,7 +27,7 @@ export function makeLocalKey(context: CliContext, ledger: LedgerStore): string |
 }
 
 /** What to type for another key of the highest tier, in this folder whatever the data's is called. */
-export function keyCommand({ invocation, env }: CliContext, ledger: LedgerStore): string {
+export function keyCommand({ invocation, env }: CliContext, ledger: Ledger): string {
   const data = env.BOOKFEED_DATA
     ? `BOOKFEED_DATA='${env.BOOKFEED_DATA.replaceAll("'", `'\\''`)}' `
     : ''

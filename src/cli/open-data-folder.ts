@@ -1,14 +1,21 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 import type { HistoryStore } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError } from './context.ts'
-import { keepPrivate } from './private-folder.ts'
 
 /** The file of the history in a data folder. */
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
@@ -33,29 +40,17 @@ export function openLedgerFile({ config, clock }: CliContext): Ledger {
   return openLedger(ledgerPathOf(dataPath), { nowMs: clock(), lagMs: LAG_MS })
 }
 
-/** Opens the ledger for one command, making it if absent, and closes it when that has ended. */
-export function withLedger<T>(context: CliContext, body: (ledger: Ledger) => T): T {
-  const ledger = openLedgerFile(context)
-  let isLater = false
-  try {
-    const result = body(ledger)
-    if (!(result instanceof Promise)) return result
-    isLater = true
-    // A promise of what `body` promised, which is what T says.
-    return result.finally(() => ledger.dispose()) as T
-  } finally {
-    if (!isLater) ledger.dispose()
-  }
-}
-
-/** The same for a command that makes no sense on an empty ledger. Throws `CliError` if there is none. */
+/** Runs a command that makes no sense on an empty ledger; `body` is synchronous. Throws `CliError` if there is none. */
 export function withExistingLedger<T>(context: CliContext, body: (ledger: Ledger) => T): T {
   const { dataPath } = context.config()
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
-  if (existsSync(ledgerPathOf(dataPath))) return withLedger(context, body)
-  throw new CliError(
-    `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
-  )
+  if (!existsSync(ledgerPathOf(dataPath))) {
+    throw new CliError(
+      `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
+    )
+  }
+  using ledger = openLedgerFile(context)
+  return body(ledger)
 }
 
 /** A server opens both files, and warns once. */
@@ -66,5 +61,30 @@ function makeFolder(dataPath: string, warn: (message: string) => void = () => {}
   } catch (cause) {
     const message = `Cannot write to the data folder ${dataPath} (${messageOf(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
     throw new CliError(message, { cause })
+  }
+}
+
+const OTHERS = 0o077
+/** Of a folder that belongs to all users, such as /tmp. */
+const STICKY = 0o1000
+const ourFiles = /^(history|ledger)\.db/
+
+/**
+ * A data folder is its owner's alone: history.db holds the key that signs cursors, ledger.db the digests of keys,
+ * and the WAL files hold what either was given last. Makes the folder, or takes the rights of others from it and
+ * from its databases; warns of what stays open.
+ */
+function keepPrivate(folder: string, warn: (message: string) => void): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const paths = readdirSync(folder).filter((name) => ourFiles.test(name))
+  for (const path of [folder, ...paths.map((name) => join(folder, name))]) {
+    try {
+      const { mode } = statSync(path)
+      if ((mode & OTHERS) === 0) continue
+      if ((mode & STICKY) !== 0) throw new Error('it is a folder of all users')
+      chmodSync(path, mode & 0o7777 & ~OTHERS)
+    } catch (error) {
+      warn(`Other users may reach ${path} (${messageOf(error)}). Take their rights from it.`)
+    }
   }
 }

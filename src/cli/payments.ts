@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 
 import { formatMicros } from '#src/core/decimal.ts'
-import type { AuditRow } from '#src/ledger/ledger.ts'
-import type { Ledger, UnmatchedTransfer } from '#src/ledger/payments.ts'
+import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
+import type { UnmatchedTransfer } from '#src/ledger/payments.ts'
 import { findChain } from '#src/selling/payment-chain.ts'
 import { type Payment, type PaymentState, paymentStates } from '#src/selling/payment.ts'
 

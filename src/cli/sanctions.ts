@@ -1,10 +1,10 @@
 import { Command } from 'commander'
 
-import { ListFault } from '#src/screening/list-fault.ts'
+import { ListFault } from '#src/screening/list-format.ts'
 import { refreshList } from '#src/screening/list-refresh.ts'
 
 import { type CliContext, CliError } from './context.ts'
-import { withLedger } from './open-data-folder.ts'
+import { openLedgerFile } from './open-data-folder.ts'
 
 /** `bookfeed sanctions`: the list by which addresses are screened. */
 export const sanctionsCommand = (context: CliContext): Command =>
@@ -14,12 +14,11 @@ export const sanctionsCommand = (context: CliContext): Command =>
     .addCommand(refreshCommand(context))
 
 const showCommand = (context: CliContext): Command =>
-  new Command('show').description('say which list is in force').action(() =>
-    withLedger(context, (ledger) => {
-      const list = ledger.sanctionsList()
-      context.print(list === undefined ? 'No list is in force.' : JSON.stringify(list))
-    }),
-  )
+  new Command('show').description('say which list is in force').action(() => {
+    using ledger = openLedgerFile(context)
+    const list = ledger.sanctionsList()
+    context.print(list === undefined ? 'No list is in force.' : JSON.stringify(list))
+  })
 
 const refreshCommand = (context: CliContext): Command =>
   new Command('refresh')
@@ -31,25 +30,20 @@ async function refresh(context: CliContext, { acceptLoss }: { acceptLoss?: true 
   const { sanctionsList: location } = context.config()
   if (location === '') throw new CliError('BOOKFEED_SANCTIONS_LIST is not set.', { exitCode: 2 })
   const stop = new AbortController()
-  const forget = context.onStop(() => stop.abort())
+  using cleanup = new DisposableStack()
+  cleanup.defer(context.onStop(() => stop.abort()))
+  const ledger = cleanup.use(openLedgerFile(context))
   try {
-    await withLedger(context, async (ledger) => {
-      const { list, isChanged } = await refreshList({
-        ledger,
-        location,
-        clock: context.clock,
-        signal: stop.signal,
-        acceptsLoss: acceptLoss === true,
-        actor: 'operator',
-      })
-      const { publishedOn, entryCount } = list
-      const what = isChanged ? 'is in force' : 'is confirmed'
-      context.print(`The list of ${publishedOn} with ${entryCount} addresses ${what}.`)
+    const { signal } = stop
+    const refreshed = await refreshList({
+      ...{ ledger, location, signal, clock: context.clock },
+      ...{ acceptsLoss: acceptLoss === true, actor: 'operator' },
     })
+    const { publishedOn, entryCount } = refreshed.list
+    const what = refreshed.isChanged ? 'is in force' : 'is confirmed'
+    context.print(`The list of ${publishedOn} with ${entryCount} addresses ${what}.`)
   } catch (cause) {
     if (!(cause instanceof ListFault)) throw cause
     throw new CliError(`The list ${cause.message}. The one in force stays.`, { cause })
-  } finally {
-    forget()
   }
 }

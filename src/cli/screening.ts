@@ -2,7 +2,7 @@ import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { DAY_MS } from '#src/core/time.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import { paymentChains } from '#src/selling/payment-chain.ts'
@@ -21,7 +21,7 @@ export type Screening = {
 }
 
 /** Puts the parts together; nothing is asked or loaded before it is needed. */
-export function createScreening(context: CliContext, ledger: LedgerStore): Screening {
+export function createScreening(context: CliContext, ledger: Ledger): Screening {
   const { clock } = context
   const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
   const log = (line: string) => context.printError(`bookfeed: ${line}`)

@@ -5,25 +5,22 @@ import type { Config } from '#src/config.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 
 import { createShop, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
-import { startForgetting } from './forget-accounts.ts'
 import { greet, greetServer } from './greeting.ts'
 import { keyCommand, makeLocalKey } from './local-key.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { createScreening } from './screening.ts'
+import { startForgetting, startTimeKeeping, startUsageFlush } from './server-jobs.ts'
 import { signupStateOf } from './signup-state.ts'
-import { startUsageFlush } from './usage-flush.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
 const DRAIN_MS_MAX = 10_000
-/** A server that was killed knows the time to the minute. */
-const TIME_KEPT_MS = 60_000
 
 type Server = ReturnType<typeof Bun.serve>
 type Stores = { history: HistoryStore; ledger: Ledger }
@@ -39,17 +36,10 @@ export const serveCommand = (context: CliContext): Command =>
 
 /** Serves until it is told to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
-  const history = openDataFolder(context)
-  try {
-    const ledger = openLedgerFile(context)
-    try {
-      await serveStores(context, { history, ledger }, greetBuyer)
-    } finally {
-      ledger.dispose()
-    }
-  } finally {
-    history.dispose()
-  }
+  using stores = new DisposableStack()
+  const history = stores.adopt(openDataFolder(context), (opened) => opened.dispose())
+  const ledger = stores.use(openLedgerFile(context))
+  await serveStores(context, { history, ledger }, greetBuyer)
 }
 
 async function serveStores(
@@ -86,12 +76,11 @@ async function serveStores(
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start()
   const jobs = [
-    screening.start(),
-    startUsageFlush(app, context.printError),
-    startForgetting(timed, ledger),
-    startTimeKeeping(steady),
-    selling,
+    ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger)],
+    ...[startUsageFlush(app, context.printError), screening.start()],
   ]
+  await using ends = new AsyncDisposableStack()
+  for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked
   const state = { url: server.url, history, signup: signup(), payments: describeBilling(shop) }
   // Not before the server listens: a start that fails would take the key to its grave.
@@ -105,26 +94,6 @@ async function serveStores(
   for (const line of lines) context.print(line)
   await stopRequested(context)
   await drain({ app, server, log })
-  for (const job of jobs) await job?.dispose()
-}
-
-/** Writes the time down, so that a clock that was set back meanwhile shows at the next start. */
-function startTimeKeeping({ keep }: { keep: () => void }) {
-  const tryKeep = () => {
-    try {
-      keep()
-    } catch {
-      // Somebody else writes, or there is no room: it will be later than now at the next try.
-    }
-  }
-  tryKeep()
-  const timer = setInterval(tryKeep, TIME_KEPT_MS)
-  return {
-    async dispose(): Promise<void> {
-      clearInterval(timer)
-      tryKeep()
-    },
-  }
 }
 
 async function addSample(context: CliContext, history: HistoryStore): Promise<void> {

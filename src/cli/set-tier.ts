@@ -5,7 +5,7 @@ import { FREE_TIER_ID, type Tier, type TierRoute } from '#src/selling/tier.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { byOperator } from './issue-key.ts'
-import { withLedger } from './open-data-folder.ts'
+import { openLedgerFile } from './open-data-folder.ts'
 import { given, type OrNone } from './option-values.ts'
 
 /** What was given on the command line; what is absent stays as it is. */
@@ -32,14 +32,13 @@ export function setTier(context: CliContext, tierId: string, flags: TierFlags): 
     throw wrongCall('A tier id is 1 to 32 lower-case letters, digits and -, such as pro.')
   }
   if (Object.keys(flags).length === 0) throw wrongCall('Nothing to set: see the options in --help.')
-  const lines = withLedger(context, (ledger) =>
-    ledger.atomically(() => {
-      const change = plan(ledger.listTiers(), tierId, flags)
-      const differences = compare(change)
-      if (differences.length > 0) ledger.putTier(change.after, byOperator(context.clock()))
-      return differences
-    }),
-  )
+  using ledger = openLedgerFile(context)
+  const lines = ledger.atomically(() => {
+    const change = plan(ledger.listTiers(), tierId, flags)
+    const differences = compare(change)
+    if (differences.length > 0) ledger.putTier(change.after, byOperator(context.clock()))
+    return differences
+  })
   for (const line of lines) context.print(`${tierId}: ${line}`)
   context.print(
     lines.length === 0

@@ -4,10 +4,12 @@
  *     hash of row n = SHA-256(hash of row n - 1, then the row as JSON in UTF-8)
  *     the row as JSON = [seq, timeMs, actor, action, subject, state]
  *
- * Before the first row stand 32 zero bytes. JSON makes it unambiguous where one text ends and the next
+ * Before the first row are 32 zero bytes. JSON makes it unambiguous where one text ends and the next
  * begins. The head is read at each row, because another process may have written in between.
  */
+import { audit } from '#db/ledger/schema.ts'
 import type { Verdict } from '#src/selling/screening.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import type { RowAction } from './audited-rows.ts'
@@ -17,26 +19,24 @@ export type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanct
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 
-const COLUMNS = 'seq, time_ms AS timeMs, actor, action, subject, state, hash'
 const HASH_BYTES = 32
 
-/** What stands before the first row. */
+/** What comes before the first row. */
 export const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(HASH_BYTES) }
 
 /** Lists and extends the chain. */
 export function createAuditChain(db: Database) {
+  const sql = sqlOf(audit)
+  const select = `SELECT ${sql.columns()} FROM audit`
   const head = db.prepare<Head, []>('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1')
-  const list = db.prepare<AuditRow, [number, number]>(
-    `SELECT ${COLUMNS} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
+  const list = db.prepare<AuditRow, [{ afterSeq: number; limit: number }]>(
+    `${select} WHERE seq > $afterSeq ORDER BY seq LIMIT $limit`,
   )
-  const all = db.prepare<AuditRow, []>(`SELECT ${COLUMNS} FROM audit ORDER BY seq`)
-  const insert = db.prepare(
-    `INSERT INTO audit (seq, time_ms, actor, action, subject, state, hash)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  )
+  const all = db.prepare<AuditRow, []>(`${select} ORDER BY seq`)
+  const insert = db.prepare<unknown, [AuditRow]>(sql.insert())
   return {
     head: (): Head | undefined => head.get() ?? undefined,
-    list: (afterSeq: number, limit: number): AuditRow[] => list.all(afterSeq, limit),
+    list: (afterSeq: number, limit: number): AuditRow[] => list.all({ afterSeq, limit }),
     all: (): Iterable<AuditRow> => all.iterate(),
 
     /** Needs a transaction around it, the one of the deed itself. */
@@ -46,7 +46,7 @@ export function createAuditChain(db: Database) {
     ): void {
       const before = head.get() ?? chainStart
       const row = { seq: before.seq + 1, timeMs, actor, action, subject, state }
-      insert.run(row.seq, timeMs, actor, action, subject, state, hashOf(before.hash, row))
+      insert.run({ ...row, hash: hashOf(before.hash, row) })
     },
   }
 }

@@ -17,7 +17,7 @@ export function createAuditVerify({ db, chain, rows }: Tables) {
     let before: Pick<AuditRow, 'seq' | 'hash'> = chainStart
     for (const row of chain.all()) {
       if (row.seq !== before.seq + 1) {
-        yield `Audit row ${before.seq + 1} is missing: ${row.seq} stands in its place.`
+        yield `Audit row ${before.seq + 1} is missing: ${row.seq} is in its place.`
       }
       if (!isSame(row.hash, hashOf(before.hash, row))) {
         yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
@@ -41,7 +41,7 @@ export function createAuditVerify({ db, chain, rows }: Tables) {
     }
     for (const [name, { seq, action }] of lastStates) {
       if (isEnd(action)) continue
-      yield `${name} is gone, though audit row ${seq} tells of it.`
+      yield `${name} is gone, though audit row ${seq} records it.`
     }
   }
 

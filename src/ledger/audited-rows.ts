@@ -1,12 +1,15 @@
 /**
  * The tables whose every change is in the audit chain, and what is written there of a row: all its
  * columns as JSON, null ones left out, bytes in hex. Read from the file in the transaction of the
- * change, so that reading it again later must give the same.
+ * change, so that reading it again later must give the same. Names are those of the file, as derived here: the
+ * names of the schema may change, and what is in the chain may not.
  */
 import type { PaymentState } from '#src/selling/payment.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-/** What can happen to an audited row; the word before the point tells the table (see `kindOf`). */
+import type { Deed } from './ledger.ts'
+
+/** What can happen to an audited row; the word before the point names the table (see `kindOf`). */
 export type RowAction =
   | 'tier.put'
   | 'account.created'
@@ -25,6 +28,9 @@ export type RowAction =
   | 'transfer.unmatched'
   | 'review.resolved'
 
+/** Writes into the chain what became of a row. */
+export type Note = (by: Deed, action: RowAction, subject: string) => void
+
 /** A row of an audited table as it is now. */
 export type AuditedRow = { kind: Kind; id: string; state: string }
 
@@ -42,27 +48,28 @@ type Row = Record<string, unknown>
 
 /**
  * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a signature, which
- * is worth money until it is used; `payload_hash` stands for it.
+ * is worth money until it is used; `payload_hash` stands for it. `seq` is the order of the file alone.
  */
-const unauditedColumns = new Set(['last_used_ms', 'payload'])
+const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
 
 /** Reads the state of audited rows. */
 export function createAuditedRows(db: Database) {
-  const kinds = Object.keys(tables).filter(isKind)
   const readers = new Map(
-    kinds.map((kind) => [
-      kind,
-      {
-        get: db.prepare<Row, [string]>(`SELECT * FROM ${tables[kind]} WHERE id = ?`),
-        all: db.prepare<Row, []>(`SELECT * FROM ${tables[kind]} ORDER BY id`),
-      },
-    ]),
+    Object.keys(tables)
+      .filter(isKind)
+      .map((kind) => [
+        kind,
+        {
+          get: db.prepare<Row, [{ id: string }]>(`SELECT * FROM ${tables[kind]} WHERE id = $id`),
+          all: db.prepare<Row, []>(`SELECT * FROM ${tables[kind]} ORDER BY id`),
+        },
+      ]),
   )
   return {
     /** The row that an action was done to. */
     stateOf(action: RowAction, id: string): string {
       const kind = kindOf(action, id)
-      const row = kind && readers.get(kind)?.get.get(id)
+      const row = kind && readers.get(kind)?.get.get({ id })
       if (!row) throw new Error(`There is no row ${id} to be audited as ${action}.`)
       return toState(row)
     },

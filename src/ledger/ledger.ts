@@ -1,16 +1,21 @@
-import type { Verdict } from '#src/selling/screening.ts'
+import type { ScreeningGrounds, Verdict } from '#src/selling/screening.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
+import type { PaymentStore } from './payments.ts'
+
 /**
- * Accounts, keys, tiers, subscriptions, usage and the audit chain behind verbs, so that engines can
- * be exchanged: `test/history/ledger-conformance.ts` is the contract as tests. Every verb is synchronous
+ * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs, so that engines can
+ * be exchanged: `test/ledger/ledger-conformance.ts` is the contract as tests. Every verb is synchronous
  * and atomic, and what it returned survives kill -9 and a power cut (usage: see `addUsage`). Other
  * processes may read and write the same ledger at the same time. Every change of an account, key,
  * tier or subscription, and every screening, is a row of the audit chain in the same transaction.
  * Times are Unix milliseconds, and always the caller's.
  */
-export type LedgerStore = {
+export type Ledger = Disposable & {
+  /** Offers and payments, in the same transactions. */
+  readonly payments: PaymentStore
+
   /**
    * Changes whenever something may have changed that decides who may do what: at our own changes at
    * once, at those of other processes within the lag the store was opened with. Cheap: for each request.
@@ -86,15 +91,36 @@ export type LedgerStore = {
   /** Keeps an answer. Forgets those older than a day. */
   putAnswer(answer: StoredAnswer, nowMs: number): void
 
-  /** Writes the verdict into the audit chain. */
-  recordScreening(verdict: Verdict, by: Deed): void
+  /**
+   * Judges an address (lower case) by the sanctions list and by what the chain answered, and writes the verdict
+   * into the audit chain: the list that is asked is the one that is named, and nothing counts unwritten.
+   */
+  recordScreening(
+    asked: {
+      address: string
+      chain: Pick<ScreeningGrounds, 'oracle' | 'issuers'>
+      /** See `isStale`. */
+      staleAfterMs: number
+    },
+    by: Deed,
+  ): Verdict
   /** Facts about the sanctions list in force; none if its addresses are not all there. */
   sanctionsList(): SanctionsList | undefined
-  /** Replaces the list, or confirms it where only `confirmedMs` differs. */
+  /**
+   * Replaces the list, or confirms it where only `confirmedMs` differs, which never goes back. Nothing changes
+   * if it is `older` than the one in force, or `lossy`: without more than `lossPercentMax` (undefined: whatever
+   * is lost) of the addresses of that one.
+   */
   putSanctionsList(
-    list: Omit<SanctionsList, 'entryCount'> & { addresses: ReadonlySet<string> },
+    list: Omit<SanctionsList, 'entryCount'> & {
+      addresses: ReadonlySet<string>
+      lossPercentMax?: number | undefined
+    },
     by: Deed,
-  ): void
+  ):
+    | { kind: 'replaced' | 'confirmed'; list: SanctionsList }
+    | { kind: 'older' }
+    | { kind: 'lossy'; lost: number; of: number }
   /** `address` in lower case. */
   isSanctioned(address: string): boolean
 
@@ -189,6 +215,12 @@ export type SanctionsList = {
   /** Addresses on it. */
   entryCount: number
 }
+
+/** True if a list may not be relied upon. One confirmed far in the future was so by a wrong clock. */
+export const isStale = (
+  { confirmedMs }: Pick<SanctionsList, 'confirmedMs'>,
+  { nowMs, staleAfterMs }: { nowMs: number; staleAfterMs: number },
+): boolean => Math.abs(nowMs - confirmedMs) > staleAfterMs
 
 export type UsageEntry = {
   keyId: string

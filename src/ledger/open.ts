@@ -1,6 +1,6 @@
 import { ledgerFormat, openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
-import type { Ledger } from './payments.ts'
+import type { Ledger } from './ledger.ts'
 import { createSqliteLedger } from './sqlite-ledger.ts'
 
 export type LedgerOptions = {

@@ -2,12 +2,12 @@ import type { Offer } from '#src/selling/offer.ts'
 import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 
-import type { Deed, LedgerStore } from './ledger.ts'
+import type { Deed } from './ledger.ts'
 
 /**
  * Offers and payments behind verbs, in the ledger's file and its transactions (`atomically`). Every
  * change of a payment's state is a row of the audit chain (without the payload, which holds a
- * signature). `test/history/payment-conformance.ts` is the contract as tests.
+ * signature). `test/ledger/payment-conformance.ts` is the contract as tests.
  */
 export type PaymentStore = {
   /**
@@ -164,6 +164,3 @@ export type UnmatchedTransfer = PaymentProof & {
 export class LedgerRuleError extends Error {
   override readonly name = 'LedgerRuleError'
 }
-
-/** The ledger with what is paid: one file, one transaction. */
-export type Ledger = LedgerStore & { readonly payments: PaymentStore }

@@ -1,24 +1,21 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
+import { judge } from '#src/selling/screening.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 import { closeDatabase, type Database, probeWrite } from '#src/sqlite/database.ts'
 
 import { createAccountTable } from './account-table.ts'
-import { createAnswerTable } from './answer-table.ts'
 import { createAuditChain } from './audit-chain.ts'
 import { createAuditVerify } from './audit-verify.ts'
-import { createAuditedRows, type RowAction } from './audited-rows.ts'
-import { readChallengeKey } from './challenge-key.ts'
+import { createAuditedRows, type Note } from './audited-rows.ts'
 import { createKeyTable } from './key-table.ts'
-import type { Deed, LedgerStore } from './ledger.ts'
-import { createNonceTable } from './nonce-table.ts'
-import type { Ledger } from './payments.ts'
+import type { Deed, Ledger } from './ledger.ts'
+import { createMetaTable } from './meta-table.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
-import { createRevision } from './revision.ts'
+import { createAnswerTable, createNonceTable } from './request-tables.ts'
 import { createSanctionsTable } from './sanctions-table.ts'
 import { createSubscriptionTable } from './subscription-table.ts'
 import { createTierTable } from './tier-table.ts'
-import { createTimeFloor } from './time-floor.ts'
-import { createAtomically } from './transactions.ts'
+import { createTransactions } from './transactions.ts'
 import { createUsageTable } from './usage-table.ts'
 
 type Tables = ReturnType<typeof createTables>
@@ -32,10 +29,10 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
   const catalogue = createCatalogue(tables)
   seed(tables, catalogue, { actor: 'system', nowMs })
   return {
-    revision: tables.revision.current,
+    revision: tables.revision,
     atomically: tables.atomically,
     probeWrite: () => probeWrite(db),
-    ...createTimeFloor(db),
+    ...createMetaTable(db),
     ...catalogue,
     ...createAccounts(tables),
     ...createForgetting(tables),
@@ -44,35 +41,32 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
     ...createScreenings(tables),
     ...createAudit(tables),
     payments: createPayments(tables),
-    challengeKey: readChallengeKey(db),
     dispose: () => closeDatabase(db),
+    [Symbol.dispose]: () => closeDatabase(db),
   }
 }
 
 function createTables(db: Database, lagMs: number) {
   const chain = createAuditChain(db)
   const rows = createAuditedRows(db)
-  const revision = createRevision(db, lagMs)
+  const { raise, ...transactions } = createTransactions(db, lagMs)
 
   /** Ends every change of an audited row: what became of it goes into the chain. */
-  function note(by: Deed, action: RowAction, subject: string): void {
+  const note: Note = (by, action, subject) =>
     chain.append(by, { action, subject, state: rows.stateOf(action, subject) })
-  }
 
   /** The same where the change decides who may do what. */
-  function record(by: Deed, action: RowAction, subject: string): void {
+  const record: Note = (by, action, subject) => {
     note(by, action, subject)
-    revision.raise()
+    raise()
   }
 
   return {
     db,
     chain,
-    rows,
-    revision,
     note,
     record,
-    atomically: createAtomically(db, revision),
+    ...transactions,
     tiers: createTierTable(db),
     accounts: createAccountTable(db),
     keys: createKeyTable(db),
@@ -88,7 +82,7 @@ function createTables(db: Database, lagMs: number) {
 /** A ledger without a trace of any tier is new; another process may be making the same one. */
 function seed(
   { atomically, tiers, chain }: Tables,
-  { putTier }: Pick<LedgerStore, 'putTier'>,
+  { putTier }: Pick<Ledger, 'putTier'>,
   by: Deed,
 ): void {
   atomically(() => {
@@ -106,7 +100,7 @@ const createCatalogue = ({ atomically, record, tiers }: Tables) =>
         tiers.put(tier)
         record(by, 'tier.put', tier.tierId)
       }),
-  }) satisfies Partial<LedgerStore>
+  }) satisfies Partial<Ledger>
 
 const createAccounts = ({ atomically, record, accounts, subscriptions }: Tables) =>
   ({
@@ -124,7 +118,7 @@ const createAccounts = ({ atomically, record, accounts, subscriptions }: Tables)
     setBlocked: (id, isBlocked, by) =>
       atomically(() => {
         if ((accounts.get(id).blockedMs !== undefined) === isBlocked) return
-        accounts.setBlockedMs(id, isBlocked ? by.nowMs : undefined)
+        accounts.setBlockedMs({ id, blockedMs: isBlocked ? by.nowMs : undefined })
         record(by, isBlocked ? 'account.blocked' : 'account.unblocked', id)
       }),
 
@@ -137,7 +131,7 @@ const createAccounts = ({ atomically, record, accounts, subscriptions }: Tables)
         record(by, 'subscription.added', draft.id)
         return subscriptions.get(draft.id)
       }),
-  }) satisfies Partial<LedgerStore>
+  }) satisfies Partial<Ledger>
 
 const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
   ({
@@ -160,14 +154,14 @@ const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
         return { forgotten, nextId }
       })
     },
-  }) satisfies Partial<LedgerStore>
+  }) satisfies Partial<Ledger>
 
 const createKeys = ({ atomically, record, accounts, keys }: Tables) =>
   ({
     createKey: (draft, by) =>
       atomically(() => {
         accounts.get(draft.accountId)
-        keys.insert(draft, by.nowMs)
+        keys.insert({ ...draft, createdMs: by.nowMs })
         record(by, 'key.created', draft.id)
         return keys.get(draft.id)
       }),
@@ -192,14 +186,14 @@ const createKeys = ({ atomically, record, accounts, keys }: Tables) =>
       }),
 
     isNew: keys.isEmpty,
-  }) satisfies Partial<LedgerStore>
+  }) satisfies Partial<Ledger>
 
 const createRequests = ({ atomically, nonces, answers, usage }: Tables) =>
   ({
     useNonce: (nonce, expiresMs, nowMs) =>
       atomically(() => {
         nonces.forgetExpired(nowMs)
-        return nonces.insert(nonce, expiresMs)
+        return nonces.insert({ nonce, expiresMs })
       }),
 
     findAnswer: answers.find,
@@ -213,35 +207,34 @@ const createRequests = ({ atomically, nonces, answers, usage }: Tables) =>
     addUsage: usage.add,
     usageOf: usage.listOf,
     pruneUsage: usage.removeBefore,
-  }) satisfies Partial<LedgerStore>
+  }) satisfies Partial<Ledger>
 
-function createScreenings({ atomically, chain, sanctions }: Tables) {
-  return {
-    recordScreening: (verdict, by) =>
-      atomically(() =>
-        chain.append(by, {
-          action: `screening.${verdict.verdict}`,
-          subject: verdict.address,
-          state: JSON.stringify(verdict),
-        }),
-      ),
+const createScreenings = ({ atomically, chain, sanctions }: Tables) =>
+  ({
+    recordScreening: ({ address, chain: asked, staleAfterMs }, by) =>
+      atomically(() => {
+        const list = sanctions.answer(address, { nowMs: by.nowMs, staleAfterMs })
+        const grounds = { list, ...asked }
+        const verdict = { verdict: judge(grounds), address, timeMs: by.nowMs, grounds }
+        const action = `screening.${verdict.verdict}` as const
+        chain.append(by, { action, subject: address, state: JSON.stringify(verdict) })
+        return verdict
+      }),
 
     sanctionsList: sanctions.find,
 
-    putSanctionsList: ({ addresses, ...list }, by) =>
+    putSanctionsList: (draft, by) =>
       atomically(() => {
-        if (sanctions.isInForce(list, addresses)) return sanctions.confirm(list.confirmedMs)
-        sanctions.replace(list, addresses)
-        chain.append(by, {
-          action: 'sanctions_list.replaced',
-          subject: list.sha256,
-          state: JSON.stringify({ ...list, entryCount: addresses.size }),
-        })
+        const put = sanctions.put(draft, by.nowMs)
+        if (put.kind === 'replaced') {
+          const [subject, state] = [put.list.sha256, JSON.stringify(put.list)]
+          chain.append(by, { action: 'sanctions_list.replaced', subject, state })
+        }
+        return put
       }),
 
     isSanctioned: sanctions.has,
-  } satisfies Partial<LedgerStore>
-}
+  }) satisfies Partial<Ledger>
 
 const createAudit = ({ chain, verify }: Tables) =>
   ({
@@ -252,4 +245,4 @@ const createAudit = ({ chain, verify }: Tables) =>
       const head = chain.head()
       return head && { seq: head.seq, hash: head.hash.toHex() }
     },
-  }) satisfies Partial<LedgerStore>
+  }) satisfies Partial<Ledger>

@@ -1,26 +1,63 @@
+/**
+ * Transactions, and the revision: one number that stands for everything that decides who may do what. Our own
+ * changes raise it at once; for those of other connections SQLite is asked for a number that changes with them,
+ * at each use or as seldom as the caller allows, because asking takes about a microsecond.
+ */
 import { type Database, transact } from '#src/sqlite/database.ts'
 
-import type { Revision } from './revision.ts'
+/** Makes the transactions of a file. Commits of other connections may show `lagMs` late. */
+export function createTransactions(db: Database, lagMs: number) {
+  const commits = db.prepare<unknown, []>('PRAGMA data_version')
+  let revision = 0
+  /** No revision is given twice, not even after a rollback: something may have been kept under it. */
+  let last = 0
+  let seenCommits = commits.values()[0]?.[0]
+  let askedMs = Number.NEGATIVE_INFINITY
 
-/**
- * Returns the function behind `LedgerStore.atomically`: the outermost call is the transaction, those
- * within are part of it. Verbs check before they write, so one that threw and was caught left nothing.
- */
-export function createAtomically(db: Database, revision: Revision) {
-  return <T>(body: () => T): T => {
-    if (db.inTransaction) return runWithin(body)
-    let atStart: number | undefined
-    try {
-      return transact(db, () => {
-        atStart = revision.settle()
-        return body()
-      })
-    } catch (error) {
-      if (atStart !== undefined) revision.restore(atStart)
-      throw error
-    }
+  function raise(): void {
+    revision = ++last
+  }
+
+  function ask(): number {
+    const now = commits.values()[0]?.[0]
+    if (now !== seenCommits) raise()
+    seenCommits = now
+    return revision
+  }
+
+  return {
+    revision(): number {
+      const nowMs = performance.now()
+      if (nowMs - askedMs < lagMs) return revision
+      askedMs = nowMs
+      return ask()
+    },
+
+    /** To be called at every change of our own, which SQLite does not count. */
+    raise,
+
+    /**
+     * The outermost call is the transaction, those within are part of it. Verbs check before they write, so
+     * one that threw and was caught left nothing.
+     */
+    atomically<T>(body: () => T): T {
+      if (db.inTransaction) return runWithin(body)
+      let atStart: number | undefined
+      try {
+        return transact(db, () => {
+          // Others cannot commit from here on, so this is right again when the transaction is rolled back.
+          atStart = ask()
+          return body()
+        })
+      } catch (error) {
+        if (atStart !== undefined) revision = atStart
+        throw error
+      }
+    },
   }
 }
+
+export type Atomically = ReturnType<typeof createTransactions>['atomically']
 
 /** The outer transaction would commit without what a promise still had to do. */
 function runWithin<T>(body: () => T): T {

@@ -1,10 +1,14 @@
-/** What the formats of OFAC's list have in common: how they are told to the scanner, and what is looked for. */
-import { ListFault } from './list-fault.ts'
+/** What the formats of OFAC's list have in common: how the scanner calls them, and what is looked for. */
+
+/** A sanctions list that must not come into force. `message` says what it does, without its address: "is cut off". */
+export class ListFault extends Error {
+  override name = 'ListFault'
+}
 
 /** What is done at an element. Text is only collected for `close`, and never that of children. */
 export type ElementHandler = {
-  open?(attributes: Readonly<Record<string, string>>): void
-  close?(text: string): void
+  open?(attributes: Readonly<Record<string, string>>): unknown
+  close?(text: string): unknown
 }
 
 /** One way to write the list. Must throw `ListFault` only. */

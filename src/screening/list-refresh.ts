@@ -1,49 +1,50 @@
-import type { Clock } from '#src/core/time.ts'
-import type { Actor, LedgerStore, SanctionsList } from '#src/ledger/ledger.ts'
+/** Brings a published list into force, unless it is well-formed but not to be believed. */
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { Actor, Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 
-import { assertCredible } from './list-guard.ts'
+import { ListFault } from './list-format.ts'
 import { openListSource } from './list-source.ts'
-import { type OfacList, readOfacList } from './ofac-list.ts'
+import { readOfacList } from './ofac-list.ts'
+
+/** More addresses than these were never taken off at once by intention. */
+const LOSS_PERCENT_MAX = 10
+/** The publisher's clock may be ahead by a time zone. A date far ahead would shut out all later lists. */
+const AHEAD_MS_MAX = 2 * DAY_MS
 
 export type ListRefresh = {
   /** An http(s) URL or the path of a file. */
   location: string
-  ledger: LedgerStore
+  ledger: Pick<Ledger, 'putSanctionsList'>
   clock: Clock
   signal: AbortSignal
   actor?: Actor | undefined
-  /** See `ListGuard`. */
+  /** The operator has looked at it, and says that so many addresses were taken off by intention. */
   acceptsLoss?: boolean | undefined
 }
 
 /**
  * Brings the published list into force, or confirms the one that is. Nothing changes unless all of it was
- * read. Throws `ListFault`.
+ * read. Throws `ListFault`, also if it is older than the one in force, of the future, or lacks too much of it.
  */
 export async function refreshList(
   refresh: ListRefresh,
 ): Promise<{ list: SanctionsList; isChanged: boolean }> {
-  const { location, ledger, clock, signal, actor = 'system', acceptsLoss } = refresh
-  const { chunks, confirmedMs } = await openListSource(location, { clock, signal })
-  const read = await readOfacList(chunks, signal)
+  const { location, ledger, clock, signal, actor = 'system', acceptsLoss = false } = refresh
+  const source = await openListSource(location, { clock, signal })
+  const read = await readOfacList(source.chunks, signal)
   signal.throwIfAborted()
   const nowMs = clock()
-  return ledger.atomically(() => {
-    assertCredible(read, { ledger, nowMs, acceptsLoss })
-    const before = ledger.sanctionsList()
-    const list = toEntry(read, { before, confirmedMs, nowMs })
-    ledger.putSanctionsList({ ...list, addresses: read.addresses }, { actor, nowMs })
-    return { list, isChanged: before?.sha256 !== list.sha256 }
-  })
-}
-
-/** The same list from elsewhere does not take back that it was confirmed already. */
-function toEntry(
-  { publishedOn, sha256, addresses }: OfacList,
-  found: { before: SanctionsList | undefined; confirmedMs: number; nowMs: number },
-): SanctionsList {
-  const { before, nowMs } = found
-  const knownMs = before?.sha256 === sha256 ? before.confirmedMs : 0
-  const confirmedMs = Math.min(nowMs, Math.max(found.confirmedMs, knownMs))
-  return { publishedOn, sha256, confirmedMs, entryCount: addresses.size }
+  if (Date.parse(read.publishedOn) > nowMs + AHEAD_MS_MAX) {
+    throw new ListFault(`is of ${read.publishedOn}, which is yet to come`)
+  }
+  const confirmedMs = Math.min(nowMs, source.confirmedMs)
+  const lossPercentMax = acceptsLoss ? undefined : LOSS_PERCENT_MAX
+  const put = ledger.putSanctionsList({ ...read, confirmedMs, lossPercentMax }, { actor, nowMs })
+  if (put.kind === 'older') {
+    throw new ListFault(`is of ${read.publishedOn}, older than the one in force`)
+  }
+  if (put.kind === 'lossy') {
+    throw new ListFault(`lacks ${put.lost} of the ${put.of} addresses of the one in force`)
+  }
+  return { list: put.list, isChanged: put.kind === 'replaced' }
 }

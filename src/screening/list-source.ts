@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 
 import type { Clock } from '#src/core/time.ts'
 
-import { ListFault } from './list-fault.ts'
+import { ListFault } from './list-format.ts'
 
 const DOWNLOAD_MS_MAX = 5 * 60_000
 const BYTES_MAX = 256 * 1024 * 1024

@@ -5,8 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 
-import { ListFault } from './list-fault.ts'
-import type { ListFormat } from './list-format.ts'
+import { ListFault, type ListFormat } from './list-format.ts'
 import { createSdnAdvancedFormat, SDN_ADVANCED_ROOT } from './sdn-advanced-format.ts'
 import { createSdnFormat, SDN_ROOT } from './sdn-format.ts'
 import { createXmlScanner } from './xml-scanner.ts'

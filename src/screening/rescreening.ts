@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 import type { Clock } from '#src/core/time.ts'
-import type { Account, LedgerStore } from '#src/ledger/ledger.ts'
+import type { Account, Ledger } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Screen, Verdict } from '#src/selling/screening.ts'
 
@@ -10,7 +10,7 @@ import type { Screen, Verdict } from '#src/selling/screening.ts'
 const CONCURRENCY = 4
 
 export type RescreeningOptions = {
-  ledger: LedgerStore
+  ledger: Ledger
   screen: Screen
   clock: Clock
   log: (line: string) => void

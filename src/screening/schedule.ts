@@ -1,12 +1,11 @@
-import type { SanctionsList } from '#src/ledger/ledger.ts'
 /** Keeps the sanctions list up to date and the accounts screened, for as long as the server runs. */
+import { isStale, type SanctionsList } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
 
-import { ListFault } from './list-fault.ts'
+import { ListFault } from './list-format.ts'
 import { refreshList } from './list-refresh.ts'
 import { toPublicName } from './list-source.ts'
 import { rescreen, type RescreeningOptions } from './rescreening.ts'
-import { isStale } from './staleness.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

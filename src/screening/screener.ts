@@ -1,16 +1,15 @@
-import type { Clock } from '#src/core/time.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
-import { messageOf } from '#src/lib/message.ts'
 /** Gives the verdict on an address (the rules are in selling/screening.ts) and writes it into the audit. */
-import type {
-  OracleAnswer,
-  Screen,
-  ScreeningGrounds,
-  SignupState,
-  Verdict,
+import type { Clock } from '#src/core/time.ts'
+import { isStale, type Ledger } from '#src/ledger/ledger.ts'
+import { messageOf } from '#src/lib/message.ts'
+import {
+  judge,
+  type OracleAnswer,
+  type Screen,
+  type ScreeningGrounds,
+  type SignupState,
+  type Verdict,
 } from '#src/selling/screening.ts'
-
-import { isStale } from './staleness.ts'
 
 /** The contracts that are asked; `src/chain` has them. */
 export type Oracle = {
@@ -18,14 +17,14 @@ export type Oracle = {
 }
 
 export type ScreenerOptions = {
-  ledger: LedgerStore
+  ledger: Pick<Ledger, 'recordScreening' | 'sanctionsList'>
   /** Undefined without an RPC. */
   oracle?: Oracle | undefined
   clock: Clock
   /** Time since its last confirmation after which the list is no longer relied upon. */
   staleAfterMs: number
   isListConfigured: boolean
-  /** Is told when a verdict could not be written down. */
+  /** Reports a verdict that could not be written down. */
   log?: ((line: string) => void) | undefined
 }
 
@@ -39,19 +38,8 @@ type ChainGrounds = Pick<ScreeningGrounds, 'oracle' | 'issuers'>
 const unasked: ChainGrounds = { oracle: 'absent', issuers: 'absent' }
 
 export function createScreener(options: ScreenerOptions): Screener {
-  const { ledger, oracle, clock, isListConfigured, log = () => {} } = options
+  const { ledger, oracle, clock, staleAfterMs, isListConfigured, log = () => {} } = options
   let lastVerdict: Verdict['verdict'] | undefined
-
-  function decide(address: string, chain: ChainGrounds): Verdict {
-    const timeMs = clock()
-    // One transaction: the list that is asked is the one that is named, and nothing counts unwritten.
-    return ledger.atomically(() => {
-      const grounds = { list: askList(address, { ...options, timeMs }), ...chain }
-      const verdict = { verdict: judge(grounds), address, timeMs, grounds }
-      ledger.recordScreening(verdict, { actor: 'system', nowMs: timeMs })
-      return verdict
-    })
-  }
 
   return {
     async screen(anyCase) {
@@ -62,7 +50,8 @@ export function createScreener(options: ScreenerOptions): Screener {
       }
       const chain = await askChain(oracle, address)
       try {
-        const verdict = decide(address, chain)
+        const by = { actor: 'system', nowMs: clock() } as const
+        const verdict = ledger.recordScreening({ address, chain, staleAfterMs }, by)
         lastVerdict = verdict.verdict
         return verdict
       } catch (error) {
@@ -86,13 +75,6 @@ function hasFreshList({ ledger, clock, staleAfterMs }: ScreenerOptions): boolean
   return list !== undefined && !isStale(list, { nowMs: clock(), staleAfterMs })
 }
 
-/** Any hit is a hit, however old; only what may be relied upon can clear. */
-function judge({ list, oracle, issuers }: ScreeningGrounds): Verdict['verdict'] {
-  if (list.answer === 'hit' || oracle === 'hit' || issuers === 'hit') return 'hit'
-  const isListClear = list.answer === 'clear' && !list.isStale
-  return isListClear || oracle === 'clear' ? 'clear' : 'unknown'
-}
-
 async function askChain(oracle: Oracle | undefined, address: string): Promise<ChainGrounds> {
   if (oracle === undefined) return unasked
   try {
@@ -100,17 +82,6 @@ async function askChain(oracle: Oracle | undefined, address: string): Promise<Ch
   } catch {
     return { oracle: 'silent', issuers: 'silent' }
   }
-}
-
-function askList(
-  address: string,
-  { ledger, staleAfterMs, timeMs }: ScreenerOptions & { timeMs: number },
-): ScreeningGrounds['list'] {
-  const list = ledger.sanctionsList()
-  if (list === undefined) return { answer: 'absent', isStale: false }
-  const { publishedOn, sha256 } = list
-  const answer = ledger.isSanctioned(address) ? 'hit' : 'clear'
-  return { answer, isStale: isStale(list, { nowMs: timeMs, staleAfterMs }), publishedOn, sha256 }
 }
 
 /** Fails closed: without the ledger there is no list, and without a record no clear. */

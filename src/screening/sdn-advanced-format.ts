@@ -5,10 +5,10 @@
  *                ├─ ReferenceValueSets ─ FeatureTypeValues ─ FeatureType ID=…   Digital Currency Address - ETH
  *                └─ DistinctParties ─ … Profile ─ Feature FeatureTypeID=… ─ FeatureVersion ─ VersionDetail   0x…
  */
-import { ListFault } from './list-fault.ts'
 import {
   type ElementHandler,
   isCurrencyLabel,
+  ListFault,
   type ListFormat,
   takeAddress,
   toIsoDay,
@@ -17,53 +17,41 @@ import {
 export const SDN_ADVANCED_ROOT = 'Sanctions'
 
 export function createSdnAdvancedFormat(addresses: Set<string>): ListFormat {
-  const issued = createIssueDate()
-  const features = createFeatures(addresses)
+  const date = { Year: '', Month: '', Day: '' }
+  let isDate = false
+  const part = (name: keyof typeof date): ElementHandler => ({
+    // Dates of other things may have parts of the same name.
+    close: (text) => isDate && Object.assign(date, { [name]: text }),
+  })
   return {
-    elements: { ...issued.elements, ...features.elements },
+    elements: {
+      'Sanctions/DateOfIssue': {
+        open() {
+          isDate = true
+        },
+        close() {
+          isDate = false
+        },
+      },
+      'DateOfIssue/Year': part('Year'),
+      'DateOfIssue/Month': part('Month'),
+      'DateOfIssue/Day': part('Day'),
+      ...featuresOf(addresses),
+    },
     finish() {
-      const publishedOn = issued.find()
+      const publishedOn = toIsoDay(date.Year, date.Month, date.Day)
       if (publishedOn === undefined) throw new ListFault('has no DateOfIssue')
       return publishedOn
     },
   }
 }
 
-function createIssueDate() {
-  let isInside = false
-  const date = { Year: '', Month: '', Day: '' }
-  const part = (name: keyof typeof date): ElementHandler => ({
-    close(text) {
-      if (isInside) date[name] = text
-    },
-  })
-
-  return {
-    elements: {
-      // Dates of other things may have parts of the same name.
-      'Sanctions/DateOfIssue': {
-        open() {
-          isInside = true
-        },
-        close() {
-          isInside = false
-        },
-      },
-      'DateOfIssue/Year': part('Year'),
-      'DateOfIssue/Month': part('Month'),
-      'DateOfIssue/Day': part('Day'),
-    } satisfies Record<string, ElementHandler>,
-    find: () => toIsoDay(date.Year, date.Month, date.Day),
-  }
-}
-
-function createFeatures(addresses: Set<string>) {
+function featuresOf(addresses: Set<string>): Record<string, ElementHandler> {
   const currencyTypes = new Set<string>()
   let declared: string | undefined
   let isCurrency = false
   let hasFeature = false
-
-  const elements: Record<string, ElementHandler> = {
+  return {
     'FeatureTypeValues/FeatureType': {
       open({ ID }) {
         // A feature before it would have been read without knowing what it is.
@@ -81,10 +69,7 @@ function createFeatures(addresses: Set<string>) {
       },
     },
     'FeatureVersion/VersionDetail': {
-      close(text) {
-        if (isCurrency) takeAddress(addresses, text)
-      },
+      close: (text) => isCurrency && takeAddress(addresses, text),
     },
   }
-  return { elements }
 }

@@ -6,8 +6,13 @@
  *              └─ sdnEntry ─ idList ─ id ─┬─ idType    Digital Currency Address - ETH
  *                                         └─ idNumber  0x…
  */
-import { ListFault } from './list-fault.ts'
-import { isCurrencyLabel, type ListFormat, takeAddress, toIsoDay } from './list-format.ts'
+import {
+  isCurrencyLabel,
+  ListFault,
+  type ListFormat,
+  takeAddress,
+  toIsoDay,
+} from './list-format.ts'
 
 export const SDN_ROOT = 'sdnList'
 
@@ -15,7 +20,7 @@ export function createSdnFormat(addresses: Set<string>): ListFormat {
   let publishedOn: string | undefined
   let recordCount: number | undefined
   let entryCount = 0
-  let id = { type: '', number: '' }
+  const id = { type: '', number: '' }
 
   return {
     elements: {
@@ -30,29 +35,15 @@ export function createSdnFormat(addresses: Set<string>): ListFormat {
           recordCount = /^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined
         },
       },
-      'sdnList/sdnEntry': {
-        open() {
-          entryCount++
-        },
-      },
+      'sdnList/sdnEntry': { open: () => entryCount++ },
       'idList/id': {
-        open() {
-          id = { type: '', number: '' }
-        },
+        open: () => Object.assign(id, { type: '', number: '' }),
         close() {
           if (isCurrencyLabel(id.type)) takeAddress(addresses, id.number)
         },
       },
-      'id/idType': {
-        close(text) {
-          id.type = text
-        },
-      },
-      'id/idNumber': {
-        close(text) {
-          id.number = text
-        },
-      },
+      'id/idType': { close: (type) => Object.assign(id, { type }) },
+      'id/idNumber': { close: (number) => Object.assign(id, { number }) },
     },
 
     finish() {

@@ -4,8 +4,7 @@
  */
 import sax from 'sax'
 
-import { ListFault } from './list-fault.ts'
-import type { ElementHandler, ListFormat } from './list-format.ts'
+import { type ElementHandler, ListFault, type ListFormat } from './list-format.ts'
 
 /** Its types do not know the first. It bounds its buffers only where it counts positions. */
 const options = { strictEntities: true, position: true }

@@ -30,6 +30,13 @@ export type Verdict = {
   grounds: ScreeningGrounds
 }
 
+/** Any hit is a hit, however old; only what may be relied upon can clear. */
+export function judge({ list, oracle, issuers }: ScreeningGrounds): Verdict['verdict'] {
+  if (list.answer === 'hit' || oracle === 'hit' || issuers === 'hit') return 'hit'
+  const isListClear = list.answer === 'clear' && !list.isStale
+  return isListClear || oracle === 'clear' ? 'clear' : 'unknown'
+}
+
 /** Screens an address (`0x` and 40 hex digits, any case). Never rejects. */
 export type Screen = (address: string) => Promise<Verdict>
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { ApiKey, LedgerStore } from '#src/ledger/ledger.ts'
+import type { ApiKey, Ledger } from '#src/ledger/ledger.ts'
 import { digestOf, hintOf, KEY_LENGTH, mintKey } from '#src/selling/api-key.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
@@ -18,7 +18,7 @@ function createServer() {
 }
 
 /** A ledger that counts how often a key is looked up. */
-function count(ledger: LedgerStore) {
+function count(ledger: Ledger) {
   let lookups = 0
   const findKeyByDigest = (digest: Uint8Array) => {
     lookups++

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import type { Deed, LedgerStore } from '#src/ledger/ledger.ts'
+import type { Deed, Ledger } from '#src/ledger/ledger.ts'
 import { digestOf, isWellFormedKey } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 
@@ -15,7 +15,7 @@ const by: Deed = { actor: 'operator', nowMs: NOW_MS }
 const main = join(import.meta.dir, '../../src/main.ts')
 
 /** What the digest of a key leads to, as a server would find it. */
-function findByKey(ledger: LedgerStore, key: string | undefined) {
+function findByKey(ledger: Ledger, key: string | undefined) {
   const apiKey = ledger.findKeyByDigest(digestOf(key ?? ''))
   if (!apiKey) throw new Error('No such key.')
   const account = ledger.findAccount(apiKey.accountId)
@@ -25,14 +25,14 @@ function findByKey(ledger: LedgerStore, key: string | undefined) {
 }
 
 /** How much a ledger holds, to see that a refusal kept nothing. */
-const sizeOf = (ledger: LedgerStore) => ({
+const sizeOf = (ledger: Ledger) => ({
   keys: ledger.listKeys().length,
   accounts: ledger.listAddressedAccounts().length,
   audit: ledger.auditHead()?.seq,
 })
 
 /** A list that names one address. */
-const putList = (ledger: LedgerStore, address: string) =>
+const putList = (ledger: Ledger, address: string) =>
   ledger.putSanctionsList(
     {
       publishedOn: '2026-01-01',

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 import type { UseLedger } from './ledger-conformance.ts'
 import {
@@ -31,7 +31,7 @@ export function conformAtomicity(use: UseLedger): void {
 }
 
 /** One of everything that a transaction may hold. */
-function changeAll(ledger: LedgerStore): void {
+function changeAll(ledger: Ledger): void {
   ledger.createAccount({ id: accountIdOf(2), address: '0xbb' }, by())
   ledger.setBlocked(accountIdOf(1), true, by())
   ledger.createKey(aKey(2), by())
@@ -45,7 +45,7 @@ function changeAll(ledger: LedgerStore): void {
   ledger.putSanctionsList({ ...list, addresses: new Set(['0xcc']) }, by())
 }
 
-const stateOf = (ledger: LedgerStore) => ({
+const stateOf = (ledger: Ledger) => ({
   revision: ledger.revision(),
   tiers: ledger.listTiers(),
   accounts: [ledger.listAddressedAccounts(), ledger.findAccount(accountIdOf(1))],
@@ -137,7 +137,7 @@ function conformAtomically(use: UseLedger): void {
 }
 
 function conformRevision(use: UseLedger): void {
-  const changes: [string, boolean, (ledger: LedgerStore) => void][] = [
+  const changes: [string, boolean, (ledger: Ledger) => void][] = [
     ['a tier', true, (ledger) => ledger.putTier(tierOf('pro'), by())],
     ['an account', true, (ledger) => ledger.createAccount({ id: accountIdOf(2) }, by())],
     ['blocking', true, (ledger) => ledger.setBlocked(accountIdOf(1), true, by())],

@@ -23,15 +23,20 @@ export function conformScreening(use: UseLedger): void {
       'default: writes each verdict with its grounds into the chain',
       use((ledger) => {
         const revision = ledger.revision()
-        const verdicts = (['clear', 'hit', 'unknown'] as const).map((verdict): Verdict => ({
-          ...{ verdict, address: addressOf(1), timeMs: NOW_MS + 3 },
-          grounds: {
-            list: { answer: 'clear', isStale: true, publishedOn: '2026-11-20' },
-            ...{ oracle: 'silent', issuers: 'absent' },
-          },
+        const list = { answer: 'clear' as const, isStale: true, publishedOn: '2026-11-20' }
+        const { sha256 } = someList
+        ledger.putSanctionsList({ ...someList, addresses: new Set([addressOf(2)]) }, by())
+        const verdicts = (['clear', 'hit', 'silent'] as const).map((oracle): Verdict => ({
+          verdict: oracle === 'silent' ? 'unknown' : oracle,
+          ...{ address: addressOf(1), timeMs: NOW_MS + 4 },
+          grounds: { list: { ...list, sha256 }, oracle, issuers: 'absent' },
         }))
-        for (const verdict of verdicts) ledger.recordScreening(verdict, by(NOW_MS + 4, 'system'))
-        expect(auditOf(ledger)).toEqual(
+        for (const verdict of verdicts) {
+          const chain = { oracle: verdict.grounds.oracle, issuers: verdict.grounds.issuers }
+          const asked = { address: addressOf(1), chain, staleAfterMs: 3 }
+          expect(ledger.recordScreening(asked, by(NOW_MS + 4, 'system'))).toEqual(verdict)
+        }
+        expect(auditOf(ledger).slice(1)).toEqual(
           verdicts.map((verdict) => ({
             deed: `system screening.${verdict.verdict} ${addressOf(1)}`,
             timeMs: NOW_MS + 4,
@@ -86,6 +91,23 @@ function conformList(use: UseLedger): void {
       { addresses: new Set([addressOf(2), addressOf(3)]) },
     ],
   ]
+  test(
+    'error: one that is older, or lacks more than is allowed, changes nothing',
+    use((ledger) => {
+      ledger.putSanctionsList({ ...someList, addresses }, by())
+      const other = { ...someList, sha256: 'cd'.repeat(32), lossPercentMax: 49 }
+      const half = { ...other, addresses: new Set([addressOf(1)]) }
+      const older = { ...other, addresses, publishedOn: '2026-11-19' }
+      expect(ledger.putSanctionsList(half, by())).toEqual({ kind: 'lossy', lost: 1, of: 2 })
+      expect(ledger.putSanctionsList(older, by())).toEqual({ kind: 'older' })
+      expect(ledger.sanctionsList()).toEqual(someList)
+      expect(ledger.isSanctioned(addressOf(2))).toBe(true)
+      expect(deedsOf(ledger)).toHaveLength(1)
+      const put = ledger.putSanctionsList({ ...half, lossPercentMax: 50 }, by())
+      expect(put).toMatchObject({ kind: 'replaced', list: { entryCount: 1 } })
+    }),
+  )
+
   for (const [name, change] of changes) {
     test(
       `behavior: another ${name} replaces the list and its addresses`,

@@ -1,7 +1,7 @@
-/** The contract of `LedgerStore` as tests: any engine must pass `conformLedger`. */
+/** The contract of `Ledger` as tests: any engine must pass `conformLedger`. */
 import { describe } from 'bun:test'
 
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 import { conformAccounts } from './ledger-conformance-accounts.ts'
 import { conformAtomicity } from './ledger-conformance-atomicity.ts'
@@ -12,7 +12,7 @@ import { conformTiers } from './ledger-conformance-tiers.ts'
 import { NOW_MS } from './ledger-records.ts'
 
 /** Opens a new, empty ledger, which was made at `nowMs`. */
-export type OpenLedger = (nowMs: number) => LedgerStore
+export type OpenLedger = (nowMs: number) => Ledger
 
 /** Proves every verb from outside. */
 export function conformLedger(name: string, open: OpenLedger): void {
@@ -37,4 +37,4 @@ export function conformLedger(name: string, open: OpenLedger): void {
   })
 }
 
-export type UseLedger = (body: (ledger: LedgerStore) => void) => () => void
+export type UseLedger = (body: (ledger: Ledger) => void) => () => void

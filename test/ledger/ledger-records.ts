@@ -2,7 +2,7 @@
  * Accounts, keys and the like for tests of the ledger, by number: the same number is the same one.
  */
 
-import type { Actor, ApiKey, Deed, KeyDraft, LedgerStore, UsageEntry } from '#src/ledger/ledger.ts'
+import type { Actor, ApiKey, Deed, KeyDraft, Ledger, UsageEntry } from '#src/ledger/ledger.ts'
 import { createRandom } from '#src/lib/random.ts'
 import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
@@ -62,17 +62,17 @@ export function tierOf(tierId: string): Tier {
 }
 
 /** Makes account 1 and its key 1. */
-export function createKeyOne(ledger: LedgerStore): ApiKey {
+export function createKeyOne(ledger: Ledger): ApiKey {
   ledger.createAccount({ id: accountIdOf(1), address: addressOf(1) }, by())
   return ledger.createKey(aKey(1), by())
 }
 
 /** What the audit chain holds, seeds left out. */
-export const auditOf = (ledger: LedgerStore) =>
+export const auditOf = (ledger: Ledger) =>
   ledger.listAudit(defaultTiers.length, 1000).map(({ action, subject, actor, state, timeMs }) => ({
     deed: `${actor} ${action} ${subject}`,
     timeMs,
     state: JSON.parse(state),
   }))
 
-export const deedsOf = (ledger: LedgerStore): string[] => auditOf(ledger).map(({ deed }) => deed)
+export const deedsOf = (ledger: Ledger): string[] => auditOf(ledger).map(({ deed }) => deed)

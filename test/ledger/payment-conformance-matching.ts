@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Offer } from '#src/selling/offer.ts'
 
 import { accountIdOf, addressOf, auditOf, by, NOW_MS } from './ledger-records.ts'

@@ -1,7 +1,8 @@
 /** The payments' conformance suite on offers and their amounts. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Ledger, OfferDraft } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import type { OfferDraft } from '#src/ledger/payments.ts'
 import { AMOUNT_SLOTS } from '#src/selling/offer.ts'
 
 import { accountIdOf, addressOf, auditOf, by, NOW_MS, tierOf } from './ledger-records.ts'

@@ -1,7 +1,7 @@
 /** The payments' conformance suite on turning money into time. */
 import { describe, expect, test } from 'bun:test'
 
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 
 import {

@@ -1,7 +1,8 @@
 /** The payments' conformance suite on how payments come to be, and on their states. */
 import { describe, expect, test } from 'bun:test'
 
-import { type Ledger, LedgerRuleError } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { LedgerRuleError } from '#src/ledger/payments.ts'
 import { paymentStates } from '#src/selling/payment.ts'
 
 import { accountIdOf, auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'

@@ -1,7 +1,7 @@
 /** The contract of `PaymentStore` as tests: any engine must pass `conformPayments`. */
 import { describe } from 'bun:test'
 
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 import { NOW_MS } from './ledger-records.ts'
 import { conformMatching } from './payment-conformance-matching.ts'

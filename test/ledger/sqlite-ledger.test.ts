@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
@@ -34,12 +34,12 @@ conformLedger('in memory', (nowMs) => openLedger(':memory:', { nowMs }))
 conformLedger('in a file', (nowMs) => openLedger(newPath(), { nowMs, lagMs: 1 }))
 
 /** Opens a file twice, as two processes would. */
-function openTwice(lagMs = 0): [LedgerStore, LedgerStore] {
+function openTwice(lagMs = 0): [Ledger, Ledger] {
   const path = newPath()
   return [openLedger(path, { nowMs: NOW_MS, lagMs }), openLedger(path, { nowMs: NOW_MS, lagMs })]
 }
 
-const readAll = (ledger: LedgerStore) => ({
+const readAll = (ledger: Ledger) => ({
   tiers: ledger.listTiers(),
   accounts: ledger.listAddressedAccounts(),
   keys: ledger.listKeys(),
@@ -53,7 +53,7 @@ const readAll = (ledger: LedgerStore) => ({
   isNew: ledger.isNew(),
 })
 
-function fill(ledger: LedgerStore): void {
+function fill(ledger: Ledger): void {
   createKeyOne(ledger)
   ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
   ledger.putTier({ ...tierOf('pro'), amountMicros: 1 }, by())
@@ -94,6 +94,24 @@ describe('openLedger', () => {
     const ledger = openLedger(path, { nowMs: NOW_MS })
     expect(ledger.listTiers()).toEqual([])
     expect([...ledger.verifyAudit()]).toHaveLength(defaultTiers.length)
+    ledger.dispose()
+  })
+
+  test('behavior: in a file of before the column, rows keep the order in which they were inserted', () => {
+    const path = newPath()
+    const migrations = ledgerFormat.migrations.slice(0, 6)
+    const old = openDatabase(path, { format: { ...ledgerFormat, migrations } })
+    for (const number of [3, 1, 2]) {
+      old.run(
+        `INSERT INTO api_key (id, account_id, digest, hint, family_id, created_ms) VALUES (?, ?, ?, '', '', 5)`,
+        [keyIdOf(number), accountIdOf(1), aKey(number).digest],
+      )
+    }
+    old.close()
+    const ledger = openLedger(path, { nowMs: NOW_MS })
+    ledger.createAccount({ id: accountIdOf(1) }, by())
+    ledger.createKey(aKey(4), by(5))
+    expect(ledger.listKeys().map(({ id }) => id)).toEqual([3, 1, 2, 4].map(keyIdOf))
     ledger.dispose()
   })
 
@@ -166,7 +184,7 @@ describe('two handles on one file', () => {
 })
 
 /** A ledger whose every commit of usage and of keys says how much it waited for the disk. */
-function openWatched(): { db: Database; ledger: LedgerStore; levels: () => unknown[] } {
+function openWatched(): { db: Database; ledger: Ledger; levels: () => unknown[] } {
   const db = openDatabase(newPath(), { format: ledgerFormat })
   const ledger = createSqliteLedger(db, { nowMs: NOW_MS, lagMs: 0 })
   db.run('CREATE TEMP TABLE level (table_name, value)')
@@ -178,15 +196,10 @@ function openWatched(): { db: Database; ledger: LedgerStore; levels: () => unkno
 }
 
 describe('every verb', () => {
-  const verdict = {
-    ...({ verdict: 'hit', address: addressOf(1), timeMs: NOW_MS } as const),
-    grounds: {
-      ...({ oracle: 'hit', issuers: 'clear' } as const),
-      list: { answer: 'clear', isStale: false } as const,
-    },
-  }
+  const chain = { oracle: 'hit', issuers: 'clear' } as const
+  const asked = { address: addressOf(1), chain, staleAfterMs: 0 }
   const list = { publishedOn: '2026-11-21', confirmedMs: NOW_MS, sha256: 'cd', entryCount: 2 }
-  const verbs: Record<string, (ledger: LedgerStore) => void> = {
+  const verbs: Record<string, (ledger: Ledger) => void> = {
     putTier: (ledger) => ledger.putTier({ ...tierOf('free'), name: 'Gratis' }, by()),
     createAccount: (ledger) =>
       ledger.createAccount({ id: accountIdOf(3), address: addressOf(3) }, by()),
@@ -195,7 +208,7 @@ describe('every verb', () => {
     expireKey: (ledger) => ledger.expireKey(keyIdOf(1), NOW_MS, by()),
     revokeKey: (ledger) => ledger.revokeKey(keyIdOf(1), by()),
     addSubscription: (ledger) => ledger.addSubscription(aSubscription(3), by()),
-    recordScreening: (ledger) => ledger.recordScreening(verdict, by()),
+    recordScreening: (ledger) => ledger.recordScreening(asked, by()),
     putSanctionsList: (ledger) => ledger.putSanctionsList({ ...list, addresses: new Set() }, by()),
   }
   for (const [name, act] of Object.entries(verbs)) {

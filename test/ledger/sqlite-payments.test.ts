@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
 import { AMOUNT_SLOTS } from '#src/selling/offer.ts'
 import { type Database, ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
@@ -76,7 +76,7 @@ describe('openOffer', () => {
       `WITH RECURSIVE slot (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM slot WHERE n < ${AMOUNT_SLOTS})
        INSERT INTO offer SELECT 'full' || n, 'acc_full' || n, terms, period_days, symbol, method, network,
          asset, CAST(${price} - n AS TEXT), requirements, from_block, created_ms, expires_ms,
-         reserved_until_ms, payer FROM offer, slot WHERE id = ?`,
+         reserved_until_ms, payer, seq + n FROM offer, slot WHERE id = ?`,
       [id],
     )
     db.close()
@@ -223,9 +223,9 @@ describe('verifyAudit', () => {
       const columns = ['offer', 'payment', 'unmatched_transfer'].flatMap((table) =>
         columnsOf(db, table).filter(({ name }) => name !== 'id'),
       )
-      expect(columns).toHaveLength(14 + 25 + 9)
+      expect(columns).toHaveLength(15 + 25 + 9)
       for (const column of columns) {
-        const expected = column.name === 'payload' ? 0 : 1
+        const expected = column.name === 'payload' || column.name === 'seq' ? 0 : 1
         expect([column, faultsWith(db, ledger, column).length]).toEqual([column, expected])
       }
       db.close()
@@ -239,7 +239,7 @@ describe('verifyAudit', () => {
     db.run("UPDATE payment SET id = 'pay_x'")
     expect([...ledger.verifyAudit()]).toEqual([
       'payment pay_x is in no audit row.',
-      'payment pay_1 is gone, though audit row 8 tells of it.',
+      'payment pay_1 is gone, though audit row 8 records it.',
     ])
     db.close()
     ledger.dispose()

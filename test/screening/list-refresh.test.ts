@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { ListFault } from '#src/screening/list-fault.ts'
+import { ListFault } from '#src/screening/list-format.ts'
 import { type ListRefresh, refreshList } from '#src/screening/list-refresh.ts'
 
 import { madeUpAddress, type SdnOptions, sdnXml } from '../support/ofac-xml.ts'
@@ -19,7 +19,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-let ledger: LedgerStore
+let ledger: Ledger
 beforeEach(() => {
   ledger = openLedger(':memory:', { nowMs: NOW_MS })
 })

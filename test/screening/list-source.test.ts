@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 
-import { ListFault } from '#src/screening/list-fault.ts'
+import { ListFault } from '#src/screening/list-format.ts'
 import { type ListSourceOptions, openListSource, toPublicName } from '#src/screening/list-source.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21)

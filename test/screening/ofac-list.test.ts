@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { ListFault } from '#src/screening/list-fault.ts'
+import { ListFault } from '#src/screening/list-format.ts'
 import { type OfacList, readOfacList } from '#src/screening/ofac-list.ts'
 
 import { madeUpAddress, sdnAdvancedXml, sdnXml } from '../support/ofac-xml.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const STALE_MS = 7 * 24 * HOUR_MS
 
-let ledger: LedgerStore
+let ledger: Ledger
 const stops: (() => Promise<void>)[] = []
 beforeEach(() => {
   ledger = openLedger(':memory:', { nowMs: NOW_MS })
@@ -185,7 +185,7 @@ describe('startScreening', () => {
     addAccount(1)
     const { setBlocked } = ledger
     let failures = 1
-    const breaking: LedgerStore['setBlocked'] = (...given) => {
+    const breaking: Ledger['setBlocked'] = (...given) => {
       if (failures-- > 0) throw new Error('disk full')
       setBlocked(...given)
     }

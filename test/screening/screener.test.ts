@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createScreener, type ScreenerOptions } from '#src/screening/screener.ts'
 import type { OracleAnswer, Verdict } from '#src/selling/screening.ts'
@@ -11,7 +11,7 @@ const NOW_MS = Date.UTC(2026, 10, 21)
 const STALE_MS = 7 * 86_400_000
 const address = madeUpAddress(1)
 
-let ledger: LedgerStore
+let ledger: Ledger
 beforeEach(() => {
   ledger = openLedger(':memory:', { nowMs: NOW_MS })
 })

@@ -4,7 +4,7 @@
  */
 import { readConfig } from '#src/config.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { mintKey } from '#src/selling/api-key.ts'
 
 import { fakeBilling } from './fake-billing.ts'
@@ -43,7 +43,7 @@ const by = { actor: 'operator', nowMs: NOW_MS } as const
 const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
 /** Adds a caller of every kind to a ledger. */
-function addCallers(ledger: LedgerStore): CallerFacts[] {
+function addCallers(ledger: Ledger): CallerFacts[] {
   const [revoked, expired, blocked] = ['enterprise', 'enterprise', 'pro'].map((tier) =>
     addKey(ledger, tier),
   ) as [string, string, string]
@@ -69,7 +69,7 @@ function addCallers(ledger: LedgerStore): CallerFacts[] {
 }
 
 /** A server with a caller of each kind. */
-export function createMatrix(options: { history: HistoryStore; ledger?: LedgerStore }) {
+export function createMatrix(options: { history: HistoryStore; ledger?: Ledger }) {
   const config = readConfig({
     BOOKFEED_KEYS_PER_ACCOUNT: '1000',
     BOOKFEED_SIGNUPS_PER_DAY: '1000000',

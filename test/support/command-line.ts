@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { runCli } from '#src/cli/program.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { Ledger } from '#src/ledger/payments.ts'
 
 import { createCliContext } from './cli-context.ts'
 import { NOW_MS } from './harness.ts'

@@ -2,7 +2,7 @@ import { type AppDeps, createApp } from '#src/app.ts'
 import { closedBilling } from '#src/billing/closed-billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
 import type { Verdict } from '#src/selling/screening.ts'
@@ -92,11 +92,7 @@ function received(response: Response): Response {
 const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
 /** Makes a key of a new account with a tier for ever, and returns it. */
-export function addKey(
-  ledger: LedgerStore,
-  tier: Tier | string | undefined,
-  address?: string,
-): string {
+export function addKey(ledger: Ledger, tier: Tier | string | undefined, address?: string): string {
   const by = { actor: 'operator', nowMs: NOW_MS } as const
   const key = mintKey(randomBytes)
   const name = `${hintOf(key)}${ledger.listKeys().length}`

@@ -1,7 +1,7 @@
 /** Requests that succeed, for any operation of the OpenAPI document. */
 
 import { toPaymentHeader } from '#src/http/x402.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { digestOf } from '#src/selling/api-key.ts'
 
 import { ACTIVE_ID } from './fake-billing.ts'
@@ -110,7 +110,7 @@ export function addSpareKey(server: Pick<Server, 'ledger' | 'key'>, token: strin
 }
 
 /** The id of a key that is in the ledger. */
-export function idOf(ledger: LedgerStore, token: string): string {
+export function idOf(ledger: Ledger, token: string): string {
   const found = ledger.findKeyByDigest(digestOf(token))
   if (found === undefined) throw new Error('The key is in the ledger.')
   return found.id

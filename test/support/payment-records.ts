@@ -1,4 +1,4 @@
-import type { Ledger } from '#src/ledger/payments.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Offer } from '#src/selling/offer.ts'
 import { findChain } from '#src/selling/payment-chain.ts'
 import type { Payment, SignedPayment } from '#src/selling/payment.ts'

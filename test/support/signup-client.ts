@@ -4,7 +4,7 @@ import { expect } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { NewKey } from '#src/modules/keys/model.ts'
 
 import { createHarness, NOW_MS } from './harness.ts'
@@ -51,7 +51,7 @@ export function createSignupRig(options: Parameters<typeof createHarness>[0] = {
 }
 
 /** Makes a wallet one that the operator knows: its account may have several keys. */
-export const vouchFor = (ledger: LedgerStore, address: string) =>
+export const vouchFor = (ledger: Ledger, address: string) =>
   ledger.createAccount({ id: `acc_${address}`, address }, { actor: 'operator', nowMs: NOW_MS })
 
 /** Reads an answer that must be a new key. */

@@ -3,7 +3,7 @@ import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Verdict } from '#src/selling/screening.ts'
 import { defaultTiers, type Tier } from '#src/selling/tier.ts'
 import { StoreFault } from '#src/sqlite/database.ts'
@@ -231,7 +231,7 @@ async function askBroken(entry: Entry): Promise<Response> {
     billing: failingBilling(() => new Error('secret disk fault')),
   })
   const tiers = () => defaultTiers.map((tier) => Object.defineProperty({ ...tier }, 'name', broken))
-  const verbs: Partial<LedgerStore> = {
+  const verbs: Partial<Ledger> = {
     ...{ findKey: fail, listKeys: fail, usageOf: fail },
     listTiers: tiers,
   }

@@ -4,15 +4,10 @@ import type { Payment, PaymentProof, PaymentState } from '#src/selling/payment.t
 
 import type { Deed } from '../ledger.ts'
 import { LedgerRuleError, type PaymentStore } from '../payments.ts'
-import type { OfferTable } from './offer-table.ts'
-import type { LedgerParts } from './parts.ts'
 import type { PaymentTable } from './payment-table.ts'
+import type { PaymentParts } from './sqlite-payments.ts'
 
 type Change = Parameters<PaymentStore['move']>[1]
-type Tables = Pick<LedgerParts, 'atomically' | 'note'> & {
-  offers: OfferTable
-  payments: PaymentTable
-}
 
 /** States that are nobody's unless somebody has leased them. */
 const leasable: readonly PaymentState[] = ['settling', 'pending', 'unknown']
@@ -21,7 +16,7 @@ const spent: readonly PaymentState[] = ['rejected', 'void']
 /** As `spent`; money under review may have come on top of another payment of the same offer. */
 const beside: readonly PaymentState[] = [...spent, 'review']
 
-export function createMoves({ atomically, note, offers, payments }: Tables) {
+export function createMoves({ atomically, note, offers, payments }: PaymentParts) {
   /** Writes and audits a payment whose state has changed. */
   function write(payment: Payment, by: Deed): Payment {
     payments.update(payment)

@@ -1,6 +1,7 @@
 /** Rows of the offer table: added, and changed only where the operator releases one. */
 import { createHash } from 'node:crypto'
 
+import { offer as offers } from '#db/ledger/schema.ts'
 import {
   AMOUNT_SLOTS,
   AMOUNT_SLOTS_WIDE,
@@ -14,158 +15,124 @@ import type { Terms } from '#src/selling/tier.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import type { OfferDraft, OfferRules, PaymentStore, ReservedOffer } from '../payments.ts'
+import { createRows, type Row } from '../rows.ts'
 import { printTerms } from '../subscription-table.ts'
-
-type OfferRow = {
-  id: string
-  account_id: string
-  payer: string | null
-  terms: string
-  period_days: number
-  symbol: string
-  method: string
-  network: string
-  asset: string
-  amount: string
-  requirements: string
-  from_block: number
-  created_ms: number
-  expires_ms: number
-  reserved_until_ms: number
-}
+import { namesOf } from './payment-table.ts'
 
 /** An amount of a token that is asked for at a moment. */
 type Place = { network: string; asset: string; nowMs: number }
+type AtAmount = Place & { amount: string }
+type OfAccount = { accountId: string; nowMs: number }
 
 /** An offer whose payment is open, however late it is, too: the amount must go on naming it. */
 const hasPayment = (states: string) =>
   `EXISTS (SELECT 1 FROM payment WHERE offer_id = offer.id AND state ${states})`
-const OPEN = openStates.map((state) => `'${state}'`).join(', ')
-const IS_RESERVED = `(reserved_until_ms > $nowMs OR ${hasPayment(`IN (${OPEN})`)})`
+const IS_RESERVED = `(reserved_until_ms > $nowMs OR ${hasPayment(`IN (${namesOf(openStates)})`)})`
 const IS_TAKEN = hasPayment("NOT IN ('rejected', 'void')")
 const IS_UNPAID = `NOT ${hasPayment("= 'provisioned'")}`
 const AT_AMOUNT = 'network = $network AND asset = $asset AND amount = $amount'
+const NEWEST_FIRST = 'ORDER BY created_ms DESC, seq DESC'
 /** Whether a payment that ends at $endMs may have been signed for the offer. */
 const IS_TIMELY = `(created_ms <= $endMs AND $endMs <= expires_ms + ${VALID_BEFORE_MS_MAX})`
-
-type AccountAmount = { accountId: string; network: string; asset: string; amount: bigint }
 /** A wallet has an offer at the price with each purchase: the newest are enough, however many there were. */
 const CANDIDATES_MAX = 100
 
 /** Finds, adds and releases offers, and finds amounts that are free. */
 export function createOfferTable(db: Database) {
-  return { ...createReaders(db), ...createAmounts(db), ...createWriters(db) }
+  const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
+  return { ...createReaders(db, rows), ...createAmounts(db, rows), ...createWriters(db, rows) }
 }
 
 export type OfferTable = ReturnType<typeof createOfferTable>
+type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
 
-type Named = Record<string, string | number>
-const prepare = (db: Database, sql: string) => db.prepare<OfferRow, [Named]>(sql)
-
-function createReaders(db: Database) {
-  const byId = db.prepare<OfferRow, [string]>('SELECT * FROM offer WHERE id = ?')
-  const ofPayer = prepare(
-    db,
-    `SELECT * FROM (SELECT *, rowid FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
-       AND created_ms <= $nowMs ORDER BY rowid DESC LIMIT ${CANDIDATES_MAX}) AS offer
-     ORDER BY ${IS_TIMELY} DESC, ${IS_TAKEN}, created_ms DESC, rowid DESC LIMIT 1`,
+function createReaders(db: Database, rows: Offers) {
+  type Signed = AtAmount & { endMs: number }
+  const ofPayer = rows.one<Signed & { payer: string }>(
+    `WHERE id IN (SELECT id FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
+       AND created_ms <= $nowMs ORDER BY seq DESC LIMIT ${CANDIDATES_MAX})
+     ORDER BY ${IS_TIMELY} DESC, ${IS_TAKEN}, created_ms DESC, seq DESC LIMIT 1`,
   )
-  const byAmount = prepare(
-    db,
-    `SELECT * FROM offer WHERE ${AT_AMOUNT} AND payer IS NULL AND created_ms <= $nowMs
+  const byAmount = rows.one<Signed & { accountId: string }>(
+    `WHERE ${AT_AMOUNT} AND payer IS NULL AND created_ms <= $nowMs
        AND (${IS_RESERVED} OR (account_id = $accountId AND ${IS_TIMELY}))
-     ORDER BY ${IS_RESERVED} DESC, created_ms DESC, rowid DESC LIMIT 1`,
+     ORDER BY ${IS_RESERVED} DESC, created_ms DESC, seq DESC LIMIT 1`,
   )
-  const reserved = prepare(
-    db,
-    `SELECT * FROM offer WHERE reserved_until_ms > $nowMs AND payer IS NULL AND ${IS_UNPAID}
-     ORDER BY created_ms, rowid`,
+  const reserved = createRows(db, offers, { what: 'offer', parse: toReserved }).list<{
+    nowMs: number
+  }>(`WHERE reserved_until_ms > $nowMs AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`)
+  // The empty text keeps the engine from the index of amounts, which other accounts share.
+  const ofAccount = rows.list<Omit<AtAmount, 'nowMs'> & { accountId: string }>(
+    `WHERE account_id = $accountId AND network || '' = $network AND asset = $asset
+       AND amount = $amount ${NEWEST_FIRST} LIMIT 20`,
   )
-  // The signs keep SQLite from the index of amounts, which other accounts share.
-  const ofAccount = db.prepare<OfferRow, [string, string, string, string]>(
-    `SELECT * FROM offer WHERE account_id = ? AND +network = ? AND +asset = ? AND +amount = ?
-     ORDER BY created_ms DESC, rowid DESC LIMIT 20`,
-  )
-  const taken = db.prepare<unknown, [string]>(`SELECT 1 FROM offer WHERE id = ? AND ${IS_TAKEN}`)
-
-  const find = (id: string): Offer | undefined => toOffer(byId.get(id))
+  const taken = rows.one<{ id: string }>(`WHERE id = $id AND ${IS_TAKEN}`)
 
   return {
-    find,
+    find: rows.find,
+    get: rows.get,
+    isTaken: (id: string): boolean => taken({ id }) !== undefined,
+    listReserved: (nowMs: number): ReservedOffer[] => reserved({ nowMs }),
 
-    listOf: ({ accountId, network, asset, amount }: AccountAmount): Offer[] =>
-      ofAccount
-        .all(accountId, network, asset.toLowerCase(), String(amount))
-        .flatMap((row) => toOffer(row) ?? []),
-
-    /** Throws if there is no such offer. */
-    get(id: string): Offer {
-      const offer = find(id)
-      if (offer === undefined) throw new Error(`There is no offer ${id}.`)
-      return offer
-    },
+    listOf: (({ asset, amount, ...query }) =>
+      ofAccount({
+        ...query,
+        asset: asset.toLowerCase(),
+        amount: String(amount),
+      })) satisfies PaymentStore['listOffersOf'],
 
     findFor: ((signed, { accountId, nowMs }) => {
       const { network, payer } = signed
       // The digits of a uint256 would be no integer to SQLite.
       const endMs = Math.min(Number(signed.validBefore) * 1000, Number.MAX_SAFE_INTEGER)
       const asset = signed.asset.toLowerCase()
-      const query = { $network: network, $asset: asset, $amount: String(signed.amount) }
-      const moment = { $nowMs: nowMs, $endMs: endMs }
-      const own = ofPayer.get({ ...query, ...moment, $payer: payer })
-      return toOffer(own ?? byAmount.get({ ...query, ...moment, $accountId: accountId }))
+      const query = { network, asset, amount: String(signed.amount), nowMs, endMs }
+      return ofPayer({ ...query, payer }) ?? byAmount({ ...query, accountId })
     }) satisfies PaymentStore['findOfferFor'],
-
-    isTaken: (id: string): boolean => taken.get(id) !== null,
-
-    listReserved: (nowMs: number): ReservedOffer[] =>
-      reserved.all({ $nowMs: nowMs }).map(toReserved),
   }
 }
 
 /** How many amounts of each range are tried: enough while one in five of the wide range is free. */
 const PROBES = 20
 
-function createAmounts(db: Database) {
-  const holder = prepare(
-    db,
-    `SELECT * FROM offer WHERE ${AT_AMOUNT} AND payer IS NULL AND ${IS_RESERVED} LIMIT 1`,
+function createAmounts(db: Database, rows: Offers) {
+  const holder = rows.one<AtAmount>(
+    `WHERE ${AT_AMOUNT} AND payer IS NULL AND ${IS_RESERVED} LIMIT 1`,
   )
-  const openOnes = prepare(
-    db,
-    `SELECT * FROM offer WHERE account_id = $accountId AND payer IS $payer
-       AND reserved_until_ms > $nowMs ORDER BY created_ms DESC, rowid DESC`,
+  const openOnes = rows.list<OfAccount & { payer: string | null }>(
+    `WHERE account_id = $accountId AND payer IS NOT DISTINCT FROM $payer
+       AND reserved_until_ms > $nowMs ${NEWEST_FIRST}`,
   )
-  const begun = db.prepare<unknown, [string]>('SELECT 1 FROM payment WHERE offer_id = ? LIMIT 1')
-  const counts = db.prepare<{ every: number; uniqueOnes: number }, [Named]>(
-    `SELECT count(*) AS every, count(*) - count(payer) AS uniqueOnes FROM offer
+  const begun = db.prepare<unknown, [{ id: string }]>(
+    'SELECT 1 FROM payment WHERE offer_id = $id LIMIT 1',
+  )
+  const counts = db.prepare<{ every: number; uniqueOnes: number }, [OfAccount]>(
+    `SELECT count(*) AS every, count(*) - count(payer) AS "uniqueOnes" FROM offer
      WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,
   )
   const openOf = ({ accountId, payer }: OfferDraft, nowMs: number) =>
-    openOnes.all({ $accountId: accountId, $payer: payer ?? null, $nowMs: nowMs } as Named)
+    openOnes({ accountId, payer: payer ?? null, nowMs })
 
   return {
     countReserved: (accountId: string, nowMs: number) =>
-      counts.get({ $accountId: accountId, $nowMs: nowMs }) ?? { every: 0, uniqueOnes: 0 },
+      counts.get({ accountId, nowMs }) ?? { every: 0, uniqueOnes: 0 },
 
     /** An offer of the same that nobody has begun to pay, at the price or less. */
-    findSame(draft: OfferDraft, { atomic, usableUntilMs }: OfferRules, nowMs: number) {
-      const same = openOf(draft, nowMs).find(
-        (row) =>
-          row.expires_ms >= usableUntilMs &&
-          isSame(row, draft) &&
-          isNear(BigInt(row.amount), atomic) &&
-          begun.get(row.id) === null,
-      )
-      return toOffer(same ?? null)
-    },
+    findSame: (draft: OfferDraft, { atomic, usableUntilMs }: OfferRules, nowMs: number) =>
+      openOf(draft, nowMs).find(
+        (offer) =>
+          offer.expiresMs >= usableUntilMs &&
+          isSame(offer, draft) &&
+          isNear(BigInt(offer.requirements.amount), atomic) &&
+          begun.get({ id: offer.id }) === null,
+      ),
 
     /** The price, or less where the wallet has an open offer of something else at that amount. */
     ownAmount(draft: OfferDraft, price: bigint, nowMs: number): bigint | undefined {
       const others = openOf(draft, nowMs).filter(
-        (row) => isOfToken(row, draft) && !isSame(row, draft),
+        (offer) => isOfToken(offer, draft) && !isSame(offer, draft),
       )
-      const amounts = new Set(others.map((row) => row.amount))
+      const amounts = new Set(others.map(({ requirements }) => requirements.amount))
       for (let amount = price; amount > 0n; amount--) {
         if (!amounts.has(String(amount))) return amount
       }
@@ -173,13 +140,14 @@ function createAmounts(db: Database) {
     },
 
     /** An amount below the price that no offer has; undefined if none was found among those tried. */
-    uniqueAmount(id: string, price: bigint, place: Place): bigint | undefined {
+    uniqueAmount(id: string, price: bigint, { network, asset, nowMs }: Place): bigint | undefined {
+      const place = { network, asset: asset.toLowerCase(), nowMs }
       const cent = atMost(AMOUNT_SLOTS, price - 1n)
       const wide = Math.max(cent, atMost(AMOUNT_SLOTS_WIDE, price / 100n))
       for (const range of [cent, wide]) {
         for (let probe = 0; probe < PROBES && range > 0; probe++) {
           const amount = price - 1n - BigInt(slotOf(`${id} ${range} ${probe}`, range))
-          if (holder.get({ ...toQuery(place), $amount: String(amount) }) === null) return amount
+          if (holder({ ...place, amount: String(amount) }) === undefined) return amount
         }
       }
       return undefined
@@ -194,73 +162,53 @@ const atMost = (slots: number, available: bigint): number =>
 const slotOf = (text: string, range: number): number =>
   createHash('sha256').update(text).digest().readUInt32BE() % range
 
-const toQuery = ({ network, asset, nowMs }: Place): Named => ({
-  $network: network,
-  $asset: asset.toLowerCase(),
-  $nowMs: nowMs,
-})
-
 const isNear = (amount: bigint, price: bigint): boolean =>
   amount <= price && amount >= price - BigInt(AMOUNT_SLOTS_WIDE)
 
-const isOfToken = ({ network, asset }: OfferRow, { requirements }: OfferDraft): boolean =>
-  network === requirements.network && asset === requirements.asset.toLowerCase()
+const isOfToken = ({ requirements: of }: Offer, { requirements: to }: OfferDraft): boolean =>
+  of.network === to.network && of.asset.toLowerCase() === to.asset.toLowerCase()
 
 /** True if both buy the same with the same token, from the same seller. */
-const isSame = (row: OfferRow, draft: OfferDraft): boolean =>
-  isOfToken(row, draft) &&
-  row.terms === printTerms(draft.terms) &&
-  row.period_days === draft.periodDays &&
-  toRequirements(row).payTo === draft.requirements.payTo
+const isSame = (offer: Offer, draft: OfferDraft): boolean =>
+  isOfToken(offer, draft) &&
+  printTerms(offer.terms) === printTerms(draft.terms) &&
+  offer.periodDays === draft.periodDays &&
+  offer.requirements.payTo === draft.requirements.payTo
 
-function createWriters(db: Database) {
-  const insert = db.prepare(
-    `INSERT INTO offer (id, account_id, payer, terms, period_days, symbol, method, network, asset,
-       amount, requirements, from_block, created_ms, expires_ms, reserved_until_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const release = db.prepare(
-    `UPDATE offer SET expires_ms = min(expires_ms, $nowMs), reserved_until_ms = $nowMs
+function createWriters(db: Database, rows: Offers) {
+  const release = db.prepare<unknown, [{ id: string; nowMs: number }]>(
+    `UPDATE offer SET reserved_until_ms = $nowMs,
+       expires_ms = CASE WHEN expires_ms < $nowMs THEN expires_ms ELSE $nowMs END
      WHERE id = $id AND payer IS NULL AND reserved_until_ms > $nowMs AND NOT ${IS_TAKEN}`,
   )
   return {
-    insert(offer: Offer, reservedUntilMs: number): void {
-      const { network, asset, amount } = offer.requirements
-      insert.run(
-        ...[offer.id, offer.accountId, offer.payer ?? null, printTerms(offer.terms)],
-        ...[offer.periodDays, offer.symbol, offer.method, network, asset.toLowerCase(), amount],
-        ...[JSON.stringify(offer.requirements), offer.fromBlock],
-        ...[offer.createdMs, offer.expiresMs, reservedUntilMs],
-      )
+    insert({ terms, requirements, ...offer }: Offer, reservedUntilMs: number): void {
+      const { network, asset, amount } = requirements
+      rows.insert({
+        ...offer,
+        ...{ network, asset: asset.toLowerCase(), amount, reservedUntilMs },
+        terms: printTerms(terms),
+        requirements: JSON.stringify(requirements),
+      })
     },
 
     /** False if there is nothing to release: no such offer, no unique amount, or a payment has it. */
-    release: (id: string, nowMs: number): boolean =>
-      release.run({ $id: id, $nowMs: nowMs } as Named).changes > 0,
+    release: (id: string, nowMs: number): boolean => release.run({ id, nowMs }).changes > 0,
   }
 }
 
-const toRequirements = ({ requirements }: OfferRow) =>
-  JSON.parse(requirements) as PaymentRequirements
+const toOffer = (row: Row<typeof offers>): Offer => {
+  const { reservedUntilMs, ...offer } = toReserved(row)
+  return offer
+}
 
-const toReserved = (row: OfferRow): ReservedOffer => ({
-  ...toFound(row),
-  reservedUntilMs: row.reserved_until_ms,
-})
-
-const toOffer = (row: OfferRow | null): Offer | undefined =>
-  row === null ? undefined : toFound(row)
-
-const toFound = (row: OfferRow): Offer => ({
-  id: row.id,
-  accountId: row.account_id,
-  payer: row.payer ?? undefined,
-  terms: JSON.parse(row.terms) as Terms,
-  periodDays: row.period_days,
-  symbol: row.symbol as TokenSymbol,
-  method: row.method as TransferMethod,
-  requirements: toRequirements(row),
-  fromBlock: row.from_block,
-  createdMs: row.created_ms,
-  expiresMs: row.expires_ms,
-})
+const toReserved = (row: Row<typeof offers>): ReservedOffer => {
+  const { seq, network, asset, amount, ...offer } = row
+  return {
+    ...offer,
+    terms: JSON.parse(row.terms) as Terms,
+    symbol: row.symbol as TokenSymbol,
+    method: row.method as TransferMethod,
+    requirements: JSON.parse(row.requirements) as PaymentRequirements,
+  }
+}

@@ -1,5 +1,10 @@
-/** Rows of the payment table. What was signed never changes; what became of it does. */
+/**
+ * Rows of the payment table. What was signed never changes; what became of it does. Amounts and seconds are
+ * decimal digits in the file.
+ */
+import { payment as payments } from '#db/ledger/schema.ts'
 import type { Offer } from '#src/selling/offer.ts'
+import type { TransferMethod } from '#src/selling/payment-chain.ts'
 import {
   openStates,
   type Payment,
@@ -9,143 +14,138 @@ import {
 } from '#src/selling/payment.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import { type PaymentRow, toPayment } from './payment-row.ts'
+import type { PaymentStore } from '../payments.ts'
+import { createRows, type Row } from '../rows.ts'
 
-export type Nonce = Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>
-export type PaymentPage = {
-  accountId?: string
-  limit: number
-  after?: { createdMs: number; id: string } | undefined
-}
+export type Nonce = Parameters<PaymentStore['findPaymentByNonce']>[0]
+type Page = Parameters<PaymentStore['listPayments']>[0]
+type Place = { createdMs: number; id: string; limit: number }
+
+const HAS_FAILED = "state IN ('rejected', 'void')"
+/** As SQL has them. */
+export const namesOf = (states: readonly PaymentState[]): string =>
+  states.map((state) => `'${state}'`).join(', ')
+const NEWEST_FIRST = 'ORDER BY created_ms DESC, id DESC LIMIT $limit'
+const AFTER = '(created_ms, id) > ($createdMs, $id) ORDER BY created_ms, id LIMIT $limit'
+const BEFORE = '(created_ms, id) < ($createdMs, $id)'
+/** Later than any payment: where the first page begins. */
+const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
 
 /** Finds, lists and writes payments. */
 export function createPaymentTable(db: Database) {
-  return { ...createReaders(db), ...createWriters(db) }
+  const rows = createRows(db, payments, { what: 'payment', parse: toPayment })
+  const byNonce = rows.one<Nonce>(
+    'WHERE network = $network AND nonce_contract = $nonceContract AND payer = $payer AND nonce = $nonce',
+  )
+  const byProof = rows.one<{ network: string; txHash: string; logIndex: number }>(
+    'WHERE network = $network AND proof_tx_hash = $txHash AND log_index = $logIndex',
+  )
+  const ofOffer = rows.list<{ offerId: string }>(
+    'WHERE offer_id = $offerId ORDER BY created_ms, id',
+  )
+  const pageOf = rows.list<Place & { accountId: string }>(
+    `WHERE account_id = $accountId AND ${BEFORE} ${NEWEST_FIRST}`,
+  )
+  const page = rows.list<Place>(`WHERE ${BEFORE} ${NEWEST_FIRST}`)
+  const lists = new Map<string, (place: Place) => Payment[]>()
+  // By their own names: with one state the index gives them in order, so that a page reads no more than it has.
+  const inStates = (states: readonly PaymentState[]) => {
+    const names = namesOf(states)
+    const list = lists.get(names) ?? rows.list<Place>(`WHERE state IN (${names}) AND ${AFTER}`)
+    lists.set(names, list)
+    return list
+  }
+  const like = rows.list<{ network: string; asset: string; from: string; amount: string }>(
+    `WHERE payer = $from AND amount = $amount AND network = $network AND asset = $asset
+     ORDER BY created_ms, id`,
+  )
+  const newestOpen = rows.one<{ accountId: string; limit: number }>(
+    `WHERE account_id = $accountId AND state IN (${namesOf(openStates)}) ${NEWEST_FIRST}`,
+  )
+  const failed = db.prepare<
+    ReturnType<PaymentStore['countFailedPayments']>,
+    [{ id: string; accountId: string; sinceMs: number }]
+  >(
+    `SELECT (SELECT count(*) FROM payment WHERE offer_id = $id AND ${HAS_FAILED}) AS "ofOffer",
+       (SELECT count(*) FROM payment WHERE account_id = $accountId AND created_ms > $sinceMs
+         AND ${HAS_FAILED}) AS "ofAccount"`,
+  )
+
+  return {
+    find: rows.find,
+    get: rows.get,
+    findByNonce: ({ network, nonceContract, payer, nonce }: Nonce): Payment | undefined =>
+      byNonce({ network, nonceContract, payer, nonce }),
+    findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
+      byProof({ network, txHash, logIndex }),
+    findOpen: (accountId: string): Payment | undefined => newestOpen({ accountId, limit: 1 }),
+    listOfOffer: (offerId: string): Payment[] => ofOffer({ offerId }),
+
+    list({ accountId, limit, after = pageStart }: Page): Payment[] {
+      const place = { ...after, limit }
+      return accountId === undefined ? page(place) : pageOf({ ...place, accountId })
+    },
+
+    listIn: ((states, { limit, after } = { limit: Number.MAX_SAFE_INTEGER }) => {
+      const { createdMs, id } = after ?? { createdMs: 0, id: '' }
+      return inStates(states)({ createdMs, id, limit })
+    }) satisfies PaymentStore['listPaymentsIn'],
+
+    listLike: (({ network, asset, from, amount }) =>
+      like({
+        ...{ network, asset: asset.toLowerCase() },
+        ...{ from: from.toLowerCase(), amount: String(amount) },
+      })) satisfies PaymentStore['listPaymentsLike'],
+
+    countFailed: ({ id, accountId }: Pick<Offer, 'id' | 'accountId'>, sinceMs: number) =>
+      failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },
+
+    ...createWriters(rows),
+  }
 }
 
 export type PaymentTable = ReturnType<typeof createPaymentTable>
 
-type Transfer = { network: string; asset: string; from: string; amount: bigint }
-
-const HAS_FAILED = "state IN ('rejected', 'void')"
-const NEWEST_FIRST = 'ORDER BY created_ms DESC, id DESC LIMIT ?'
-/** Later than any payment: where the first page begins. */
-const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
-
-function createReaders(db: Database) {
-  const byId = db.prepare<PaymentRow, [string]>('SELECT * FROM payment WHERE id = ?')
-  const byNonce = db.prepare<PaymentRow, [string, string, string, string]>(
-    'SELECT * FROM payment WHERE network = ? AND nonce_contract = ? AND payer = ? AND nonce = ?',
-  )
-  const byProof = db.prepare<PaymentRow, [string, string, number]>(
-    'SELECT * FROM payment WHERE network = ? AND proof_tx_hash = ? AND log_index = ?',
-  )
-  const ofOffer = db.prepare<PaymentRow, [string]>(
-    'SELECT * FROM payment WHERE offer_id = ? ORDER BY created_ms, id',
-  )
-  const pageOf = db.prepare<PaymentRow, [string, number, string, number]>(
-    `SELECT * FROM payment WHERE account_id = ? AND (created_ms, id) < (?, ?) ${NEWEST_FIRST}`,
-  )
-  const page = db.prepare<PaymentRow, [number, string, number]>(
-    `SELECT * FROM payment WHERE (created_ms, id) < (?, ?) ${NEWEST_FIRST}`,
-  )
-  // By their own names: with one state the index gives them in order, so that a page reads no more than it has.
-  const inStates = (states: readonly PaymentState[]) =>
-    db.query<PaymentRow, [...PaymentState[], number, string, number]>(
-      `SELECT * FROM payment WHERE state IN (${states.map(() => '?').join(', ')})
-         AND (created_ms, id) > (?, ?) ORDER BY created_ms, id LIMIT ?`,
-    )
-  const like = db.prepare<PaymentRow, [string, string, string, string]>(
-    `SELECT * FROM payment WHERE payer = ? AND amount = ? AND network = ? AND asset = ?
-     ORDER BY created_ms, id`,
-  )
-  const newestOpen = db.prepare<PaymentRow, [string, string]>(
-    `SELECT * FROM payment WHERE account_id = ? AND state IN (SELECT value FROM json_each(?))
-     ORDER BY created_ms DESC, id DESC LIMIT 1`,
-  )
-  const failed = db.prepare<{ ofOffer: number; ofAccount: number }, [string, string, number]>(
-    `SELECT
-       (SELECT count(*) FROM payment WHERE offer_id = ? AND ${HAS_FAILED}) AS ofOffer,
-       (SELECT count(*) FROM payment WHERE account_id = ? AND created_ms > ? AND ${HAS_FAILED})
-         AS ofAccount`,
-  )
-  const find = (id: string): Payment | undefined => toPayment(byId.get(id))
-  return {
-    find,
-
-    /** Throws if there is no such payment. */
-    get(id: string): Payment {
-      const payment = find(id)
-      if (payment === undefined) throw new Error(`There is no payment ${id}.`)
-      return payment
-    },
-
-    findByNonce: ({ network, nonceContract, payer, nonce }: Nonce): Payment | undefined =>
-      toPayment(byNonce.get(network, nonceContract, payer, nonce)),
-
-    findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
-      toPayment(byProof.get(network, txHash, logIndex)),
-
-    findOpen: (accountId: string): Payment | undefined =>
-      toPayment(newestOpen.get(accountId, JSON.stringify(openStates))),
-
-    listOfOffer: (offerId: string): Payment[] => toPayments(ofOffer.all(offerId)),
-
-    list({ accountId, limit, after = pageStart }: PaymentPage): Payment[] {
-      const { createdMs, id } = after
-      if (accountId === undefined) return toPayments(page.all(createdMs, id, limit))
-      return toPayments(pageOf.all(accountId, createdMs, id, limit))
-    },
-
-    listIn(
-      states: readonly PaymentState[],
-      { limit, after }: Omit<PaymentPage, 'accountId'> = { limit: Number.MAX_SAFE_INTEGER },
-    ): Payment[] {
-      const { createdMs, id } = after ?? { createdMs: 0, id: '' }
-      return toPayments(inStates(states).all(...states, createdMs, id, limit))
-    },
-
-    listLike: ({ network, asset, from, amount }: Transfer): Payment[] =>
-      toPayments(like.all(from.toLowerCase(), String(amount), network, asset.toLowerCase())),
-
-    countFailed: ({ id, accountId }: Pick<Offer, 'id' | 'accountId'>, sinceMs: number) =>
-      failed.get(id, accountId, sinceMs) ?? { ofOffer: 0, ofAccount: 0 },
-  }
-}
-
-const toPayments = (rows: PaymentRow[]): Payment[] => rows.flatMap((row) => toPayment(row) ?? [])
-
-function createWriters(db: Database) {
-  const insert = db.prepare(
-    `INSERT INTO payment (id, offer_id, account_id, state, network, method, asset, payer, pay_to,
-       amount, valid_after, valid_before, nonce, nonce_contract, payload_hash, payload, attempts,
-       created_ms, updated_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const update = db.prepare(
-    `UPDATE payment SET state = ?, attempts = ?, lease_until_ms = ?, tx_hash = ?, proof_tx_hash = ?,
-       block_number = ?, log_index = ?, reason = ?, resolution = ?, updated_ms = ?
-     WHERE id = ?`,
+function createWriters(rows: ReturnType<typeof createRows<typeof payments, Payment>>) {
+  const update = rows.update(
+    ...(['state', 'attempts', 'leaseUntilMs', 'txHash', 'proofTxHash', 'blockNumber'] as const),
+    ...(['logIndex', 'reason', 'resolution', 'updatedMs'] as const),
   )
   return {
-    insert({ signed, ...payment }: Payment): void {
-      insert.run(
-        ...[payment.id, payment.offerId, payment.accountId, payment.state],
-        ...[signed.network, signed.method, signed.asset, signed.payer, signed.payTo],
-        ...[String(signed.amount), String(signed.validAfter), String(signed.validBefore)],
-        ...[signed.nonce, signed.nonceContract, signed.payloadHash, signed.payload],
-        ...[payment.attempts, payment.createdMs, payment.updatedMs],
-      )
-    },
+    insert: ({ signed, proof, ...payment }: Payment): void =>
+      rows.insert({
+        ...signed,
+        ...payment,
+        amount: String(signed.amount),
+        validAfter: String(signed.validAfter),
+        validBefore: String(signed.validBefore),
+      }),
 
     /** Writes everything that may change of a payment. */
     update({ proof, ...payment }: Payment): void {
-      update.run(
-        ...[payment.state, payment.attempts, payment.leaseUntilMs ?? null, payment.txHash ?? null],
-        ...[proof?.txHash ?? null, proof?.blockNumber ?? null, proof?.logIndex ?? null],
-        ...[payment.reason ?? null, payment.resolution ?? null, payment.updatedMs],
-        payment.id,
-      )
+      const { txHash: proofTxHash, blockNumber, logIndex } = proof ?? {}
+      update({ ...payment, proofTxHash, blockNumber, logIndex })
     },
+  }
+}
+
+function toPayment(row: Row<typeof payments>): Payment {
+  const { network, method, asset, payer, payTo, nonce, nonceContract, ...unsigned } = row
+  const { payloadHash, payload, amount, validAfter, validBefore, ...changing } = unsigned
+  const { proofTxHash, blockNumber, logIndex, ...payment } = changing
+  const texts = { asset, payer, payTo, nonce, nonceContract, payloadHash, payload }
+  const isProven = proofTxHash !== undefined && blockNumber !== undefined && logIndex !== undefined
+  return {
+    ...payment,
+    state: row.state as PaymentState,
+    signed: {
+      ...texts,
+      network: network as SignedPayment['network'],
+      method: method as TransferMethod,
+      amount: BigInt(amount),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(validBefore),
+    },
+    proof: isProven ? { txHash: proofTxHash, blockNumber, logIndex } : undefined,
   }
 }

@@ -1,26 +1,46 @@
 /** Offers and payments in the ledger's file. Every verb is one transaction with its audit rows. */
 import type { Offer } from '#src/selling/offer.ts'
+import type { Database } from '#src/sqlite/database.ts'
 
+import type { AccountTable } from '../account-table.ts'
+import type { Note } from '../audited-rows.ts'
 import type { PaymentStore } from '../payments.ts'
+import type { SubscriptionTable } from '../subscription-table.ts'
+import type { Atomically } from '../transactions.ts'
 import { createMoves } from './moves.ts'
-import { createOfferTable, type OfferTable } from './offer-table.ts'
-import type { LedgerParts } from './parts.ts'
-import { createPaymentTable, type PaymentTable } from './payment-table.ts'
+import { createOfferTable } from './offer-table.ts'
+import { createPaymentTable } from './payment-table.ts'
 import { createProvision } from './provision.ts'
 import { createScanTable, createTransferTable } from './transfer-table.ts'
 
-type Tables = LedgerParts & { offers: OfferTable; payments: PaymentTable }
+/** What payments share with the rest of the ledger: its file, transactions and audit chain. */
+export type LedgerParts = {
+  db: Database
+  atomically: Atomically
+  /** Audits what became of a row. */
+  note: Note
+  /** The same, where it decides who may do what. */
+  record: Note
+  accounts: AccountTable
+  subscriptions: SubscriptionTable
+}
+
+export type PaymentParts = ReturnType<typeof createParts>
+
+const createParts = (ledger: LedgerParts) => ({
+  ...ledger,
+  offers: createOfferTable(ledger.db),
+  payments: createPaymentTable(ledger.db),
+})
 
 /** Makes the payments of an open ledger. */
-export function createPayments(parts: LedgerParts): PaymentStore {
-  const { db, atomically } = parts
-  const offers = createOfferTable(db)
-  const payments = createPaymentTable(db)
+export function createPayments(ledger: LedgerParts): PaymentStore {
+  const parts = createParts(ledger)
+  const { db, atomically, note, offers, payments } = parts
   const scans = createScanTable(db)
-  const tables = { ...parts, offers, payments }
-  const { write, ...moves } = createMoves(tables)
+  const { write, ...moves } = createMoves(parts)
   return {
-    openOffer: createOpenOffer(tables),
+    openOffer: createOpenOffer(parts),
     findOffer: offers.find,
     findOfferFor: offers.findFor,
     isOfferTaken: offers.isTaken,
@@ -28,7 +48,7 @@ export function createPayments(parts: LedgerParts): PaymentStore {
     releaseOffer: (id, by) =>
       atomically(() => {
         const isReleased = offers.release(id, by.nowMs)
-        if (isReleased) parts.note(by, 'offer.released', id)
+        if (isReleased) note(by, 'offer.released', id)
         return isReleased
       }),
     listOffersOf: offers.listOf,
@@ -42,8 +62,8 @@ export function createPayments(parts: LedgerParts): PaymentStore {
     countFailedPayments: payments.countFailed,
 
     ...moves,
-    ...createProvision({ ...tables, write }),
-    ...createReview(tables),
+    ...createProvision(parts, write),
+    ...createReview(parts),
 
     scannedBlock: scans.find,
     setScannedBlock: (network, blockNumber) => atomically(() => scans.put(network, blockNumber)),
@@ -51,7 +71,7 @@ export function createPayments(parts: LedgerParts): PaymentStore {
 }
 
 const createOpenOffer =
-  ({ atomically, note, accounts, offers }: Tables): PaymentStore['openOffer'] =>
+  ({ atomically, note, accounts, offers }: PaymentParts): PaymentStore['openOffer'] =>
   (draft, rules, by) =>
     atomically(() => {
       const { nowMs } = by
@@ -74,7 +94,7 @@ const createOpenOffer =
       return { kind: 'opened', offer: offers.get(offer.id) }
     })
 
-function createReview({ db, atomically, note, payments }: Tables) {
+function createReview({ db, atomically, note, payments }: PaymentParts) {
   const transfers = createTransferTable(db)
 
   /** Notes it where it belongs; false if nothing of that name waits for a decision. */
@@ -85,7 +105,7 @@ function createReview({ db, atomically, note, payments }: Tables) {
     if (payment !== undefined) return isWaiting
     const transfer = transfers.find(id)
     if (transfer === undefined || transfer.resolution !== undefined) return false
-    transfers.resolve(id, resolution)
+    transfers.resolve({ id, resolution })
     return true
   }
 

@@ -2,13 +2,13 @@
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 import type { CheckReadiness } from './index.ts'
 
 type Deps = {
   history: Pick<HistoryStore, 'findBatch' | 'probeWrite'>
-  ledger: Pick<LedgerStore, 'listTiers' | 'probeWrite'>
+  ledger: Pick<Ledger, 'listTiers' | 'probeWrite'>
   /** Monotonic milliseconds. */
   timer: Clock
 }

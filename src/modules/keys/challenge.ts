@@ -8,7 +8,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { excerpt } from '#src/http/excerpt.ts'
-import type { LedgerStore } from '#src/ledger/ledger.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { SignIn, Wallets } from '#src/selling/wallet.ts'
 
 import type { Challenge } from './model.ts'
@@ -31,7 +31,7 @@ export type Genuine = {
 }
 
 export type ChallengeDeps = {
-  ledger: Pick<LedgerStore, 'challengeKey' | 'useNonce'>
+  ledger: Pick<Ledger, 'challengeKey' | 'useNonce'>
   /** Never steps back, or a message that was answered and forgotten would come back to life. */
   clock: Clock
   randomBytes: (length: number) => Uint8Array

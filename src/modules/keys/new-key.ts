@@ -1,14 +1,14 @@
 import { AppError } from '#src/core/errors.ts'
 /** Making a key, at signup and at rotation; to be called within the transaction that wants it. */
 import { toIso } from '#src/core/time.ts'
-import { type Account, type Deed, findEndedFamily, type LedgerStore } from '#src/ledger/ledger.ts'
+import { type Account, type Deed, findEndedFamily, type Ledger } from '#src/ledger/ledger.ts'
 import { digestOf, hintOf, holdsKey, mintKey } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 
 import type { NewKey } from './model.ts'
 
 export type KeyMakerDeps = {
-  ledger: LedgerStore
+  ledger: Ledger
   mint: () => string
   randomBytes: (length: number) => Uint8Array
   keysPerAccountMax: number

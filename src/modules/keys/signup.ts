@@ -5,7 +5,7 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
-import { type Account, type Deed, isValidKey, type LedgerStore } from '#src/ledger/ledger.ts'
+import { type Account, type Deed, isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
@@ -14,7 +14,7 @@ import type { Challenge, NewKey, SignupBody } from './model.ts'
 import type { MakeKey } from './new-key.ts'
 
 export type SignupDeps = {
-  ledger: LedgerStore
+  ledger: Ledger
   clock: Clock
   mint: () => string
   wallets: Wallets
