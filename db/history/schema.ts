@@ -1,10 +1,16 @@
 /**
  * Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths. Everything
  * that is served can be checked: rows by their `checksum`, blobs of chunks by their last bytes, rows that
- * could vanish by a sum over their checksums beside their market (sqlite/checksum.ts).
+ * could vanish by a sum over their checksums beside their market (sqlite/checksum.ts). Columns are in the order of
+ * the file, which migrations may only append to: checksums are of values in that order.
  */
-import { sql } from 'drizzle-orm'
-import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm/sql/sql'
+import { blob } from 'drizzle-orm/sqlite-core/columns/blob'
+import { integer } from 'drizzle-orm/sqlite-core/columns/integer'
+import { text } from 'drizzle-orm/sqlite-core/columns/text'
+import { index } from 'drizzle-orm/sqlite-core/indexes'
+import { primaryKey } from 'drizzle-orm/sqlite-core/primary-keys'
+import { sqliteTable } from 'drizzle-orm/sqlite-core/table'
 
 /** Facts about the file itself, such as the next snapshot id and the key that signs cursors. */
 export const meta = sqliteTable('meta', {
@@ -33,21 +39,24 @@ export const market = sqliteTable(
     windowStartMs: integer('window_start_ms'),
     windowEndMs: integer('window_end_ms'),
     winner: text('winner'),
+    upAssetId: text('up_asset_id'),
+    downAssetId: text('down_asset_id'),
+    revision: integer('revision').notNull().default(0),
+    /** Rises whenever the market's chunks change, which is less often than the revision. */
+    layout: integer('layout').notNull().default(0),
+    upCount: integer('up_count').notNull().default(0),
+    downCount: integer('down_count').notNull().default(0),
+    firstMs: integer('first_ms'),
+    lastMs: integer('last_ms'),
+    isClosed: integer('is_closed').notNull().default(0),
+    /** Start of the window; where unknown, the first snapshot; 0 where that is unknown too. */
+    orderMs: integer('order_ms').notNull().default(0),
     /** Who named the winner; not null exactly when `winner` is not. */
     winnerSource: text('winner_source'),
     tickSize: integer('tick_size'),
     /** Decimal digits as the source prints them, in USD. */
     strike: text('strike'),
     finalPrice: text('final_price'),
-    upAssetId: text('up_asset_id'),
-    downAssetId: text('down_asset_id'),
-    revision: integer('revision').notNull().default(0),
-    /** Rises whenever the market's chunks change, which is seldomer than the revision. */
-    layout: integer('layout').notNull().default(0),
-    upCount: integer('up_count').notNull().default(0),
-    downCount: integer('down_count').notNull().default(0),
-    firstMs: integer('first_ms'),
-    lastMs: integer('last_ms'),
     /** First and last snapshot of each outcome. */
     upFirstMs: integer('up_first_ms'),
     upLastMs: integer('up_last_ms'),
@@ -61,9 +70,6 @@ export const market = sqliteTable(
     downVerifiedCount: integer('down_verified_count').notNull().default(0),
     /** Rises whenever the market's gaps change; 0 while it never had any. */
     gapRevision: integer('gap_revision').notNull().default(0),
-    isClosed: integer('is_closed').notNull().default(0),
-    /** Start of the window; where unknown, the first snapshot; 0 where that is unknown too. */
-    orderMs: integer('order_ms').notNull().default(0),
     /** Sums of the checksums of its trades and its gaps, modulo 2^32. */
     tradeSum: integer('trade_sum').notNull().default(0),
     gapSum: integer('gap_sum').notNull().default(0),
@@ -109,13 +115,14 @@ export const chunk = sqliteTable(
     upCount: integer('up_count').notNull(),
     downCount: integer('down_count').notNull(),
     /** Best bid and ask of each row: history/codec/tops.ts. */
-    tops: blob('tops').notNull(),
+    tops: blob('tops').$type<Uint8Array>().notNull(),
     /** The rows: history/codec/chunk.ts. */
-    rows: blob('rows').notNull(),
+    rows: blob('rows').$type<Uint8Array>().notNull(),
     /** Source hashes: history/codec/hashes.ts. */
-    hashes: blob('hashes').notNull(),
+    hashes: blob('hashes').$type<Uint8Array>().notNull(),
     /** Verdicts, sequences and times of receipt: history/codec/notes.ts. The default: nothing is noted. */
     notes: blob('notes')
+      .$type<Uint8Array>()
       .notNull()
       .default(sql`x'00'`),
   },
@@ -149,11 +156,12 @@ export const tail = sqliteTable(
     textLength: integer('text_length').notNull(),
     bitLength: integer('bit_length').notNull(),
     textCrc: integer('text_crc').notNull(),
-    frame: blob('frame').notNull(),
-    sourceHash: blob('source_hash'),
+    frame: blob('frame').$type<Uint8Array>().notNull(),
+    sourceHash: blob('source_hash').$type<Uint8Array>(),
     checksum: integer('checksum'),
     /** As of a chunk, for one row. */
     notes: blob('notes')
+      .$type<Uint8Array>()
       .notNull()
       .default(sql`x'00'`),
   },

@@ -71,7 +71,12 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
   let db: Database | undefined
   try {
     if (!isReadOnly) makePrivate(path)
-    db = new Sqlite(path, isReadOnly ? { readonly: true } : { create: true, readwrite: true })
+    db = new Sqlite(
+      path,
+      isReadOnly
+        ? { readonly: true, strict: true }
+        : { create: true, readwrite: true, strict: true },
+    )
     // First: everything below must be able to wait for another process.
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     assertOurs(db, path, format)

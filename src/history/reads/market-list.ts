@@ -29,18 +29,18 @@ const NOTHING_BEHIND: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '
 export function createMarketList(db: Database) {
   return (query: MarketQuery): Market[] => {
     const conditions = ['coin = $coin']
-    const values: Values = { $coin: query.coin, $limit: query.limit }
+    const values: Values = { coin: query.coin, limit: query.limit }
     if (query.timeframe !== undefined) {
       conditions.push('timeframe = $timeframe')
-      values.$timeframe = query.timeframe
+      values.timeframe = query.timeframe
     }
     if (query.status !== undefined) {
       conditions.push(statusConditions[query.status])
-      if (query.status !== 'resolved') values.$now = nowOf(query)
+      if (query.status !== 'resolved') values.now = nowOf(query)
     }
     if (query.winner !== undefined) {
       conditions.push('winner = $winner')
-      values.$winner = query.winner
+      values.winner = query.winner
     }
     conditions.push(rangeOf(query, values))
     const direction = query.order === 'asc' ? 'ASC' : 'DESC'
@@ -63,13 +63,13 @@ export function createMarketList(db: Database) {
  * the first place of a page to its last, as far as that is cheap. Throws `Damage`.
  */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
-  const values: Values = { $coin: query.coin }
+  const values: Values = { coin: query.coin }
   const end = rows.length < query.limit ? undefined : rows.at(-1)
   const range = rangeOf(query, values)
   let within = range
   if (end !== undefined) {
-    values.$endMs = end.order_ms
-    values.$endId = end.condition_id
+    values.endMs = end.order_ms
+    values.endId = end.condition_id
     within += ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
   }
   const countIn = (index: string, timeframes = ''): string =>
@@ -108,12 +108,12 @@ function rangeOf({ order, fromMs, toMs, after }: MarketQuery, values: Values): s
   const start = isAscending
     ? laterOf(after ?? NOTHING_BEFORE, edge ?? NOTHING_BEFORE)
     : earlierOf(after ?? NOTHING_BEHIND, edge ?? NOTHING_BEHIND)
-  values.$orderMs = start.orderMs
-  values.$conditionId = start.conditionId
+  values.orderMs = start.orderMs
+  values.conditionId = start.conditionId
   const farMs = isAscending ? toMs : fromMs
   const keyset = `(order_ms, condition_id) ${isAscending ? '>' : '<'} ($orderMs, $conditionId)`
   if (farMs === undefined) return keyset
-  values.$farMs = farMs
+  values.farMs = farMs
   return `${keyset} AND order_ms ${isAscending ? '<' : '>='} $farMs`
 }
 

@@ -1,7 +1,9 @@
 /** Facts about the file itself: ids, applied batches, the cursor key, totals. */
 import { randomBytes } from 'node:crypto'
 
+import { batch } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, transact } from '#src/sqlite/database.ts'
 
 import type { Totals } from '../history.ts'
@@ -12,16 +14,18 @@ const CHECKSUM = 'checksum'
 /** Sum of the checksums of all batches. */
 const BATCH_SUM = 'batch_sum'
 
-type Counts = { accepted: number; duplicates: number }
+type BatchRow = typeof batch.$inferSelect
+type Counts = Omit<BatchRow, 'id'>
 
 /** Reads and writes the meta and batch tables. */
 export function createMetaTable(db: Database) {
   const meta = createMeta(db)
-  const findBatch = db.prepare<Counts, [string]>(
-    'SELECT accepted, duplicates FROM batch WHERE id = ?',
+  const sql = sqlOf(batch)
+  const findBatch = db.prepare<Counts, [Pick<BatchRow, 'id'>]>(
+    `SELECT ${sql.columns(['accepted', 'duplicates'])} FROM batch WHERE id = $id`,
   )
-  const putBatch = db.prepare('INSERT INTO batch (id, accepted, duplicates) VALUES (?, ?, ?)')
-  const batches = db.prepare<Counts & { id: string }, []>('SELECT * FROM batch')
+  const putBatch = db.prepare<unknown, [BatchRow]>(sql.insert())
+  const batches = db.prepare<BatchRow, []>(`SELECT ${sql.columns()} FROM batch`)
   const totals = db.prepare<Omit<Totals, 'bytes'>, []>(
     'SELECT count(*) AS markets, ifnull(sum(up_count + down_count), 0) AS snapshots FROM market',
   )
@@ -33,7 +37,7 @@ export function createMetaTable(db: Database) {
 
   function sumBatches(): number {
     let sum = 0
-    for (const batch of batches.iterate()) sum = (sum + checksumOf(batch)) % SUM_END
+    for (const row of batches.iterate()) sum = (sum + checksumOf(row)) % SUM_END
     return sum
   }
 
@@ -60,11 +64,12 @@ export function createMetaTable(db: Database) {
       ...(meta.get(BATCH_SUM) === sumBatches() ? [] : ['batch table: it is not as it was written']),
     ],
 
-    findBatch: (id: string): Counts | undefined => findBatch.get(id) ?? undefined,
+    findBatch: (id: string): Counts | undefined => findBatch.get({ id }) ?? undefined,
 
     putBatch(id: string, { accepted, duplicates }: Counts): void {
-      putBatch.run(id, accepted, duplicates)
-      const sum = Number(meta.get(BATCH_SUM)) + checksumOf({ id, accepted, duplicates })
+      const row = { id, accepted, duplicates }
+      putBatch.run(row)
+      const sum = Number(meta.get(BATCH_SUM)) + checksumOf(row)
       meta.put(BATCH_SUM, sum % SUM_END)
     },
 

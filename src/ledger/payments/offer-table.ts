@@ -110,16 +110,15 @@ function createReaders(db: Database) {
       // The digits of a uint256 would be no integer to SQLite.
       const endMs = Math.min(Number(signed.validBefore) * 1000, Number.MAX_SAFE_INTEGER)
       const asset = signed.asset.toLowerCase()
-      const query = { $network: network, $asset: asset, $amount: String(signed.amount) }
-      const moment = { $nowMs: nowMs, $endMs: endMs }
-      const own = ofPayer.get({ ...query, ...moment, $payer: payer })
-      return toOffer(own ?? byAmount.get({ ...query, ...moment, $accountId: accountId }))
+      const query = { network, asset, amount: String(signed.amount) }
+      const moment = { nowMs, endMs }
+      const own = ofPayer.get({ ...query, ...moment, payer })
+      return toOffer(own ?? byAmount.get({ ...query, ...moment, accountId }))
     }) satisfies PaymentStore['findOfferFor'],
 
     isTaken: (id: string): boolean => taken.get(id) !== null,
 
-    listReserved: (nowMs: number): ReservedOffer[] =>
-      reserved.all({ $nowMs: nowMs }).map(toReserved),
+    listReserved: (nowMs: number): ReservedOffer[] => reserved.all({ nowMs }).map(toReserved),
   }
 }
 
@@ -142,11 +141,11 @@ function createAmounts(db: Database) {
      WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,
   )
   const openOf = ({ accountId, payer }: OfferDraft, nowMs: number) =>
-    openOnes.all({ $accountId: accountId, $payer: payer ?? null, $nowMs: nowMs } as Named)
+    openOnes.all({ accountId, payer: payer ?? null, nowMs } as Named)
 
   return {
     countReserved: (accountId: string, nowMs: number) =>
-      counts.get({ $accountId: accountId, $nowMs: nowMs }) ?? { every: 0, uniqueOnes: 0 },
+      counts.get({ accountId, nowMs }) ?? { every: 0, uniqueOnes: 0 },
 
     /** An offer of the same that nobody has begun to pay, at the price or less. */
     findSame(draft: OfferDraft, { atomic, usableUntilMs }: OfferRules, nowMs: number) {
@@ -179,7 +178,7 @@ function createAmounts(db: Database) {
       for (const range of [cent, wide]) {
         for (let probe = 0; probe < PROBES && range > 0; probe++) {
           const amount = price - 1n - BigInt(slotOf(`${id} ${range} ${probe}`, range))
-          if (holder.get({ ...toQuery(place), $amount: String(amount) }) === null) return amount
+          if (holder.get({ ...toQuery(place), amount: String(amount) }) === null) return amount
         }
       }
       return undefined
@@ -195,9 +194,9 @@ const slotOf = (text: string, range: number): number =>
   createHash('sha256').update(text).digest().readUInt32BE() % range
 
 const toQuery = ({ network, asset, nowMs }: Place): Named => ({
-  $network: network,
-  $asset: asset.toLowerCase(),
-  $nowMs: nowMs,
+  network,
+  asset: asset.toLowerCase(),
+  nowMs,
 })
 
 const isNear = (amount: bigint, price: bigint): boolean =>
@@ -236,7 +235,7 @@ function createWriters(db: Database) {
 
     /** False if there is nothing to release: no such offer, no unique amount, or a payment has it. */
     release: (id: string, nowMs: number): boolean =>
-      release.run({ $id: id, $nowMs: nowMs } as Named).changes > 0,
+      release.run({ id, nowMs } as Named).changes > 0,
   }
 }
 
