@@ -1,23 +1,22 @@
+/** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { transact } from '#src/sqlite/database.ts'
-/** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
 import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
 
 import { hasHashes } from './codec/hashes.ts'
 import { isDamage } from './reads/market-read.ts'
-import type { MetaTable } from './tables/meta-table.ts'
-import type { TailTable } from './tables/tail-table.ts'
-import { createSealing, type SealingTables } from './writes/sealing.ts'
-import type { Silences } from './writes/silences.ts'
+import type { Tables } from './tables/tables.ts'
+import type { Coverage } from './writes/coverage.ts'
+import { createSealing } from './writes/sealing.ts'
 
-type Tables = SealingTables & { meta: MetaTable; tails: TailTable; silences: Silences }
+type Changed = Tables & { coverage: Coverage }
 
 /**
  * Brings the markets of a file of an older format up to date, once, each in a transaction of its own, so that a
- * process that was killed goes on where it was: first the checksums, then the verdicts of rows with a hash,
- * spans, silences and gaps. Why nothing was recorded is not known where nobody said it; a simulated venue was silent.
+ * process that was killed continues where it was: first the checksums, then the verdicts of rows with a hash,
+ * spans, pauses and gaps. Why nothing was recorded is not known where nobody said it; a simulated venue was silent.
  */
-export function backfill(tables: Tables): void {
+export function backfill(tables: Changed): void {
   const { db, meta, markets } = tables
   const seal = createSealing(tables)
   for (const id of markets.unsealedIds()) ifSound(() => transact(db, () => seal(id)))
@@ -50,29 +49,29 @@ function skipNext({ meta, markets }: Tables): number | undefined {
   return id
 }
 
-function deriveNext(tables: Tables): void {
+function deriveNext(tables: Changed): void {
   const id = skipNext(tables)
-  const { markets, silences, gaps } = tables
+  const { markets, coverage, gaps } = tables
   const market = id === undefined ? undefined : markets.findById(id)
   if (market?.firstSnapshotMs === undefined) return
   noteVerdicts(tables, market.id)
   const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
   const sum = gaps.sum(market.id)
-  const derived = silences.derive(market, reason)
+  const derived = coverage.derive(market, reason)
   const isSame = gaps.sum(market.id) === sum && Bun.deepEquals(derived, market)
   if (!isSame) markets.update(derived)
 }
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
-function noteVerdicts({ chunks, tails, reader }: Tables, marketId: number): void {
+function noteVerdicts({ chunks, tails, snapshots }: Tables, marketId: number): void {
   const verifier = createBookVerifier()
   const verify = (row: StoredSnapshot): StoredSnapshot => ({
     ...row,
     isVerified: verifier.verify(row),
   })
   for (const ref of chunks.listRefs(marketId)) {
-    if (hasHashes(chunks.readHashes(ref))) chunks.putNotes(ref, reader.readChunk(ref).map(verify))
+    if (hasHashes(chunks.readHashes(ref))) chunks.putNotes(ref, snapshots.ofChunk(ref).map(verify))
   }
   const tail = tails.read(marketId)
-  if (tail !== undefined) tails.putNotes(marketId, reader.readTail(tail).map(verify))
+  if (tail !== undefined) tails.putNotes(marketId, snapshots.ofTail(tail).map(verify))
 }

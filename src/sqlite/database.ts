@@ -248,6 +248,27 @@ export function readConsistently<T>(db: Database, body: () => T): T {
   }
 }
 
+/** The words that name the index to use: without statistics SQLite takes any that fits. */
+export const indexedBy = (index: string): string => `INDEXED BY ${index}`
+
+/** Makes the question for a number that changes with every commit of other connections. */
+export function createCommitCount(db: Database): () => unknown {
+  const commits = db.prepare<unknown, []>('PRAGMA data_version')
+  return () => commits.values()[0]?.[0]
+}
+
+export const fileBytesOf = (db: Database): number =>
+  readNumber(db, 'PRAGMA page_count') * readNumber(db, 'PRAGMA page_size')
+
+/** What SQLite finds wrong with pages, rows and indexes. */
+export const listPageFaults = (db: Database): string[] =>
+  db
+    .prepare<unknown, []>('PRAGMA integrity_check')
+    .values()
+    .flat()
+    .filter((answer) => answer !== 'ok')
+    .map((answer) => `SQLite: ${answer}`)
+
 /** Brings everything into the one file and lets go of it. */
 export function closeDatabase(db: Database): void {
   try {

@@ -5,7 +5,7 @@ import { crc32 } from '#src/lib/crc32.ts'
 
 import { type Checkpoint, CHECKPOINT_ROWS, CHUNK_ROWS, encodeChunk, outcomeCodes } from './chunk.ts'
 import { FrameEncoder } from './frame-encoder.ts'
-import { newRowText, type RowText, writeRowText } from './row-text.ts'
+import { newRowText, type RowText, writeRowText } from './row-layout.ts'
 
 /** Widest span of times or ids that the columns of one chunk hold. */
 const COLUMN_MAX = 2 ** 32 - 1

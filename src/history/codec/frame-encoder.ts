@@ -18,7 +18,13 @@ import {
   MATCH_LENGTH_MAX,
   MATCH_LENGTH_MIN,
 } from './deflate-code.ts'
-import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
+import {
+  ID_OFFSET,
+  type LadderText,
+  PRICE_OFFSET,
+  type RowText,
+  SIZE_OFFSET,
+} from './row-layout.ts'
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
 const WORTHWHILE_LENGTH = 5

@@ -5,6 +5,7 @@
  */
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 
+import type { ChunkDecoder } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
 import {
   lineHeaderBits,
@@ -17,7 +18,6 @@ import { moveFrame } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 import type { LineWriter } from './line-encoder.ts'
 import { gzipHeader } from './page-encoder.ts'
-import type { RowReader } from './row-reader.ts'
 
 /** A piece is full at this size; one row more may be in it. */
 const PIECE_BYTES = 49_152
@@ -32,10 +32,10 @@ const streamStartBits = gzipHeader.length * 8 + lineHeaderBits
 export class GzipLines implements LineWriter {
   readonly #bits = new BitWriter(BUFFER_BYTES_START)
   readonly #frames = new FrameEncoder(this.#bits)
-  readonly #reader: RowReader
+  readonly #reader: ChunkDecoder
   #isTaken = false
 
-  constructor(reader: RowReader) {
+  constructor(reader: ChunkDecoder) {
     this.#reader = reader
     this.#bits.copy(streamStart, 0, streamStartBits)
   }

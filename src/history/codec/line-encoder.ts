@@ -6,7 +6,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import { crc32, crcBetween } from '#src/lib/crc32.ts'
 
 import type { Chunk } from './chunk.ts'
-import type { Slice } from './slice-decoder.ts'
+import type { Slice } from './slices.ts'
 
 const NEWLINE = Uint8Array.of(0x0a)
 /** The bits in which a comma and a newline differ. */

@@ -1,10 +1,10 @@
 /** Lines as they are, decoded one behind the other; at a new piece only what the next rows refer to is kept. */
 import { assert } from '#src/lib/assert.ts'
 
+import type { ChunkDecoder } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
 import { decodeFrame, TextBuffer } from './frame-decoder.ts'
 import type { LineWriter } from './line-encoder.ts'
-import type { RowReader } from './row-reader.ts'
 
 /** A piece is full at this size; one row more may be in it. */
 const PIECE_BYTES = 65_536
@@ -28,7 +28,7 @@ const newKept = (): Kept => ({ isThere: false, start: 0, end: 0, dropped: 0 })
 
 /** Holds the piece in the making; `reader` may be shared. */
 export class PlainLines implements LineWriter {
-  readonly #reader: RowReader
+  readonly #reader: ChunkDecoder
   readonly #up = newKept()
   readonly #down = newKept()
   #text = new TextBuffer(BUFFER_BYTES_START)
@@ -36,7 +36,7 @@ export class PlainLines implements LineWriter {
   #start = 0
   #at = 0
 
-  constructor(reader: RowReader) {
+  constructor(reader: ChunkDecoder) {
     this.#reader = reader
   }
 

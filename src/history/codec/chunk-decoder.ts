@@ -6,7 +6,7 @@ import type { Chunk } from './chunk.ts'
 import { decodeFrame, TextBuffer } from './frame-decoder.ts'
 
 /** Reuses its buffer: a text is valid until the next call. */
-export class RowReader {
+export class ChunkDecoder {
   readonly #buffer = new TextBuffer(131_072)
 
   /** The row's JSON object. */
