@@ -12,22 +12,21 @@ import { createSealing } from './writes/sealing.ts'
 type Changed = Tables & { coverage: Coverage }
 
 /**
- * Brings the markets of a file of an older format up to date, once, each in a transaction of its own, so that a
+ * Brings the markets of a file of an older format up to date, once, each in transactions of its own, so that a
  * process that was killed continues where it was: first the checksums, then the verdicts of rows with a hash,
- * spans, pauses and gaps. Why nothing was recorded is not known where nobody said it; a simulated venue was silent.
+ * spans, pauses and gaps. A market may be done twice, by two processes or after one was killed: it stays as it is.
  */
 export function backfill(tables: Changed): void {
   const { db, meta, markets } = tables
   const seal = createSealing(tables)
   for (const id of markets.unsealedIds()) ifSound(() => transact(db, () => seal(id)))
-  let after = meta.coverageDueAfter()
-  while (after !== undefined) {
-    ifSound(() => transact(db, () => deriveNext(tables)))
-    const next = meta.coverageDueAfter()
-    // What cannot be read is left as it is, and the one after it is next.
-    if (next === after) transact(db, () => skipNext(tables))
-    after = meta.coverageDueAfter()
+  const after = meta.coverageDueAfter()
+  if (after === undefined) return
+  for (const id of markets.ids().filter((each) => each > after)) {
+    ifSound(() => transact(db, () => derive(tables, id)))
+    transact(db, () => meta.deferCoverage(id))
   }
+  transact(db, meta.settleCoverage)
 }
 
 /** What cannot be read stays without a checksum, and so is never served; all else is. */
@@ -39,27 +38,16 @@ function ifSound(work: () => void): void {
   }
 }
 
-/** Goes to the market after the last one, which another process may have done in the meantime. */
-function skipNext({ meta, markets }: Tables): number | undefined {
-  const after = meta.coverageDueAfter()
-  if (after === undefined) return undefined
-  const id = markets.nextId(after)
-  if (id === undefined) meta.settleCoverage()
-  else meta.deferCoverage(id)
-  return id
-}
-
-function deriveNext(tables: Changed): void {
-  const id = skipNext(tables)
+/** Why nothing was recorded is not known where nobody said it; a simulated venue was silent. */
+function derive(tables: Changed, id: number): void {
   const { markets, coverage, gaps } = tables
-  const market = id === undefined ? undefined : markets.findById(id)
+  const market = markets.findById(id)
   if (market?.firstSnapshotMs === undefined) return
-  noteVerdicts(tables, market.id)
+  noteVerdicts(tables, id)
+  const sum = gaps.sum(id)
   const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
-  const sum = gaps.sum(market.id)
   const derived = coverage.derive(market, reason)
-  const isSame = gaps.sum(market.id) === sum && Bun.deepEquals(derived, market)
-  if (!isSame) markets.update(derived)
+  if (gaps.sum(id) !== sum || !Bun.deepEquals(derived, market)) markets.update(derived)
 }
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */

@@ -1,4 +1,4 @@
-/** The history of books behind verbs, so that engines can be exchanged. */
+/** The history of books as verbs, so that engines can be exchanged. */
 import type { Gap, GapReason } from '#src/core/coverage.ts'
 import type {
   Market,

@@ -3,7 +3,7 @@ import { AppError } from '#src/core/errors.ts'
 import { closeDatabase, type Database, probeWrite, transact } from '#src/sqlite/database.ts'
 
 import { backfill } from './backfill.ts'
-import type { AppendResult, HistoryStore } from './history.ts'
+import type { AppendResult, HistoryWriter, SqliteHistory } from './history.ts'
 import { createBulkReads } from './reads/bulk.ts'
 import { changing, createMarketRead, marketName, naming } from './reads/market-read.ts'
 import { createPageReads } from './reads/pages.ts'
@@ -18,27 +18,11 @@ import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createRuns } from './writes/runs.ts'
 
-type Writers = Pick<HistoryStore, 'append' | 'putMarket' | 'putTrades' | 'putGaps' | 'close'>
-type Readers = Pick<
-  HistoryStore,
-  | 'coinTotals'
-  | 'findMarket'
-  | 'findMarketBySlug'
-  | 'findMarketByAsset'
-  | 'trades'
-  | 'gaps'
-  | 'listMarkets'
-  | 'listUnclosed'
-  | 'page'
-  | 'at'
-  | 'latest'
-  | 'findPosition'
-  | 'tops'
-  | 'lines'
-  | 'runs'
->
-
-type BatchCounts = Pick<AppendResult, 'accepted' | 'duplicates'>
+/** What concerns the file as a whole. */
+type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
+type Writers = Omit<HistoryWriter, FileVerbs>
+type Readers = Omit<SqliteHistory, keyof HistoryWriter | FileVerbs>
+type BatchCounts = Omit<AppendResult, 'kind'>
 
 /** `chunkCacheBytes` bounds the chunks kept in memory, `lagMs` how late others' commits may show. */
 export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
@@ -47,7 +31,7 @@ export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 export function createSqliteHistory(
   db: Database,
   { chunkCacheBytes, lagMs }: EngineOptions,
-): HistoryStore {
+): SqliteHistory {
   const tables = createTables(db, chunkCacheBytes)
   const coverage = createCoverage(tables)
   const views = createViews(tables, lagMs)

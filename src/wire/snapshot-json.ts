@@ -45,28 +45,22 @@ export type SnapshotScanner = {
   scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
 }
 
-type Values = {
-  id: string
-  assetId: string
-  conditionId: string
-  symbol: Coin
-  outcome: Outcome
-  timeframe: Timeframe
-  timestamp: number
-  bids: Ladder
-  asks: Ladder
+/** What was read so far; `undefined` is missing. Of one shape for every line. */
+class Draft {
+  id: string | undefined
+  assetId: string | undefined
+  conditionId: string | undefined
+  symbol: Coin | undefined
+  outcome: Outcome | undefined
+  timeframe: Timeframe | undefined
+  timestamp: number | undefined
+  bids: Ladder | undefined
+  asks: Ladder | undefined
+  receivedMs: number | undefined
 }
-type Readers = { [field in SnapshotField]: (cursor: Cursor) => Values[field] }
-/** What was read so far; `undefined` is missing. */
+type Values = { [field in SnapshotField]: NonNullable<Draft[field]> }
 type Fields = { [field in SnapshotField]: Values[field] | undefined }
-type Draft = Fields & { receivedMs: number | undefined }
-
-/** Of one shape for every line. */
-const emptyDraft = (): Draft => ({
-  ...{ id: undefined, assetId: undefined, conditionId: undefined, symbol: undefined },
-  ...{ outcome: undefined, timeframe: undefined, timestamp: undefined },
-  ...{ bids: undefined, asks: undefined, receivedMs: undefined },
-})
+type Readers = { [field in SnapshotField]: (cursor: Cursor) => Values[field] }
 
 const encoder = new TextEncoder()
 const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
@@ -107,7 +101,7 @@ export function createSnapshotScanner(foreign: readonly string[] = []): Snapshot
 
 function readObject(cursor: Cursor, readers: Readers, foreignKeys: readonly Uint8Array[]): Draft {
   const { bytes } = cursor
-  const draft = emptyDraft()
+  const draft = new Draft()
   cursor.at = skipSpace(bytes, 0)
   if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new SnapshotFault('not a JSON object')
   const first = skipSpace(bytes, cursor.at + 1)

@@ -1,6 +1,6 @@
 /**
  * The one Huffman code of the store. Every frame of every chunk is written in it, so frames from
- * anywhere join bit by bit into a single deflate block (RFC 1951) behind one fixed header, and the
+ * anywhere join bit by bit into a single deflate block (RFC 1951) after one fixed header, and the
  * tables below are built once. It was fitted to the recorded days by `test/bench/fit-code.ts`, which prints these; data
  * of another kind costs a little more space and is as correct. It can never change: a better code is a new
  * `CODE_VERSION` beside this one.
@@ -61,7 +61,7 @@ export const endOfBlockCode = symbolCodes[END_OF_BLOCK] ?? 0
 export const endOfBlockBits = symbolLengths[END_OF_BLOCK] ?? 0
 
 /**
- * In a stream of lines the code of the space, which no row holds, stands for the newline. It is the first of
+ * In a stream of lines the code of the space, which no row holds, means a newline. It is the first of
  * the longest codes whichever of the two has it, so every other code stays as it is.
  */
 export const newlineCode = symbolCodes[SPACE] ?? 0

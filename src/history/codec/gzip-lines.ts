@@ -1,6 +1,6 @@
 /**
  * Lines as one gzip member of one deflate block, never ended before the stream is: the rows' stored frames,
- * each with the code of a newline behind instead of a comma in front. No match reaches over a comma, so
+ * each with the code of a newline after it instead of a comma before. No match reaches over a comma, so
  * none meets the difference. A piece ends with a whole byte; its odd bits begin the next one.
  */
 import { BitWriter, toWords } from '#src/lib/bits.ts'
@@ -61,7 +61,7 @@ export class GzipLines implements LineWriter {
     const bits = this.#bits
     const start = chunk.bitStart(row) + COMMA_BITS
     const end = chunk.bitEnd(row)
-    // Distances that are written anew may grow longer by some bits each.
+    // Distances that are written again may grow longer by some bits each.
     bits.reserve((end - start) >>> 2)
     if (gap === 0) bits.copy(chunk.words, start, end)
     else moveFrame({ ...chunk.frame(row, gap), start }, bits)

@@ -1,7 +1,7 @@
 /**
- * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text in
- * front, the rows' frames copied bit by bit, the text behind. Only the first row of each outcome is
- * encoded anew, because the row that it refers to is not on the page; the CRC is joined from
+ * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text
+ * before, the rows' frames copied bit by bit, the text after. Only the first row of each outcome is
+ * encoded again, because the row that it refers to is not on the page; the CRC is joined from
  * the columns. Nothing is inflated or deflated but that row.
  */
 import { BitWriter, toWords } from '#src/lib/bits.ts'

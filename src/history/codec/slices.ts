@@ -19,7 +19,7 @@ export type Picks = { chunk: Chunk; rows: readonly number[] }
 export class SliceDecoder {
   readonly #text = new TextBuffer(262_144)
   readonly #reader = new ChunkDecoder()
-  readonly #ends: number[] = []
+  readonly ends: number[] = []
   readonly #isSeen: [boolean, boolean] = [false, false]
   #at = 0
 
@@ -27,19 +27,15 @@ export class SliceDecoder {
     return this.#text.bytes
   }
 
-  get ends(): readonly number[] {
-    return this.#ends
-  }
-
   /** Empties the text and leaves `start` bytes free before it; in all there is room for `size` bytes. */
   begin(start: number, size: number): void {
     this.#text.reserve(size)
-    this.#ends.length = 0
+    this.ends.length = 0
     this.#isSeen.fill(false)
     this.#at = start
   }
 
-  /** A frame needs the row before it of its outcome, so only the first of each is dear. */
+  /** A frame needs the row before it of its outcome, so only the first of each is costly. */
   addSlice({ chunk, from, to, outcome }: Slice): void {
     const isOwn = outcome !== undefined && chunk.hasBoth
     for (let row = from; row < to; row++) {
@@ -51,7 +47,7 @@ export class SliceDecoder {
       }
       const gap = isOwn ? chunk.gap(row, chunk.previousRowOf(rowOutcome, row)) : 0
       this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
-      this.#ends.push(this.#at)
+      this.ends.push(this.#at)
     }
   }
 
@@ -71,19 +67,19 @@ export class SliceDecoder {
       } else {
         const gap = chunk.gap(row, previous) - (this.#at - picked.end)
         this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
-        this.#ends.push(this.#at)
+        this.ends.push(this.#at)
       }
       before[outcome] = { row, end: this.#at }
     }
   }
 
   #addAlone(chunk: Chunk, row: number): void {
-    const isFirst = this.#ends.length === 0
+    const isFirst = this.ends.length === 0
     const text = isFirst ? this.#reader.text(chunk, row) : this.#reader.textWithComma(chunk, row)
     this.#text.bytes.set(text, this.#at)
     this.#at += text.length
     this.#isSeen[chunk.outcome(row)] = true
-    this.#ends.push(this.#at)
+    this.ends.push(this.#at)
   }
 }
 
@@ -154,7 +150,7 @@ function* textsIn({ bytes, ends }: SliceDecoder, order: Order): Generator<Uint8A
   const step = order === 'asc' ? 1 : -1
   const first = step > 0 ? 0 : ends.length - 1
   for (let row = first; row >= 0 && row < ends.length; row += step) {
-    // All but the first have a comma in front.
+    // All but the first have a comma before them.
     const start = row === 0 ? 0 : (ends[row - 1] ?? 0) + 1
     yield bytes.subarray(start, ends[row])
   }

@@ -41,7 +41,6 @@ export function createMarketTable(db: Database) {
   const unsealed = db.prepare<ById, []>(
     `SELECT id FROM market ${indexedBy('market_unsealed')} WHERE checksum IS NULL ORDER BY id`,
   )
-  const nextId = db.prepare<ById, [ById]>('SELECT min(id) AS id FROM market WHERE id > $id')
   const ids = db.prepare<ById, []>('SELECT id FROM market ORDER BY id')
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
@@ -70,8 +69,6 @@ export function createMarketTable(db: Database) {
     findBySlug: (slug: string): StoredMarket | undefined => bySlug({ slug }),
     findByAsset: (assetId: string): StoredMarket | undefined => byAsset({ assetId }),
     findById: (id: number): StoredMarket | undefined => byId({ id }),
-    /** The least id above another. */
-    nextId: (after: number): number | undefined => nextId.get({ id: after })?.id ?? undefined,
     ids: (): number[] => ids.all().map(({ id }) => id),
     listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
     unsealedIds: (): number[] => unsealed.all().map(({ id }) => id),

@@ -30,7 +30,7 @@ export function createTailTable(db: Database) {
      WHERE market_id = $marketId AND time_ms = $timeMs AND id = $id`,
   )
 
-  /** Writes the notes of a row, and its checksum anew. */
+  /** Writes the notes of a row, and its checksum. */
   const reseal = (row: TailRow, notes = row.notes): void => {
     const noted = { ...row, notes }
     update.run({ ...noted, checksum: checksumOf(noted) })
