@@ -10,6 +10,7 @@ import rowNotes from './history/migrations/0007_row_notes.sql' with { type: 'tex
 import rowNotesDue from './history/migrations/0008_row_notes_due.sql' with { type: 'text' }
 import coinTotalChecksum from './history/migrations/0009_coin_total_checksum.sql' with { type: 'text' }
 import coinTotalSeals from './history/migrations/0010_coin_total_seals.sql' with { type: 'text' }
+import assets from './history/migrations/0011_assets.sql' with { type: 'text' }
 import ledger from './ledger/migrations/0000_ledger.sql' with { type: 'text' }
 import auditTriggers from './ledger/migrations/0001_audit_triggers.sql' with { type: 'text' }
 import payments from './ledger/migrations/0002_payments.sql' with { type: 'text' }
@@ -30,6 +31,7 @@ export const historyMigrations: readonly string[] = [
   rowNotesDue,
   coinTotalChecksum,
   coinTotalSeals,
+  assets,
 ]
 export const ledgerMigrations: readonly string[] = [
   ledger,

@@ -92,6 +92,8 @@ export const market = sqliteTable(
       .on(table.coin, table.orderMs, table.conditionId)
       .where(sql`winner IS NULL`),
     index('market_slug').on(table.slug),
+    index('market_up_asset').on(table.upAssetId),
+    index('market_down_asset').on(table.downAssetId),
     index('market_unsealed')
       .on(table.id)
       .where(sql`checksum IS NULL`),
@@ -196,21 +198,14 @@ export const gap = sqliteTable(
     /** 0 up, 1 down. */
     outcome: integer('outcome').notNull(),
     /** 0 when it was recorded; when it follows from the snapshots, 1 from their times and 2 from their verdicts. */
-    isDerived: integer('is_derived').notNull(),
+    kind: integer('is_derived').notNull(),
     fromMs: integer('from_ms').notNull(),
     toMs: integer('to_ms').notNull(),
     reason: text('reason').notNull(),
   },
   (table) => [
     primaryKey({
-      columns: [
-        table.marketId,
-        table.outcome,
-        table.isDerived,
-        table.fromMs,
-        table.toMs,
-        table.reason,
-      ],
+      columns: [table.marketId, table.outcome, table.kind, table.fromMs, table.toMs, table.reason],
     }),
   ],
 )

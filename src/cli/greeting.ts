@@ -3,6 +3,7 @@ import { ifSound } from '#src/core/errors.ts'
 import { type Coin, coins, type Market } from '#src/core/market.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { CoinTotals, HistoryStore } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 
 const NEWEST_COUNT = 10
@@ -90,11 +91,8 @@ function findExample(history: HistoryStore, totals: readonly CoinTotals[]): Mark
 function* listHeld(history: HistoryStore, coin: Coin, totals: readonly CoinTotals[]) {
   const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
   const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS
-  let page: Market[] = []
-  do {
-    page = history.listMarkets({ coin, fromMs, toMs, limit: PAGE_MARKETS, after: page.at(-1) })
+  for (const page of marketPages(history, { coin, fromMs, toMs, limit: PAGE_MARKETS }))
     yield* page.filter(({ lastSnapshotMs }) => lastSnapshotMs !== undefined)
-  } while (page.length === PAGE_MARKETS)
 }
 
 const describeSignup = (signup: SignupState): string =>

@@ -1,34 +1,32 @@
+/** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { transact } from '#src/sqlite/database.ts'
-/** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
 import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
 
 import { hasHashes } from './codec/hashes.ts'
 import { isDamage } from './reads/market-read.ts'
-import type { MetaTable } from './tables/meta-table.ts'
-import type { TailTable } from './tables/tail-table.ts'
-import { createSealing, type SealingTables } from './writes/sealing.ts'
-import type { Silences } from './writes/silences.ts'
+import type { Tables } from './tables/tables.ts'
+import type { Coverage } from './writes/coverage.ts'
+import { createSealing } from './writes/sealing.ts'
 
-type Tables = SealingTables & { meta: MetaTable; tails: TailTable; silences: Silences }
+type Changed = Tables & { coverage: Coverage }
 
 /**
- * Brings the markets of a file of an older format up to date, once, each in a transaction of its own, so that a
- * process that was killed goes on where it was: first the checksums, then the verdicts of rows with a hash,
- * spans, silences and gaps. Why nothing was recorded is not known where nobody said it; a simulated venue was silent.
+ * Brings the markets of a file of an older format up to date, once, each in transactions of its own, so that a
+ * process that was killed continues where it was: first the checksums, then the verdicts of rows with a hash,
+ * spans, pauses and gaps. A market may be done twice, by two processes or after one was killed: it stays as it is.
  */
-export function backfill(tables: Tables): void {
+export function backfill(tables: Changed): void {
   const { db, meta, markets } = tables
   const seal = createSealing(tables)
   for (const id of markets.unsealedIds()) ifSound(() => transact(db, () => seal(id)))
-  let after = meta.coverageDueAfter()
-  while (after !== undefined) {
-    ifSound(() => transact(db, () => deriveNext(tables)))
-    const next = meta.coverageDueAfter()
-    // What cannot be read is left as it is, and the one after it is next.
-    if (next === after) transact(db, () => skipNext(tables))
-    after = meta.coverageDueAfter()
+  const after = meta.coverageDueAfter()
+  if (after === undefined) return
+  for (const id of markets.ids().filter((each) => each > after)) {
+    ifSound(() => transact(db, () => derive(tables, id)))
+    transact(db, () => meta.deferCoverage(id))
   }
+  transact(db, meta.settleCoverage)
 }
 
 /** What cannot be read stays without a checksum, and so is never served; all else is. */
@@ -40,39 +38,28 @@ function ifSound(work: () => void): void {
   }
 }
 
-/** Goes to the market after the last one, which another process may have done in the meantime. */
-function skipNext({ meta, markets }: Tables): number | undefined {
-  const after = meta.coverageDueAfter()
-  if (after === undefined) return undefined
-  const id = markets.nextId(after)
-  if (id === undefined) meta.settleCoverage()
-  else meta.deferCoverage(id)
-  return id
-}
-
-function deriveNext(tables: Tables): void {
-  const id = skipNext(tables)
-  const { markets, silences, gaps } = tables
-  const market = id === undefined ? undefined : markets.findById(id)
+/** Why nothing was recorded is not known where nobody said it; a simulated venue was silent. */
+function derive(tables: Changed, id: number): void {
+  const { markets, coverage, gaps } = tables
+  const market = markets.findById(id)
   if (market?.firstSnapshotMs === undefined) return
-  noteVerdicts(tables, market.id)
+  noteVerdicts(tables, id)
+  const sum = gaps.sum(id)
   const reason = market.source === 'simulated' ? 'venue_silent' : 'import'
-  const sum = gaps.sum(market.id)
-  const derived = silences.derive(market, reason)
-  const isSame = gaps.sum(market.id) === sum && Bun.deepEquals(derived, market)
-  if (!isSame) markets.update(derived)
+  const derived = coverage.derive(market, reason)
+  if (gaps.sum(id) !== sum || !Bun.deepEquals(derived, market)) markets.update(derived)
 }
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
-function noteVerdicts({ chunks, tails, reader }: Tables, marketId: number): void {
+function noteVerdicts({ chunks, tails, snapshots }: Tables, marketId: number): void {
   const verifier = createBookVerifier()
   const verify = (row: StoredSnapshot): StoredSnapshot => ({
     ...row,
     isVerified: verifier.verify(row),
   })
   for (const ref of chunks.listRefs(marketId)) {
-    if (hasHashes(chunks.readHashes(ref))) chunks.putNotes(ref, reader.readChunk(ref).map(verify))
+    if (hasHashes(chunks.readHashes(ref))) chunks.putNotes(ref, snapshots.ofChunk(ref).map(verify))
   }
   const tail = tails.read(marketId)
-  if (tail !== undefined) tails.putNotes(marketId, reader.readTail(tail).map(verify))
+  if (tail !== undefined) tails.putNotes(marketId, snapshots.ofTail(tail).map(verify))
 }

@@ -1,3 +1,4 @@
+/** The history of books as verbs, so that engines can be exchanged. */
 import type { Gap, GapReason } from '#src/core/coverage.ts'
 import type {
   Market,
@@ -10,13 +11,15 @@ import type {
 import type { Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
+/** What an engine elsewhere returns later, and one in this process at once. */
+export type Eventually<T> = T | Promise<T>
+
 /**
- * The history of books behind verbs, so that engines can be exchanged: `test/history/conformance.ts`
- * is the contract as tests. Every verb is synchronous and atomic; another process may read or write
- * the same history at the same time. A verb throws `damaged` when what is stored of its market is not what was written;
- * then nothing of its change is kept.
+ * What writes a history: the recorder, the import, the command line. Every verb is synchronous and atomic; another
+ * process may read or write the same history at the same time. A verb throws `damaged` when what is stored of its
+ * market is not what was written; then nothing of its change is kept.
  */
-export type HistoryStore = {
+export type HistoryWriter = {
   /**
    * Adds snapshots of any markets, in any order, in one transaction. Unknown markets are created.
    * A batch id that was applied before changes nothing. A snapshot whose asset and time are stored
@@ -37,23 +40,6 @@ export type HistoryStore = {
    */
   putMarket(facts: MarketFacts): void
 
-  /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
-  probeWrite(): void
-
-  findMarket(conditionId: string): Market | undefined
-
-  /** The market of the venue's name; of several (there should be none) the one listed first. */
-  findMarketBySlug(slug: string): Market | undefined
-
-  /** Markets of one coin by `orderMs`, then by conditionId. */
-  listMarkets(query: MarketQuery): Market[]
-
-  /** Condition ids of the markets that were not closed, damaged ones too. */
-  listUnclosed(): string[]
-
-  /** What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over. */
-  coinTotals(nowMs: number): CoinTotals[]
-
   /**
    * Adds trades of a known market, in one transaction. Equal ones that are held already vanish and are
    * counted; a batch id that was applied before changes nothing. Throws `unknown_market`, and `market_conflict`
@@ -61,55 +47,103 @@ export type HistoryStore = {
    */
   putTrades(batch: TradeBatch): AppendResult
 
-  /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
-  trades(query: TradeQuery): Trade[]
-
   /** Records gaps of a known market; equal ones are kept once. Throws `unknown_market`. */
   putGaps(conditionId: string, gaps: readonly Gap[]): void
-
-  /**
-   * Gaps of a market, ascending by `fromMs`: those recorded, and the silences between consecutive snapshots
-   * of an outcome longer than `silenceMs` of its timeframe, from a millisecond behind the former on. What lies
-   * outside its snapshots is in no gap here.
-   */
-  gaps(market: Market): readonly Gap[]
 
   /** Seals a market's unfinished run and marks its history final. May be repeated. */
   close(conditionId: string): void
 
+  /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
+  probeWrite(): void
+
+  /** Closes the file; the history is not usable afterwards. */
+  dispose(): void
+}
+
+/**
+ * What reads a history. A verb may return a promise; what a result carries is at hand, so that its own methods
+ * (`Page.encode`, `StoredRow.text`) never do. Throws `damaged` as the writer does.
+ */
+export type HistoryReader = {
+  findMarket(conditionId: string): Eventually<Market | undefined>
+
+  /** The market of the venue's name; of several (there should be none) the one listed first. */
+  findMarketBySlug(slug: string): Eventually<Market | undefined>
+
+  /** The market that one of its outcomes' assets belongs to; of several the one listed first. */
+  findMarketByAsset(assetId: string): Eventually<Market | undefined>
+
+  /** Markets of one coin by `orderMs`, then by conditionId. */
+  listMarkets(query: MarketQuery): Eventually<Market[]>
+
+  /** Condition ids of the markets that were not closed, damaged ones too. */
+  listUnclosed(): Eventually<string[]>
+
+  /** What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over. */
+  coinTotals(nowMs: number): Eventually<CoinTotals[]>
+
+  /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
+  trades(query: TradeQuery): Eventually<Trade[]>
+
+  /**
+   * Gaps of a market, ascending by `fromMs`: those recorded, and the pauses between consecutive snapshots
+   * of an outcome longer than `silenceMs` of its timeframe, from a millisecond after the former on. What lies
+   * outside its snapshots is in no gap here.
+   */
+  gaps(market: Market): Eventually<readonly Gap[]>
+
   /** One page of a market's snapshots. Reads nothing of the books until `Page.encode`. */
-  page(query: RowQuery): Page
+  page(query: RowQuery): Eventually<Page>
 
   /** The last snapshot at or before `timestampMs` (never after) of one outcome. */
-  at(query: { market: Market; outcome: Outcome; timestampMs: number }): StoredRow | undefined
+  at(query: {
+    market: Market
+    outcome: Outcome
+    timestampMs: number
+  }): Eventually<StoredRow | undefined>
 
   /** The last snapshot of one outcome. */
-  latest(query: { market: Market; outcome: Outcome }): StoredRow | undefined
+  latest(query: { market: Market; outcome: Outcome }): Eventually<StoredRow | undefined>
 
   /** The position of a snapshot of a market by its id. */
-  findPosition(market: Market, id: number): Position | undefined
+  findPosition(market: Market, id: number): Eventually<Position | undefined>
 
   /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
-  tops(query: RowQuery): Top[]
+  tops(query: RowQuery): Eventually<Top[]>
 
   /** Begins a stream of rows as lines (NDJSON), of one market after the other. */
-  lines(encoding: Encoding): LineStream
+  lines(encoding: Encoding): LineStream<Iterable<LinePiece> | AsyncIterable<LinePiece>>
 
   /** Snapshots ascending, in runs of at most 100; each run is read when it is asked for. */
-  runs(query: StreamQuery): Iterable<readonly StoredSnapshot[]>
+  runs(
+    query: StreamQuery,
+  ): Iterable<readonly StoredSnapshot[]> | AsyncIterable<readonly StoredSnapshot[]>
 
-  /** Re-reads everything and yields each fault found; nothing when the store is sound. */
-  verify(onProgress?: (done: number, total: number) => void): Iterable<string>
+  /** Re-reads everything and yields each fault found; nothing when the history is sound. */
+  verify(
+    onProgress?: (done: number, total: number) => void,
+  ): Iterable<string> | AsyncIterable<string>
 
-  /** What the file holds. */
-  totals(): Totals
+  /** What the history holds. */
+  totals(): Eventually<Totals>
 
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
   readonly cursorKey: Uint8Array
-
-  /** Closes the file; the store is not usable afterwards. */
-  dispose(): void
 }
+
+type Later = Promise<unknown> | AsyncIterable<unknown>
+type AtOnce<Reader> = {
+  [verb in keyof Reader]: Reader[verb] extends (...query: infer Query) => infer Result
+    ? (...query: Query) => Exclude<Result, Later>
+    : Reader[verb]
+}
+
+/** The engine in this process, one SQLite file: no verb returns a promise. `test/history/conformance.ts` is the contract as tests. */
+export type SqliteHistory = HistoryWriter &
+  AtOnce<Omit<HistoryReader, 'lines'>> & { lines(encoding: Encoding): LineStream }
+
+/** What services and commands are given. */
+export type HistoryStore = SqliteHistory
 
 export type Batch = {
   /** Names the batch for good: 1 to 100 characters. */
@@ -117,7 +151,7 @@ export type Batch = {
   source: Source
   snapshots: readonly Snapshot[]
   /** Why there is nothing where its snapshots are far apart; `import` when absent. */
-  silenceReason?: GapReason | undefined
+  gapReason?: GapReason | undefined
 }
 
 export type TradeBatch = {
@@ -185,7 +219,7 @@ export type RowQuery = {
   after?: Position | undefined
   limit: number
   /**
-   * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state in force at
+   * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state as of
    * the step's end, once, where it changed in it. Of a market that is not closed only steps that are over, by
    * `decidedStepsEndMs`. Not for `tops`.
    */
@@ -219,7 +253,7 @@ export type Page = {
   texts(): Iterable<Uint8Array>
 }
 
-/** One snapshot that was found, not read yet. To be read before anything else is asked of the store. */
+/** One snapshot that was found, not read yet. To be read before anything else is asked of the history. */
 export type StoredRow = Position & {
   /** The JSON object as it is served (ASCII); valid until the next read. */
   text(): Uint8Array
@@ -232,9 +266,9 @@ export type StoredRow = Position & {
  * Rows as lines, each a JSON object and a newline, as one stream of bytes: for gzip one member (RFC 1952)
  * assembled from stored bits. Bytes are valid until the next piece is asked for. Memory is that of a piece.
  */
-export type LineStream = {
+export type LineStream<Pieces = Iterable<LinePiece>> = {
   /** Rows of a market, in pieces of a few hundred kilobytes at most; what another process writes meanwhile shows. */
-  rows(query: StreamQuery): Iterable<LinePiece>
+  rows(query: StreamQuery): Pieces
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
   /** Of the text so far: its length, and its CRC-32. */

@@ -3,60 +3,44 @@ import { AppError } from '#src/core/errors.ts'
 import { closeDatabase, type Database, probeWrite, transact } from '#src/sqlite/database.ts'
 
 import { backfill } from './backfill.ts'
-import type { AppendResult, HistoryStore } from './history.ts'
-import { createBulkReaders } from './reads/lines.ts'
+import type { AppendResult, HistoryWriter, SqliteHistory } from './history.ts'
+import { createBulkReads } from './reads/bulk.ts'
 import { changing, createMarketRead, marketName, naming } from './reads/market-read.ts'
-import { createRowReaders } from './reads/row-readers.ts'
-import { createSnapshotReader } from './reads/snapshot-reader.ts'
+import { createPageReads } from './reads/pages.ts'
 import { createTradeRead } from './reads/trade-read.ts'
-import { createViews } from './reads/views.ts'
-import { createChunkTable } from './tables/chunk-table.ts'
+import { createViews, type Views } from './reads/views.ts'
 import { createCoinTotals } from './tables/coin-totals.ts'
-import { createGapTable } from './tables/gap-table.ts'
+import { assertNearWindow } from './tables/market-facts.ts'
 import type { StoredMarket } from './tables/market-row.ts'
-import { assertInLife, createMarketTable } from './tables/market-table.ts'
-import { createMetaTable } from './tables/meta-table.ts'
-import { createTailTable } from './tables/tail-table.ts'
-import { createTradeTable } from './tables/trade-table.ts'
+import { createTables, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
+import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createRuns } from './writes/runs.ts'
-import { createSilences } from './writes/silences.ts'
 
-type Tables = ReturnType<typeof createTables>
-type Writers = Pick<HistoryStore, 'append' | 'putMarket' | 'putTrades' | 'putGaps' | 'close'>
-type Readers = Pick<
-  HistoryStore,
-  | 'coinTotals'
-  | 'findMarket'
-  | 'findMarketBySlug'
-  | 'trades'
-  | 'gaps'
-  | 'listMarkets'
-  | 'listUnclosed'
-  | 'page'
-  | 'at'
-  | 'latest'
-  | 'findPosition'
-  | 'tops'
-  | 'lines'
-  | 'runs'
->
-
-type BatchCounts = Pick<AppendResult, 'accepted' | 'duplicates'>
+/** What concerns the file as a whole. */
+type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
+type Writers = Omit<HistoryWriter, FileVerbs>
+type Readers = Omit<SqliteHistory, keyof HistoryWriter | FileVerbs>
+type BatchCounts = Omit<AppendResult, 'kind'>
 
 /** `chunkCacheBytes` bounds the chunks kept in memory, `lagMs` how late others' commits may show. */
 export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 
 /** Makes the history of an open file. */
-export function createSqliteHistory(db: Database, options: EngineOptions): HistoryStore {
-  const tables = createTables(db, options)
+export function createSqliteHistory(
+  db: Database,
+  { chunkCacheBytes, lagMs }: EngineOptions,
+): SqliteHistory {
+  const tables = createTables(db, chunkCacheBytes)
+  const coverage = createCoverage(tables)
+  const views = createViews(tables, lagMs)
   const { meta } = tables
   const cursorKey = meta.open()
-  backfill(tables)
+  backfill({ ...tables, coverage })
   return {
-    ...createWriters(tables),
-    ...createReaders(tables),
+    ...createWriters({ ...tables, coverage }, views),
+    ...createReaders(tables, views),
     cursorKey,
     findBatch: meta.findBatch,
     probeWrite: () => probeWrite(db),
@@ -66,23 +50,10 @@ export function createSqliteHistory(db: Database, options: EngineOptions): Histo
   }
 }
 
-function createTables(db: Database, { chunkCacheBytes, lagMs }: EngineOptions) {
-  const meta = createMetaTable(db)
-  const markets = createMarketTable(db)
-  const chunks = createChunkTable(db, chunkCacheBytes)
-  const tails = createTailTable(db)
-  const reader = createSnapshotReader(chunks)
-  const runs = createRuns({ chunks, tails, reader })
-  const gaps = createGapTable(db)
-  const trades = createTradeTable(db)
-  const silences = createSilences({ chunks, tails, gaps })
-  const views = createViews(db, { markets, chunks, tails, gaps }, lagMs)
-  return { db, meta, markets, chunks, tails, gaps, trades, silences, reader, runs, views }
-}
-
-function createWriters(tables: Tables): Writers {
-  const { db, meta, markets, gaps, trades, runs, views } = tables
-  const applyBatch = createAppend({ ...tables, takeIds: meta.takeIds })
+function createWriters(tables: Tables & { coverage: Coverage }, views: Views): Writers {
+  const { db, meta, markets, gaps, trades } = tables
+  const runs = createRuns(tables)
+  const applyBatch = createAppend({ ...tables, runs })
 
   /** Writes all or nothing; what is kept in memory of a failed change is dropped with it. */
   function write<T>(body: () => T): T {
@@ -130,7 +101,7 @@ function createWriters(tables: Tables): Writers {
       changing(conditionId, () =>
         writeOnce(id, () => {
           const market = getMarket(conditionId)
-          for (const { timestampMs } of found) assertInLife(market, timestampMs)
+          for (const { timestampMs } of found) assertNearWindow(market, timestampMs)
           const accepted = trades.insert(market.id, found)
           if (accepted > 0) touch(market)
           return { accepted, duplicates: found.length - accepted }
@@ -155,19 +126,22 @@ function createWriters(tables: Tables): Writers {
   }
 }
 
-function createReaders({ db, markets, trades, views, ...tables }: Tables): Readers {
+function createReaders(tables: Tables, views: Views): Readers {
+  const { db, markets } = tables
   const read = createMarketRead(db, views)
   const coinTotals = createCoinTotals(db)
   return {
     findMarket: (conditionId) =>
       naming(marketName(conditionId), () => views.find(conditionId)?.market),
     findMarketBySlug: (slug) => naming(`Market ${slug}`, () => markets.findBySlug(slug)),
+    findMarketByAsset: (assetId) =>
+      naming(`The market of asset ${assetId}`, () => markets.findByAsset(assetId)),
     listMarkets: markets.list,
     listUnclosed: markets.listUnclosed,
-    trades: createTradeRead({ db, markets, trades }, read),
+    trades: createTradeRead(tables, read),
     gaps: (market) => read(market, ({ gaps }) => gaps),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
-    ...createRowReaders(tables, read),
-    ...createBulkReaders(tables, read),
+    ...createPageReads(tables, read),
+    ...createBulkReads(tables, read),
   }
 }

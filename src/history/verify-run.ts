@@ -1,15 +1,16 @@
+/** Re-reads one run of rows, sealed or not, and finds whatever does not agree with itself. */
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { crc32 } from '#src/lib/crc32.ts'
-/** Re-reads one run of rows, sealed or not, and finds whatever does not agree with itself. */
 import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
 
+import { ChunkDecoder } from './codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
-import { RowReader } from './codec/row-reader.ts'
 import { decodeTops, TOP_FIELDS, topOf, type TopOfBook } from './codec/tops.ts'
-import { emptyTally, type OutcomeTally } from './reads/market-times.ts'
-import type { SnapshotReader } from './reads/snapshot-reader.ts'
-import type { ChunkRef, ChunkTable, ReadBeside } from './tables/chunk-table.ts'
+import type { ChunkRef, ReadBeside } from './tables/chunk-table.ts'
+import type { Snapshots } from './tables/snapshots.ts'
+import type { Tables } from './tables/tables.ts'
+import { newOutcomeTallies, type OutcomeTally } from './writes/tallies.ts'
 
 /** A run as it is stored. */
 export type StoredRun = { chunk: Chunk; tops: Float64Array; beside: ReadBeside }
@@ -28,17 +29,17 @@ export const newTally = (quietMs: number): Tally => ({
   last: { timestampMs: -1, id: 0 },
   firstMs: undefined,
   greatestId: 0,
-  outcomes: { up: emptyTally(quietMs), down: emptyTally(quietMs) },
+  outcomes: newOutcomeTallies(quietMs),
 })
 
 const COMMA = Uint8Array.of(0x2c)
 const verifier = createBookVerifier()
-const texts = { sequential: new RowReader(), single: new RowReader() }
+const texts = { sequential: new ChunkDecoder(), single: new ChunkDecoder() }
 
-type Check = { run: StoredRun; market: Market; tally: Tally; reader: SnapshotReader }
+type Check = { run: StoredRun; market: Market; tally: Tally; snapshots: Snapshots }
 
 /** Returns the faults of a run, each a sentence; adds what it holds to `tally`. */
-export function verifyRun({ run, market, tally, reader }: Check): string[] {
+export function verifyRun({ run, market, tally, snapshots }: Check): string[] {
   const { chunk } = run
   const faults: string[] = []
   let crc = 0
@@ -47,7 +48,7 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
     const outcome = chunk.outcome(row) === outcomeCodes.down ? 1 : 0
     crc = crc32(text, crc32(COMMA, crc))
     ownCrcs[outcome] = crc32(text, crc32(COMMA, ownCrcs[outcome]))
-    const snapshot = reader.scan(text, run.beside(row, chunk.timeMs(row)))
+    const snapshot = snapshots.scan(text, run.beside(row, chunk.timeMs(row)))
     const { isVerified } = snapshot
     const claims = {
       'CRC column agrees': crc === chunk.crc(row),
@@ -56,7 +57,7 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
       'time column agrees': snapshot.timestampMs === chunk.timeMs(row),
       'id column agrees': snapshot.id === chunk.id(row),
       'outcome column agrees': (snapshot.outcome === 'down') === (outcome === 1),
-      'row stands behind the one before': comparePositions(snapshot, tally.last) > 0,
+      'row comes after the one before': comparePositions(snapshot, tally.last) > 0,
       'best bid and ask columns agree': isSameTop(topOf(snapshot), run.tops, row),
       'row belongs to its market': belongsTo(snapshot, market),
       'its verdict is that of its hash':
@@ -68,8 +69,8 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
     tally.firstMs ??= snapshot.timestampMs
     tally.greatestId = Math.max(tally.greatestId, snapshot.id)
     tally.counts[outcome]++
-    const { silences, verdicts } = tally.outcomes[outcomes[outcome]]
-    silences.add(snapshot.timestampMs)
+    const { times, verdicts } = tally.outcomes[outcomes[outcome]]
+    times.add(snapshot.timestampMs)
     verdicts.add(snapshot.timestampMs, isVerified)
   })
   for (let index = 0; index < chunk.checkpointCount; index++) {
@@ -82,19 +83,13 @@ export function verifyRun({ run, market, tally, reader }: Check): string[] {
 }
 
 /** Returns the function that does so for a sealed chunk, as it is in the file. Throws `Damage`. */
-export function createChunkVerify({
-  chunks,
-  reader,
-}: {
-  chunks: ChunkTable
-  reader: SnapshotReader
-}) {
+export function createChunkVerify({ chunks, snapshots }: Tables) {
   return (ref: ChunkRef, market: Market, tally: Tally): string[] => {
     const chunk = chunks.read(ref)
     const [ups, downs] = tally.counts
     const tops = decodeTops(chunks.readTops(ref), chunk.outcomes())
     const beside = chunks.loadBeside(ref, chunk)
-    const faults = verifyRun({ run: { chunk, tops, beside }, market, tally, reader })
+    const faults = verifyRun({ run: { chunk, tops, beside }, market, tally, snapshots })
     const isIndexed =
       ref.firstMs === chunk.timeMs(0) &&
       ref.firstId === chunk.id(0) &&

@@ -61,7 +61,7 @@ function crcOf(bytes: Uint8Array, place: Place): number {
   return crc32(bytes, crc32(placeBytes))
 }
 
-/** Bytes with their checksum behind. */
+/** Bytes with their checksum after them. */
 export function seal(bytes: Uint8Array, place: Place): Uint8Array {
   const sealed = new Uint8Array(bytes.length + SEAL_BYTES)
   sealed.set(bytes)

@@ -19,29 +19,32 @@ export function sqlOf<T extends Table>(table: T) {
     Object.entries(getTableColumns(table)).map(([name, column]) => [name, column.name]),
   )
   const list = (
-    names: readonly string[] | undefined,
+    of: readonly string[] | undefined,
     print: (sqlName: string, name: string) => string,
   ) =>
-    (names ?? [...sqlNames.keys()])
-      .map((name) => print(sqlNames.get(name) ?? name, name))
-      .join(', ')
+    (of ?? [...sqlNames.keys()]).map((name) => print(sqlNames.get(name) ?? name, name)).join(', ')
+
+  const names = (of?: readonly Name[]): string => list(of, (sqlName) => sqlName)
+  const parameters = (of?: readonly Name[]): string => list(of, (_, name) => `$${name}`)
 
   return {
     /** `id, condition_id AS "conditionId"`: what to select, or to return. */
-    columns: (names?: readonly Name[]): string =>
-      list(names, (sqlName, name) => (sqlName === name ? name : `${sqlName} AS "${name}"`)),
+    columns: (of?: readonly Name[]): string =>
+      list(of, (sqlName, name) => (sqlName === name ? name : `${sqlName} AS "${name}"`)),
 
+    /** `id, condition_id`. */
+    names,
+    /** `$id, $conditionId`. */
+    parameters,
     /** `INSERT INTO market (id, condition_id) VALUES ($id, $conditionId)`. */
-    insert: (names?: readonly Name[]): string =>
-      `INSERT INTO ${getTableName(table)} (${list(names, (sqlName) => sqlName)})
-       VALUES (${list(names, (_, name) => `$${name}`)})`,
+    insert: (of?: readonly Name[]): string =>
+      `INSERT INTO ${getTableName(table)} (${names(of)}) VALUES (${parameters(of)})`,
 
     /** `slug = $slug, tick_size = $tickSize`. */
-    set: (names?: readonly Name[]): string =>
-      list(names, (sqlName, name) => `${sqlName} = $${name}`),
+    set: (of?: readonly Name[]): string => list(of, (sqlName, name) => `${sqlName} = $${name}`),
 
     /** `slug = excluded.slug, …`, for `ON CONFLICT … DO UPDATE SET`. */
-    setExcluded: (names?: readonly Name[]): string =>
-      list(names, (sqlName) => `${sqlName} = excluded.${sqlName}`),
+    setExcluded: (of?: readonly Name[]): string =>
+      list(of, (sqlName) => `${sqlName} = excluded.${sqlName}`),
   }
 }

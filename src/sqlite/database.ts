@@ -1,11 +1,11 @@
+/**
+ * The only file that knows the SQLite driver, and what no other engine can do: opens a file, checks that it is ours,
+ * brings it up to date, and runs transactions.
+ */
 import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
-/**
- * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
- * date, and runs transactions.
- */
 import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
 
@@ -104,7 +104,7 @@ function makePrivate(path: string): void {
 
 function assertSqliteVersion(): void {
   const db = new Sqlite(':memory:')
-  const version = readText(db, 'SELECT sqlite_version()')
+  const version = String(readValue(db, 'SELECT sqlite_version()'))
   db.close()
   if (Bun.semver.order(version, SQLITE_VERSION_MIN) < 0) {
     throw new StoreFault(
@@ -211,7 +211,7 @@ const diskFaults: Partial<Record<string, string>> = {
 
 /**
  * Runs `body` so that it waits neither for the disk (the next transaction that does takes these with it) nor for
- * another process that writes: whoever asks tries again, and requests do not stand still meanwhile.
+ * another process that writes: whoever asks tries again, and requests are not held up meanwhile.
  */
 export function withoutWaiting(db: Database, body: () => void): void {
   const synchronous = readNumber(db, 'PRAGMA synchronous')
@@ -248,6 +248,27 @@ export function readConsistently<T>(db: Database, body: () => T): T {
   }
 }
 
+/** The words that name the index to use: without statistics SQLite takes any that fits. */
+export const indexedBy = (index: string): string => `INDEXED BY ${index}`
+
+/** Makes the question for a number that changes with every commit of other connections. */
+export function createCommitCount(db: Database): () => unknown {
+  const commits = db.prepare<unknown, []>('PRAGMA data_version')
+  return () => commits.values()[0]?.[0]
+}
+
+export const fileBytesOf = (db: Database): number =>
+  readNumber(db, 'PRAGMA page_count') * readNumber(db, 'PRAGMA page_size')
+
+/** What SQLite finds wrong with pages, rows and indexes. */
+export const listPageFaults = (db: Database): string[] =>
+  db
+    .prepare<unknown, []>('PRAGMA integrity_check')
+    .values()
+    .flat()
+    .filter((answer) => answer !== 'ok')
+    .map((answer) => `SQLite: ${answer}`)
+
 /** Brings everything into the one file and lets go of it. */
 export function closeDatabase(db: Database): void {
   try {
@@ -264,15 +285,11 @@ export function closeDatabase(db: Database): void {
 const isThenable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-function readNumber(db: Database, sql: string): number {
-  return Number(db.prepare<unknown, []>(sql).values()[0]?.[0])
-}
+const readValue = (db: Database, sql: string): unknown =>
+  db.prepare<unknown, []>(sql).values()[0]?.[0]
+const readNumber = (db: Database, sql: string): number => Number(readValue(db, sql))
 
-function readText(db: Database, sql: string): string {
-  return String(db.prepare<unknown, []>(sql).values()[0]?.[0])
-}
-
-/** Says what an operator can do about an error at the opening of a file. */
+/** What an operator can do about an error at the opening of a file. */
 export const toStoreFault = (error: unknown, path: string): StoreFault =>
   error instanceof StoreFault ? error : new StoreFault(toOpenMessage(error, path), { cause: error })
 

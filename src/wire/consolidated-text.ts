@@ -15,7 +15,7 @@ export type ConsolidatedRow = {
   outcome: Outcome
   /** The outcome's token; undefined where it is not known: then its ladder is the mirror of the other's. */
   assetId: string | undefined
-  /** Of the state that the row stands for, the newer of the two. */
+  /** Of the state that the row shows, the newer of the two. */
   position: Position
   book: ConsolidatedBook
 }
@@ -25,7 +25,7 @@ export type PrintConsolidated = (row: ConsolidatedRow, cut: RowCut) => Uint8Arra
 
 type Member = readonly [field: RowField, print: (row: ConsolidatedRow) => string]
 
-/** What stands before and behind the ladders, in the order of a snapshot. */
+/** What comes before the ladders, in the order of a snapshot. */
 const texts: readonly Member[] = [
   ['id', ({ position }) => `"${position.id}"`],
   ['assetId', ({ assetId }) => (assetId === undefined ? 'null' : `"${assetId}"`)],

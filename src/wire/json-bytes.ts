@@ -68,7 +68,7 @@ export function skipValue(bytes: Uint8Array, at: number, depth = 0): number {
   return byte === 0x2d || isDigit(byte) ? skipNumber(bytes, at) : skipLiteral(bytes, at)
 }
 
-/** Whether `expected` stands at `at`. */
+/** Whether `expected` is at `at`. */
 export function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
     if (bytes[at + index] !== expected[index]) return false
@@ -106,7 +106,8 @@ function skipContainer(bytes: Uint8Array, at: number, depth: number): number {
   }
 }
 
-function skipKey(bytes: Uint8Array, at: number): number {
+/** Steps over a member's key and colon, and the space after them. */
+export function skipKey(bytes: Uint8Array, at: number): number {
   const end = skipString(bytes, at)
   if (end === MALFORMED) return MALFORMED
   const colon = skipSpace(bytes, end)
@@ -123,7 +124,8 @@ function skipNumber(bytes: Uint8Array, at: number): number {
   return skipDigits(bytes, sign === 0x2b || sign === 0x2d ? next + 2 : next + 1)
 }
 
-function skipDigits(bytes: Uint8Array, at: number): number {
+/** Steps over one digit or more. */
+export function skipDigits(bytes: Uint8Array, at: number): number {
   let next = at
   while (isDigit(byteAt(bytes, next))) next++
   return next === at ? MALFORMED : next

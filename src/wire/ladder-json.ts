@@ -1,25 +1,24 @@
-import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
-import type { Ladder } from '#src/core/snapshot.ts'
-
-import { microsFaults, readMicros } from './decimal-json.ts'
-import {
-  byteAt,
-  byteOf,
-  type Cursor,
-  MALFORMED,
-  skipSpace,
-  skipString,
-  skipValue,
-  startsWith,
-} from './json-bytes.ts'
-
 /**
  * Reads one side of a book: an array of `{"price":…,"size":…}` with decimals quoted or bare, sorted
  * either way. Nearly all bytes of a snapshot are here, so a level that is written compactly takes a
  * short path that only looks for what it expects; anything else is read again in full, which also
  * finds the words for what is wrong with it.
  */
+import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import type { Ladder } from '#src/core/snapshot.ts'
+
+import {
+  byteAt,
+  byteOf,
+  type Cursor,
+  MALFORMED,
+  skipKey,
+  skipSpace,
+  skipValue,
+  startsWith,
+} from './json-bytes.ts'
+import { microsFaults, readMicros } from './micros-bytes.ts'
 
 /** Most levels on one side of a book. */
 export const LEVELS_MAX = 2000
@@ -123,7 +122,7 @@ function readLevel(
   let size: Micros | undefined
   do {
     const key = skipSpace(bytes, cursor.at + 1)
-    cursor.at = skipPastColon(bytes, key)
+    cursor.at = skipKey(bytes, key)
     if (cursor.at === MALFORMED) throw new SnapshotFault(`${path}: not valid JSON`)
     if (startsWith(bytes, key, priceKey)) price = readOnce(cursor, price, `${path}.price`)
     else if (startsWith(bytes, key, sizeKey)) size = readOnce(cursor, size, `${path}.size`)
@@ -138,13 +137,6 @@ function readLevel(
   assertLevel(price, size, path)
   buffer.prices[count] = price ?? 0
   buffer.sizes[count] = size ?? 0
-}
-
-function skipPastColon(bytes: Uint8Array, at: number): number {
-  const keyEnd = skipString(bytes, at)
-  if (keyEnd === MALFORMED) return MALFORMED
-  const colon = skipSpace(bytes, keyEnd)
-  return byteAt(bytes, colon) === byteOf.colon ? skipSpace(bytes, colon + 1) : MALFORMED
 }
 
 function readOnce(cursor: Cursor, known: Micros | undefined, path: string): Micros {

@@ -1,8 +1,8 @@
+/** Decimals as bytes: read from their digits, printed three digits at a time, with no float or string in between. */
 import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
-/** Prints decimals into bytes, three digits at a time: no float and no string in between. */
 import { threeDigits } from '#src/lib/digits.ts'
 
-import { byteOf } from './json-bytes.ts'
+import { byteAt, byteOf, type Cursor, isDigit } from './json-bytes.ts'
 
 /** More than the text of any decimal takes. */
 export const MICROS_BYTES_MAX = 24
@@ -11,8 +11,8 @@ export const MICROS_BYTES_MAX = 24
 const digits = new TextEncoder().encode(threeDigits.join(''))
 
 /**
- * Writes the shortest decimal at `start`, where there must be room for the longest: what is behind it may be
- * written over. Returns the offset behind it.
+ * Writes the shortest decimal at `start`, where there must be room for the longest: what is after it may be
+ * written over. Returns the offset after it.
  */
 export function putMicros(bytes: Uint8Array, start: number, micros: Micros): number {
   const whole = Math.floor(micros / MICROS_PER_UNIT)
@@ -68,3 +68,68 @@ function putFraction(bytes: Uint8Array, start: number, fraction: number): number
   bytes[start] = byteOf.dot
   return putDigits(bytes, putDigits(bytes, start + 1, thousandths), rest - thousandths * 1000)
 }
+
+/** What `readMicros` returns instead of a decimal: the negated index of a reason. */
+export const microsFaults = [
+  '',
+  'not a plain decimal',
+  'more than six decimals',
+  'too large',
+] as const
+const NOT_A_DECIMAL = -1
+const TOO_PRECISE = -2
+const TOO_LARGE = -3
+
+const FRACTION_DIGITS_MAX = 6
+
+/** What a fraction of so many digits is multiplied by to make millionths. */
+const fractionScales = Float64Array.of(1e6, 1e5, 1e4, 1e3, 100, 10, 1)
+
+/**
+ * Reads a decimal, quoted or bare, from its digits, so that it is exact, and moves past it. Accepts
+ * what `parseMicros` accepts. Returns millionths, or a negative index of `microsFaults` with the
+ * cursor anywhere inside the decimal. Returning faults keeps this small enough to be inlined.
+ */
+export function readMicros(cursor: Cursor): number {
+  const { bytes } = cursor
+  const isQuoted = byteAt(bytes, cursor.at) === byteOf.quote
+  const start = isQuoted ? cursor.at + 1 : cursor.at
+  let at = start
+  let whole = 0
+  let byte = byteAt(bytes, at)
+  while (isDigit(byte)) {
+    whole = whole * 10 + (byte - byteOf.zero)
+    byte = byteAt(bytes, ++at)
+  }
+  cursor.at = at
+  const fraction = byte === byteOf.dot ? readFraction(cursor, at === start) : 0
+  if (fraction < 0) return fraction
+  byte = byteAt(bytes, cursor.at)
+  const isEnd = isQuoted ? byte === byteOf.quote : endsNumber(byte)
+  if (!isEnd || cursor.at === start) return NOT_A_DECIMAL
+  if (isQuoted) cursor.at++
+  const micros = whole * MICROS_PER_UNIT + fraction
+  return micros > Number.MAX_SAFE_INTEGER ? TOO_LARGE : micros
+}
+
+/** Reads the point and the digits after it, of which there must be one where none came before. */
+function readFraction(cursor: Cursor, isLeading: boolean): number {
+  const { bytes } = cursor
+  const start = cursor.at + 1
+  let at = start
+  let digits = 0
+  let byte = byteAt(bytes, at)
+  while (isDigit(byte) && at < start + FRACTION_DIGITS_MAX) {
+    digits = digits * 10 + (byte - byteOf.zero)
+    byte = byteAt(bytes, ++at)
+  }
+  const fraction = digits * (fractionScales[at - start] ?? 0)
+  while (byte === byteOf.zero) byte = byteAt(bytes, ++at)
+  cursor.at = at
+  if (isDigit(byte)) return TOO_PRECISE
+  return isLeading && at === start ? NOT_A_DECIMAL : fraction
+}
+
+/** Whether a bare number may be followed by `byte`: `,`, `}` or white space. */
+const endsNumber = (byte: number): boolean =>
+  byte === byteOf.comma || byte === byteOf.closeBrace || (byte <= 0x20 && byte !== 0)

@@ -1,6 +1,6 @@
+/** Quotes as bytes of JSON: what `quoteText` prints, several times faster. */
 import { type BestLevels, imbalanceOf } from '#src/core/quote.ts'
 
-/** Quotes as bytes of JSON: what `quoteText` prints, several times faster. */
 import { putHalfMicros, putInteger, putMicros } from './micros-bytes.ts'
 import { piecesOf, putNull, putPiece, putSigned } from './row-bytes.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Writes rows of JSON as bytes, by the thousand: no string is made of a row or of a number in it. Each
- * function writes at an offset, where there must be room, and returns the offset behind it. All is ASCII.
+ * function writes at an offset, where there must be room, and returns the offset after it. All is ASCII.
  */
 import type { Micros } from '#src/core/decimal.ts'
 import { toIso } from '#src/core/time.ts'

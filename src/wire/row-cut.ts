@@ -1,10 +1,10 @@
-import { snapshotFields } from '#src/core/snapshot.ts'
-import { toIso } from '#src/core/time.ts'
-
 /**
  * Takes parts out of a snapshot's JSON as it is stored. The store writes it in one form (fields in this
  * order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or printed.
  */
+import { snapshotFields } from '#src/core/snapshot.ts'
+import { toIso } from '#src/core/time.ts'
+
 import { byteOf } from './json-bytes.ts'
 import { putText } from './row-bytes.ts'
 
@@ -36,7 +36,7 @@ export const nameOf = ({ depth, fields }: RowCut): string => {
   return `${depth ?? ''}.${wanted.join('+')}`
 }
 
-/** True when rows must be asked for with what the store keeps beside them. */
+/** True when rows must be asked for with what is kept beside them. */
 export const wantsReceived = ({ fields }: RowCut): boolean => fields?.has('receivedAt') ?? false
 
 /** The value of a member `receivedAt`. */
@@ -48,7 +48,7 @@ export type CutRow = (row: Uint8Array, receivedMs?: number) => Uint8Array
 
 const textFields = snapshotFields.slice(0, snapshotFields.indexOf('bids'))
 const sideFields = ['bids', 'asks'] as const
-/** What stands around the name of a field. */
+/** What is around the name of a field. */
 const QUOTES = '"":'.length
 /** The member `receivedAt` and a comma take less. */
 const RECEIVED_BYTES_MAX = 64
@@ -63,6 +63,7 @@ export function createRowCut(cut: RowCut): CutRow {
   })
   const texts = textFields.map(toPart)
   const sides = sideFields.map(toPart)
+  const isReceived = wantsReceived(cut)
   let out = new Uint8Array(8192)
   let length = 0
 
@@ -85,8 +86,6 @@ export function createRowCut(cut: RowCut): CutRow {
     out[length - 1] = byteOf.closeBracket
     out[length++] = byteOf.comma
   }
-
-  const isReceived = wantsReceived(cut)
 
   return (row, receivedMs) => {
     // No part gets longer.
@@ -112,7 +111,7 @@ export function createRowCut(cut: RowCut): CutRow {
   }
 }
 
-/** Returns the offset behind the last of `depth` levels; `end`, that behind the side, if there are no more. */
+/** Returns the offset after the last of `depth` levels; `end`, that after the side, if there are no more. */
 function findLevelEnd(
   row: Uint8Array,
   { at, end, depth }: { at: number; end: number; depth: number },
@@ -122,6 +121,6 @@ function findLevelEnd(
     next = row.indexOf(byteOf.closeBrace, next) + 1
     if (next === 0 || next > end) return end
   }
-  // Behind the last level stands the bracket that ends the side.
+  // After the last level comes the bracket that ends the side.
   return next === end - 1 ? end : next
 }

@@ -1,3 +1,11 @@
+/**
+ * Reads one snapshot from JSON bytes: as recorded (decimals quoted, best level last) or as we serve
+ * it (decimals bare, best level first). Import spends its time here, so decimals go straight from
+ * digits to millionths, and texts that repeat from line to line are compared instead of made again.
+ *
+ * The line is first copied before a zero byte, which no JSON token contains: the readers need
+ * no bounds checks and cannot stray into the next line.
+ */
 import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
 import { SnapshotFault } from '#src/core/snapshot-fault.ts'
 import {
@@ -13,26 +21,17 @@ import {
   type Cursor,
   isHexDigit,
   MALFORMED,
+  skipKey,
   skipSpace,
-  skipString,
   skipValue,
   startsWith,
 } from './json-bytes.ts'
 import { createLadderReader } from './ladder-json.ts'
 import { createTextReaders, readId, readReceived, readTimestamp } from './snapshot-text.ts'
 
-/**
- * Reads one snapshot from JSON bytes: as recorded (decimals quoted, best level last) or as we serve
- * it (decimals bare, best level first). Import spends its time here, so decimals go straight from
- * digits to millionths, and texts that repeat from line to line are compared instead of made again.
- *
- * The line is first copied in front of a zero byte, which no JSON token contains: the readers need
- * no bounds checks and cannot stray into the next line.
- */
-
 /** Longest line that is read. */
 export const LINE_BYTES_MAX = 1_048_576
-/** Room behind the zero byte for readers that look at a word, or at a few bytes, at once. */
+/** Room after the zero byte for readers that look at a word, or at a few bytes, at once. */
 const PADDING_BYTES = 64
 
 /** A snapshot as it was read, with the `id` that its sender gave it. */
@@ -46,8 +45,8 @@ export type SnapshotScanner = {
   scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
 }
 
-/** What was read so far; `undefined` is missing. One object, so that every line has one shape. */
-type Draft = {
+/** What was read so far; `undefined` is missing. Of one shape for every line. */
+class Draft {
   id: string | undefined
   assetId: string | undefined
   conditionId: string | undefined
@@ -59,6 +58,9 @@ type Draft = {
   asks: Ladder | undefined
   receivedMs: number | undefined
 }
+type Values = { [field in SnapshotField]: NonNullable<Draft[field]> }
+type Fields = { [field in SnapshotField]: Values[field] | undefined }
+type Readers = { [field in SnapshotField]: (cursor: Cursor) => Values[field] }
 
 const encoder = new TextEncoder()
 const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
@@ -73,7 +75,14 @@ const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(n
 export function createSnapshotScanner(foreign: readonly string[] = []): SnapshotScanner {
   const buffer = new Uint8Array(LINE_BYTES_MAX + PADDING_BYTES)
   const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
-  const readField = createFieldReader()
+  const ladders = createLadderReader()
+  const readers: Readers = {
+    ...createTextReaders(),
+    id: readId,
+    timestamp: readTimestamp,
+    bids: (at) => ladders.read(at, 'bids'),
+    asks: (at) => ladders.read(at, 'asks'),
+  }
   const foreignKeys = foreign.map(toKey)
 
   return {
@@ -83,36 +92,29 @@ export function createSnapshotScanner(foreign: readonly string[] = []): Snapshot
       buffer.set(bytes.subarray(start, end))
       buffer[length] = 0
       cursor.at = 0
-      const draft = readObject(cursor, readField, foreignKeys)
+      const draft = readObject(cursor, readers, foreignKeys)
       if (skipSpace(buffer, cursor.at) !== length) throw new SnapshotFault('text after the object')
       return toSnapshot(draft)
     },
   }
 }
 
-type FieldReader = (cursor: Cursor, field: SnapshotField, draft: Draft) => void
-
-function readObject(
-  cursor: Cursor,
-  readField: FieldReader,
-  foreignKeys: readonly Uint8Array[],
-): Draft {
+function readObject(cursor: Cursor, readers: Readers, foreignKeys: readonly Uint8Array[]): Draft {
   const { bytes } = cursor
-  const draft = emptyDraft()
+  const draft = new Draft()
   cursor.at = skipSpace(bytes, 0)
   if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new SnapshotFault('not a JSON object')
   const first = skipSpace(bytes, cursor.at + 1)
   if (byteAt(bytes, first) === byteOf.closeBrace) throw new SnapshotFault('an empty object')
   let expected = 0
   do {
-    cursor.at = skipSpace(bytes, cursor.at + 1)
-    const index = findField(cursor, expected)
-    const keyAt = cursor.at
-    skipKey(cursor)
+    const keyAt = skipSpace(bytes, cursor.at + 1)
+    const index = findField(bytes, keyAt, expected)
+    cursor.at = assertJson(skipKey(bytes, keyAt))
     const field = snapshotFields[index]
     if (field === undefined) readOther(cursor, { keyAt, foreignKeys, draft })
     else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
-    else readField(cursor, field, draft)
+    else readField(cursor, field, { draft, readers })
     expected = index + 1
     cursor.at = skipSpace(bytes, cursor.at)
   } while (byteAt(bytes, cursor.at) === byteOf.comma)
@@ -121,128 +123,60 @@ function readObject(
   return draft
 }
 
-const emptyDraft = (): Draft => ({
-  id: undefined,
-  assetId: undefined,
-  conditionId: undefined,
-  symbol: undefined,
-  outcome: undefined,
-  timeframe: undefined,
-  timestamp: undefined,
-  bids: undefined,
-  asks: undefined,
-  receivedMs: undefined,
-})
+function readField<Field extends SnapshotField>(
+  cursor: Cursor,
+  field: Field,
+  { draft, readers }: { draft: Fields; readers: Readers },
+): void {
+  draft[field] = readers[field](cursor)
+}
 
-/** Returns the index of the field whose key stands at the cursor, or -1, guessing `expected`. */
-function findField({ bytes, at }: Cursor, expected: number): number {
+/** Returns the index of the field whose key is at `at`, or -1, guessing `expected`. */
+function findField(bytes: Uint8Array, at: number, expected: number): number {
   const guess = keys[expected]
   if (guess !== undefined && startsWith(bytes, at, guess)) return expected
   return keys.findIndex((key) => startsWith(bytes, at, key))
 }
 
-function skipKey(cursor: Cursor): void {
-  const keyEnd = skipString(cursor.bytes, cursor.at)
-  const colon = keyEnd === MALFORMED ? keyEnd : skipSpace(cursor.bytes, keyEnd)
-  if (colon === MALFORMED || byteAt(cursor.bytes, colon) !== byteOf.colon) {
-    throw new SnapshotFault('not valid JSON')
-  }
-  cursor.at = skipSpace(cursor.bytes, colon + 1)
+function assertJson(at: number): number {
+  if (at === MALFORMED) throw new SnapshotFault('not valid JSON')
+  return at
 }
 
 type Other = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
 
-/** Reads the value of a member that not every snapshot has. */
+/**
+ * Reads the value of a member that not every snapshot has. Throws for a key that is foreign, or may be because it is
+ * written with escapes.
+ */
 function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Other): void {
   const key = cursor.bytes.subarray(keyAt, cursor.at)
   const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
-  if (received === undefined) {
-    assertIgnored(key, foreignKeys)
-    skipUnknown(cursor)
+  if (received !== undefined) {
+    if (draft.receivedMs !== undefined)
+      throw new SnapshotFault(`${received.name}: a second time of receipt`)
+    draft.receivedMs = readReceived(cursor, received.name)
     return
   }
-  if (draft.receivedMs !== undefined) {
-    throw new SnapshotFault(`${received.name}: a second time of receipt`)
-  }
-  draft.receivedMs = readReceived(cursor, received.name)
-}
-
-/** Throws for a key that is foreign, or may be because it is written with escapes. */
-function assertIgnored(key: Uint8Array, foreignKeys: readonly Uint8Array[]): void {
-  if (
-    key.includes(byteOf.backslash) ||
-    foreignKeys.some((foreign) => startsWith(key, 0, foreign))
-  ) {
+  if (key.includes(byteOf.backslash) || foreignKeys.some((foreign) => startsWith(key, 0, foreign)))
     throw new SnapshotFault('a member that no snapshot has')
-  }
+  cursor.at = assertJson(skipValue(cursor.bytes, cursor.at))
 }
 
-function skipUnknown(cursor: Cursor): void {
-  const end = skipValue(cursor.bytes, cursor.at)
-  if (end === MALFORMED) throw new SnapshotFault('not valid JSON')
-  cursor.at = end
-}
-
-function createFieldReader(): FieldReader {
-  const ladders = createLadderReader()
-  const texts = createTextReaders()
-
-  return (cursor, field, draft) => {
-    switch (field) {
-      case 'id':
-        draft.id = readId(cursor)
-        return
-      case 'assetId':
-        draft.assetId = texts.assetId(cursor)
-        return
-      case 'conditionId':
-        draft.conditionId = texts.conditionId(cursor)
-        return
-      case 'symbol':
-        draft.symbol = texts.symbol(cursor)
-        return
-      case 'outcome':
-        draft.outcome = texts.outcome(cursor)
-        return
-      case 'timeframe':
-        draft.timeframe = texts.timeframe(cursor)
-        return
-      case 'timestamp':
-        draft.timestamp = readTimestamp(cursor)
-        return
-      case 'bids':
-      case 'asks':
-        draft[field] = ladders.read(cursor, field)
-        return
-    }
-  }
-}
+const isWhole = (draft: Draft): draft is Values & Draft =>
+  snapshotFields.every((field) => draft[field] !== undefined)
 
 function toSnapshot(draft: Draft): ScannedSnapshot {
-  const { id, assetId, conditionId, symbol, outcome, timeframe, timestamp, bids, asks } = draft
-  if (
-    id === undefined ||
-    assetId === undefined ||
-    conditionId === undefined ||
-    symbol === undefined ||
-    outcome === undefined ||
-    timeframe === undefined ||
-    timestamp === undefined ||
-    bids === undefined ||
-    asks === undefined
-  ) {
+  if (!isWhole(draft)) {
     const missing = snapshotFields.find((field) => draft[field] === undefined)
     throw new SnapshotFault(`${missing}: missing`)
   }
+  const { id, symbol, timestamp, conditionId, timeframe, assetId, outcome, bids, asks } = draft
   return {
     coin: symbol,
-    conditionId,
-    timeframe,
-    assetId,
-    outcome,
+    ...{ conditionId, timeframe, assetId, outcome },
     timestampMs: timestamp,
-    bids,
-    asks,
+    ...{ bids, asks },
     sourceHash: toSourceHash(id),
     receivedMs: draft.receivedMs,
     id,

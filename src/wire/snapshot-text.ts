@@ -1,38 +1,45 @@
-import { type Coin, isCoin, isTimeframe, type Outcome, type Timeframe } from '#src/core/market.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
-
-import { type ByteInterner, createByteInterner } from './byte-interner.ts'
-import { byteAt, byteOf, type Cursor, isDigit, MALFORMED, skipValue } from './json-bytes.ts'
-import { readTimestampMs, timestampFaults } from './timestamp-bytes.ts'
-
 /**
  * Reads the fields of a snapshot that are not ladders. Each reader moves the cursor past its value
  * and throws `SnapshotFault`. Texts are plain ASCII without escapes: none of them needs more.
  */
+import { isCoin, isTimeframe } from '#src/core/market.ts'
+import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+
+import {
+  byteAt,
+  byteOf,
+  type Cursor,
+  isDigit,
+  MALFORMED,
+  skipDigits,
+  skipValue,
+  startsWith,
+} from './json-bytes.ts'
+import { readTimestampMs, timestampFaults } from './timestamp-bytes.ts'
 
 /** Longest `id`. */
 const ID_LENGTH_MAX = 100
 /** Texts remembered of each field: more than the tokens that are live at once. */
 const INTERNED_MAX = 64
 
-type Reader<Value> = (cursor: Cursor) => Value
-
-/** Readers of the fields whose texts repeat from line to line; they remember the last of them. */
-export type TextReaders = {
-  assetId: Reader<string>
-  conditionId: Reader<string>
-  symbol: Reader<Coin>
-  outcome: Reader<Outcome>
-  timeframe: Reader<Timeframe>
-}
-
-/** Creates readers that remember nothing yet. */
-export const createTextReaders = (): TextReaders => ({
-  assetId: createTextReader('assetId', 'not 1 to 78 digits', parseAssetId),
-  conditionId: createTextReader('conditionId', 'not 0x and 64 hex digits', parseConditionId),
-  symbol: createTextReader('symbol', 'not a coin that is kept', parseCoin),
-  outcome: createTextReader('outcome', 'neither "up" nor "down"', parseOutcome),
-  timeframe: createTextReader('timeframe', 'not a timeframe', parseTimeframe),
+/** Creates readers of the fields whose texts repeat from line to line; they remember the last of them. */
+export const createTextReaders = () => ({
+  assetId: createTextReader('assetId', 'not 1 to 78 digits', (text) =>
+    /^\d{1,78}$/.test(text) ? text : undefined,
+  ),
+  conditionId: createTextReader('conditionId', 'not 0x and 64 hex digits', (text) =>
+    /^0x[\da-f]{64}$/i.test(text) ? text.toLowerCase() : undefined,
+  ),
+  symbol: createTextReader('symbol', 'not a coin that is kept', (text) => {
+    const coin = text.toLowerCase()
+    return isCoin(coin) ? coin : undefined
+  }),
+  outcome: createTextReader('outcome', 'neither "up" nor "down"', (text) =>
+    text === 'up' || text === 'down' ? text : undefined,
+  ),
+  timeframe: createTextReader('timeframe', 'not a timeframe', (text) =>
+    isTimeframe(text) ? text : undefined,
+  ),
 })
 
 /** Makes a reader of a string field with few different values. */
@@ -41,7 +48,7 @@ function createTextReader<Value>(
   expectation: string,
   parse: (text: string) => Value | undefined,
 ): (cursor: Cursor) => Value {
-  const interner: ByteInterner<Value> = createByteInterner(INTERNED_MAX)
+  const interner = createByteInterner<Value>(INTERNED_MAX)
   return (cursor) => {
     const known = interner.find(cursor.bytes, cursor.at)
     if (known !== undefined) {
@@ -58,15 +65,46 @@ function createTextReader<Value>(
   }
 }
 
+/** A value and the bytes that it was read from. */
+type Interned<Value> = { readonly bytes: Uint8Array; readonly value: Value }
+
+/** Remembers the values read last: a comparison of bytes replaces checking the text and making it again. */
+function createByteInterner<Value>(slotsMax: number) {
+  const slots: Interned<Value>[] = []
+  let hit = 0
+  let oldest = 0
+
+  return {
+    /** Finds the remembered value whose bytes are at `at`, all of them. */
+    find(bytes: Uint8Array, at: number): Interned<Value> | undefined {
+      const recent = slots[hit]
+      if (recent !== undefined && startsWith(bytes, at, recent.bytes)) return recent
+      for (let index = 0; index < slots.length; index++) {
+        const slot = slots[index]
+        if (slot === undefined || !startsWith(bytes, at, slot.bytes)) continue
+        hit = index
+        return slot
+      }
+      return undefined
+    },
+
+    /** Remembers a value, forgetting the oldest when full. The bytes are copied. */
+    add(bytes: Uint8Array, value: Value): void {
+      hit = oldest
+      slots[oldest] = { bytes: bytes.slice(), value }
+      oldest = (oldest + 1) % slotsMax
+    },
+  }
+}
+
 /** Returns the index past the string at the cursor, which must be plain ASCII without escapes. */
 function findTextEnd({ bytes, at }: Cursor, field: string): number {
   if (byteAt(bytes, at) !== byteOf.quote) throw new SnapshotFault(`${field}: not a string`)
   let next = at + 1
   let byte = byteAt(bytes, next)
   while (byte !== byteOf.quote) {
-    if (byte < 0x20 || byte > 0x7e || byte === byteOf.backslash) {
+    if (byte < 0x20 || byte > 0x7e || byte === byteOf.backslash)
       throw new SnapshotFault(`${field}: not plain ASCII text`)
-    }
     byte = byteAt(bytes, ++next)
   }
   return next + 1
@@ -75,32 +113,14 @@ function findTextEnd({ bytes, at }: Cursor, field: string): number {
 const toText = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
 
-const parseAssetId = (text: string): string | undefined =>
-  /^\d{1,78}$/.test(text) ? text : undefined
-
-const parseConditionId = (text: string): string | undefined =>
-  /^0x[\da-f]{64}$/i.test(text) ? text.toLowerCase() : undefined
-
-function parseCoin(text: string): Coin | undefined {
-  const coin = text.toLowerCase()
-  return isCoin(coin) ? coin : undefined
-}
-
-const parseOutcome = (text: string): Outcome | undefined =>
-  text === 'up' || text === 'down' ? text : undefined
-
-const parseTimeframe = (text: string): Timeframe | undefined =>
-  isTimeframe(text) ? text : undefined
-
 /** Reads an `id`: text, or a bare integer as its digits. */
 export function readId(cursor: Cursor): string {
   const { bytes, at } = cursor
   const isBare = isDigit(byteAt(bytes, at))
   const end = isBare ? skipDigits(bytes, at) : findTextEnd(cursor, 'id')
   const text = isBare ? toText(bytes, at, end) : toText(bytes, at + 1, end - 1)
-  if (text.length === 0 || text.length > ID_LENGTH_MAX) {
+  if (text.length === 0 || text.length > ID_LENGTH_MAX)
     throw new SnapshotFault(`id: not 1 to ${ID_LENGTH_MAX} characters`)
-  }
   cursor.at = end
   return text
 }
@@ -110,18 +130,11 @@ export function readTimestamp(cursor: Cursor): number {
   const { bytes, at } = cursor
   const isBare = isDigit(byteAt(bytes, at))
   const end = isBare ? skipDigits(bytes, at) : findTextEnd(cursor, 'timestamp')
-  const timestampMs = isBare
-    ? readTimestampMs(bytes, at, end)
-    : readTimestampMs(bytes, at + 1, end - 1)
+  const quote = isBare ? 0 : 1
+  const timestampMs = readTimestampMs(bytes, at + quote, end - quote)
   if (timestampMs < 0) throw new SnapshotFault(`timestamp: ${timestampFaults[-timestampMs]}`)
   cursor.at = end
   return timestampMs
-}
-
-function skipDigits(bytes: Uint8Array, at: number): number {
-  let next = at
-  while (isDigit(byteAt(bytes, next))) next++
-  return next
 }
 
 const encoder = new TextEncoder()

@@ -1,4 +1,8 @@
-import { toUnixMs } from '#src/core/time.ts'
+/**
+ * Reads times from bytes. Written by hand because `Date.parse` accepts far more than one format and rolls
+ * 31 June over into July.
+ */
+import { DAY_MS, toUnixMs } from '#src/core/time.ts'
 
 import { byteAt, byteOf, isDigit } from './json-bytes.ts'
 
@@ -21,12 +25,9 @@ const TIMESTAMP_MS_MAX = 253_402_300_799_999
 /** `YYYY-MM-DDTHH:MM:SS`. */
 const SECONDS_LENGTH = 19
 
-const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
-
 /**
  * Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or Unix milliseconds or seconds by `toUnixMs`, from the bytes between
- * two indices. Returns Unix milliseconds, or a negative index of `timestampFaults`. Written by hand because
- * `Date.parse` accepts far more than one format and rolls 31 June over into July.
+ * two indices. Returns Unix milliseconds, or a negative index of `timestampFaults`.
  */
 export function readTimestampMs(bytes: Uint8Array, from: number, to: number): number {
   if (to - from < 5 || byteAt(bytes, from + 4) !== 0x2d) return readUnixMs(bytes, from, to)
@@ -64,8 +65,11 @@ function readDayMs(bytes: Uint8Array, from: number): number {
   if (century < 0 || yearOfCentury < 0 || month < 0 || day < 0) return NOT_A_TIME
   const year = century * 100 + yearOfCentury
   if (year < 1970) return OUT_OF_RANGE
-  if (day < 1 || day > daysIn(year, month)) return NO_SUCH_TIME
-  return daysSince1970(year, month, day) * 86_400_000
+  const monthMs = Date.UTC(year, month - 1)
+  const isDay = month >= 1 && month <= 12 && day >= 1
+  // Every month has 28 days.
+  if (!isDay || (day > 28 && monthMs + day * DAY_MS > Date.UTC(year, month))) return NO_SUCH_TIME
+  return monthMs + (day - 1) * DAY_MS
 }
 
 function readTimeOfDayMs(bytes: Uint8Array, from: number): number {
@@ -99,20 +103,4 @@ function readPair(bytes: Uint8Array, at: number): number {
   const ones = byteAt(bytes, at + 1)
   if (!isDigit(tens) || !isDigit(ones)) return NOT_A_TIME
   return (tens - byteOf.zero) * 10 + (ones - byteOf.zero)
-}
-
-/** Zero for a month that does not exist, so that no day fits it. */
-function daysIn(year: number, month: number): number {
-  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  return month === 2 && isLeap ? 29 : (monthDays[month - 1] ?? 0)
-}
-
-/** Counts days in the calendar that begins years in March, so that leap days come last. */
-function daysSince1970(year: number, month: number, day: number): number {
-  const marchYear = month > 2 ? year : year - 1
-  const marchMonth = month > 2 ? month - 3 : month + 9
-  const dayOfYear = Math.trunc((153 * marchMonth + 2) / 5) + day - 1
-  const leapDays =
-    Math.trunc(marchYear / 4) - Math.trunc(marchYear / 100) + Math.trunc(marchYear / 400)
-  return marchYear * 365 + leapDays + dayOfYear - 719_468
 }

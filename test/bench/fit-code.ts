@@ -18,6 +18,7 @@ import {
 } from '#src/history/codec/deflate-code.ts'
 import { huffmanLengths } from '#src/lib/huffman.ts'
 
+import { buildHeader } from './block-header.ts'
 import { readSnapshots } from './snapshot-source.ts'
 
 const SNAPSHOTS = 100_000
@@ -113,4 +114,11 @@ const print = (lengths: readonly number[]): string =>
 const symbolLengths = huffmanLengths(symbolFrequencies, SYMBOL_BITS_MAX)
 console.log(`PRINTABLE_LENGTHS = '${print(symbolLengths.slice(32, 127))}'`)
 console.log(`LENGTH_LENGTHS = '${print(symbolLengths.slice(256))}'`)
-console.log(`DISTANCE_LENGTHS = '${print(huffmanLengths(distanceFrequencies, DISTANCE_BITS_MAX))}'`)
+const distanceLengths = huffmanLengths(distanceFrequencies, DISTANCE_BITS_MAX)
+console.log(`DISTANCE_LENGTHS = '${print(distanceLengths)}'`)
+/** Lines have a newline of the code of the space, which no row holds. */
+const lineLengths = symbolLengths.with(10, symbolLengths[32] ?? 0).with(32, 0)
+for (const [name, lengths] of Object.entries({ header: symbolLengths, lineHeader: lineLengths })) {
+  const { headerBytes, headerBits } = buildHeader(lengths, distanceLengths)
+  console.log(`${name}: ${headerBits} bits of '${headerBytes.toBase64()}'`)
+}

@@ -41,6 +41,9 @@ export function conformFacts(use: Use): void {
   describe('findMarketBySlug', () => {
     conformSlugs(use)
   })
+  describe('findMarketByAsset', () => {
+    conformAssetNames(use)
+  })
 }
 
 function conformKept(use: Use): void {
@@ -259,6 +262,34 @@ function conformSlugs(use: Use): void {
       expect(history.findMarketBySlug('a')).toEqual(getMarket(history))
       expect(history.findMarketBySlug('A')?.coin).toBe('eth')
       expect(history.findMarketBySlug("' OR 1")).toBeUndefined()
+    }),
+  )
+}
+
+function conformAssetNames(use: Use): void {
+  test(
+    'default: finds the market of either asset, of facts or of snapshots',
+    use((history) => {
+      expect(history.findMarketByAsset('7')).toBeUndefined()
+      history.putMarket(someFacts(2, { assetIds: { up: '70', down: '71' } }))
+      appendAll(history, [aSnapshot({ assetId: '7' })])
+      expect(history.findMarketByAsset('7')).toEqual(getMarket(history))
+      expect(history.findMarketByAsset('70')?.conditionId).toBe(conditionIdOf(2))
+      expect(history.findMarketByAsset('71')?.conditionId).toBe(conditionIdOf(2))
+      expect(history.findMarketByAsset('')).toBeUndefined()
+      expect(history.findMarketByAsset("' OR 1")).toBeUndefined()
+    }),
+  )
+
+  test(
+    'behavior: of several markets of an asset, finds the one listed first',
+    use((history) => {
+      for (const [number, windowStartMs] of [
+        [1, 9],
+        [2, 5],
+      ] as const)
+        history.putMarket(someFacts(number, { windowStartMs, assetIds: { up: '7' } }))
+      expect(history.findMarketByAsset('7')).toEqual(getMarket(history))
     }),
   )
 }

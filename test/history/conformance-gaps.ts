@@ -37,10 +37,10 @@ const aSilence = (lastMs: number, nextMs: number, changes: Partial<Gap> = {}): G
 function appendFor(
   history: HistoryStore,
   snapshots: readonly Snapshot[],
-  silenceReason?: GapReason,
+  gapReason?: GapReason,
 ): void {
   const id = `silent-${++batches}`
-  history.append({ id, source: 'simulated', snapshots, silenceReason })
+  history.append({ id, source: 'simulated', snapshots, gapReason })
 }
 
 export function conformGaps(use: Use, effort: Effort): void {

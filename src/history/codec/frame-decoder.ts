@@ -20,7 +20,7 @@ const DISTANCE_MASK = (1 << DISTANCE_BITS_MAX) - 1
 /** From this length on a native copy beats a loop. */
 const NATIVE_COPY_LENGTH = 64
 
-/** Text in the making, with room for three bytes behind it. */
+/** Text in the making, with room for three bytes after it. */
 export class TextBuffer {
   bytes: Uint8Array<ArrayBuffer>
   words: DataView
@@ -40,11 +40,11 @@ export class TextBuffer {
 
 /**
  * Bits `start` (inclusive) to `end` (exclusive) of a buffer that ends in `READ_SLACK` spare bytes, to
- * be read where the previous row of its outcome stands `gap` bytes nearer than where it was encoded.
+ * be read where the previous row of its outcome is `gap` bytes nearer than where it was encoded.
  */
 export type FrameBits = { view: DataView; start: number; end: number; gap: number }
 
-/** Writes the frame's text to `out` at `at`; returns the offset behind it. Throws on bits that are no frame. */
+/** Writes the frame's text to `out` at `at`; returns the offset after it. Throws on bits that are no frame. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the inner loop of every decoded page; a call a symbol would double its cost.
 export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): number {
   const { view, end, gap } = frame
@@ -86,7 +86,7 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
   return to
 }
 
-/** Appends the frame to `bits`; only the distances that reach out of the frame are written anew. */
+/** Appends the frame to `bits`; only the distances that reach out of the frame are written again. */
 export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter): void {
   let position = start
   let written = 0

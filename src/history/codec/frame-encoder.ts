@@ -1,7 +1,7 @@
 /**
- * A frame is the text of one row in the store's Huffman code, as a run of bits. It either stands
+ * A frame is the text of one row in the store's Huffman code, as a run of bits. It either is
  * alone, or its matches reach back into the previous row of the same outcome and no further, so it
- * is valid wherever that row's text stands the same number of bytes before it.
+ * is valid wherever that row's text is the same number of bytes before it.
  */
 import type { BitWriter } from '#src/lib/bits.ts'
 
@@ -18,14 +18,20 @@ import {
   MATCH_LENGTH_MAX,
   MATCH_LENGTH_MIN,
 } from './deflate-code.ts'
-import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
+import {
+  ID_OFFSET,
+  type LadderText,
+  PRICE_OFFSET,
+  type RowText,
+  SIZE_OFFSET,
+} from './row-layout.ts'
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
 const WORTHWHILE_LENGTH = 5
 
 /** Every price lies between 0 and 1, so it begins with `0.`. */
 const PRICE_START = '0.'.length
-/** `},` and what stands in front of the price's digits. */
+/** `},` and what comes before the price's digits. */
 const LEVEL_GAP = '},'.length + PRICE_OFFSET + PRICE_START
 
 const OPEN_BRACKET = 0x5b
@@ -57,9 +63,9 @@ export class FrameEncoder {
   }
 
   /**
-   * Writes the row at `start` to `end` of `bytes` so that it stands alone: what stands between the digits
+   * Writes the row at `start` to `end` of `bytes` so that it needs no other: what is between the digits
    * of two levels is a match from one level before, all digits are literals. Nothing is compared
-   * but the two characters in front, because this runs for each page.
+   * but the two characters before, because this runs for each page.
    */
   alone(bytes: Uint8Array, start: number, end: number): void {
     this.#begin(bytes, end - start)
@@ -87,8 +93,8 @@ export class FrameEncoder {
   }
 
   /**
-   * Writes `row` against `previous`, whose text ends `gap` bytes before the comma in front of it.
-   * Falls back to a frame that stands alone where deflate's window is too short.
+   * Writes `row` against `previous`, whose text ends `gap` bytes before the comma before it.
+   * Falls back to a frame that needs no other where deflate's window is too short.
    */
   after(row: RowText, previous: RowText, gap: number): void {
     const base = previous.length + gap + 1
@@ -159,7 +165,7 @@ export class FrameEncoder {
     const start = now.sizeStarts[i] ?? 0
     const end = now.ends[i] ?? 0
     const oldStart = old.sizeStarts[j] ?? 0
-    // Between two levels that follow each other in both rows stands the same text.
+    // Between two levels that follow each other in both rows is the same text.
     if (isAdjacent) this.#copy(done, start - done, base + start - oldStart)
     else this.#joinBack({ from: done, to: start, previousTo: oldStart, previous, base })
     if (now.sizes[i] === old.sizes[j]) {
@@ -205,7 +211,7 @@ export class FrameEncoder {
     return same
   }
 
-  /** Writes `from` to `to`, as much of its end as agrees with what stands before `previousTo` as a match. */
+  /** Writes `from` to `to`, as much of its end as agrees with what comes before `previousTo` as a match. */
   #joinBack({ from, to, previousTo, previous, base }: Joint): void {
     let same = 0
     const sameMax = Math.min(to - from, previousTo)
@@ -215,7 +221,7 @@ export class FrameEncoder {
     this.#copy(to - same, same, base + to - previousTo)
   }
 
-  /** Takes `length` bytes at `start` from `distance` before, growing the pending match if it goes on. */
+  /** Takes `length` bytes at `start` from `distance` before, growing the pending match if it continues. */
   #copy(start: number, length: number, distance: number): void {
     if (length === 0) return
     if (distance === this.#matchDistance && start === this.#matchStart + this.#matchLength) {
@@ -302,7 +308,7 @@ type Joint = { from: number; to: number; previousTo: number; previous: RowText; 
 const isBetter = (price: number, other: number, isAsks: boolean): boolean =>
   isAsks ? price < other : price > other
 
-/** Offset behind the number that is or goes on at `from`: of a comma or a brace, `end` at most. */
+/** Offset after the number that is or continues at `from`: of a comma or a brace, `end` at most. */
 function endOfNumber(bytes: Uint8Array, from: number, end: number): number {
   let at = from
   while (at < end && bytes[at] !== COMMA && bytes[at] !== CLOSE_BRACE) at++

@@ -1,10 +1,11 @@
 /**
  * Lines as one gzip member of one deflate block, never ended before the stream is: the rows' stored frames,
- * each with the code of a newline behind instead of a comma in front. No match reaches over a comma, so
+ * each with the code of a newline after it instead of a comma before. No match reaches over a comma, so
  * none meets the difference. A piece ends with a whole byte; its odd bits begin the next one.
  */
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 
+import type { ChunkDecoder } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
 import {
   lineHeaderBits,
@@ -17,7 +18,6 @@ import { moveFrame } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 import type { LineWriter } from './line-encoder.ts'
 import { gzipHeader } from './page-encoder.ts'
-import type { RowReader } from './row-reader.ts'
 
 /** A piece is full at this size; one row more may be in it. */
 const PIECE_BYTES = 49_152
@@ -32,10 +32,10 @@ const streamStartBits = gzipHeader.length * 8 + lineHeaderBits
 export class GzipLines implements LineWriter {
   readonly #bits = new BitWriter(BUFFER_BYTES_START)
   readonly #frames = new FrameEncoder(this.#bits)
-  readonly #reader: RowReader
+  readonly #reader: ChunkDecoder
   #isTaken = false
 
-  constructor(reader: RowReader) {
+  constructor(reader: ChunkDecoder) {
     this.#reader = reader
     this.#bits.copy(streamStart, 0, streamStartBits)
   }
@@ -61,7 +61,7 @@ export class GzipLines implements LineWriter {
     const bits = this.#bits
     const start = chunk.bitStart(row) + COMMA_BITS
     const end = chunk.bitEnd(row)
-    // Distances that are written anew may grow longer by some bits each.
+    // Distances that are written again may grow longer by some bits each.
     bits.reserve((end - start) >>> 2)
     if (gap === 0) bits.copy(chunk.words, start, end)
     else moveFrame({ ...chunk.frame(row, gap), start }, bits)

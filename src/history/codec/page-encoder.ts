@@ -1,18 +1,18 @@
 /**
- * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text in
- * front, the rows' frames copied bit by bit, the text behind. Only the first row of each outcome is
- * encoded anew, because the row that it refers to is not on the page; the CRC is joined from
+ * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text
+ * before, the rows' frames copied bit by bit, the text after. Only the first row of each outcome is
+ * encoded again, because the row that it refers to is not on the page; the CRC is joined from
  * the columns. Nothing is inflated or deflated but that row.
  */
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
+import { ChunkDecoder } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
 import { headerBits, headerBytes, literalBits } from './deflate-code.ts'
 import { moveFrame } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
-import { RowReader } from './row-reader.ts'
-import { type Slice, SliceDecoder, textLengthOf } from './slice-decoder.ts'
+import { type Slice, SliceDecoder, textLengthOf } from './slices.ts'
 
 const COMMA_BYTE = 0x2c
 const COMMA = Uint8Array.of(COMMA_BYTE)
@@ -36,7 +36,7 @@ type Progress = { crc: number; length: number; isSeen: [boolean, boolean] }
 export class PageEncoder {
   readonly #bits = new BitWriter(OUTPUT_BYTES_START)
   readonly #frames = new FrameEncoder(this.#bits)
-  readonly #reader = new RowReader()
+  readonly #reader = new ChunkDecoder()
   readonly #text = new SliceDecoder()
 
   /** One gzip member (RFC 1952) of `prefix`, the rows joined by commas, and `suffix`. */

@@ -1,42 +1,40 @@
-/** Lines as they are, decoded one behind the other; at a new piece only what the next rows refer to is kept. */
+/** Lines as they are, decoded one after the other; at a new piece only what the next rows refer to is kept. */
 import { assert } from '#src/lib/assert.ts'
 
+import type { ChunkDecoder } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
 import { decodeFrame, TextBuffer } from './frame-decoder.ts'
 import type { LineWriter } from './line-encoder.ts'
-import type { RowReader } from './row-reader.ts'
 
 /** A piece is full at this size; one row more may be in it. */
 const PIECE_BYTES = 65_536
 /** Room for a piece and two rows that the next ones refer to; only a book out of the ordinary needs more. */
 const BUFFER_BYTES_START = 131_072
-/** Bytes that must be free behind a row: its newline, and what decoding writes too many. */
+/** Bytes that must be free after a row: its newline, and what decoding writes too many. */
 const SLACK_BYTES = 4
 
 const NEWLINE = 0x0a
 
-/** Where the last row of an outcome stands in the buffer. */
-type Kept = {
-  isThere: boolean
-  start: number
-  end: number
+/** Where the last row of an outcome is in the buffer. */
+class Kept {
+  isThere = false
+  start = 0
+  end = 0
   /** Bytes between that row and the next one of its outcome that are not in the buffer any more. */
-  dropped: number
+  dropped = 0
 }
-
-const newKept = (): Kept => ({ isThere: false, start: 0, end: 0, dropped: 0 })
 
 /** Holds the piece in the making; `reader` may be shared. */
 export class PlainLines implements LineWriter {
-  readonly #reader: RowReader
-  readonly #up = newKept()
-  readonly #down = newKept()
+  readonly #reader: ChunkDecoder
+  readonly #up = new Kept()
+  readonly #down = new Kept()
   #text = new TextBuffer(BUFFER_BYTES_START)
-  /** Where the newline in front of the piece would be, and where the one behind its last row will be. */
+  /** Where the newline before the piece would be, and where the one after its last row will be. */
   #start = 0
   #at = 0
 
-  constructor(reader: RowReader) {
+  constructor(reader: ChunkDecoder) {
     this.#reader = reader
   }
 
@@ -73,13 +71,13 @@ export class PlainLines implements LineWriter {
     const dropped = kept.isThere ? kept.dropped : 0
     const decoded = decodeFrame(chunk.frame(row, gap + dropped), this.#text, this.#at)
     assert(decoded === end, 'a row is as long as its chunk says')
-    this.#goOn(kept, end)
+    this.#finish(kept, end)
   }
 
   alone(chunk: Chunk, row: number): void {
     const end = this.#reserve(chunk, row)
     this.#text.bytes.set(this.#reader.text(chunk, row), this.#at + 1)
-    this.#goOn(this.#keptOf(chunk, row), end)
+    this.#finish(this.#keptOf(chunk, row), end)
   }
 
   take(): Uint8Array<ArrayBuffer> {
@@ -110,7 +108,7 @@ export class PlainLines implements LineWriter {
   }
 
   /** The row at `#at` ends at `end`: a newline takes the place of its comma. */
-  #goOn(kept: Kept, end: number): void {
+  #finish(kept: Kept, end: number): void {
     this.#text.bytes[this.#at] = NEWLINE
     kept.isThere = true
     kept.start = this.#at + 1

@@ -1,4 +1,4 @@
-/** Reads of one market that another process may be cutting anew at the same time, or that is damaged. */
+/** Reads of one market that another process may be rewriting at the same time, or that is damaged. */
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
 import { assertSound, Damage } from '#src/sqlite/checksum.ts'
@@ -9,8 +9,8 @@ import type { MarketView, Views } from './views.ts'
 
 /**
  * Runs `body` on a market as it is now, not as it was when it was found. A view was read in one state of the
- * file and chunks never change, so this needs no transaction; only when another process has cut a market
- * anew in between is a chunk gone, and the second time nothing can be. So `body` may run twice.
+ * file and chunks never change, so this needs no transaction; only when another process has rewritten a market
+ * in between is a chunk gone, and the second time nothing can be. So `body` may run twice.
  */
 export type ReadMarket = <T>(
   market: Pick<Market, 'conditionId'>,

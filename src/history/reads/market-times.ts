@@ -1,42 +1,35 @@
-/** Reads when a market's snapshots were and what their hashes say, from the columns of its chunks and its unfinished run. */
+/** Reads when a market's snapshots were and what their hashes say, from columns of its chunks and its unfinished run. */
 import { silenceMs, type Span } from '#src/core/coverage.ts'
-import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
+import { type Market, outcomes } from '#src/core/market.ts'
 
 import type { Chunk } from '../codec/chunk.ts'
-import type { ChunkTable, ReadBeside } from '../tables/chunk-table.ts'
+import type { ReadBeside } from '../tables/chunk-table.ts'
 import type { GapOwner } from '../tables/gap-table.ts'
-import type { TailTable } from '../tables/tail-table.ts'
-import { SilenceTally } from '../writes/silence-tally.ts'
-import { VerdictTally } from '../writes/verdict-tally.ts'
+import type { Tables } from '../tables/tables.ts'
+import { newOutcomeTallies } from '../writes/tallies.ts'
 
-type Tables = { chunks: ChunkTable; tails: TailTable }
-
-export function createMarketTimes({ chunks, tails }: Tables) {
+export function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
     /** Runs that hold an outcome's rows of a span, its end included, and the ones before and after these. */
-    around(
-      { marketId, outcome }: Pick<GapOwner, 'marketId' | 'outcome'>,
-      { fromMs, toMs }: Span,
-    ): Chunk[] {
+    around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
       const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
       const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)
-      const behind = refs.findIndex(({ firstMs }) => firstMs > toMs)
+      const next = refs.findIndex(({ firstMs }) => firstMs > toMs)
       const start = Math.max(0, (first < 0 ? refs.length : first) - 1)
-      const near = refs.slice(start, behind < 0 ? refs.length : behind + 1)
+      const near = refs.slice(start, next < 0 ? refs.length : next + 1)
       const runs = near.map(chunks.load)
-      const tail = behind < 0 ? tails.read(marketId) : undefined
+      const tail = next < 0 ? tails.read(marketId) : undefined
       return tail === undefined ? runs : [...runs, tail.chunk]
     },
 
     /** Looks at a whole market. A run that cannot be read is left out; `verify` reports it. */
-    scan({ id, timeframe }: Market): Record<Outcome, OutcomeTally> {
-      const quietMs = silenceMs(timeframe)
-      const tallies = { up: emptyTally(quietMs), down: emptyTally(quietMs) }
+    scan({ id, timeframe }: Market) {
+      const tallies = newOutcomeTallies(silenceMs(timeframe))
       const add = (run: Chunk, besideOf: ReadBeside): void => {
         for (let row = 0; row < run.count; row++) {
-          const { silences, verdicts } = tallies[outcomes[run.outcome(row)] ?? 'up']
+          const { times, verdicts } = tallies[outcomes[run.outcome(row)] ?? 'up']
           const timeMs = run.timeMs(row)
-          silences.add(timeMs)
+          times.add(timeMs)
           verdicts.add(timeMs, besideOf(row, timeMs).isVerified)
         }
       }
@@ -54,14 +47,6 @@ export function createMarketTimes({ chunks, tails }: Tables) {
     },
   }
 }
-
-/** What times and verdicts say of one outcome. */
-export type OutcomeTally = { silences: SilenceTally; verdicts: VerdictTally }
-
-export const emptyTally = (quietMs: number): OutcomeTally => ({
-  silences: new SilenceTally(quietMs),
-  verdicts: new VerdictTally(),
-})
 
 export type MarketTimes = ReturnType<typeof createMarketTimes>
 

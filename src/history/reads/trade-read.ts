@@ -1,17 +1,14 @@
 /** Reads trades of a market, once it is known that none is missing. */
 import { createCache } from '#src/lib/cache.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
-import { type Database, readConsistently } from '#src/sqlite/database.ts'
+import { readConsistently } from '#src/sqlite/database.ts'
 
 import type { HistoryStore } from '../history.ts'
-import type { MarketTable } from '../tables/market-table.ts'
-import type { TradeTable } from '../tables/trade-table.ts'
+import type { Tables } from '../tables/tables.ts'
 import type { ReadMarket } from './market-read.ts'
 
 /** Markets of which it is remembered; one takes some 100 bytes. */
 const MARKETS_MAX = 50_000
-
-type Tables = { db: Database; markets: MarketTable; trades: TradeTable }
 
 /** Makes the verb. */
 export function createTradeRead(

@@ -7,14 +7,13 @@ import type { Gap } from '#src/core/coverage.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
-import { type Database, readConsistently } from '#src/sqlite/database.ts'
+import { createCommitCount, readConsistently } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
-import type { GapTable } from '../tables/gap-table.ts'
+import type { ChunkRef } from '../tables/chunk-table.ts'
 import type { StoredMarket } from '../tables/market-row.ts'
-import type { MarketTable } from '../tables/market-table.ts'
-import type { TailRun, TailTable } from '../tables/tail-table.ts'
+import type { Tables } from '../tables/tables.ts'
+import type { TailRun } from '../tables/tail-table.ts'
 
 /** A market with its chunks in order, its unfinished run and its gaps, read in one state of the file. */
 export type MarketView = {
@@ -25,17 +24,15 @@ export type MarketView = {
   gaps: readonly Gap[]
 }
 
-type Tables = { markets: MarketTable; chunks: ChunkTable; tails: TailTable; gaps: GapTable }
-
 const NO_GAPS: readonly Gap[] = []
 
 /** Chunk refs and gaps of all views together; one takes about 150 bytes. */
 const REFS_MAX = 200_000
 
-/** Makes the views of a file, which may be `lagMs` behind other connections. */
-export function createViews(db: Database, tables: Tables, lagMs: number) {
-  const { markets, chunks, tails } = tables
-  const commits = db.prepare<unknown, []>('PRAGMA data_version')
+/** Makes the views of a file, which show commits of other connections within `lagMs`. */
+export function createViews(tables: Tables, lagMs: number) {
+  const { db, markets, chunks, tails } = tables
+  const commitCount = createCommitCount(db)
   const cache = createCache<string, { generation: number; view: MarketView }>(REFS_MAX)
   let generation = 0
   let seenCommits: unknown
@@ -45,7 +42,7 @@ export function createViews(db: Database, tables: Tables, lagMs: number) {
     const nowMs = performance.now()
     if (nowMs - askedMs < lagMs) return generation
     askedMs = nowMs
-    const now = commits.values()[0]?.[0]
+    const now = commitCount()
     if (now !== seenCommits) generation++
     seenCommits = now
     return generation

@@ -1,8 +1,10 @@
 /** Rows of the chunk table, and the chunks read from it. */
+import { chunk as chunkTable } from '#db/history/schema.ts'
 import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { release } from '#src/lib/release.ts'
 import { Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
@@ -11,25 +13,26 @@ import { encodeHashes, readHash } from '../codec/hashes.ts'
 import { decodeNotes, encodeNotes, withReceipt } from '../codec/notes.ts'
 import { decodeTops, encodeTops } from '../codec/tops.ts'
 
+type ChunkRow = typeof chunkTable.$inferSelect
+type RefRow = Omit<ChunkRow, Kind>
+
 /** What the index alone says of a chunk. */
-export type ChunkRef = {
-  id: number
-  marketId: number
-  firstMs: number
-  firstId: number
-  lastMs: number
-  lastId: number
+export type ChunkRef = Omit<RefRow, 'upCount' | 'downCount'> & {
   /** Rows of up and of down. */
   counts: readonly [number, number]
 }
 
-const REF_COLUMNS = 'id, market_id, first_ms, first_id, last_ms, last_id, up_count, down_count'
 /** What a kept chunk weighs besides its bytes. */
 const ENTRY_BYTES = 1024
 
 /** The blobs of a chunk. */
 const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
 type Kind = (typeof kinds)[number]
+export type ChunkBlobs = Pick<ChunkRow, Kind>
+
+const refColumns = [
+  ...['marketId', 'firstMs', 'firstId', 'lastMs', 'lastId', 'upCount', 'downCount'],
+] as const
 
 /** What is kept of a chunk; its tops once they were asked for. */
 type Kept = { ref: ChunkRef; chunk: Chunk; tops: Float64Array | undefined }
@@ -40,32 +43,36 @@ export type PassingChunk = { chunk: Chunk; release: () => void }
 /** Returns what is kept beside a row, whose time is given. */
 export type ReadBeside = (row: number, timestampMs: number) => Beside
 
-/** A chunk was cut anew after its id was read; where nothing can have been written since, it is damage. */
+/** A chunk was rewritten after its id was read; where nothing can have been written since, it is damage. */
 export class ChunkGone extends Damage {}
 
 /** Finds chunks by the index alone. */
 function createChunkIndex(db: Database) {
-  const listRefs = db.prepare<unknown, [number]>(
-    `SELECT ${REF_COLUMNS} FROM chunk WHERE market_id = ? ORDER BY last_ms, last_id`,
+  const refs = `SELECT ${sqlOf(chunkTable).columns(['id', ...refColumns])} FROM chunk WHERE market_id = $marketId`
+  type OfMarket = { marketId: number }
+  const listRefs = db.prepare<RefRow, [OfMarket]>(`${refs} ORDER BY last_ms, last_id`)
+  const findAt = db.prepare<RefRow, [OfMarket & Position]>(
+    `${refs} AND (last_ms, last_id) >= ($timestampMs, $id) ORDER BY last_ms, last_id LIMIT 1`,
   )
-  const findAt = db.prepare<unknown, [number, number, number]>(
-    `SELECT ${REF_COLUMNS} FROM chunk WHERE market_id = ? AND (last_ms, last_id) >= (?, ?)
-     ORDER BY last_ms, last_id LIMIT 1`,
-  )
-  const findLast = db.prepare<unknown, [number]>(
-    `SELECT ${REF_COLUMNS} FROM chunk WHERE market_id = ? ORDER BY last_ms DESC, last_id DESC LIMIT 1`,
+  const findLast = db.prepare<RefRow, [OfMarket]>(
+    `${refs} ORDER BY last_ms DESC, last_id DESC LIMIT 1`,
   )
   return {
     /** All chunks of a market, in order. */
-    listRefs: (marketId: number): ChunkRef[] => listRefs.values(marketId).map(toRef),
+    listRefs: (marketId: number): ChunkRef[] => listRefs.all({ marketId }).map(toRef),
 
     /** The first chunk whose last row is at or after `at`: the one that `at` is in, or would be. */
-    findAt: (marketId: number, at: Position): ChunkRef | undefined =>
-      findAt.values(marketId, at.timestampMs, at.id).map(toRef)[0],
+    findAt: (marketId: number, { timestampMs, id }: Position): ChunkRef | undefined =>
+      findAt.all({ marketId, timestampMs, id }).map(toRef)[0],
 
     /** The last chunk of a market. */
-    findLast: (marketId: number): ChunkRef | undefined => findLast.values(marketId).map(toRef)[0],
+    findLast: (marketId: number): ChunkRef | undefined => findLast.all({ marketId }).map(toRef)[0],
   }
+}
+
+function toRef(row: RefRow): ChunkRef {
+  const { id, marketId, firstMs, firstId, lastMs, lastId, upCount, downCount } = row
+  return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [upCount, downCount] }
 }
 
 /** What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry. */
@@ -75,7 +82,7 @@ const placeOf = (
 ): Place => [kinds.indexOf(kind), marketId, firstMs, firstId, lastMs, lastId, ...counts]
 
 /** Seals the blobs of a chunk, whose id does not matter. */
-export const sealBlobs = (ref: ChunkRef, blobs: Readonly<Record<Kind, Uint8Array>>) => ({
+export const sealBlobs = (ref: ChunkRef, blobs: ChunkBlobs) => ({
   tops: seal(blobs.tops, placeOf('tops', ref)),
   rows: seal(blobs.rows, placeOf('rows', ref)),
   hashes: seal(blobs.hashes, placeOf('hashes', ref)),
@@ -118,33 +125,46 @@ function createBlobs(db: Database) {
 
 /** Adds and removes chunks; `forget` drops what is kept of one. */
 function createChunkWrites(db: Database, forget: (id: number) => void) {
-  const removeById = db.prepare('DELETE FROM chunk WHERE id = ?')
-  const insert = db.prepare(
-    `INSERT INTO chunk (market_id, first_ms, first_id, last_ms, last_id, up_count, down_count, tops, rows, hashes, notes)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  const sql = sqlOf(chunkTable)
+  const written = [...refColumns, ...kinds] as const
+  const removeById = db.prepare<unknown, [number]>('DELETE FROM chunk WHERE id = ?')
+  const insert = db.prepare<unknown, [Omit<ChunkRow, 'id'>]>(sql.insert(written))
+  const relayout = db.prepare<unknown, [number]>(
+    'UPDATE market SET layout = layout + 1 WHERE id = ?',
   )
-  const relayout = db.prepare('UPDATE market SET layout = layout + 1 WHERE id = ?')
-  const note = db.prepare('UPDATE chunk SET notes = ? WHERE id = ?')
+  const findBlobs = db.prepare<ChunkBlobs, [number]>(
+    `SELECT ${sql.columns(kinds)} FROM chunk WHERE id = ?`,
+  )
+  const note = db.prepare<unknown, [Uint8Array, number]>('UPDATE chunk SET notes = ? WHERE id = ?')
+  const putBlobs = db.prepare<unknown, [ChunkBlobs & { id: number }]>(
+    `UPDATE chunk SET ${sql.set(kinds)} WHERE id = $id`,
+  )
 
   return {
     /** Writes the run of `writer`, which holds at least one row. */
     insert(marketId: number, writer: ChunkWriter): void {
       const { times, ids, count, snapshots } = writer
-      const downs = writer.outcomes.reduce((sum, outcome) => sum + outcome, 0)
+      const downCount = writer.outcomes.reduce((sum, outcome) => sum + outcome, 0)
       const [firstMs = 0, firstId = 0] = [times[0], ids[0]]
       const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
-      const ref = { id: 0, marketId, firstMs, firstId, lastMs, lastId }
-      const place: ChunkRef = { ...ref, counts: [count - downs, downs] }
-      const { tops, rows, hashes, notes } = sealBlobs(place, {
-        tops: encodeTops(snapshots),
-        rows: writer.toChunk(),
-        hashes: encodeHashes(snapshots),
-        notes: encodeNotes(snapshots),
-      })
-      const columns = [marketId, firstMs, firstId, lastMs, lastId, ...place.counts]
-      insert.run(...columns, tops, rows, hashes, notes)
+      const ref = { marketId, firstMs, firstId, lastMs, lastId }
+      const upCount = count - downCount
+      const blobs = sealBlobs(
+        { ...ref, id: 0, counts: [upCount, downCount] },
+        {
+          tops: encodeTops(snapshots),
+          rows: writer.toChunk(),
+          hashes: encodeHashes(snapshots),
+          notes: encodeNotes(snapshots),
+        },
+      )
+      insert.run({ ...ref, upCount, downCount, ...blobs })
       relayout.run(marketId)
     },
+
+    /** Blobs as they are in the file, sealed or not. */
+    findBlobs: (id: number): ChunkBlobs | undefined => findBlobs.get(id) ?? undefined,
+    putBlobs: (id: number, blobs: ChunkBlobs) => putBlobs.run({ id, ...blobs }),
 
     /** Replaces the notes of a chunk by those of its rows. */
     putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
@@ -215,17 +235,3 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
 }
 
 export type ChunkTable = ReturnType<typeof createChunkTable>
-
-function toRef(row: unknown): ChunkRef {
-  const [
-    id = 0,
-    marketId = 0,
-    firstMs = 0,
-    firstId = 0,
-    lastMs = 0,
-    lastId = 0,
-    ups = 0,
-    downs = 0,
-  ] = row as number[]
-  return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [ups, downs] }
-}

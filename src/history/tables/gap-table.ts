@@ -1,105 +1,101 @@
 /** Rows of the gap table: times without snapshots, recorded by somebody or derived from the snapshots. */
-import type { Gap, GapReason } from '#src/core/coverage.ts'
-import { outcomes } from '#src/core/market.ts'
+import { gap } from '#db/history/schema.ts'
+import type { Gap, GapReason, Span } from '#src/core/coverage.ts'
+import { type Outcome, outcomes } from '#src/core/market.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import type { StoredMarket } from './market-row.ts'
 
-/** A gap of one outcome, which its list says. */
-export type Silence = { readonly fromMs: number; readonly toMs: number; readonly reason: GapReason }
+type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
+/** A gap of one outcome, which its list is of. */
+export type OwnGap = Span & Pick<GapRow, 'reason'>
 
-type GapRow = {
-  market_id: number
-  outcome: number
-  is_derived: number
-  from_ms: number
-  to_ms: number
-  reason: GapReason
-}
-type SilenceRow = Pick<GapRow, 'from_ms' | 'to_ms' | 'reason'>
-type GapValues = [number, number, number, number, number, GapReason]
-/** What gaps follow from, as `is_derived` holds it: 0 is what was recorded. */
-export const gapKinds = { silence: 1, contradiction: 2 } as const
-/** Whose gaps: of an outcome's code in a market, and what they follow from. */
-export type GapOwner = {
-  marketId: number
-  outcome: number
-  kind: (typeof gapKinds)[keyof typeof gapKinds]
-}
+/** What gaps follow from: times of snapshots, or verdicts on their hashes; 0 is what was recorded. */
+const kinds = { time: 1, verdict: 2 } as const
+/** Whose derived gaps: those of a kind and an outcome of a market. */
+export type GapOwner = Pick<GapRow, 'marketId' | 'outcome' | 'kind'>
+
+export const ownerOf = (
+  { id }: { id: number },
+  outcome: Outcome,
+  kind: keyof typeof kinds,
+): GapOwner => ({ marketId: id, outcome: outcomeCodes[outcome], kind: kinds[kind] })
+
+const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 
 /** Reads and writes gaps; every change raises the market's `gap_revision`. */
 export function createGapTable(db: Database) {
-  const list = db.prepare<GapRow, [number]>(
-    'SELECT * FROM gap WHERE market_id = ? ORDER BY from_ms, outcome, to_ms, reason',
+  const sql = sqlOf(gap)
+  const ofOwner =
+    'FROM gap WHERE market_id = $marketId AND outcome = $outcome AND is_derived = $kind'
+  const list = db.prepare<GapRow, [{ marketId: number }]>(
+    `SELECT ${sql.columns()} FROM gap WHERE market_id = $marketId
+     ORDER BY from_ms, outcome, to_ms, reason`,
   )
-  const derived = db.prepare<SilenceRow, [number, number, number, number, number]>(
-    `SELECT from_ms, to_ms, reason FROM gap
-     WHERE market_id = ? AND outcome = ? AND is_derived = ? AND from_ms >= ? AND to_ms <= ?
-     ORDER BY from_ms`,
+  const derived = db.prepare<OwnGap, [GapOwner & Span]>(
+    `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner}
+     AND from_ms >= $fromMs AND to_ms <= $toMs ORDER BY from_ms`,
   )
-  const last = db.prepare<SilenceRow, [number, number, number]>(
-    `SELECT from_ms, to_ms, reason FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = ?
-     ORDER BY from_ms DESC LIMIT 1`,
+  const last = db.prepare<OwnGap, [GapOwner]>(
+    `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner} ORDER BY from_ms DESC LIMIT 1`,
   )
-  const longest = db.prepare<{ ms: number | null }, [number, number]>(
-    `SELECT max(to_ms - from_ms) + 1 AS ms FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = 1`,
+  const longest = db.prepare<{ ms: number | null }, [GapOwner]>(
+    `SELECT max(to_ms - from_ms) + 1 AS ms ${ofOwner}`,
   )
-  const insert = db.prepare<GapRow, GapValues>(
-    `INSERT OR IGNORE INTO gap (market_id, outcome, is_derived, from_ms, to_ms, reason)
-     VALUES (?, ?, ?, ?, ?, ?) RETURNING *`,
+  const insert = db.prepare<GapRow, [GapRow]>(
+    `${sql.insert()} ON CONFLICT DO NOTHING RETURNING ${sql.columns()}`,
   )
-  const remove = db.prepare<GapRow, [number, number, number, number, number]>(
-    `DELETE FROM gap WHERE market_id = ? AND outcome = ? AND is_derived = ? AND from_ms = ? AND to_ms = ?
-     RETURNING *`,
+  const remove = db.prepare<GapRow, [GapOwner & Span]>(
+    `DELETE ${ofOwner} AND from_ms = $fromMs AND to_ms = $toMs RETURNING ${sql.columns()}`,
   )
-  const revise = db.prepare(
-    `UPDATE market SET gap_revision = gap_revision + 1, gap_sum = (gap_sum + ?) & ${SUM_MASK} WHERE id = ?`,
+  const revise = db.prepare<unknown, [{ sum: number; marketId: number }]>(
+    `UPDATE market SET gap_revision = gap_revision + 1, gap_sum = (gap_sum + $sum) & ${SUM_MASK}
+     WHERE id = $marketId`,
   )
 
   return {
     /** All gaps of a market, ascending by `fromMs`, none twice. Throws `Damage`. */
     list({ id, gapSum }: Pick<StoredMarket, 'id' | 'gapSum'>): Gap[] {
-      const rows = list.all(id)
+      const rows = list.all({ marketId: id })
       assertSound(sumOf(rows) % SUM_END === gapSum, `the gaps of market ${id}`)
-      return rows.map(toGap).filter((gap, at, all) => !Bun.deepEquals(gap, all[at - 1]))
+      return rows.map(toGap).filter((each, at, all) => !Bun.deepEquals(each, all[at - 1]))
     },
 
     /** The sum that `list` compares, of the gaps as they are. */
-    sum: (marketId: number): number => sumOf(list.all(marketId)) % SUM_END,
+    sum: (marketId: number): number => sumOf(list.all({ marketId })) % SUM_END,
 
     /** Derived gaps that lie between two moments, ascending. */
-    derived: ({ marketId, outcome, kind }: GapOwner, { fromMs, toMs } = EVER): Silence[] =>
-      derived.all(marketId, outcome, kind, fromMs, toMs).map(toSilence),
+    derived: (owner: GapOwner, { fromMs, toMs }: Span = EVER): OwnGap[] =>
+      derived.all({ ...owner, fromMs, toMs }),
 
     /** The last of the derived gaps. */
-    lastDerived: ({ marketId, outcome, kind }: GapOwner): Silence | undefined =>
-      last.all(marketId, outcome, kind).map(toSilence)[0],
+    lastDerived: (owner: GapOwner): OwnGap | undefined => last.get(owner) ?? undefined,
 
     /** Longest time between two snapshots with a derived gap between them; undefined when there is none. */
-    longestDerived: ({ marketId, outcome }: GapOwner): number | undefined =>
-      longest.get(marketId, outcome)?.ms ?? undefined,
+    longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,
 
-    /** Takes out derived gaps and puts in others. */
-    replaceDerived(owner: GapOwner, gone: readonly Silence[], made: readonly Silence[]): void {
-      const { marketId, outcome, kind } = owner
-      let sum = 0
-      for (const { fromMs, toMs } of gone)
-        sum -= sumOf(remove.all(marketId, outcome, kind, fromMs, toMs))
-      for (const { fromMs, toMs, reason } of made)
-        sum += sumOf(insert.all(marketId, outcome, kind, fromMs, toMs, reason))
-      if (gone.length + made.length > 0) revise.run(sum, marketId)
+    /** Makes derived gaps that are `known` those that are `now`; no two of either begin together. */
+    replaceDerived(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): void {
+      if (known.length + now.length === 0) return
+      const removed = without(known, now).flatMap(({ fromMs, toMs }) =>
+        remove.all({ ...owner, fromMs, toMs }),
+      )
+      const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
+      if (removed.length + added.length > 0)
+        revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
     },
 
     /** Records gaps, of which empty ones are none; returns how many were not there. */
     record(marketId: number, gaps: readonly Gap[]): number {
       const added = gaps
         .filter(({ fromMs, toMs }) => fromMs < toMs)
-        .flatMap(({ outcome, fromMs, toMs, reason }) =>
-          insert.all(marketId, outcomeCodes[outcome], 0, fromMs, toMs, reason),
+        .flatMap(({ outcome, ...each }) =>
+          insert.all({ marketId, outcome: outcomeCodes[outcome], kind: 0, ...each }),
         )
-      if (added.length > 0) revise.run(sumOf(added), marketId)
+      if (added.length > 0) revise.run({ sum: sumOf(added), marketId })
       return added.length
     },
   }
@@ -110,17 +106,15 @@ export type GapTable = ReturnType<typeof createGapTable>
 const sumOf = (rows: readonly GapRow[]): number =>
   rows.reduce((sum, row) => sum + checksumOf(row), 0)
 
-const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
+/** Those of `gaps` that are not among `others`. */
+function without(gaps: readonly OwnGap[], others: readonly OwnGap[]): OwnGap[] {
+  const ends = new Map(others.map(({ fromMs, toMs }) => [fromMs, toMs]))
+  return gaps.filter(({ fromMs, toMs }) => ends.get(fromMs) !== toMs)
+}
 
-const toSilence = ({ from_ms, to_ms, reason }: SilenceRow): Silence => ({
-  fromMs: from_ms,
-  toMs: to_ms,
-  reason,
-})
-
-const toGap = ({ outcome, from_ms, to_ms, reason }: GapRow): Gap => ({
+const toGap = ({ outcome, fromMs, toMs, reason }: GapRow): Gap => ({
   outcome: outcomes[outcome] ?? 'up',
-  fromMs: from_ms,
-  toMs: to_ms,
+  fromMs,
+  toMs,
   reason,
 })

@@ -1,127 +1,103 @@
 /** A market as its table holds it, and as the domain knows it. */
-import type {
-  Coin,
-  Market,
-  MarketFacts,
-  Outcome,
-  OutcomeMap,
-  Source,
-  Timeframe,
-  WinnerSource,
-} from '#src/core/market.ts'
+import type { market } from '#db/history/schema.ts'
+import type { Market, MarketFacts, OutcomeMap } from '#src/core/market.ts'
 import { assertSealed } from '#src/sqlite/checksum.ts'
 
-export type MarketRow = {
-  id: number
-  condition_id: string
-  coin: Coin
-  timeframe: Timeframe
-  source: Source
-  slug: string | null
-  question: string | null
-  window_start_ms: number | null
-  window_end_ms: number | null
-  winner: Outcome | null
-  winner_source: WinnerSource | null
-  tick_size: number | null
-  strike: string | null
-  final_price: string | null
-  up_asset_id: string | null
-  down_asset_id: string | null
-  revision: number
-  layout: number
-  up_count: number
-  down_count: number
-  first_ms: number | null
-  last_ms: number | null
-  up_first_ms: number | null
-  up_last_ms: number | null
-  down_first_ms: number | null
-  down_last_ms: number | null
-  up_silence_ms: number | null
-  down_silence_ms: number | null
-  up_verified_count: number
-  down_verified_count: number
-  gap_revision: number
-  is_closed: number
-  order_ms: number
-  trade_sum: number
-  gap_sum: number
-  checksum: number | null
-}
+type Names = 'coin' | 'timeframe' | 'source'
+type Winner = 'winner' | 'winnerSource'
+/** Texts of the table are those of the domain. */
+export type MarketRow = Omit<typeof market.$inferSelect, Names | Winner> &
+  Pick<MarketFacts, Names> & { [name in Winner]: NonNullable<MarketFacts[name]> | null }
 
 /** A market with what only the store knows of it. */
-export type StoredMarket = Market & {
-  /** Rises whenever the market's gaps change; 0 while it never had any. */
-  gapRevision: number
-  /** Over its trades and its gaps: see db/history/schema.ts. */
-  tradeSum: number
-  gapSum: number
+export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' | 'gapSum'>
+
+/** Facts that may become known later. */
+export const laterFacts = [
+  ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
+  ...['tickSize', 'strike', 'finalPrice'],
+] as const
+
+/** Columns of the facts, and of what lists are in the order of. */
+export const factColumns = [
+  ...['conditionId', 'coin', 'timeframe', 'source', 'upAssetId', 'downAssetId', 'orderMs'],
+  ...laterFacts,
+] as const
+
+/** Columns of what is held; of all but these a change moves entries of indexes. */
+export const heldColumns = [
+  ...['upCount', 'downCount', 'firstMs', 'lastMs', 'upFirstMs', 'upLastMs'],
+  ...['downFirstMs', 'downLastMs', 'upSilenceMs', 'downSilenceMs'],
+  ...['upVerifiedCount', 'downVerifiedCount'],
+] as const
+
+/** What markets are listed by, from what else is known of one. */
+export const orderOf = ({ windowStartMs, firstSnapshotMs }: Partial<Market>): number =>
+  windowStartMs ?? firstSnapshotMs ?? 0
+
+/** The assets of a market, and its place in lists. */
+export const placeRow = (
+  market: Pick<Market, 'assetIds' | 'windowStartMs' | 'firstSnapshotMs'>,
+) => ({
+  upAssetId: market.assetIds.up ?? null,
+  downAssetId: market.assetIds.down ?? null,
+  orderMs: orderOf(market),
+})
+
+/** The columns of facts; the first snapshot is of what is held. */
+export function toFactRow(
+  facts: MarketFacts & Pick<Market, 'assetIds'>,
+  firstSnapshotMs: number | undefined,
+) {
+  const { conditionId, coin, timeframe, source } = facts
+  const later = laterFacts.map((fact) => [fact, facts[fact] ?? null] as const)
+  const place = placeRow({ ...facts, firstSnapshotMs })
+  return { conditionId, coin, timeframe, source, ...place, ...Object.fromEntries(later) }
 }
 
-/** Columns of the facts, in the order of `factValues`. */
-export const factColumns = [
-  'condition_id',
-  'coin',
-  'timeframe',
-  'source',
-  'slug',
-  'question',
-  'window_start_ms',
-  'window_end_ms',
-  'winner',
-  'winner_source',
-  'tick_size',
-  'strike',
-  'final_price',
-  'up_asset_id',
-  'down_asset_id',
-] as const satisfies readonly (keyof MarketRow)[]
-
-export const factValues = (facts: MarketFacts): (string | number | null)[] => [
-  ...[facts.conditionId, facts.coin, facts.timeframe, facts.source],
-  ...[facts.slug ?? null, facts.question ?? null],
-  ...[facts.windowStartMs ?? null, facts.windowEndMs ?? null],
-  ...[facts.winner ?? null, facts.winnerSource ?? null],
-  ...[facts.tickSize ?? null, facts.strike ?? null, facts.finalPrice ?? null],
-  ...[facts.assetIds?.up ?? null, facts.assetIds?.down ?? null],
-]
+export const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[number]> => ({
+  upCount: market.snapshotCounts.up,
+  downCount: market.snapshotCounts.down,
+  firstMs: market.firstSnapshotMs ?? null,
+  lastMs: market.lastSnapshotMs ?? null,
+  upFirstMs: market.spans.up?.firstMs ?? null,
+  upLastMs: market.spans.up?.lastMs ?? null,
+  downFirstMs: market.spans.down?.firstMs ?? null,
+  downLastMs: market.spans.down?.lastMs ?? null,
+  upSilenceMs: market.longestSilenceMs.up ?? null,
+  downSilenceMs: market.longestSilenceMs.down ?? null,
+  upVerifiedCount: market.verifiedCounts.up,
+  downVerifiedCount: market.verifiedCounts.down,
+})
 
 /** Throws `Damage`. */
 export function toMarket(row: MarketRow): StoredMarket {
-  assertSealed(row, `the row of market ${row.condition_id}`)
+  assertSealed(row, `the row of market ${row.conditionId}`)
+  const { id, conditionId, coin, timeframe, source, revision, layout, orderMs } = row
+  const { gapRevision, tradeSum, gapSum } = row
   return {
-    id: row.id,
-    conditionId: row.condition_id,
-    coin: row.coin,
-    timeframe: row.timeframe,
-    source: row.source,
+    ...{ id, conditionId, coin, timeframe, source, revision, layout, orderMs },
+    ...{ gapRevision, tradeSum, gapSum },
     slug: row.slug ?? undefined,
     question: row.question ?? undefined,
-    windowStartMs: row.window_start_ms ?? undefined,
-    windowEndMs: row.window_end_ms ?? undefined,
+    windowStartMs: row.windowStartMs ?? undefined,
+    windowEndMs: row.windowEndMs ?? undefined,
     winner: row.winner ?? undefined,
-    winnerSource: row.winner_source ?? undefined,
-    tickSize: row.tick_size ?? undefined,
+    winnerSource: row.winnerSource ?? undefined,
+    tickSize: row.tickSize ?? undefined,
     strike: row.strike ?? undefined,
-    finalPrice: row.final_price ?? undefined,
-    assetIds: toMap(row.up_asset_id, row.down_asset_id),
-    revision: row.revision,
-    layout: row.layout,
-    gapRevision: row.gap_revision,
-    tradeSum: row.trade_sum,
-    gapSum: row.gap_sum,
-    snapshotCounts: { up: row.up_count, down: row.down_count },
-    verifiedCounts: { up: row.up_verified_count, down: row.down_verified_count },
+    finalPrice: row.finalPrice ?? undefined,
+    assetIds: toMap(row.upAssetId, row.downAssetId),
+    snapshotCounts: { up: row.upCount, down: row.downCount },
+    verifiedCounts: { up: row.upVerifiedCount, down: row.downVerifiedCount },
     spans: {
-      up: toSpan(row.up_first_ms, row.up_last_ms),
-      down: toSpan(row.down_first_ms, row.down_last_ms),
+      up: toSpan(row.upFirstMs, row.upLastMs),
+      down: toSpan(row.downFirstMs, row.downLastMs),
     },
-    longestSilenceMs: toMap(row.up_silence_ms, row.down_silence_ms),
-    firstSnapshotMs: row.first_ms ?? undefined,
-    lastSnapshotMs: row.last_ms ?? undefined,
-    isClosed: row.is_closed === 1,
-    orderMs: row.order_ms,
+    longestSilenceMs: toMap(row.upSilenceMs, row.downSilenceMs),
+    firstSnapshotMs: row.firstMs ?? undefined,
+    lastSnapshotMs: row.lastMs ?? undefined,
+    isClosed: row.isClosed === 1,
   }
 }
 

@@ -1,10 +1,10 @@
 /** Facts about the file itself: ids, applied batches, the cursor key, totals. */
 import { randomBytes } from 'node:crypto'
 
-import { batch } from '#db/history/schema.ts'
+import { batch, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, transact } from '#src/sqlite/database.ts'
+import { type Database, fileBytesOf, transact } from '#src/sqlite/database.ts'
 
 import type { Totals } from '../history.ts'
 
@@ -27,10 +27,7 @@ export function createMetaTable(db: Database) {
   const putBatch = db.prepare<unknown, [BatchRow]>(sql.insert())
   const batches = db.prepare<BatchRow, []>(`SELECT ${sql.columns()} FROM batch`)
   const totals = db.prepare<Omit<Totals, 'bytes'>, []>(
-    'SELECT count(*) AS markets, ifnull(sum(up_count + down_count), 0) AS snapshots FROM market',
-  )
-  const size = db.prepare<{ bytes: number }, []>(
-    'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+    'SELECT count(*) AS markets, coalesce(sum(up_count + down_count), 0) AS snapshots FROM market',
   )
 
   const nextId = (): number => Number(meta.get('next_id') ?? 1)
@@ -94,7 +91,7 @@ export function createMetaTable(db: Database) {
 
     totals: (): Totals => ({
       ...(totals.get() ?? { markets: 0, snapshots: 0 }),
-      bytes: size.get()?.bytes ?? 0,
+      bytes: fileBytesOf(db),
     }),
   }
 }
@@ -103,32 +100,37 @@ export type MetaTable = ReturnType<typeof createMetaTable>
 
 /** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
 function createMeta(db: Database) {
-  const find = db.prepare<{ value: unknown }, [string]>('SELECT value FROM meta WHERE key = ?')
-  const write = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
-  const remove = db.prepare('DELETE FROM meta WHERE key = ?')
-  const others = db.prepare<unknown, [string]>(
-    'SELECT key, value FROM meta WHERE key <> ? ORDER BY key',
+  type Value = number | Uint8Array
+  const sql = sqlOf(metaTable)
+  const find = db.prepare<{ value: Value }, [string]>('SELECT value FROM meta WHERE key = ?')
+  const upsert = db.prepare<unknown, [{ key: string; value: Value }]>(
+    `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,
   )
-  const get = (key: string): unknown => find.get(key)?.value
+  const remove = db.prepare<unknown, [string]>('DELETE FROM meta WHERE key = ?')
+  const others = db.prepare<unknown, [string]>(
+    `SELECT ${sql.columns()} FROM meta WHERE key <> ? ORDER BY key`,
+  )
+  const get = (key: string): Value | undefined => find.get(key)?.value
+  const write = (key: string, value: Value) => upsert.run({ key, value })
   const checksum = (): number => checksumOf({ ...others.values(CHECKSUM).flat() })
   const isSound = (): boolean => get(CHECKSUM) === checksum()
 
   function change(body: () => void): void {
     assertSound(isSound(), 'the meta table')
     body()
-    write.run(CHECKSUM, checksum())
+    write(CHECKSUM, checksum())
   }
 
   return {
     get,
     isSound,
-    put: (key: string, value: number): void => change(() => write.run(key, value)),
+    put: (key: string, value: number): void => change(() => write(key, value)),
     remove: (key: string): void => change(() => remove.run(key)),
 
     /** Writes the first rows, and the first checksum. */
-    begin(rows: Readonly<Record<string, unknown>>): void {
-      for (const [key, value] of Object.entries(rows)) write.run(key, value as number | Uint8Array)
-      write.run(CHECKSUM, checksum())
+    begin(rows: Readonly<Record<string, Value>>): void {
+      for (const [key, value] of Object.entries(rows)) write(key, value)
+      write(CHECKSUM, checksum())
     },
   }
 }

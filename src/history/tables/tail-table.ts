@@ -1,7 +1,9 @@
 /** Rows of the tail table: the unfinished run of each market, readable as a chunk. */
+import { tail } from '#db/history/schema.ts'
 import type { Beside, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
@@ -10,40 +12,29 @@ import { toHashBytes } from '../codec/hashes.ts'
 import { decodeNotes, encodeNotes, withReceipt } from '../codec/notes.ts'
 import { topOf } from '../codec/tops.ts'
 
-type TailRow = {
-  market_id: number
-  time_ms: number
-  id: number
-  outcome: number
-  bid_price: number
-  bid_size: number
-  ask_price: number
-  ask_size: number
-  text_length: number
-  bit_length: number
-  text_crc: number
-  frame: Uint8Array
-  source_hash: Uint8Array | null
-  checksum: number | null
-  notes: Uint8Array
-}
+type TailRow = typeof tail.$inferSelect
 
 /** The run of one market: its rows as a chunk, and what the chunk's other columns would hold. */
 export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Float64Array }
 
 /** Reads and writes unfinished runs. */
 export function createTailTable(db: Database) {
+  const sql = sqlOf(tail)
   const rowsOf = db.prepare<TailRow, [number]>(
-    'SELECT * FROM tail WHERE market_id = ? ORDER BY time_ms, id',
+    `SELECT ${sql.columns()} FROM tail WHERE market_id = ? ORDER BY time_ms, id`,
   )
-  const removeAll = db.prepare('DELETE FROM tail WHERE market_id = ?')
-  const insert = db.prepare(`INSERT INTO tail VALUES (${'?, '.repeat(14)}?)`)
-  const note = db.prepare(
-    'UPDATE tail SET notes = ?, checksum = ? WHERE market_id = ? AND time_ms = ? AND id = ?',
+  const removeAll = db.prepare<unknown, [number]>('DELETE FROM tail WHERE market_id = ?')
+  const insert = db.prepare<unknown, [TailRow]>(sql.insert())
+  const update = db.prepare<unknown, [TailRow]>(
+    `UPDATE tail SET ${sql.set(['notes', 'checksum'])}
+     WHERE market_id = $marketId AND time_ms = $timeMs AND id = $id`,
   )
-  const find = db.prepare<TailRow, [number, number, number]>(
-    'SELECT * FROM tail WHERE market_id = ? AND time_ms = ? AND id = ?',
-  )
+
+  /** Writes the notes of a row, and its checksum. */
+  const reseal = (row: TailRow, notes = row.notes): void => {
+    const noted = { ...row, notes }
+    update.run({ ...noted, checksum: checksumOf(noted) })
+  }
 
   return {
     /** The market's unfinished run, or undefined when there is none. Throws `Damage`. */
@@ -58,34 +49,37 @@ export function createTailTable(db: Database) {
       const frames = writer.frames(from)
       for (let row = from; row < writer.count; row++) {
         const snapshot = writer.snapshots[row] as Snapshot
-        const [bid_price, bid_size, ask_price, ask_size] = topOf(snapshot)
+        const [bidPrice, bidSize, askPrice, askSize] = topOf(snapshot)
         const { sourceHash } = snapshot
-        const columns = {
-          market_id: marketId,
-          time_ms: writer.times[row] ?? 0,
+        // In the order of the table, which the checksum follows.
+        const columns: TailRow = {
+          marketId,
+          timeMs: writer.times[row] ?? 0,
           id: writer.ids[row] ?? 0,
           outcome: writer.outcomes[row] ?? 0,
-          ...{ bid_price, bid_size, ask_price, ask_size },
-          text_length: writer.textLengths[row] ?? 0,
-          bit_length: (writer.bitEnds[row] ?? 0) - (writer.bitEnds[row - 1] ?? 0),
-          text_crc: writer.textCrcs[row] ?? 0,
+          ...{ bidPrice, bidSize, askPrice, askSize },
+          textLength: writer.textLengths[row] ?? 0,
+          bitLength: (writer.bitEnds[row] ?? 0) - (writer.bitEnds[row - 1] ?? 0),
+          textCrc: writer.textCrcs[row] ?? 0,
           frame: frames[row - from] ?? new Uint8Array(),
-          source_hash: sourceHash === undefined ? null : toHashBytes(sourceHash),
+          sourceHash: sourceHash === undefined ? null : toHashBytes(sourceHash),
           checksum: null,
           notes: encodeNotes([snapshot]),
         }
-        insert.run(...Object.values({ ...columns, checksum: checksumOf(columns) }))
+        columns.checksum = checksumOf(columns)
+        insert.run(columns)
       }
     },
 
     /** Replaces the notes of rows. */
     putNotes(marketId: number, rows: readonly StoredSnapshot[]): void {
-      for (const snapshot of rows) {
-        const { timestampMs, id } = snapshot
-        const row = find.get(marketId, timestampMs, id)
-        const notes = encodeNotes([snapshot])
-        if (row !== null) note.run(notes, checksumOf({ ...row, notes }), marketId, timestampMs, id)
-      }
+      const notesOf = new Map(rows.map((row) => [row.id, encodeNotes([row])]))
+      for (const row of rowsOf.all(marketId)) reseal(row, notesOf.get(row.id))
+    },
+
+    /** Gives all rows of a market their checksums. */
+    sealAll(marketId: number): void {
+      for (const row of rowsOf.all(marketId)) reseal(row)
     },
 
     removeAll(marketId: number): void {
@@ -100,18 +94,18 @@ function toRun(rows: readonly TailRow[]): TailRun | undefined {
   if (rows.length === 0) return undefined
   const bits = new BitWriter(rows.length * 256)
   const bitEnds: number[] = []
-  for (const { frame, bit_length } of rows) {
+  for (const { frame, bitLength } of rows) {
     bits.reserve(frame.length)
-    bits.copy(toWords(frame), 0, bit_length)
+    bits.copy(toWords(frame), 0, bitLength)
     bitEnds.push(bits.length)
   }
   const parts = {
-    times: rows.map((row) => row.time_ms),
+    times: rows.map((row) => row.timeMs),
     ids: rows.map((row) => row.id),
     outcomes: rows.map((row) => row.outcome),
-    textLengths: rows.map((row) => row.text_length),
+    textLengths: rows.map((row) => row.textLength),
     bitEnds,
-    textCrcs: rows.map((row) => row.text_crc),
+    textCrcs: rows.map((row) => row.textCrc),
     rowStream: bits.toBytes(READ_SLACK),
     checkpoints: [],
     checkpointStream: new Uint8Array(0),
@@ -120,7 +114,7 @@ function toRun(rows: readonly TailRow[]): TailRun | undefined {
     chunk: new Chunk(encodeChunk(parts)),
     beside: (row) => besideOf(rows[row]),
     tops: Float64Array.from(
-      rows.flatMap((row) => [row.bid_price, row.bid_size, row.ask_price, row.ask_size]),
+      rows.flatMap((row) => [row.bidPrice, row.bidSize, row.askPrice, row.askSize]),
     ),
   }
 }
@@ -129,6 +123,6 @@ const besideOf = (row: TailRow | undefined): Beside =>
   row === undefined
     ? {}
     : {
-        sourceHash: row.source_hash?.toHex(),
-        ...withReceipt(decodeNotes(row.notes, 1)[0], row.time_ms),
+        sourceHash: row.sourceHash?.toHex(),
+        ...withReceipt(decodeNotes(row.notes, 1)[0], row.timeMs),
       }

@@ -1,79 +1,88 @@
 /** Rows of the trade table. */
+import { trade } from '#db/history/schema.ts'
 import { outcomes } from '#src/core/market.ts'
 import type { Trade } from '#src/core/trade.ts'
 import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import type { TradeQuery } from '../history.ts'
 
-type TradeRow = {
-  id: number
-  market_id: number
-  time_ms: number
-  price: number
-  outcome: number | null
-  size: number | null
-  side: number | null
-  checksum: number | null
-}
+type TradeRow = typeof trade.$inferSelect
+type Range = { marketId: number; fromMs: number; toMs: number }
 
-const RANGE = 'market_id = ? AND time_ms >= ? AND time_ms < ?'
 const sides = ['buy', 'sell'] as const
 
 /** Reads and writes trades. */
 export function createTradeTable(db: Database) {
-  const insert = db.prepare(
-    `INSERT INTO trade SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (
-       SELECT 1 FROM trade WHERE market_id = ?2 AND time_ms = ?3 AND price = ?4
-         AND outcome IS ?5 AND size IS ?6 AND side IS ?7)`,
+  const sql = sqlOf(trade)
+  const inRange = `SELECT ${sql.columns()} FROM trade
+    WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs`
+  const insert = db.prepare<unknown, [TradeRow]>(
+    `INSERT INTO trade (${sql.names()}) SELECT ${sql.parameters()} WHERE NOT EXISTS (
+       SELECT 1 FROM trade WHERE market_id = $marketId AND time_ms = $timeMs AND price = $price
+         AND outcome IS NOT DISTINCT FROM $outcome AND size IS NOT DISTINCT FROM $size
+         AND side IS NOT DISTINCT FROM $side)`,
   )
-  const lastId = db.prepare<{ id: number }, []>('SELECT ifnull(max(id), 0) AS id FROM trade')
-  const addToSum = db.prepare(
-    `UPDATE market SET trade_sum = (trade_sum + ?) & ${SUM_MASK} WHERE id = ?`,
+  const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM trade')
+  const addToSum = db.prepare<unknown, [{ sum: number; marketId: number }]>(
+    `UPDATE market SET trade_sum = (trade_sum + $sum) & ${SUM_MASK} WHERE id = $marketId`,
   )
   // Of all that its index holds, so that it is sound where the sum is.
-  const sum = db.prepare<{ sum: number }, [number]>(
-    `SELECT ifnull(sum(checksum + time_ms + id), 0) & ${SUM_MASK} AS sum FROM trade WHERE market_id = ?`,
+  const sum = db.prepare<{ sum: number }, [{ marketId: number }]>(
+    `SELECT coalesce(sum(checksum + time_ms + id), 0) & ${SUM_MASK} AS sum FROM trade
+     WHERE market_id = $marketId`,
   )
-  const ascending = db.prepare<TradeRow, [number, number, number]>(
-    `SELECT * FROM trade WHERE ${RANGE} ORDER BY time_ms, id`,
+  const ascending = db.prepare<TradeRow, [Range]>(`${inRange} ORDER BY time_ms, id`)
+  const descending = db.prepare<TradeRow, [Range & { last: number }]>(
+    `${inRange} ORDER BY time_ms DESC, id DESC LIMIT $last`,
   )
-  const descending = db.prepare<TradeRow, [number, number, number, number]>(
-    `SELECT * FROM trade WHERE ${RANGE} ORDER BY time_ms DESC, id DESC LIMIT ?`,
+
+  const putChecksum = db.prepare<unknown, [TradeRow]>(
+    'UPDATE trade SET checksum = $checksum WHERE id = $id',
   )
 
   return {
+    /** Gives all rows of a market their checksums. */
+    sealAll(marketId: number): void {
+      for (const row of ascending.all({ marketId, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }))
+        putChecksum.run({ ...row, checksum: checksumOf(row) })
+    },
+
     /** Adds trades that are not held yet; returns how many. */
     insert(marketId: number, trades: readonly Trade[]): number {
       let id = (lastId.get()?.id ?? 0) + 1
-      let [added, sum] = [0, 0]
-      for (const { timestampMs, price, outcome, size, side } of trades) {
-        const columns = {
+      let [added, sumAdded] = [0, 0]
+      for (const { timestampMs, price, outcome, size = null, side } of trades) {
+        const row = {
           id,
-          market_id: marketId,
-          time_ms: timestampMs,
+          marketId,
+          timeMs: timestampMs,
           price,
           outcome: outcome === undefined ? null : outcomeCodes[outcome],
-          size: size ?? null,
+          size,
           side: side === undefined ? null : sides.indexOf(side),
+          checksum: 0,
         }
-        const checksum = checksumOf(columns)
-        if (insert.run(...Object.values(columns), checksum).changes === 0) continue
+        row.checksum = checksumOf(row)
+        if (insert.run(row).changes === 0) continue
         added++
-        sum += checksum + timestampMs + id++
+        sumAdded += row.checksum + timestampMs + id++
       }
-      addToSum.run(sum % SUM_END, marketId)
+      addToSum.run({ sum: sumAdded % SUM_END, marketId })
       return added
     },
 
     /** What `tradeSum` of a market should be. */
-    sum: (marketId: number): number => sum.get(marketId)?.sum ?? 0,
+    sum: (marketId: number): number => sum.get({ marketId })?.sum ?? 0,
 
     /** Ascending by time; those of one moment in the order of acceptance. Throws `Damage`. */
     list({ market, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, last }: TradeQuery): Trade[] {
-      if (last === undefined) return ascending.all(market.id, fromMs, toMs).map(toTrade)
-      return descending.all(market.id, fromMs, toMs, last).reverse().map(toTrade)
+      const range = { marketId: market.id, fromMs, toMs }
+      const rows =
+        last === undefined ? ascending.all(range) : descending.all({ ...range, last }).reverse()
+      return rows.map(toTrade)
     },
   }
 }
@@ -81,10 +90,10 @@ export function createTradeTable(db: Database) {
 export type TradeTable = ReturnType<typeof createTradeTable>
 
 function toTrade(row: TradeRow): Trade {
-  assertSealed(row, `trade ${row.id} of market ${row.market_id}`)
-  const { time_ms, price, outcome, size, side } = row
+  assertSealed(row, `trade ${row.id} of market ${row.marketId}`)
+  const { timeMs, price, outcome, size, side } = row
   return {
-    timestampMs: time_ms,
+    timestampMs: timeMs,
     price,
     outcome: outcome === null ? undefined : outcomes[outcome],
     size: size ?? undefined,

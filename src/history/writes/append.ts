@@ -1,40 +1,27 @@
-/** Takes in batches: settles what is new, gives ids, and puts every row where it belongs. */
+/** Applies batches: settles what is new, gives ids, and puts every row where it belongs. */
 import type { GapReason } from '#src/core/coverage.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 
 import type { Batch } from '../history.ts'
 import { changing } from '../reads/market-read.ts'
-import type { SnapshotReader } from '../reads/snapshot-reader.ts'
-import type { ChunkTable } from '../tables/chunk-table.ts'
+import { assertAsset, assertNearWindow, assertSame } from '../tables/market-facts.ts'
 import type { StoredMarket } from '../tables/market-row.ts'
-import { assertAsset, assertInLife, assertSame, type MarketTable } from '../tables/market-table.ts'
-import type { TailTable } from '../tables/tail-table.ts'
+import type { Tables } from '../tables/tables.ts'
 import { type Arrival, createArrivals, type MadeRow, type MarketChange } from './arrivals.ts'
+import type { Coverage } from './coverage.ts'
 import { createMerge } from './merge.ts'
 import type { Runs } from './runs.ts'
-import type { Silences } from './silences.ts'
-
-type Tables = {
-  markets: MarketTable
-  chunks: ChunkTable
-  tails: TailTable
-  reader: SnapshotReader
-  runs: Runs
-  silences: Silences
-  /** Returns the first of `count` ids that nothing has. */
-  takeIds: (count: number) => number
-}
 
 /** Why there is nothing between snapshots of a batch that does not say. */
-const SILENCE_REASON: GapReason = 'import'
+const GAP_REASON: GapReason = 'import'
 
 type Group = { market: StoredMarket; change: MarketChange }
 /** A row that nothing has an id for, and the greatest place in the batch up to it in its millisecond. */
 type Unnamed = { row: MadeRow; place: number }
 
 /** Returns the function that applies a batch; it needs a transaction around it. */
-export function createAppend(tables: Tables) {
-  const { markets, runs, silences, takeIds } = tables
+export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
+  const { markets, meta, runs, coverage } = tables
   const settle = createArrivals(tables)
   const mergeIntoChunks = createMerge(tables)
 
@@ -62,7 +49,7 @@ export function createAppend(tables: Tables) {
     for (const { snapshot } of entries) {
       assertSame(market, { ...snapshot, source })
       assertAsset(assetIds, snapshot)
-      assertInLife(market, snapshot.timestampMs)
+      assertNearWindow(market, snapshot.timestampMs)
       assetIds[snapshot.outcome] = snapshot.assetId
     }
     return { ...market, assetIds }
@@ -82,19 +69,19 @@ export function createAppend(tables: Tables) {
     const afterChunks = mergeIntoChunks(market, { rows: late, gone })
     const goneIds = new Set(gone.map(({ id }) => id))
     runs.change(market, { gone: goneIds, late: afterChunks, fresh, isClosed: market.isClosed })
-    markets.update(silences.add(market, { rows, gone, firstNewId: ids.first }, reason))
+    markets.update(coverage.add(market, { rows, gone, firstNewId: ids.first }, reason))
   }
 
   return (batch: Batch): { accepted: number; duplicates: number } => {
     const groups = sortOut(batch)
     const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
     unnamed.sort((a, b) => a.place - b.place)
-    const first = takeIds(unnamed.length)
+    const first = meta.takeIds(unnamed.length)
     const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
     for (const group of groups) {
       if (group.change.made.length + group.change.gone.length === 0) continue
       changing(group.market.conditionId, () =>
-        apply(group, { first, of }, batch.silenceReason ?? SILENCE_REASON),
+        apply(group, { first, of }, batch.gapReason ?? GAP_REASON),
       )
     }
     const accepted = groups.reduce((sum, { change }) => sum + change.accepted, 0)

@@ -1,15 +1,10 @@
 /** Finds what is held at the moments of a batch and settles what becomes of each. */
-import type { Market } from '#src/core/market.ts'
-import { outcomes } from '#src/core/market.ts'
+import { type Market, outcomes } from '#src/core/market.ts'
 import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
 
 import type { Chunk } from '../codec/chunk.ts'
-import type { SnapshotReader } from '../reads/snapshot-reader.ts'
-import type { ChunkTable } from '../tables/chunk-table.ts'
-import type { TailTable } from '../tables/tail-table.ts'
+import type { Tables } from '../tables/tables.ts'
 import { settleMoment, type State } from './moments.ts'
-
-type Tables = { chunks: ChunkTable; tails: TailTable; reader: SnapshotReader }
 
 /** A snapshot of a batch and its place there. */
 export type Arrival = { snapshot: Snapshot; index: number }
@@ -23,7 +18,7 @@ export type MarketChange = { gone: GoneRow[]; made: MadeRow[]; accepted: number 
 type HeldByMoment = Map<number, State[]>
 
 /** Returns the function that settles arrivals of a market, which come in order of time. */
-export function createArrivals({ chunks, tails, reader }: Tables) {
+export function createArrivals({ chunks, tails, snapshots }: Tables) {
   function addHeld(
     held: HeldByMoment,
     chunk: Chunk,
@@ -37,7 +32,7 @@ export function createArrivals({ chunks, tails, reader }: Tables) {
       states.push({
         ...stateOf({ ...beside, outcome: outcomes[chunk.outcome(row)] ?? 'up' }),
         id: chunk.id(row),
-        snapshot: once(() => reader.readRow(chunk, row, beside)),
+        snapshot: once(() => snapshots.ofRow(chunk, row, beside)),
       })
     }
   }

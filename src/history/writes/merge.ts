@@ -4,10 +4,7 @@ import { comparePositions, type Position, type StoredSnapshot } from '#src/core/
 
 import { ChunkWriter } from '../codec/chunk-writer.ts'
 import { CHUNK_ROWS } from '../codec/chunk.ts'
-import type { SnapshotReader } from '../reads/snapshot-reader.ts'
-import type { ChunkTable } from '../tables/chunk-table.ts'
-
-type Tables = { chunks: ChunkTable; reader: SnapshotReader }
+import type { Tables } from '../tables/tables.ts'
 
 /** Rows to put in and ids to take out, with their places; both in order. */
 export type MergeChange = { rows: readonly StoredSnapshot[]; gone: readonly Position[] }
@@ -16,10 +13,10 @@ export type MergeChange = { rows: readonly StoredSnapshot[]; gone: readonly Posi
  * Returns the function that changes the chunks of a market and gives back the rows that lie after its
  * last chunk. It needs a transaction around it.
  */
-export function createMerge({ chunks, reader }: Tables) {
+export function createMerge({ chunks, snapshots }: Tables) {
   const writer = new ChunkWriter()
 
-  /** Writes rows as chunks of about equal size, none of which is a crumb. */
+  /** Writes rows as chunks of about equal size, none of which is tiny. */
   function rewrite(market: Market, rows: readonly StoredSnapshot[]): void {
     writer.reset()
     const size = Math.ceil(rows.length / Math.ceil(rows.length / CHUNK_ROWS))
@@ -44,7 +41,7 @@ export function createMerge({ chunks, reader }: Tables) {
       const end = { timestampMs: ref.lastMs, id: ref.lastId }
       const within = rows.filter((row) => comparePositions(row, end) <= 0)
       const goneIds = new Set(gone.map(({ id }) => id))
-      const kept = reader.readChunk(ref).filter(({ id }) => !goneIds.has(id))
+      const kept = snapshots.ofChunk(ref).filter(({ id }) => !goneIds.has(id))
       chunks.remove(ref)
       rewrite(market, [...kept, ...within].sort(comparePositions))
       rows = rows.slice(within.length)

@@ -5,17 +5,13 @@ import { createCache } from '#src/lib/cache.ts'
 
 import { ChunkWriter } from '../codec/chunk-writer.ts'
 import { CHUNK_ROWS } from '../codec/chunk.ts'
-import type { SnapshotReader } from '../reads/snapshot-reader.ts'
-import type { ChunkTable } from '../tables/chunk-table.ts'
-import type { TailTable } from '../tables/tail-table.ts'
+import type { Tables } from '../tables/tables.ts'
 
 /** A writer takes about 200 kB; a run that is dropped costs one rebuild. */
 const OPEN_RUNS_MAX = 128
 
 /** The unfinished run of a market at a revision; `savedCount` of its rows are in the tail table. */
 type Run = { revision: number; writer: ChunkWriter; savedCount: number }
-
-type Tables = { chunks: ChunkTable; tails: TailTable; reader: SnapshotReader }
 
 /** What becomes of a market's end: ids that go, rows among the unfinished run, rows after it, and whether it is sealed. */
 export type RunChange = {
@@ -26,7 +22,7 @@ export type RunChange = {
 }
 
 /** Adds rows to the ends of markets and seals what is full. Every verb needs a transaction around it. */
-export function createRuns({ chunks, tails, reader }: Tables) {
+export function createRuns({ chunks, tails, snapshots }: Tables) {
   const open = createCache<number, Run>(OPEN_RUNS_MAX)
 
   function load(market: Market): Run {
@@ -35,7 +31,7 @@ export function createRuns({ chunks, tails, reader }: Tables) {
     const writer = known?.writer ?? new ChunkWriter()
     writer.reset()
     const tail = tails.read(market.id)
-    if (tail !== undefined) for (const row of reader.readTail(tail)) writer.add(row)
+    if (tail !== undefined) for (const row of snapshots.ofTail(tail)) writer.add(row)
     const run = { revision: market.revision, writer, savedCount: writer.count }
     open.set(market.id, run, { size: 1 })
     return run
@@ -52,11 +48,11 @@ export function createRuns({ chunks, tails, reader }: Tables) {
     run.writer.reset()
   }
 
-  /** Takes the last chunk back as the run when it is not full, so that frequent sealing leaves no crumbs. */
+  /** Takes the last chunk back as the run when it is not full, so that frequent sealing leaves no tiny chunks. */
   function reopen(market: Market, run: Run): void {
     const last = chunks.findLast(market.id)
     if (last === undefined || last.counts[0] + last.counts[1] >= CHUNK_ROWS) return
-    for (const row of reader.readChunk(last)) run.writer.add(row)
+    for (const row of snapshots.ofChunk(last)) run.writer.add(row)
     chunks.remove(last)
   }
 

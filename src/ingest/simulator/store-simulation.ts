@@ -34,7 +34,7 @@ export function* storeSimulation(
       id,
       source: 'simulated',
       snapshots,
-      silenceReason: 'venue_silent',
+      gapReason: 'venue_silent',
     })
     const closed = facts.filter(({ winner }) => winner !== undefined)
     for (const { conditionId } of closed) history.close(conditionId)

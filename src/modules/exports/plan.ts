@@ -5,6 +5,7 @@ import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import { readRange } from '#src/http/data-query.ts'
 import type { Steps } from '#src/http/work.ts'
 
@@ -51,13 +52,10 @@ export function createPlanner(history: HistoryStore) {
     const filters = { coin, timeframe: timeframe as Timeframe | undefined }
     const query = { ...filters, fromMs, toMs: fromMs + DAY_MS, limit: MARKETS_A_STEP }
     const markets: Market[] = []
-    let after: Market | undefined
-    do {
-      if (after !== undefined) yield
-      const page = history.listMarkets({ ...query, order: 'asc', after })
+    for (const page of marketPages(history, { ...query, order: 'asc' })) {
+      if (markets.length > 0) yield
       markets.push(...page)
-      after = page.length < MARKETS_A_STEP ? undefined : page.at(-1)
-    } while (after !== undefined)
+    }
     return markets
   }
 

@@ -6,12 +6,12 @@ import { gunzipSync } from 'node:zlib'
 
 import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { ChunkDecoder } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk, CHUNK_ROWS } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
-import { RowReader } from '#src/history/codec/row-reader.ts'
-import { RowTexts } from '#src/history/codec/row-texts.ts'
-import type { Slice } from '#src/history/codec/slice-decoder.ts'
+import { PageTexts } from '#src/history/codec/slices.ts'
+import type { Slice } from '#src/history/codec/slices.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { aSnapshot, createBookMaker, NO_LEVELS, START_MS } from '../books.ts'
@@ -23,8 +23,8 @@ const SUFFIX = '],"nextCursor":null}'
 
 const writer = new ChunkWriter()
 const encoder = new PageEncoder()
-const texts = new RowTexts()
-const reader = new RowReader()
+const texts = new PageTexts()
+const reader = new ChunkDecoder()
 
 function toChunk(rows: readonly StoredSnapshot[]): Chunk {
   writer.reset()

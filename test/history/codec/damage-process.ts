@@ -5,11 +5,11 @@
  */
 import { writeSync } from 'node:fs'
 
+import { ChunkDecoder } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
-import { RowReader } from '#src/history/codec/row-reader.ts'
-import { RowTexts } from '#src/history/codec/row-texts.ts'
+import { PageTexts } from '#src/history/codec/slices.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { simulatedSnapshots } from '../books.ts'
@@ -17,8 +17,8 @@ import { simulatedSnapshots } from '../books.ts'
 const [kind = 'flip', rounds = '1'] = process.argv.slice(2)
 const random = createRandom(kind)
 const encoder = new PageEncoder()
-const texts = new RowTexts()
-const reader = new RowReader()
+const texts = new PageTexts()
+const reader = new ChunkDecoder()
 const blob = aBlob()
 
 for (let round = 0; round < Number(rounds); round++) {

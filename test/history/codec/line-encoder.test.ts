@@ -3,6 +3,7 @@ import { createGunzip, inflateRawSync } from 'node:zlib'
 
 import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { ChunkDecoder } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk, CHUNK_ROWS } from '#src/history/codec/chunk.ts'
 import {
@@ -18,8 +19,7 @@ import {
 import { GzipLines } from '#src/history/codec/gzip-lines.ts'
 import { LineEncoder } from '#src/history/codec/line-encoder.ts'
 import { PlainLines } from '#src/history/codec/plain-lines.ts'
-import { RowReader } from '#src/history/codec/row-reader.ts'
-import type { Slice } from '#src/history/codec/slice-decoder.ts'
+import type { Slice } from '#src/history/codec/slices.ts'
 import type { Encoding } from '#src/history/history.ts'
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
@@ -31,7 +31,7 @@ const ROUNDS = 40
 const encodings = ['identity', 'gzip'] as const
 
 const chunkWriter = new ChunkWriter()
-const reader = new RowReader()
+const reader = new ChunkDecoder()
 
 const newEncoder = (encoding: Encoding): LineEncoder =>
   new LineEncoder(encoding === 'gzip' ? new GzipLines(reader) : new PlainLines(reader))

@@ -5,7 +5,9 @@
 import { MICROS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
+import { byteOf } from '#src/wire/json-bytes.ts'
 import { putMicros } from '#src/wire/micros-bytes.ts'
+import { piecesOf, putPiece } from '#src/wire/row-bytes.ts'
 
 /** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
 const LEVEL_BYTES_MAX = 64
@@ -15,51 +17,30 @@ const HEADER_BYTES_MAX = 512
 /** Offset in every row of the first digit of its id. */
 export const ID_OFFSET = '{"id":"'.length
 
-const PRICE_TEMPLATE = ascii('{"price":')
-const SIZE_TEMPLATE = ascii(',"size":')
+const pieces = piecesOf({ price: '{"price":', size: ',"size":' })
 /** Bytes from a level's `{` to its price, and from the price's end to its size. */
-export const PRICE_OFFSET = PRICE_TEMPLATE.length
-export const SIZE_OFFSET = SIZE_TEMPLATE.length
-
-/** A row's text and where its parts are. Reused from row to row: copy what must last. */
-export type RowText = {
-  bytes: Uint8Array
-  length: number
-  idEnd: number
-  timestampStart: number
-  bids: LadderText
-  asks: LadderText
-}
+export const PRICE_OFFSET = pieces.price.length
+export const SIZE_OFFSET = pieces.size.length
 
 /** One side: offset of its `[`, and per level price, size and the offsets of `{`, size and `}`. */
-export type LadderText = {
-  open: number
-  count: number
-  prices: number[]
-  sizes: number[]
-  starts: number[]
-  sizeStarts: number[]
-  ends: number[]
+export class LadderText {
+  open = 0
+  count = 0
+  readonly prices: number[] = []
+  readonly sizes: number[] = []
+  readonly starts: number[] = []
+  readonly sizeStarts: number[] = []
+  readonly ends: number[] = []
 }
 
-const newLadderText = (): LadderText => ({
-  open: 0,
-  count: 0,
-  prices: [],
-  sizes: [],
-  starts: [],
-  sizeStarts: [],
-  ends: [],
-})
-
-export const newRowText = (): RowText => ({
-  bytes: new Uint8Array(16_384),
-  length: 0,
-  idEnd: 0,
-  timestampStart: 0,
-  bids: newLadderText(),
-  asks: newLadderText(),
-})
+/** A row's text and where its parts are. Reused from row to row: copy what must last. */
+export class RowText {
+  bytes = new Uint8Array(16_384)
+  length = 0
+  idEnd = 0
+  readonly bids = new LadderText()
+  readonly asks = new LadderText()
+}
 
 /** Writes the text of `snapshot` into `row`, over whatever it held. */
 export function writeRowText(row: RowText, snapshot: StoredSnapshot): void {
@@ -72,20 +53,14 @@ export function writeRowText(row: RowText, snapshot: StoredSnapshot): void {
   at = putText(row.bytes, at, idText)
   row.idEnd = at
   at = putText(row.bytes, at, fixed)
-  row.timestampStart = at
   at = putText(row.bytes, at, new Date(snapshot.timestampMs).toISOString())
   at = putText(row.bytes, at, '","bids":')
   at = putLadder(row, { at, ladder: snapshot.bids, text: row.bids })
   at = putText(row.bytes, at, ',"asks":')
   at = putLadder(row, { at, ladder: snapshot.asks, text: row.asks })
-  row.bytes[at++] = CLOSE_BRACE
+  row.bytes[at++] = byteOf.closeBrace
   row.length = at
 }
-
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const CLOSE_BRACE = 0x7d
-const COMMA = 0x2c
 
 type LadderPlace = { at: number; ladder: Ladder; text: LadderText }
 
@@ -93,37 +68,28 @@ function putLadder({ bytes }: RowText, { at: start, ladder, text }: LadderPlace)
   const count = ladder.prices.length
   let at = start
   text.open = at
-  bytes[at++] = OPEN_BRACKET
+  bytes[at++] = byteOf.openBracket
   for (let i = 0; i < count; i++) {
-    if (i > 0) bytes[at++] = COMMA
+    if (i > 0) bytes[at++] = byteOf.comma
     const price = ladder.prices[i] ?? 0
     const size = ladder.sizes[i] ?? 0
     assert(price > 0 && price < MICROS_PER_UNIT && size > 0, 'a level has a price and a size')
     text.prices[i] = price
     text.sizes[i] = size
     text.starts[i] = at
-    at = putMicros(bytes, putTemplate(bytes, at, PRICE_TEMPLATE), price)
-    at = putTemplate(bytes, at, SIZE_TEMPLATE)
+    at = putMicros(bytes, putPiece(bytes, at, pieces.price), price)
+    at = putPiece(bytes, at, pieces.size)
     text.sizeStarts[i] = at
     at = putMicros(bytes, at, size)
     text.ends[i] = at
-    bytes[at++] = CLOSE_BRACE
+    bytes[at++] = byteOf.closeBrace
   }
   text.count = count
-  bytes[at++] = CLOSE_BRACKET
+  bytes[at++] = byteOf.closeBracket
   return at
-}
-
-function putTemplate(bytes: Uint8Array, start: number, template: Uint8Array): number {
-  for (let i = 0; i < template.length; i++) bytes[start + i] = template[i] ?? 0
-  return start + template.length
 }
 
 function putText(bytes: Uint8Array, start: number, text: string): number {
   for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i)
   return start + text.length
-}
-
-function ascii(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
 }

@@ -1,7 +1,7 @@
 /**
- * What follows from the times and verdicts of a market's snapshots: when each outcome was first and last
- * seen, its longest silence, how many books were verified, and its derived gaps. Rows behind the last one of their outcome cost a comparison
- * each; rows among others are looked at together with their neighbours, in the columns of the chunks.
+ * What follows from the times and verdicts of a market's snapshots: when each outcome was first and last seen, its
+ * longest pause, how many books were verified, and its derived gaps. A row after the last one of its outcome costs a
+ * comparison; rows among others are looked at together with their neighbours, in the columns of the chunks.
  */
 import { type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
@@ -9,15 +9,12 @@ import type { StoredSnapshot } from '#src/core/snapshot.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 import { createMarketTimes } from '../reads/market-times.ts'
-import type { ChunkTable } from '../tables/chunk-table.ts'
-import { gapKinds, type GapOwner, type GapTable, type Silence } from '../tables/gap-table.ts'
+import { type GapOwner, ownerOf, type OwnGap } from '../tables/gap-table.ts'
 import type { StoredMarket } from '../tables/market-row.ts'
-import type { TailTable } from '../tables/tail-table.ts'
+import type { Tables } from '../tables/tables.ts'
 import type { GoneRow } from './arrivals.ts'
-import { SilenceTally } from './silence-tally.ts'
-import { createVerdicts } from './verdicts.ts'
-
-type Tables = { chunks: ChunkTable; tails: TailTable; gaps: GapTable }
+import { TimeTally } from './tallies.ts'
+import { createVerdictGaps } from './verdict-gaps.ts'
 
 /**
  * Rows that were put in and taken out; ids from `firstNewId` on are of no row before. Of what is taken out something
@@ -31,8 +28,8 @@ export type RowChange = {
 
 /** New rows of one outcome, all of them stored already. */
 type Addition = {
-  /** Of the rows behind those held before. */
-  tally: SilenceTally
+  /** Of the rows after those held before. */
+  tally: TimeTally
   count: number
   /** Before the addition; undefined when nothing was held. */
   held: { firstMs: number; lastMs: number } | undefined
@@ -43,15 +40,16 @@ type Addition = {
 /** What a late addition is looked at with. */
 type Context = { owner: GapOwner; quietMs: number; reason: GapReason; change: RowChange }
 
-/** Keeps spans, silences and derived gaps true. Both verbs need a transaction around them. */
-export function createSilences({ gaps, ...tables }: Tables) {
+/** Keeps spans, counts, pauses and derived gaps true. Both verbs need a transaction around them. */
+export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>) {
+  const { gaps } = tables
   const times = createMarketTimes(tables)
-  const verdicts = createVerdicts({ gaps, times })
+  const verdicts = createVerdictGaps({ gaps, times })
 
-  /** Derives the gaps around late rows anew; returns the longest silence there, with and without them. */
+  /** Derives the gaps around late rows again; returns the longest pause there, with and without them. */
   function mergeGaps(late: Span, { owner, quietMs, reason, change }: Context) {
-    const now = new SilenceTally(quietMs)
-    const before = new SilenceTally(quietMs)
+    const now = new TimeTally(quietMs)
+    const before = new TimeTally(quietMs)
     const timesBefore = change.gone
       .filter(({ outcome }) => outcomeCodes[outcome] === owner.outcome)
       .map(({ timestampMs }) => timestampMs)
@@ -64,85 +62,74 @@ export function createSilences({ gaps, ...tables }: Tables) {
     }
     for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
     const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
-    const made = inherit(now.gaps, { known, reason })
-    const gone = without(known, made)
-    gaps.replaceDerived(owner, gone, without(made, known))
+    gaps.replaceDerived(owner, known, inherit(now.gaps, { known, reason }))
     return { nowMs: now.longestMs, beforeMs: before.longestMs }
   }
 
-  /** Stores the derived gaps of an addition and returns the outcome's longest silence. */
-  function apply(market: Market, addition: Addition, context: Context): number | undefined {
+  /** Stores the derived gaps of an addition and returns the outcome's longest pause. */
+  function apply(market: Market, { tally, late }: Addition, context: Context): number | undefined {
     const { owner, reason } = context
-    const { tally, late } = addition
     const { longestMs } = tally
-    const fresh = tally.gaps.map((gap) => ({ ...gap, reason }))
-    gaps.replaceDerived(owner, [], fresh)
-    if (late === undefined) return positiveOf(tally)
+    gaps.replaceDerived(owner, [], inherit(tally.gaps, { known: [], reason }))
+    if (late === undefined) return tally.longest
     const { nowMs, beforeMs } = mergeGaps(late, context)
     // The longest one lies elsewhere, or there is a longer one here.
     if (beforeMs < longestMs || nowMs >= longestMs) return Math.max(longestMs, nowMs)
     const outcome = outcomes[owner.outcome] ?? 'up'
-    return gaps.longestDerived(owner) ?? times.scan(market)[outcome].silences.longestMs
+    return gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
   }
 
   return {
     /** Returns what is held of a market after a change; its rows are in order and not empty. */
     add(market: StoredMarket, change: RowChange, reason: GapReason): Market {
-      const { rows } = change
       const quietMs = silenceMs(market.timeframe)
-      const { up, down } = sortOut(market, rows, quietMs)
+      const { up, down } = sortOut(market, change.rows, quietMs)
       const longest = (outcome: Outcome, addition: Addition): number | undefined => {
-        const owner = ownerOf(market, outcome)
         if (addition.count === 0) return market.longestSilenceMs[outcome]
+        const owner = ownerOf(market, outcome, 'time')
         return apply(market, addition, { owner, quietMs, reason, change })
       }
       const longestSilenceMs = { up: longest('up', up), down: longest('down', down) }
       verdicts.update(market, change)
       const spans = { up: spanOf(up), down: spanOf(down) }
-      return { ...withTimes(market, rows), ...countsOf(market, change), spans, longestSilenceMs }
+      return { ...withHeld(market, change), spans, longestSilenceMs }
     },
 
-    /** Derives everything again; `reason` is that of silences of which nothing was derived yet. */
+    /** Derives everything again; `reason` is that of pauses of which nothing was derived yet. */
     derive(market: Market, reason: GapReason): Market {
-      const { up, down } = times.scan(market)
-      for (const [outcome, { silences }] of Object.entries({ up, down }) as [
-        Outcome,
-        typeof up,
-      ][]) {
-        const owner = ownerOf(market, outcome)
+      const found = times.scan(market)
+      const { up, down } = found
+      for (const outcome of outcomes) {
+        const owner = ownerOf(market, outcome, 'time')
         const known = gaps.derived(owner)
-        const made = inherit(silences.gaps, { known, reason })
-        gaps.replaceDerived(owner, without(known, made), without(made, known))
+        gaps.replaceDerived(owner, known, inherit(found[outcome].times.gaps, { known, reason }))
       }
-      verdicts.derive(market, { up: up.verdicts, down: down.verdicts })
+      verdicts.derive(market, found)
       return {
         ...market,
         verifiedCounts: { up: up.verdicts.verifiedCount, down: down.verdicts.verifiedCount },
-        spans: { up: up.silences.span, down: down.silences.span },
-        longestSilenceMs: { up: positiveOf(up.silences), down: positiveOf(down.silences) },
+        spans: { up: up.times.span, down: down.times.span },
+        longestSilenceMs: { up: up.times.longest, down: down.times.longest },
       }
     },
   }
 }
 
-const ownerOf = ({ id }: Market, outcome: Outcome): GapOwner => ({
-  marketId: id,
-  outcome: outcomeCodes[outcome],
-  kind: gapKinds.silence,
-})
+export type Coverage = ReturnType<typeof createCoverage>
 
-export type Silences = ReturnType<typeof createSilences>
-
-/** Which rows go on behind those of their outcome, and which lie among them. */
+/** Which rows follow those of their outcome, and which lie among them. */
 function sortOut(
   market: Market,
   rows: readonly StoredSnapshot[],
   quietMs: number,
 ): Record<Outcome, Addition> {
-  const additions = {
-    up: emptyAddition(market, 'up', quietMs),
-    down: emptyAddition(market, 'down', quietMs),
+  const emptyAddition = (outcome: Outcome): Addition => {
+    const held = market.spans[outcome]
+    const tally = new TimeTally(quietMs)
+    if (held !== undefined) tally.resume(held.lastMs, market.longestSilenceMs[outcome])
+    return { tally, count: 0, held, late: undefined }
   }
+  const additions = { up: emptyAddition('up'), down: emptyAddition('down') }
   for (const { outcome, timestampMs } of rows) {
     const addition = additions[outcome]
     addition.count++
@@ -153,55 +140,37 @@ function sortOut(
   return additions
 }
 
-function emptyAddition(market: Market, outcome: Outcome, quietMs: number): Addition {
-  const held = market.spans[outcome]
-  const tally = new SilenceTally(quietMs)
-  if (held !== undefined) tally.resume(held.lastMs, market.longestSilenceMs[outcome])
-  return { tally, count: 0, held, late: undefined }
-}
-
-function countsOf(
-  market: Market,
-  { rows, gone }: RowChange,
-): Pick<Market, 'snapshotCounts' | 'verifiedCounts'> {
+/** Counts, and the first and last time of all. */
+function withHeld(market: Market, { rows, gone }: RowChange): Market {
   const snapshotCounts = { ...market.snapshotCounts }
   const verifiedCounts = { ...market.verifiedCounts }
-  const count = (
-    { outcome, isVerified }: Omit<GoneRow, 'id' | 'timestampMs'>,
-    by: number,
-  ): void => {
+  const count = ({ outcome, isVerified }: Pick<GoneRow, 'outcome' | 'isVerified'>, by: number) => {
     snapshotCounts[outcome] += by
     if (isVerified === true) verifiedCounts[outcome] += by
   }
   for (const row of rows) count(row, 1)
   for (const row of gone) count(row, -1)
-  return { snapshotCounts, verifiedCounts }
-}
-
-function withTimes(market: Market, rows: readonly StoredSnapshot[]): Market {
   const firstMs = rows[0]?.timestampMs ?? 0
   const lastMs = rows.at(-1)?.timestampMs ?? 0
   return {
     ...market,
+    ...{ snapshotCounts, verifiedCounts },
     firstSnapshotMs: Math.min(firstMs, market.firstSnapshotMs ?? firstMs),
     lastSnapshotMs: Math.max(lastMs, market.lastSnapshotMs ?? lastMs),
   }
 }
 
-function spanOf({ tally, held, late }: Addition): { firstMs: number; lastMs: number } | undefined {
-  if (tally.span === undefined) return undefined
-  const { firstMs, lastMs } = tally.span
+function spanOf({ tally: { span }, held, late }: Addition): TimeTally['span'] {
+  if (span === undefined) return undefined
+  const { firstMs, lastMs } = span
   return { firstMs: Math.min(held?.firstMs ?? firstMs, late?.fromMs ?? firstMs), lastMs }
 }
-
-const positiveOf = ({ longestMs }: SilenceTally): number | undefined =>
-  longestMs < 0 ? undefined : longestMs
 
 /** Gives each gap the reason of the known one that it is a part of. Both lists ascend and do not overlap. */
 function inherit(
   gaps: readonly Span[],
-  { known, reason }: { known: readonly Silence[]; reason: GapReason },
-): Silence[] {
+  { known, reason }: { known: readonly OwnGap[]; reason: GapReason },
+): OwnGap[] {
   let at = 0
   return gaps.map((gap) => {
     while ((known[at]?.toMs ?? Infinity) < gap.toMs) at++
@@ -209,10 +178,4 @@ function inherit(
     const isPart = whole !== undefined && whole.fromMs <= gap.fromMs
     return { ...gap, reason: isPart ? whole.reason : reason }
   })
-}
-
-/** Those of `gaps` that are not among `others`; no two of either begin together. */
-function without(gaps: readonly Silence[], others: readonly Silence[]): Silence[] {
-  const ends = new Map(others.map(({ fromMs, toMs }) => [fromMs, toMs]))
-  return gaps.filter(({ fromMs, toMs }) => ends.get(fromMs) !== toMs)
 }

@@ -1,11 +1,13 @@
 /** Lists of markets: pages by a keyset in either direction, each from the index that fits its filters. */
+import { market } from '#db/history/schema.ts'
 import { type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
+import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
 import type { MarketQuery } from '../history.ts'
-import { type MarketRow, toMarket } from '../tables/market-row.ts'
-import { marketName, naming } from './market-read.ts'
+import { marketName, naming } from '../reads/market-read.ts'
+import { type MarketRow, toMarket } from './market-row.ts'
 
 type Place = { orderMs: number; conditionId: string }
 type Values = Record<string, string | number>
@@ -16,17 +18,18 @@ type Values = Record<string, string | number>
  */
 const statusConditions: Readonly<Record<MarketStatus, string>> = {
   resolved: 'winner IS NOT NULL',
-  closed: 'winner IS NULL AND (is_closed = 1 OR ifnull(window_end_ms <= $now, 0))',
+  closed: 'winner IS NULL AND (is_closed = 1 OR coalesce(window_end_ms <= $now, FALSE))',
   upcoming:
-    'winner IS NULL AND is_closed = 0 AND NOT ifnull(window_end_ms <= $now, 0) AND ifnull(window_start_ms, 0) > $now',
-  open: 'winner IS NULL AND is_closed = 0 AND NOT ifnull(window_end_ms <= $now, 0) AND ifnull(window_start_ms, 0) <= $now',
+    'winner IS NULL AND is_closed = 0 AND NOT coalesce(window_end_ms <= $now, FALSE) AND coalesce(window_start_ms, 0) > $now',
+  open: 'winner IS NULL AND is_closed = 0 AND NOT coalesce(window_end_ms <= $now, FALSE) AND coalesce(window_start_ms, 0) <= $now',
 }
 
 const NOTHING_BEFORE: Place = { orderMs: -1, conditionId: '' }
-const NOTHING_BEHIND: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
+const NOTHING_AFTER: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
 
 /** Returns the function that lists one page of a coin's markets. */
 export function createMarketList(db: Database) {
+  const columns = sqlOf(market).columns()
   return (query: MarketQuery): Market[] => {
     const conditions = ['coin = $coin']
     const values: Values = { coin: query.coin, limit: query.limit }
@@ -46,14 +49,14 @@ export function createMarketList(db: Database) {
     const direction = query.order === 'asc' ? 'ASC' : 'DESC'
     // Few texts, so that `query` keeps them all prepared.
     const statement = db.query<MarketRow, [Values]>(
-      `SELECT * FROM market ${indexOf(query)} WHERE ${conditions.join(' AND ')}
+      `SELECT ${columns} FROM market ${indexOf(query)} WHERE ${conditions.join(' AND ')}
        ORDER BY order_ms ${direction}, condition_id ${direction} LIMIT $limit`,
     )
     return naming(`The list of ${query.coin} markets`, () => {
       const rows = statement.all(values)
       // By filters most of the range may be no match: there it would cost more than the list.
       if (query.status === undefined && query.winner === undefined) assertListed(db, query, rows)
-      return rows.map((row) => naming(marketName(row.condition_id), () => toMarket(row)))
+      return rows.map((row) => naming(marketName(row.conditionId), () => toMarket(row)))
     })
   }
 }
@@ -68,13 +71,13 @@ function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow
   const range = rangeOf(query, values)
   let within = range
   if (end !== undefined) {
-    values.endMs = end.order_ms
-    values.endId = end.condition_id
+    values.endMs = end.orderMs
+    values.endId = end.conditionId
     within += ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
   }
   const countIn = (index: string, timeframes = ''): string =>
-    `(SELECT count(*) FROM (SELECT 1 FROM market INDEXED BY ${index}
-       WHERE coin = $coin ${timeframes} AND ${within} LIMIT ${ENTRIES_COUNTED_MAX}))`
+    `(SELECT count(*) FROM (SELECT 1 FROM market ${indexedBy(index)}
+       WHERE coin = $coin ${timeframes} AND ${within} LIMIT ${ENTRIES_COUNTED_MAX}) AS entries)`
   const byTimeframe = countIn('market_timeframe_order', `AND timeframe IN (${TIMEFRAMES})`)
   const [counts] = db
     .query<unknown, [Values]>(`SELECT ${countIn('market_order')}, ${byTimeframe}`)
@@ -90,7 +93,7 @@ const TIMEFRAMES = Object.keys(timeframeMs)
 
 /** Without statistics SQLite takes any index that fits; here the partial one is smaller by far. */
 const indexOf = ({ status }: MarketQuery): string =>
-  status === 'open' || status === 'upcoming' ? 'INDEXED BY market_live_order' : ''
+  status === 'open' || status === 'upcoming' ? indexedBy('market_live_order') : ''
 
 function nowOf({ status, nowMs }: MarketQuery): number {
   if (nowMs === undefined) throw new Error(`Markets that are ${status} are so at a time: nowMs.`)
@@ -107,7 +110,7 @@ function rangeOf({ order, fromMs, toMs, after }: MarketQuery, values: Values): s
   const edge = edgeMs === undefined ? undefined : { orderMs: edgeMs, conditionId: '' }
   const start = isAscending
     ? laterOf(after ?? NOTHING_BEFORE, edge ?? NOTHING_BEFORE)
-    : earlierOf(after ?? NOTHING_BEHIND, edge ?? NOTHING_BEHIND)
+    : earlierOf(after ?? NOTHING_AFTER, edge ?? NOTHING_AFTER)
   values.orderMs = start.orderMs
   values.conditionId = start.conditionId
   const farMs = isAscending ? toMs : fromMs

@@ -1,12 +1,12 @@
-/** Single rows: the last of an outcome before a moment, and where a snapshot stands by its id. */
+/** Single rows: the last of an outcome before a moment, and the place of a snapshot by its id. */
 import type { Outcome } from '#src/core/market.ts'
 import type { Beside, Position } from '#src/core/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
-import { indexesOf, type Picks, type Slice } from '../codec/slice-decoder.ts'
-import { findRef } from '../reads/page-bounds.ts'
-import type { MarketView } from '../reads/views.ts'
-import type { ChunkRef, ChunkTable } from './chunk-table.ts'
+import { indexesOf, type Picks, type Slice } from '../codec/slices.ts'
+import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
+import { findRef } from './selection.ts'
+import type { MarketView } from './views.ts'
 
 /** A row of a chunk that is in memory, and so readable whatever becomes of the file. */
 export type FoundRow = { chunk: Chunk; row: number }
@@ -70,7 +70,7 @@ export const listReceived = (
   })
 
 /**
- * Finds where the snapshot with this id stands. Ids rise with the positions except where rows came late, so
+ * Finds the place of the snapshot with this id. Ids rise with the positions except where rows came late, so
  * the chunks that it should be in are looked at first.
  */
 export function findPosition(

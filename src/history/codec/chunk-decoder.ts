@@ -6,7 +6,7 @@ import type { Chunk } from './chunk.ts'
 import { decodeFrame, TextBuffer } from './frame-decoder.ts'
 
 /** Reuses its buffer: a text is valid until the next call. */
-export class RowReader {
+export class ChunkDecoder {
   readonly #buffer = new TextBuffer(131_072)
 
   /** The row's JSON object. */
@@ -14,7 +14,7 @@ export class RowReader {
     return this.textWithComma(chunk, row).subarray(1)
   }
 
-  /** The row's JSON object behind the comma that joins it to the row before. Throws when it is damaged. */
+  /** The row's JSON object after the comma that joins it to the row before. Throws when it is damaged. */
   textWithComma(chunk: Chunk, row: number): Uint8Array {
     const text = this.#decode(chunk, row)
     assert(crc32(text, chunk.crc(row - 1)) === chunk.crc(row), 'a row agrees with its CRC')
@@ -45,7 +45,7 @@ export class RowReader {
     return this.#buffer.bytes.subarray(start, end)
   }
 
-  /** Every walk begins at the first row of its outcome, the dearest of all to decode: it stays with the chunk. */
+  /** Every walk begins at the first row of its outcome, the costliest of all to decode: it stays with the chunk. */
   #firstText(chunk: Chunk, outcome: number): Uint8Array {
     const kept = chunk.firstTexts[outcome]
     if (kept !== undefined) return kept

@@ -1,28 +1,28 @@
 /** The verbs that read rows of one market. */
 import type { Market, Outcome } from '#src/core/market.ts'
 
+import { outcomeCodes } from '../codec/chunk.ts'
 import { PageEncoder } from '../codec/page-encoder.ts'
-import { RowTexts } from '../codec/row-texts.ts'
-import type { Picks, Slice } from '../codec/slice-decoder.ts'
-import type { Encoding, HistoryStore, Page, RowQuery, StoredRow } from '../history.ts'
+import { PageTexts, type Picks, type Slice } from '../codec/slices.ts'
+import { TOP_FIELDS } from '../codec/tops.ts'
+import type { Encoding, HistoryStore, Page, RowQuery, StoredRow, Top } from '../history.ts'
 import type { ChunkTable } from '../tables/chunk-table.ts'
-import { findBeside, findLastRow, findPosition, listReceived } from '../tables/stored-row.ts'
+import type { Tables } from '../tables/tables.ts'
+import { findBeside, findLastRow, findPosition, listReceived } from './lookups.ts'
 import type { ReadMarket } from './market-read.ts'
-import { select, type Selection } from './page.ts'
-import type { SnapshotReader } from './snapshot-reader.ts'
-import { selectSteps, type StepSelection } from './step-rows.ts'
-import { listTops } from './tops.ts'
+import { type PageSlice, type Selection, selectRows } from './selection.ts'
+import { selectSteps, type StepSelection } from './step-selection.ts'
+import type { MarketView } from './views.ts'
 
-type Tables = { chunks: ChunkTable; reader: SnapshotReader }
 type Verbs = Pick<HistoryStore, 'page' | 'at' | 'latest' | 'findPosition' | 'tops'>
 
 /** For the pages that must be compressed at request: the level that costs least. */
 const GZIP_LEVEL = 1
 const NONE: readonly undefined[] = []
 
-export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): Verbs {
+export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket): Verbs {
   const encoder = new PageEncoder()
-  const rowTexts = new RowTexts()
+  const texts = new PageTexts()
 
   function findLast(
     market: Market,
@@ -35,8 +35,8 @@ export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): 
     const beside = () => read(market, (view) => findBeside(view, chunks, position))
     return {
       ...position,
-      text: () => reader.readText(chunk, row),
-      snapshot: () => reader.readRow(chunk, row, beside()),
+      text: () => snapshots.textOf(chunk, row),
+      snapshot: () => snapshots.ofRow(chunk, row, beside()),
       receivedMs: () => beside().receivedMs,
     }
   }
@@ -44,7 +44,7 @@ export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): 
   return {
     page(query: RowQuery): Page {
       const { order, stepMs, withReceived = false } = query
-      const choose = stepMs === undefined ? select : selectSteps
+      const choose = stepMs === undefined ? selectRows : selectSteps
       const [selection, received, { revision }] = read(query.market, (view) => {
         const chosen = choose(view, chunks, query)
         const times = withReceived ? listReceived(view, chunks, partsOf(chosen)) : NONE
@@ -55,8 +55,8 @@ export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): 
         ...{ revision, count, last, hasMore },
         received: order === 'asc' ? received : received.toReversed(),
         encode: (encoding, prefix, suffix) =>
-          encode({ encoder, rowTexts, order }, selection, { encoding, prefix, suffix }),
-        texts: () => rowTexts.texts({ parts: partsOf(selection), order }),
+          encode({ encoder, texts, order }, selection, { encoding, prefix, suffix }),
+        texts: () => texts.each({ parts: partsOf(selection), order }),
       }
     },
 
@@ -67,20 +67,59 @@ export function createRowReaders({ chunks, reader }: Tables, read: ReadMarket): 
   }
 }
 
-type Encoders = { encoder: PageEncoder; rowTexts: RowTexts; order: RowQuery['order'] }
+type Encoders = { encoder: PageEncoder; texts: PageTexts; order: RowQuery['order'] }
 type PageParts = { encoding: Encoding; prefix: string; suffix: string }
 
 /** Frames only join forwards, row after row: what skips or goes backwards is decoded. */
 function encode(
-  { encoder, rowTexts, order }: Encoders,
+  { encoder, texts, order }: Encoders,
   selection: Selection | StepSelection,
   { encoding, prefix, suffix }: PageParts,
 ): Uint8Array<ArrayBuffer> {
   if (order === 'asc' && 'slices' in selection)
     return encoder[encoding](selection.slices, prefix, suffix)
-  const text = rowTexts.joined({ parts: partsOf(selection), order }, prefix, suffix)
+  const text = texts.joined({ parts: partsOf(selection), order }, prefix, suffix)
   return encoding === 'gzip' ? Bun.gzipSync(text, { level: GZIP_LEVEL }) : text
 }
 
 const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)[] =>
   'slices' in selection ? selection.slices : selection.picks
+
+/** Lists the tops of the rows of a query, in its order. */
+function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
+  const tops: Top[] = []
+  const { slices } = selectRows(view, chunks, query)
+  for (const slice of slices) {
+    const { chunk, ref } = slice
+    const columns = ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
+    if (columns !== undefined) addTops(tops, slice, columns)
+  }
+  if (query.withReceived) {
+    for (const [row, receivedMs] of listReceived(view, chunks, slices).entries()) {
+      Object.assign(tops[row] ?? {}, { receivedMs })
+    }
+  }
+  return query.order === 'asc' ? tops : tops.reverse()
+}
+
+/** Whole markets go through here: one object a row and nothing else. */
+function addTops(
+  tops: Top[],
+  { chunk, from, to, outcome }: PageSlice,
+  columns: Float64Array,
+): void {
+  for (let row = from; row < to; row++) {
+    const code = chunk.outcome(row)
+    if (outcome !== undefined && code !== outcome) continue
+    const at = row * TOP_FIELDS
+    tops.push({
+      timestampMs: chunk.timeMs(row),
+      id: chunk.id(row),
+      outcome: code === outcomeCodes.up ? 'up' : 'down',
+      bidPrice: columns[at] ?? 0,
+      bidSize: columns[at + 1] ?? 0,
+      askPrice: columns[at + 2] ?? 0,
+      askSize: columns[at + 3] ?? 0,
+    })
+  }
+}

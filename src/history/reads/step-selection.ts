@@ -8,20 +8,14 @@ import type { Position } from '#src/core/snapshot.ts'
 import { decidedStepsEndMs } from '#src/core/steps.ts'
 
 import type { Chunk } from '../codec/chunk.ts'
-import type { Picks } from '../codec/slice-decoder.ts'
+import type { Picks } from '../codec/slices.ts'
 import type { RowQuery } from '../history.ts'
 import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
-import { type Bounds, runsOf, startOfMs, toBounds } from './page-bounds.ts'
+import { type Bounds, runsOf, type Selection, startOfMs, toBounds } from './selection.ts'
 import type { MarketView } from './views.ts'
 
-export type StepSelection = {
-  /** In ascending order, whatever the order of the query. */
-  picks: Picks[]
-  count: number
-  /** The row that the page ends with in the direction of the query. */
-  last: Position | undefined
-  hasMore: boolean
-}
+/** Of which the parts are single rows. */
+export type StepSelection = Omit<Selection, 'slices'> & { picks: Picks[] }
 
 type Reach = { view: MarketView; chunks: ChunkTable }
 type Place = { chunk: Chunk; row: number }
@@ -49,7 +43,7 @@ type StepBounds = Bounds & { stepMs: number }
 
 function takeUp(taker: Taker, { view, chunks }: Reach, bounds: StepBounds): void {
   const { stepMs, end } = bounds
-  /** The last rows so far of the step, one an outcome at most, the later one behind. */
+  /** The last rows so far of the step, one an outcome at most, the later one last. */
   let held: Place[] = []
   let step = Number.NaN
   const isIdle = (ref: ChunkRef, next: ChunkRef | undefined): boolean =>
@@ -78,7 +72,7 @@ type DownBounds = StepBounds & { after: Position | undefined; toMs: number | und
 function takeDown(taker: Taker, { view, chunks }: Reach, bounds: DownBounds): void {
   const { stepMs, after } = bounds
   let step = after === undefined ? Number.NaN : stepOf(after.timestampMs, stepMs)
-  let seen: Seen = after === undefined ? [false, false] : seenBehind({ view, chunks }, bounds)
+  let seen: Seen = after === undefined ? [false, false] : seenAfter({ view, chunks }, bounds)
   const isIdle = (ref: ChunkRef): boolean =>
     stepOf(ref.firstMs, stepMs) === step &&
     stepOf(ref.lastMs, stepMs) === step &&
@@ -96,16 +90,16 @@ function takeDown(taker: Taker, { view, chunks }: Reach, bounds: DownBounds): vo
   }
 }
 
-/** Which outcomes have rows at or behind `after` in its step: those in front of it are not the last ones. */
-function seenBehind({ view, chunks }: Reach, bounds: DownBounds): Seen {
+/** Which outcomes have rows at or after `after` in its step: those before it are not the last ones. */
+function seenAfter({ view, chunks }: Reach, bounds: DownBounds): Seen {
   const { after = startOfMs(0), toMs = Number.MAX_SAFE_INTEGER, stepMs, outcome } = bounds
   const stepEndMs = stepOf(after.timestampMs, stepMs) * stepMs
   const end = startOfMs(Math.min(toMs, stepEndMs + 1))
-  const behind: Bounds = { start: after, end, order: 'asc', outcome }
+  const rest: Bounds = { start: after, end, order: 'asc', outcome }
   const seen: Seen = [false, false]
   const isIdle = (ref: ChunkRef): boolean => isCovered(ref, bounds, (code) => seen[code] === true)
-  for (const { chunk } of runsOf(view, { chunks, isIdle }, behind)) {
-    for (const row of rowsIn(chunk, behind)) seen[chunk.outcome(row)] = true
+  for (const { chunk } of runsOf(view, { chunks, isIdle }, rest)) {
+    for (const row of rowsIn(chunk, rest)) seen[chunk.outcome(row)] = true
   }
   return seen
 }
@@ -162,11 +156,6 @@ class Taker {
       this.#parts.reverse()
       for (const { rows } of this.#parts) rows.reverse()
     }
-    return {
-      picks: this.#parts,
-      count: this.#count,
-      last: this.#last,
-      hasMore: this.#hasMore,
-    }
+    return { picks: this.#parts, count: this.#count, last: this.#last, hasMore: this.#hasMore }
   }
 }

@@ -1,7 +1,10 @@
-/** Decodes rows of chunks into one text, in the order that they stand in. */
+import { ChunkDecoder } from './chunk-decoder.ts'
+/** Decodes rows of chunks into one text, and reads the texts of a page's rows. */
 import type { Chunk } from './chunk.ts'
 import { decodeFrame, TextBuffer } from './frame-decoder.ts'
-import { RowReader } from './row-reader.ts'
+
+const COMMA = 0x2c
+const encoder = new TextEncoder()
 
 /** Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one outcome only when `outcome` is given. */
 export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | undefined }
@@ -10,13 +13,13 @@ export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | 
 export type Picks = { chunk: Chunk; rows: readonly number[] }
 
 /**
- * Reuses its buffer from text to text. The rows stand in it joined by commas, the first without one in front;
- * `ends` are the offsets behind them.
+ * Reuses its buffer from text to text. The rows are in it joined by commas, the first without one before it;
+ * `ends` are the offsets after them.
  */
 export class SliceDecoder {
   readonly #text = new TextBuffer(262_144)
-  readonly #reader = new RowReader()
-  readonly #ends: number[] = []
+  readonly #reader = new ChunkDecoder()
+  readonly ends: number[] = []
   readonly #isSeen: [boolean, boolean] = [false, false]
   #at = 0
 
@@ -24,19 +27,15 @@ export class SliceDecoder {
     return this.#text.bytes
   }
 
-  get ends(): readonly number[] {
-    return this.#ends
-  }
-
-  /** Empties the text and leaves `start` bytes free in front; in all there is room for `size` bytes. */
+  /** Empties the text and leaves `start` bytes free before it; in all there is room for `size` bytes. */
   begin(start: number, size: number): void {
     this.#text.reserve(size)
-    this.#ends.length = 0
+    this.ends.length = 0
     this.#isSeen.fill(false)
     this.#at = start
   }
 
-  /** A frame needs the row before it of its outcome, so only the first of each is dear. */
+  /** A frame needs the row before it of its outcome, so only the first of each is costly. */
   addSlice({ chunk, from, to, outcome }: Slice): void {
     const isOwn = outcome !== undefined && chunk.hasBoth
     for (let row = from; row < to; row++) {
@@ -48,11 +47,11 @@ export class SliceDecoder {
       }
       const gap = isOwn ? chunk.gap(row, chunk.previousRowOf(rowOutcome, row)) : 0
       this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
-      this.#ends.push(this.#at)
+      this.ends.push(this.#at)
     }
   }
 
-  /** A pick whose predecessor was picked too goes on from there. */
+  /** A pick whose predecessor was picked too continues from there. */
   addPicks({ chunk, rows }: Picks): void {
     /** The last pick of each outcome, and the end of its text. */
     const before = [
@@ -68,19 +67,19 @@ export class SliceDecoder {
       } else {
         const gap = chunk.gap(row, previous) - (this.#at - picked.end)
         this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
-        this.#ends.push(this.#at)
+        this.ends.push(this.#at)
       }
       before[outcome] = { row, end: this.#at }
     }
   }
 
   #addAlone(chunk: Chunk, row: number): void {
-    const isFirst = this.#ends.length === 0
+    const isFirst = this.ends.length === 0
     const text = isFirst ? this.#reader.text(chunk, row) : this.#reader.textWithComma(chunk, row)
     this.#text.bytes.set(text, this.#at)
     this.#at += text.length
     this.#isSeen[chunk.outcome(row)] = true
-    this.#ends.push(this.#at)
+    this.ends.push(this.#at)
   }
 }
 
@@ -102,4 +101,57 @@ export function textLengthOf(part: Slice | Picks): number {
   let length = 0
   for (let row = from; row < to; row++) if (chunk.outcome(row) === outcome) length += lengthOf(row)
   return length
+}
+
+type Order = 'asc' | 'desc'
+
+/** Slices or picks in ascending order, and the order in which their rows are wanted. */
+export type RowList = { parts: readonly (Slice | Picks)[]; order: Order }
+
+/** The texts of a page's rows one by one, and what is joined from them. */
+export class PageTexts {
+  /** That of the last walk that ended, because a buffer costs more than many rows; walks may overlap. */
+  #spare: SliceDecoder | undefined;
+
+  /** Each row's JSON object; valid until the next is asked for. Each is decoded once. */
+  *each({ parts, order }: RowList): Generator<Uint8Array> {
+    const decoder = this.#spare ?? new SliceDecoder()
+    this.#spare = undefined
+    try {
+      for (const part of order === 'asc' ? parts : parts.toReversed()) {
+        decoder.begin(0, textLengthOf(part))
+        if ('rows' in part) decoder.addPicks(part)
+        else decoder.addSlice(part)
+        yield* textsIn(decoder, order)
+      }
+    } finally {
+      this.#spare = decoder
+    }
+  }
+
+  /** The rows joined by commas between `prefix` and `suffix` (ASCII). */
+  joined(list: RowList, prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
+    const length = list.parts.reduce((sum, part) => sum + textLengthOf(part), 0)
+    const page = new Uint8Array(prefix.length + length + suffix.length)
+    let at = encoder.encodeInto(prefix, page).written
+    let isFirst = true
+    for (const text of this.each(list)) {
+      if (!isFirst) page[at++] = COMMA
+      isFirst = false
+      page.set(text, at)
+      at += text.length
+    }
+    at += encoder.encodeInto(suffix, page.subarray(at)).written
+    return page.subarray(0, at)
+  }
+}
+
+function* textsIn({ bytes, ends }: SliceDecoder, order: Order): Generator<Uint8Array> {
+  const step = order === 'asc' ? 1 : -1
+  const first = step > 0 ? 0 : ends.length - 1
+  for (let row = first; row >= 0 && row < ends.length; row += step) {
+    // All but the first have a comma before them.
+    const start = row === 0 ? 0 : (ends[row - 1] ?? 0) + 1
+    yield bytes.subarray(start, ends[row])
+  }
 }

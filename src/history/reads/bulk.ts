@@ -1,0 +1,135 @@
+/** Reads very many rows, of which nothing is kept: as lines, and as snapshots. */
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { assertSound } from '#src/sqlite/checksum.ts'
+
+import { ChunkDecoder } from '../codec/chunk-decoder.ts'
+import { GzipLines } from '../codec/gzip-lines.ts'
+import { LineEncoder } from '../codec/line-encoder.ts'
+import { PlainLines } from '../codec/plain-lines.ts'
+import type { HistoryStore, LinePiece, StreamQuery } from '../history.ts'
+import type { ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
+import type { Tables } from '../tables/tables.ts'
+import type { ReadMarket } from './market-read.ts'
+import { type Bounds, type PageSlice, runsOf, toBounds } from './selection.ts'
+import type { MarketView } from './views.ts'
+
+/**
+ * A walk through all rows of a query. Each slice is searched after the last row that was used, in the market as it
+ * is then: rows that are written meanwhile show if they belong after it, and none is skipped or repeated,
+ * because a row's place never changes.
+ */
+class BulkWalk {
+  readonly #bounds: Bounds
+  readonly #chunks: Pick<ChunkTable, 'load'>
+
+  constructor(chunks: ChunkTable, query: StreamQuery) {
+    this.#bounds = toBounds({ ...query, order: 'asc', limit: 0 })
+    // The chunk that was read last: the next slice is often of the same one.
+    let held: { id: number; passing: PassingChunk } | undefined
+    this.#chunks = {
+      load(ref) {
+        if (held?.id === ref.id) return held.passing.chunk
+        held?.passing.release()
+        held = undefined
+        held = { id: ref.id, passing: chunks.pass(ref) }
+        return held.passing.chunk
+      },
+    }
+  }
+
+  /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
+  goAfter({ timestampMs, id }: Position): void {
+    const next = { timestampMs, id: id + 1 }
+    assertSound(comparePositions(next, this.#bounds.start) >= 0, 'the order of its chunks')
+    this.#bounds.start = next
+  }
+
+  /** The next rows that lie in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
+  find(view: MarketView): PageSlice | undefined {
+    const { start, end, outcome } = this.#bounds
+    for (const { chunk, ref } of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {
+      const from = chunk.seek(start.timestampMs, start.id)
+      const to = chunk.seek(end.timestampMs, end.id)
+      const first = outcome === undefined ? from : chunk.nextRowOf(outcome, from)
+      if (first < to) return { chunk, ref, from, to, outcome }
+    }
+    return undefined
+  }
+}
+
+/** Makes the verbs that read very much. */
+export function createBulkReads(
+  { chunks, snapshots }: Tables,
+  read: ReadMarket,
+): Pick<HistoryStore, 'lines' | 'runs'> {
+  // Shared by all streams: no text outlives the step that reads it.
+  const rows = new ChunkDecoder()
+
+  function* pieces(encoder: LineEncoder, query: StreamQuery): Generator<LinePiece> {
+    const walk = new BulkWalk(chunks, query)
+    for (let isMore = true; isMore;) {
+      encoder.begin()
+      read(query.market, (view) => fill(encoder, walk, view))
+      isMore = encoder.isFull
+      const { rowCount, last } = encoder
+      if (last !== undefined) yield { bytes: encoder.take(), rows: rowCount, last }
+    }
+  }
+
+  function toSnapshots(
+    { chunk, ref, from, to, outcome }: PageSlice,
+    { tail }: MarketView,
+  ): StoredSnapshot[] {
+    const besideOf = ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk)
+    const found: StoredSnapshot[] = []
+    rows.forEach(chunk, (text, row) => {
+      if (row < from || row >= to || (outcome ?? chunk.outcome(row)) !== chunk.outcome(row)) return
+      found.push(snapshots.scan(text, besideOf?.(row, chunk.timeMs(row)) ?? {}))
+    })
+    return found
+  }
+
+  function* runs(query: StreamQuery): Generator<readonly StoredSnapshot[]> {
+    const walk = new BulkWalk(chunks, query)
+    for (;;) {
+      const run = read(query.market, (view) => {
+        const slice = walk.find(view)
+        return slice && toSnapshots(slice, view)
+      })
+      const last = run?.at(-1)
+      if (run === undefined || last === undefined) return
+      walk.goAfter(last)
+      yield run
+    }
+  }
+
+  return {
+    runs,
+
+    lines(encoding) {
+      const encoder = new LineEncoder(
+        encoding === 'gzip' ? new GzipLines(rows) : new PlainLines(rows),
+      )
+      return {
+        rows: (query) => pieces(encoder, query),
+        end: () => encoder.end(),
+        get textBytes() {
+          return encoder.textBytes
+        },
+        get textCrc() {
+          return encoder.textCrc
+        },
+      }
+    },
+  }
+}
+
+/** Fills a piece from slice after slice, as far as they go. */
+function fill(encoder: LineEncoder, walk: BulkWalk, view: MarketView): void {
+  while (!encoder.isFull) {
+    const slice = walk.find(view)
+    if (slice === undefined) return
+    encoder.add(slice)
+    if (encoder.last !== undefined) walk.goAfter(encoder.last)
+  }
+}
