@@ -1,5 +1,11 @@
 import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
-import type { Outcome } from '#src/core/market.ts'
+import {
+  assetIdPattern,
+  assetIdRule,
+  conditionIdRule,
+  type Outcome,
+  parseConditionId,
+} from '#src/core/market.ts'
 import { VENUE_OPENED_MS } from '#src/core/time.ts'
 import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
 
@@ -55,16 +61,16 @@ export function readOptionalText(value: unknown, path: Path): string | undefined
   return value
 }
 
-/** Reads `0x` and 64 hex digits, in lower case. */
+/** Reads a condition id in any case. */
 export function readConditionId(value: unknown): string {
-  const text = readText(value, 'conditionId').toLowerCase()
-  if (!/^0x[\da-f]{64}$/.test(text)) throw new RecordFault('conditionId: not 0x and 64 hex digits')
-  return text
+  const id = parseConditionId(readText(value, 'conditionId'))
+  if (id === undefined) throw new RecordFault(`conditionId: not ${conditionIdRule}`)
+  return id
 }
 
 export function readAssetId(value: unknown, path: Path): string {
   const text = readText(value, path)
-  if (!/^\d{1,78}$/.test(text)) throw new RecordFault(`${path}: not 1 to 78 digits`)
+  if (!assetIdPattern.test(text)) throw new RecordFault(`${path}: not ${assetIdRule}`)
   return text
 }
 

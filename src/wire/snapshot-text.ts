@@ -1,4 +1,14 @@
-import { type Coin, isCoin, isTimeframe, type Outcome, type Timeframe } from '#src/core/market.ts'
+import {
+  assetIdPattern,
+  assetIdRule,
+  type Coin,
+  conditionIdRule,
+  isCoin,
+  isTimeframe,
+  type Outcome,
+  parseConditionId,
+  type Timeframe,
+} from '#src/core/market.ts'
 import { SnapshotFault } from '#src/core/snapshot-fault.ts'
 
 import { type ByteInterner, createByteInterner } from './byte-interner.ts'
@@ -28,8 +38,8 @@ export type TextReaders = {
 
 /** Creates readers that remember nothing yet. */
 export const createTextReaders = (): TextReaders => ({
-  assetId: createTextReader('assetId', 'not 1 to 78 digits', parseAssetId),
-  conditionId: createTextReader('conditionId', 'not 0x and 64 hex digits', parseConditionId),
+  assetId: createTextReader('assetId', `not ${assetIdRule}`, parseAssetId),
+  conditionId: createTextReader('conditionId', `not ${conditionIdRule}`, parseConditionId),
   symbol: createTextReader('symbol', 'not a coin that is kept', parseCoin),
   outcome: createTextReader('outcome', 'neither "up" nor "down"', parseOutcome),
   timeframe: createTextReader('timeframe', 'not a timeframe', parseTimeframe),
@@ -76,10 +86,7 @@ const toText = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
 
 const parseAssetId = (text: string): string | undefined =>
-  /^\d{1,78}$/.test(text) ? text : undefined
-
-const parseConditionId = (text: string): string | undefined =>
-  /^0x[\da-f]{64}$/i.test(text) ? text.toLowerCase() : undefined
+  assetIdPattern.test(text) ? text : undefined
 
 function parseCoin(text: string): Coin | undefined {
   const coin = text.toLowerCase()

@@ -121,7 +121,7 @@ describe('readMarketRecords of the catalogue', () => {
 
   test.each<[Record<string, unknown>, string]>([
     [{ slug: undefined }, 'slug: missing'],
-    [{ conditionId: '0x12' }, 'conditionId: not 0x and 64 hex digits'],
+    [{ conditionId: '0x12' }, 'conditionId: not 0x and 62 or 64 hex digits'],
     [{ conditionId: 12 }, 'conditionId: not a string'],
     [
       { endDate: '2026-04-14' },

@@ -5,7 +5,7 @@
  */
 import {
   type Coin,
-  coinNames,
+  coinTable,
   type MarketFacts,
   type Outcome,
   outcomes,
@@ -144,5 +144,5 @@ function describeWindow(coin: Coin, startMs: number, endMs: number): string {
   const time = new Intl.DateTimeFormat('en-US', { ...zone, hour: 'numeric', minute: '2-digit' })
   // The space before AM is a narrow one in some versions of the locale data, and a plain one in others.
   const [from, to] = [startMs, endMs].map((ms) => time.format(ms).replace(/\s/g, ''))
-  return `${coinNames[coin]} Up or Down - ${date.format(startMs)}, ${from}-${to} ET`
+  return `${coinTable[coin].name} Up or Down - ${date.format(startMs)}, ${from}-${to} ET`
 }
