@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress'
 
-import type { ImportProgress } from '#src/ingest/import-report.ts'
+import type { ImportProgress } from '#src/ingest/import-run.ts'
 
 import type { CliContext } from './context.ts'
 

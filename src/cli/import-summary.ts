@@ -1,4 +1,4 @@
-import type { ImportReport } from '#src/ingest/import-report.ts'
+import type { ImportReport } from '#src/ingest/import-run.ts'
 
 import { formatCount } from './import-progress.ts'
 

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { Command } from 'commander'
 
 import type { HistoryStore } from '#src/history/history.ts'
-import type { ImportFault, ImportReport } from '#src/ingest/import-report.ts'
+import type { ImportFault, ImportReport } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { STDIN } from '#src/ingest/line-source.ts'
 

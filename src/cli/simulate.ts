@@ -13,9 +13,9 @@ import {
   type Timeframe,
   timeframeMs,
 } from '#src/core/market.ts'
-import { toRecordedLine } from '#src/ingest/recorded-line.ts'
 import { simulate, simulatedSpan, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
 import { type SimulationProgress, storeSimulation } from '#src/ingest/simulator/store-simulation.ts'
+import { toRecordedLine } from '#src/venue/polymarket/recorded-line.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { formatCount } from './import-progress.ts'

@@ -30,7 +30,7 @@ export type WinnerSource = (typeof winnerSources)[number]
  * `easternHours` start at multiples of their length, the others at these hours of New York. `slug` is what a slug that
  * holds no epoch names such a window by.
  */
-export const timeframeTable = {
+const timeframeTerms = {
   '5m': { ms: 300_000 },
   '15m': { ms: 900_000 },
   '1h': { ms: 3_600_000, slug: 'hour' },
@@ -38,17 +38,15 @@ export const timeframeTable = {
   '1d': { ms: DAY_MS, slug: 'day', easternHours: [12] },
 } as const satisfies Record<string, TimeframeTerms>
 type TimeframeTerms = { ms: number; slug?: 'hour' | 'day'; easternHours?: readonly number[] }
-export type Timeframe = keyof typeof timeframeTable
-export const timeframes = Object.keys(timeframeTable) as Timeframe[]
-export const isTimeframe = (text: string): text is Timeframe => Object.hasOwn(timeframeTable, text)
-
-const eachTimeframe = <T>(valueOf: (terms: TimeframeTerms) => T) =>
-  Object.fromEntries(
-    Object.entries(timeframeTable).map(([timeframe, terms]) => [timeframe, valueOf(terms)]),
-  ) as Readonly<Record<Timeframe, T>>
+export type Timeframe = keyof typeof timeframeTerms
+export const timeframeTable: Readonly<Record<Timeframe, TimeframeTerms>> = timeframeTerms
+export const timeframes = Object.keys(timeframeTerms) as Timeframe[]
+export const isTimeframe = (text: string): text is Timeframe => Object.hasOwn(timeframeTerms, text)
 
 /** Length of each timeframe in milliseconds. */
-export const timeframeMs = eachTimeframe(({ ms }) => ms)
+export const timeframeMs = Object.fromEntries(
+  timeframes.map((timeframe) => [timeframe, timeframeTerms[timeframe].ms]),
+) as Readonly<Record<Timeframe, number>>
 
 /** An id of a market as the venue's contracts have it: 31 or 32 bytes. Opaque, compared as text, in lower case. */
 export const conditionIdPattern = /^0x(?:[0-9a-f]{62}|[0-9a-f]{64})$/

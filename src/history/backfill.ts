@@ -1,7 +1,7 @@
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { transact } from '#src/sqlite/database.ts'
 /** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
-import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
+import { venues } from '#src/venue/venues.ts'
 
 import { hasHashes } from './codec/hashes.ts'
 import { isDamage } from './reads/market-read.ts'
@@ -65,7 +65,7 @@ function deriveNext(tables: Tables): void {
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
 function noteVerdicts({ chunks, tails, reader }: Tables, marketId: number): void {
-  const verifier = createBookVerifier()
+  const verifier = venues.polymarket.createBookVerifier()
   const verify = (row: StoredSnapshot): StoredSnapshot => ({
     ...row,
     isVerified: verifier.verify(row),

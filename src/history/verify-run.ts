@@ -2,7 +2,7 @@ import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 /** Re-reads one run of rows, sealed or not, and finds whatever does not agree with itself. */
-import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
+import { venues } from '#src/venue/venues.ts'
 
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
 import { RowReader } from './codec/row-reader.ts'
@@ -32,7 +32,7 @@ export const newTally = (quietMs: number): Tally => ({
 })
 
 const COMMA = Uint8Array.of(0x2c)
-const verifier = createBookVerifier()
+const verifier = venues.polymarket.createBookVerifier()
 const texts = { sequential: new RowReader(), single: new RowReader() }
 
 type Check = { run: StoredRun; market: Market; tally: Tally; reader: SnapshotReader }

@@ -1,5 +1,5 @@
 import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault as SnapshotFault } from '#src/core/record-fault.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
 
 import { microsFaults, readMicros } from './decimal-json.ts'

@@ -1,5 +1,5 @@
 import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault as SnapshotFault } from '#src/core/record-fault.ts'
 import {
   type Ladder,
   type Snapshot,

@@ -9,7 +9,7 @@ import {
   parseConditionId,
   type Timeframe,
 } from '#src/core/market.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault as SnapshotFault } from '#src/core/record-fault.ts'
 
 import { type ByteInterner, createByteInterner } from './byte-interner.ts'
 import { byteAt, byteOf, type Cursor, isDigit, MALFORMED, skipValue } from './json-bytes.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 
 import { parseMicros } from '#src/core/decimal.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault as SnapshotFault } from '#src/core/record-fault.ts'
 import { createRandom } from '#src/lib/random.ts'
 import {
   createSnapshotScanner,

@@ -6,10 +6,9 @@ import {
   type Outcome,
   parseConditionId,
 } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import { VENUE_OPENED_MS } from '#src/core/time.ts'
 import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
-
-import { RecordFault } from './record-fault.ts'
 
 /** Reads members of JSON objects that others wrote. Each reader throws a `RecordFault` naming the member. */
 
@@ -27,6 +26,17 @@ export function parseJson(text: string): unknown {
     typeof value === 'number' && exactKeys.has(key) ? context?.source : value
   try {
     return JSON.parse(text, keepExact)
+  } catch {
+    return undefined
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Returns undefined for bytes that are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes)
   } catch {
     return undefined
   }
