@@ -1,6 +1,8 @@
 /** Files with secrets: read only if nobody else can, and never shown. */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 
+import { codeOf } from '#src/lib/message.ts'
+
 import { CliError } from './context.ts'
 
 /** More than any key; a wrong path may lead to anything. */
@@ -31,7 +33,6 @@ function open(path: string, option: string): number {
   try {
     return openSync(path, 'r')
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    throw new CliError(`${option}: ${path} cannot be read (${code}).`, { cause })
+    throw new CliError(`${option}: ${path} cannot be read (${codeOf(cause)}).`, { cause })
   }
 }
