@@ -36,7 +36,7 @@ const layers: Record<string, string[]> = {
   ],
   cli: [
     ...['app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator', 'ingest', 'lib'],
-    ...['screening', 'history', 'ledger', 'sqlite'],
+    ...['screening', 'history', 'ledger', 'sqlite', 'venue'],
     // The command alone, which loads it when it is there.
     'dev',
   ],

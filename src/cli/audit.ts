@@ -3,10 +3,9 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 
 import { type CliContext, CliError } from './context.ts'
-import { formatCount } from './import-progress.ts'
 import { withExistingLedger } from './open-data-folder.ts'
 import { integerIn } from './option-values.ts'
-import { formatTime, printTable, renderJson } from './table.ts'
+import { formatCount, formatTime, printTable, renderJson } from './table.ts'
 
 /** Faults printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 50

@@ -25,8 +25,8 @@ export type CliContext = {
   isTty: boolean
   /**
    * Runs `stop` at the first SIGTERM or SIGINT; the command then ends by itself, soon. Without any
-   * registration a signal ends the process at once, and so does a second one always. Returns how
-   * to take the registration back.
+   * registration a signal ends the process at once, and so does a second one always. Returns a
+   * function that takes the registration back.
    */
   onStop(stop: () => void): () => void
 }
@@ -40,4 +40,10 @@ export class CliError extends Error {
     this.name = 'CliError'
     this.exitCode = options.exitCode ?? 1
   }
+}
+
+/** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */
+export function stopSignal({ onStop }: CliContext): Disposable & { signal: AbortSignal } {
+  const stop = new AbortController()
+  return { signal: stop.signal, [Symbol.dispose]: onStop(() => stop.abort()) }
 }

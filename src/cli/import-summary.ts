@@ -1,6 +1,6 @@
-import type { ImportReport } from '#src/ingest/import-report.ts'
+import type { ImportReport } from '#src/ingest/import-run.ts'
 
-import { formatCount } from './import-progress.ts'
+import { count, formatCount } from './table.ts'
 
 /** Puts what an import did into a few lines. */
 export function summarize(report: ImportReport): string[] {
@@ -12,10 +12,6 @@ export function summarize(report: ImportReport): string[] {
     ...describeNothing(report),
   ]
 }
-
-/** `3 entries`; the plural adds an s unless it is given. */
-export const count = (number: number, noun: string, plural = `${noun}s`): string =>
-  `${formatCount(number)} ${number === 1 ? noun : plural}`
 
 /** The counts that are not zero, in words; with `fallback` if there are none. */
 function listCounts(counts: readonly [number, string, string?][], fallback = ''): string {

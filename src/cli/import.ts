@@ -2,15 +2,16 @@ import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'
 
-import type { HistoryStore } from '#src/history/history.ts'
-import type { ImportFault, ImportReport } from '#src/ingest/import-report.ts'
+import type { ImportFault, ImportReport } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { STDIN } from '#src/ingest/line-source.ts'
+import { codeOf } from '#src/lib/message.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, CliError, stopSignal } from './context.ts'
 import { createImportProgress } from './import-progress.ts'
-import { count, summarize } from './import-summary.ts'
+import { summarize } from './import-summary.ts'
 import { openDataFolder } from './open-data-folder.ts'
+import { count } from './table.ts'
 
 /** Bad lines and entries printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 20
@@ -76,33 +77,17 @@ export const importCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
 
-async function runImport(context: CliContext, files: string[], options: Options): Promise<void> {
+async function runImport(
+  context: CliContext,
+  files: readonly string[],
+  options: Options,
+): Promise<void> {
   const sizes = checkFiles(files)
   const history = openDataFolder(context)
-  try {
-    const report = await importWithProgress({ context, history, files, sizes, options })
-    for (const line of summarize(report)) context.print(line)
-    assertComplete(report)
-  } finally {
-    history.dispose()
-  }
-}
-
-type Task = {
-  context: CliContext
-  history: HistoryStore
-  files: readonly string[]
-  sizes: ReadonlyMap<string, number | undefined>
-  options: Options
-}
-
-async function importWithProgress(task: Task): Promise<ImportReport> {
-  const { context, history, files, sizes, options } = task
-  const stop = new AbortController()
-  const release = context.onStop(() => stop.abort())
   const view = createImportProgress(context, sizes)
   try {
-    return await importFiles({
+    using stop = stopSignal(context)
+    const report = await importFiles({
       history,
       files,
       source: options.simulated ? 'simulated' : 'recorded',
@@ -111,10 +96,11 @@ async function importWithProgress(task: Task): Promise<ImportReport> {
       signal: stop.signal,
       onFault: createFaultPrinter(view.note),
       onProgress: view.update,
-    })
+    }).finally(view.end)
+    for (const line of summarize(report)) context.print(line)
+    assertComplete(report)
   } finally {
-    view.end()
-    release()
+    history.dispose()
   }
 }
 
@@ -140,11 +126,9 @@ function checkFiles(files: readonly string[]): Map<string, number | undefined> {
 }
 
 function toReason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   if (code === 'ENOENT') return 'no such file'
-  return code === 'EACCES'
-    ? 'no permission to read it'
-    : `cannot be read (${String(code ?? error)})`
+  return code === 'EACCES' ? 'no permission to read it' : `cannot be read (${code})`
 }
 
 function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) => void {
@@ -163,7 +147,7 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
 
 function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
   if (ending === 'stopped') {
-    throw new CliError('Stopped. Run the same command again to go on where it stopped.')
+    throw new CliError('Stopped. Run the same command again to continue.')
   }
   if (ending === 'refused') {
     throw new CliError('Stopped at a bad line, because of --strict. Mend it and run this again.')

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { type Micros, parseMicros } from '#src/core/decimal.ts'
 import { holdsKey } from '#src/selling/api-key.ts'
 
-import { formatCount } from './import-progress.ts'
+import { formatCount } from './table.ts'
 
 const TEXT_LENGTH_MAX = 100
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u

@@ -5,22 +5,18 @@ import { createGzip } from 'node:zlib'
 
 import { Command, InvalidArgumentError, Option } from 'commander'
 
-import {
-  type Coin,
-  coins,
-  isCoin,
-  isTimeframe,
-  type Timeframe,
-  timeframeMs,
-} from '#src/core/market.ts'
-import { toRecordedLine } from '#src/ingest/recorded-line.ts'
+import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
+import { parseMoment } from '#src/core/time.ts'
 import { simulate, simulatedSpan, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
 import { type SimulationProgress, storeSimulation } from '#src/ingest/simulator/store-simulation.ts'
+import { codeOf } from '#src/lib/message.ts'
+import { toRecordedLine } from '#src/venue/polymarket/recorded-line.ts'
 
-import { type CliContext, CliError } from './context.ts'
-import { formatCount } from './import-progress.ts'
+import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
-import { createSimulateProgress, type SimulateProgress, toRate } from './simulate-progress.ts'
+import { integerIn, listOf } from './option-values.ts'
+import { createProgress, type Progress } from './progress.ts'
+import { count, formatCount } from './table.ts'
 
 const STDOUT = '-'
 const MARKETS_MAX = 100_000
@@ -60,7 +56,12 @@ type Flags = {
   output?: string
 }
 
-type Task = { context: CliContext; options: SimulateOptions; signal: AbortSignal }
+type Task = {
+  context: CliContext
+  options: SimulateOptions
+  signal: AbortSignal
+  progress: Progress
+}
 
 /** `bookfeed simulate`: makes order books, into the history or a file. */
 export const simulateCommand = (context: CliContext): Command =>
@@ -69,19 +70,19 @@ export const simulateCommand = (context: CliContext): Command =>
     .option('--seed <text>', 'any text or number; another seed makes other books', '1')
     .addOption(
       new Option('--coins <list>', 'of which coins')
-        .argParser(parseCoins)
+        .argParser(listOf(coins))
         .default([...coins], coins.join(',')),
     )
     .addOption(
-      new Option('--timeframes <list>', `of ${listTimeframes()}`)
-        .argParser(parseTimeframes)
+      new Option('--timeframes <list>', `of ${timeframes.join(', ')}`)
+        .argParser(listOf(timeframes))
         .default(['5m'], '5m'),
     )
-    .option('--markets <n>', 'windows of each coin and timeframe', parseMarkets, 1)
+    .option('--markets <n>', 'windows of each coin and timeframe', integerIn(1, MARKETS_MAX), 1)
     .addOption(
       new Option(
         '--start <time>',
-        'of the first window: ISO 8601 or Unix milliseconds; moved up to a full one',
+        'of the first window: ISO 8601 or Unix time; moved up to a full one',
       )
         .argParser(parseStart)
         .default(parseStart(DEFAULT_START), DEFAULT_START),
@@ -91,95 +92,97 @@ export const simulateCommand = (context: CliContext): Command =>
         .choices(['both', 'up', 'down'])
         .default('both'),
     )
-    .option('--max-snapshots <n>', 'end the recording of a market at this number', parseSnapshots)
+    .option(
+      '--max-snapshots <n>',
+      'end the recording of a market at this number',
+      integerIn(1, SNAPSHOTS_MAX),
+    )
     .option('--output <file>', 'write JSON lines instead, gzipped if it ends in .gz; - is stdout')
     .addHelpText('after', help)
     .action((flags: Flags) => runSimulate(context, flags))
 
 async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
-  const stop = new AbortController()
-  const release = context.onStop(() => stop.abort())
-  const task = { context, options: toOptions(flags), signal: stop.signal }
-  try {
-    if (flags.output === undefined) await fillHistory(task)
-    else await writeLines(task, flags.output)
-  } finally {
-    release()
-  }
-  if (stop.signal.aborted) {
-    const isFile = flags.output !== undefined
-    const next = isFile ? 'The output is not complete.' : 'Run the same command again for the rest.'
-    throw new CliError(`Stopped. ${next}`)
+  const { start: startMs, maxSnapshots: maxSnapshotsPerMarket, output, ...shared } = flags
+  const options = { ...shared, startMs, maxSnapshotsPerMarket }
+  const progress = createProgress(context, 'simulating')
+  using stop = stopSignal(context)
+  const task: Task = { context, options, signal: stop.signal, progress }
+  await (output === undefined ? fillHistory(task) : writeLines(task, output))
+  if (!stop.signal.aborted) return
+  const next = output ? 'The output is not complete.' : 'Run the same command again for the rest.'
+  throw new CliError(`Stopped. ${next}`)
+}
+
+/** Returns a function that shows how far a task is, and what it has made a second so far. */
+function createPace({ context: { clock }, progress }: Task) {
+  const startedMs = clock()
+  const rateOf = (snapshots: number): string =>
+    `${formatCount(Math.round((snapshots * 1000) / Math.max(1, clock() - startedMs)))} snapshots/s`
+  return {
+    rateOf,
+    seconds: (): string => ((clock() - startedMs) / 1000).toFixed(1),
+    update(fraction: number, snapshots: number): void {
+      const made = `${formatCount(snapshots)} snapshots, ${rateOf(snapshots)}`
+      progress.update(`${Math.floor(fraction * 100)} %, ${made}`, fraction)
+    },
   }
 }
 
-function toOptions({ start, maxSnapshots, output: _, ...shared }: Flags): SimulateOptions {
-  return { ...shared, startMs: start, maxSnapshotsPerMarket: maxSnapshots }
-}
-
-async function fillHistory({ context, options, signal }: Task): Promise<void> {
+async function fillHistory(task: Task): Promise<void> {
+  const { context, options, signal, progress } = task
   const history = openDataFolder(context)
-  const view = createSimulateProgress(context)
-  const startedMs = context.clock()
+  const pace = createPace(task)
   let last: SimulationProgress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
   try {
     for (last of storeSimulation(history, options)) {
-      view.update(last.fraction, last.snapshots)
+      pace.update(last.fraction, last.snapshots)
       // Lets a signal in.
       await Bun.sleep(0)
-      if (signal.aborted) break
+      if (signal.aborted) return
     }
   } finally {
-    view.end()
+    progress.end()
     history.dispose()
   }
-  if (!signal.aborted) context.print(summarize(last, context.clock() - startedMs))
-}
-
-function summarize({ markets, snapshots, accepted }: SimulationProgress, tookMs: number): string {
-  const noun = markets === 1 ? 'finished market' : 'finished markets'
-  const made = `${formatCount(snapshots)} snapshots of ${formatCount(markets)} ${noun}`
-  if (accepted === 0) return `already simulated: nothing changed (${made})`
+  const { markets, snapshots, accepted } = last
+  const made = `${formatCount(snapshots)} snapshots of ${count(markets, 'finished market')}`
   const rest = accepted < snapshots ? `, ${formatCount(accepted)} of them new` : ''
-  return `${made} simulated${rest} in ${(tookMs / 1_000).toFixed(1)} s (${toRate(snapshots, tookMs)})`
+  context.print(
+    accepted === 0
+      ? `already simulated: nothing changed (${made})`
+      : `${made} simulated${rest} in ${pace.seconds()} s (${pace.rateOf(snapshots)})`,
+  )
 }
 
 async function writeLines(task: Task, output: string): Promise<void> {
-  const { context } = task
-  const view = createSimulateProgress(context)
-  const startedMs = context.clock()
-  const count = { snapshots: 0 }
+  const { context, options, signal, progress } = task
+  const pace = createPace(task)
+  let made = 0
+
+  /** Yields the lines of each batch as one text that ends in a newline. */
+  async function* listTexts(): AsyncGenerator<string, void, undefined> {
+    const { fromMs, toMs } = simulatedSpan(options)
+    for (const { snapshots } of simulate(options)) {
+      const lastMs = snapshots.at(-1)?.timestampMs
+      if (lastMs === undefined) continue
+      made += snapshots.length
+      yield `${snapshots.map(toRecordedLine).join('\n')}\n`
+      pace.update((lastMs - fromMs) / (toMs - fromMs), made)
+      await Bun.sleep(0)
+      if (signal.aborted) return
+    }
+  }
+
   try {
     if (output === STDOUT) {
-      for await (const text of listTexts(task, view, count)) context.print(text.trimEnd())
-    } else {
-      await writeFile(output, listTexts(task, view, count))
-    }
+      for await (const text of listTexts()) context.print(text.trimEnd())
+    } else await writeFile(output, listTexts())
   } finally {
-    view.end()
+    progress.end()
   }
-  const tookMs = context.clock() - startedMs
-  const summary = `${formatCount(count.snapshots)} snapshots written (${toRate(count.snapshots, tookMs)})`
+  const summary = `${formatCount(made)} snapshots written (${pace.rateOf(made)})`
   if (output === STDOUT) context.printError(summary)
   else context.print(`${summary} to ${output}`)
-}
-
-/** Yields the lines of each batch as one text that ends in a newline. */
-async function* listTexts(
-  { options, signal }: Task,
-  view: SimulateProgress,
-  count: { snapshots: number },
-): AsyncGenerator<string, void, undefined> {
-  const { fromMs, toMs } = simulatedSpan(options)
-  for (const { snapshots } of simulate(options)) {
-    const lastMs = snapshots.at(-1)?.timestampMs
-    if (lastMs === undefined) continue
-    count.snapshots += snapshots.length
-    yield `${snapshots.map(toRecordedLine).join('\n')}\n`
-    view.update((lastMs - fromMs) / (toMs - fromMs), count.snapshots)
-    await Bun.sleep(0)
-    if (signal.aborted) return
-  }
 }
 
 async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {
@@ -194,58 +197,20 @@ async function writeFile(path: string, texts: AsyncIterable<string>): Promise<vo
 }
 
 function toReason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   if (code === 'EEXIST') return 'it exists already; remove it or name another file'
   if (code === 'ENOENT') return 'its folder does not exist'
-  return code === 'EACCES' ? 'no permission' : String(code ?? error)
+  return code === 'EACCES' ? 'no permission' : code
 }
 
-function parseCoins(text: string): Coin[] {
-  return parseList(text, { isKnown: isCoin, known: coins.join(', ') })
-}
-
-function parseTimeframes(text: string): Timeframe[] {
-  return parseList(text, { isKnown: isTimeframe, known: listTimeframes() })
-}
-
-function listTimeframes(): string {
-  return Object.keys(timeframeMs).join(', ')
-}
-
-/** Reads a list without duplicates, each of which would be a market twice. */
-function parseList<T extends string>(
-  text: string,
-  { isKnown, known }: { isKnown: (item: string) => item is T; known: string },
-): T[] {
-  const items = new Set<T>()
-  for (const item of text.split(',').map((part) => part.trim())) {
-    if (!isKnown(item)) {
-      throw new InvalidArgumentError(`${JSON.stringify(item)} is none of ${known}.`)
-    }
-    items.add(item)
-  }
-  return [...items]
-}
-
-const parseMarkets = (text: string): number => parseCount(text, MARKETS_MAX)
-const parseSnapshots = (text: string): number => parseCount(text, SNAPSHOTS_MAX)
-
-function parseCount(text: string, max: number): number {
-  const count = /^\d{1,10}$/.test(text) ? Number(text) : 0
-  if (count >= 1 && count <= max) return count
-  throw new InvalidArgumentError(`It must be an integer from 1 to ${formatCount(max)}.`)
-}
-
+/** A time without a zone would be another moment on another machine; a day alone is one of UTC. */
 function parseStart(text: string): number {
-  const startMs = /^\d{12,13}$/.test(text) ? Number(text) : parseIso(text)
-  if (Number.isFinite(startMs)) return startMs
+  const whole = text
+    .replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00Z')
+    .replace(/(T\d\d:\d\d)(?=Z|[+-])/, '$1:00')
+  const startMs = parseMoment(whole)
+  if (startMs !== undefined) return startMs
   throw new InvalidArgumentError(
-    'It must be ISO 8601 with a zone, such as 2026-05-01T08:00:00Z, or Unix milliseconds.',
+    'It must be ISO 8601 with a zone, such as 2026-05-01T08:00:00Z, or Unix milliseconds or seconds.',
   )
-}
-
-/** A time without a zone would be another moment on another machine. */
-function parseIso(text: string): number {
-  const zoned = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
-  return zoned.test(text) ? Date.parse(text) : Number.NaN
 }

@@ -1,4 +1,4 @@
-/** Plain tables for people; programs take `--json`. */
+/** Plain tables and numbers for people; programs take `--json`. */
 import type { CliContext } from './context.ts'
 
 const GAP = '  '
@@ -21,6 +21,13 @@ export function printTable(
 
 /** Renders what `--json` prints. */
 export const renderJson = (value: unknown): string => JSON.stringify(value, undefined, 2)
+
+/** Prints a count with separators: 71400 is `71,400`. */
+export const formatCount = (count: number): string => count.toLocaleString('en-US')
+
+/** `3 entries`; the plural adds an s unless it is given. */
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${formatCount(number)} ${number === 1 ? noun : plural}`
 
 /** Unix milliseconds as ISO 8601; what is no time of any calendar stays a number. */
 export function formatTime(timeMs: number | undefined): string | undefined {

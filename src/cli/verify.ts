@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 
 import { type CliContext, CliError } from './context.ts'
-import { formatCount } from './import-progress.ts'
 import { historyPathOf, openDataFolder } from './open-data-folder.ts'
+import { formatCount } from './table.ts'
 
 /** Faults printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 50

@@ -1,8 +1,7 @@
 /** Places in lists of markets as the payload of a cursor. */
 const TIME_BYTES = 6
-const ID_BYTES = 32
 const TIME_MAX = 2 ** 48 - 1
-const FIRST_ID = `0x${'0'.repeat(2 * ID_BYTES)}`
+const FIRST_ID = `0x${'0'.repeat(64)}`
 
 /** What markets are listed by. */
 export type MarketPlace = { orderMs: number; conditionId: string }
@@ -16,10 +15,10 @@ export const startOfMarkets = ({ order, fromMs, toMs }: Range): MarketPlace => (
 })
 
 export function encodeMarketPlace({ orderMs, conditionId }: MarketPlace): Uint8Array {
-  const payload = Buffer.alloc(TIME_BYTES + ID_BYTES)
-  payload.writeUIntBE(orderMs, 0, TIME_BYTES)
-  payload.write(conditionId.slice(2), TIME_BYTES, 'hex')
-  return payload
+  const time = Buffer.alloc(TIME_BYTES)
+  time.writeUIntBE(orderMs, 0, TIME_BYTES)
+  // Its length is the id's own: there are two.
+  return Buffer.concat([time, Buffer.from(conditionId.slice(2), 'hex')])
 }
 
 export function decodeMarketPlace(payload: Uint8Array): MarketPlace {

@@ -2,15 +2,16 @@
 import type { Micros } from './decimal.ts'
 import { DAY_MS, toIso } from './time.ts'
 
-export const coins = ['btc', 'eth', 'sol', 'xrp'] as const
-export type Coin = (typeof coins)[number]
-
-export const coinNames: Readonly<Record<Coin, string>> = {
-  btc: 'Bitcoin',
-  eth: 'Ethereum',
-  sol: 'Solana',
-  xrp: 'XRP',
-}
+/** Every coin that is kept, by its symbol: its name in titles, and in slugs that spell it out. */
+export const coinTable = {
+  btc: { name: 'Bitcoin', slugName: 'bitcoin' },
+  eth: { name: 'Ethereum', slugName: 'ethereum' },
+  sol: { name: 'Solana', slugName: 'solana' },
+  xrp: { name: 'XRP', slugName: 'xrp' },
+} as const satisfies Record<string, { name: string; slugName: string }>
+export type Coin = keyof typeof coinTable
+export const coins = Object.keys(coinTable) as Coin[]
+export const isCoin = (text: string): text is Coin => Object.hasOwn(coinTable, text)
 
 export const outcomes = ['up', 'down'] as const
 export type Outcome = (typeof outcomes)[number]
@@ -24,19 +25,47 @@ export type Source = 'recorded' | 'simulated'
 export const winnerSources = ['venue', 'dataset', 'simulated'] as const
 export type WinnerSource = (typeof winnerSources)[number]
 
-/** Length of each timeframe that the venue lists, in milliseconds. */
-export const timeframeMs = {
-  '5m': 300_000,
-  '15m': 900_000,
-  '1h': 3_600_000,
-  '4h': 14_400_000,
-  '1d': 86_400_000,
-} as const satisfies Record<string, number>
-export type Timeframe = keyof typeof timeframeMs
+/**
+ * Every timeframe that is kept: its length in milliseconds, and by which clock its windows start. Those without
+ * `easternHours` start at multiples of their length, the others at these hours of New York. `slug` is what a slug that
+ * holds no epoch names such a window by.
+ */
+const timeframeTerms = {
+  '5m': { ms: 300_000 },
+  '15m': { ms: 900_000 },
+  '1h': { ms: 3_600_000, slug: 'hour' },
+  '4h': { ms: 14_400_000, easternHours: [0, 4, 8, 12, 16, 20] },
+  '1d': { ms: DAY_MS, slug: 'day', easternHours: [12] },
+} as const satisfies Record<string, TimeframeTerms>
+type TimeframeTerms = { ms: number; slug?: 'hour' | 'day'; easternHours?: readonly number[] }
+export type Timeframe = keyof typeof timeframeTerms
+export const timeframeTable: Readonly<Record<Timeframe, TimeframeTerms>> = timeframeTerms
+export const timeframes = Object.keys(timeframeTerms) as Timeframe[]
+export const isTimeframe = (text: string): text is Timeframe => Object.hasOwn(timeframeTerms, text)
+
+/** Length of each timeframe in milliseconds. */
+export const timeframeMs = Object.fromEntries(
+  timeframes.map((timeframe) => [timeframe, timeframeTerms[timeframe].ms]),
+) as Readonly<Record<Timeframe, number>>
+
+/** An id of a market as the venue's contracts have it: 31 or 32 bytes. Opaque, compared as text, in lower case. */
+export const conditionIdPattern = /^0x(?:[0-9a-f]{62}|[0-9a-f]{64})$/
+/** `conditionIdPattern` in words. */
+export const conditionIdRule = '0x and 62 or 64 hex digits'
+/** An id of an outcome's token: a decimal number of at most 256 bits. Opaque, compared as text. */
+export const assetIdPattern = /^[0-9]{1,78}$/
+/** `assetIdPattern` in words. */
+export const assetIdRule = '1 to 78 digits'
+
+/** Reads a condition id in any case; it comes in lower case. */
+export function parseConditionId(text: string): string | undefined {
+  const id = text.toLowerCase()
+  return conditionIdPattern.test(id) ? id : undefined
+}
 
 /** What is known of a market apart from its books. Absent facts are undefined, never guessed. */
 export type MarketFacts = {
-  /** `0x` and 64 lower-case hex digits. */
+  /** See `conditionIdPattern`. */
   conditionId: string
   coin: Coin
   timeframe: Timeframe
@@ -50,7 +79,7 @@ export type MarketFacts = {
   winner?: Outcome | undefined
   /** Who named the winner; present exactly when `winner` is. */
   winnerSource?: WinnerSource | undefined
-  /** The outcomes' tokens: 1 to 78 decimal digits. */
+  /** The outcomes' tokens: see `assetIdPattern`. */
   assetIds?: OutcomeMap<string> | undefined
   /** Smallest step of prices, in millionths. */
   tickSize?: Micros | undefined
@@ -86,10 +115,6 @@ export type Market = MarketFacts & {
   /** What markets are listed by: start of the window, else the first snapshot, else 0. */
   orderMs: number
 }
-
-export const isCoin = (text: string): text is Coin => (coins as readonly string[]).includes(text)
-
-export const isTimeframe = (text: string): text is Timeframe => Object.hasOwn(timeframeMs, text)
 
 export const marketStatuses = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof marketStatuses)[number]

@@ -10,10 +10,10 @@ export type Ladder = { readonly prices: readonly Micros[]; readonly sizes: reado
 /** A full-depth order book of one outcome at one moment, before the store gives it an id. */
 export type Snapshot = {
   readonly coin: Coin
-  /** `0x` and 64 lower-case hex digits. */
+  /** See `conditionIdPattern`. */
   readonly conditionId: string
   readonly timeframe: Timeframe
-  /** The outcome's token: 1 to 78 decimal digits. */
+  /** The outcome's token: see `assetIdPattern`. */
   readonly assetId: string
   readonly outcome: Outcome
   /** The venue's time, Unix milliseconds. */

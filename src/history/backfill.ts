@@ -1,7 +1,7 @@
 /** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { transact } from '#src/sqlite/database.ts'
-import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
+import { venues } from '#src/venue/venues.ts'
 
 import { hasHashes } from './codec/hashes.ts'
 import { isDamage } from './reads/market-read.ts'
@@ -52,7 +52,7 @@ function derive(tables: Changed, id: number): void {
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
 function noteVerdicts({ chunks, tails, snapshots }: Tables, marketId: number): void {
-  const verifier = createBookVerifier()
+  const verifier = venues.polymarket.createBookVerifier()
   const verify = (row: StoredSnapshot): StoredSnapshot => ({
     ...row,
     isVerified: verifier.verify(row),

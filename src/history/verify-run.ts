@@ -2,7 +2,7 @@
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { crc32 } from '#src/lib/crc32.ts'
-import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
+import { venues } from '#src/venue/venues.ts'
 
 import { ChunkDecoder } from './codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
@@ -33,7 +33,7 @@ export const newTally = (quietMs: number): Tally => ({
 })
 
 const COMMA = Uint8Array.of(0x2c)
-const verifier = createBookVerifier()
+const verifier = venues.polymarket.createBookVerifier()
 const texts = { sequential: new ChunkDecoder(), single: new ChunkDecoder() }
 
 type Check = { run: StoredRun; market: Market; tally: Tally; snapshots: Snapshots }

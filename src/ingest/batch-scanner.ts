@@ -1,13 +1,12 @@
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import { type Clock, receiptFault, timeFault } from '#src/core/time.ts'
+import { decodeUtf8, isObject, parseJson, type Reading } from '#src/venue/json-fields.ts'
+import { foreignToSnapshots, readMarketRecords } from '#src/venue/record-kinds.ts'
+import type { MarketRecord } from '#src/venue/venue.ts'
 import { skipSpace } from '#src/wire/json-bytes.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
 
-import { isObject, parseJson, type Reading } from './json-fields.ts'
 import type { LineBatch } from './line-batcher.ts'
-import { type MarketRecord, readMarketRecords } from './market-record.ts'
-import { RecordFault } from './record-fault.ts'
-import { foreignToSnapshots } from './record-kinds.ts'
 
 export type ScannedBatch = {
   snapshots: ScannedSnapshot[]
@@ -17,32 +16,29 @@ export type ScannedBatch = {
   records: { line: number; record: MarketRecord }[]
 }
 
-export type BatchScanner = {
-  /** Reads every line that is not blank. Ends early when `onFault` returns false for a bad one. */
-  scan(batch: LineBatch, onFault: (line: number, reason: string) => boolean): ScannedBatch
-}
-
 const NEWLINE = 0x0a
-
-const isFault = (error: unknown): error is SnapshotFault | RecordFault =>
-  error instanceof SnapshotFault || error instanceof RecordFault
 
 type ScannerOptions = { clock: Clock; isStrict: boolean }
 
-/** Creates a scanner; it remembers repeating texts, and what lines are, from batch to batch. */
-export function createBatchScanner({ clock, isStrict }: ScannerOptions): BatchScanner {
+/**
+ * Creates a function that reads every line of a batch that is not blank, and ends early when `onFault` returns false
+ * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
+ */
+export function createBatchScanner({ clock, isStrict }: ScannerOptions) {
   const scanner = createSnapshotScanner(foreignToSnapshots)
-  const decoder = new TextDecoder('utf-8', { fatal: true })
   /** Whether a line is tried as a snapshot first; for speed alone, because no line is one and something else too. */
   let expectsSnapshot = true
 
-  /** Throws a fault. */
+  /** Throws `RecordFault`. */
   function read(line: Uint8Array, reading: Reading): ScannedSnapshot | MarketRecord[] {
     if (expectsSnapshot) {
-      const found = attempt(() => readSnapshot(line, reading))
-      if (!isFault(found)) return found
+      try {
+        return readSnapshot(line, reading)
+      } catch (error) {
+        if (!(error instanceof RecordFault)) throw error
+      }
     }
-    const value = parseJson(decode(line))
+    const value = parseJson(decodeUtf8(line) ?? '')
     const records = isObject(value) ? readMarketRecords(value, reading) : undefined
     expectsSnapshot = records === undefined
     // What is no JSON object at all is put into words by the scanner.
@@ -53,46 +49,40 @@ export function createBatchScanner({ clock, isStrict }: ScannerOptions): BatchSc
     const snapshot = scanner.scan(line, 0, line.length)
     const { timestampMs, receivedMs } = snapshot
     const fault = timeFault(timestampMs, nowMs)
-    if (fault !== undefined) throw new SnapshotFault(`timestamp: ${fault}`)
-    if (receivedMs === undefined) return snapshot
-    const receipt = receiptFault(receivedMs, timestampMs, nowMs)
-    if (receipt !== undefined) throw new SnapshotFault(`receivedAt or _recv: ${receipt}`)
+    if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
+    const receipt =
+      receivedMs === undefined ? undefined : receiptFault(receivedMs, timestampMs, nowMs)
+    if (receipt !== undefined) throw new RecordFault(`receivedAt or _recv: ${receipt}`)
     return snapshot
   }
 
-  function decode(line: Uint8Array): string {
+  /** Returns the fault instead of throwing it. */
+  function tryRead(line: Uint8Array, reading: Reading): ReturnType<typeof read> | RecordFault {
     try {
-      return decoder.decode(line)
-    } catch {
-      return ''
+      return read(line, reading)
+    } catch (error) {
+      if (error instanceof RecordFault) return error
+      throw error
     }
   }
 
-  return {
-    scan({ bytes, firstLine }, onFault) {
-      const scanned: ScannedBatch = { snapshots: [], lines: [], records: [] }
-      const reading = { nowMs: clock(), isStrict }
-      let line = firstLine
-      for (let start = 0; start < bytes.length; line++) {
-        const end = findLineEnd(bytes, start)
-        const bytesOfLine = bytes.subarray(start, end)
-        const found = isBlank(bytes, start, end) ? [] : attempt(() => read(bytesOfLine, reading))
-        start = end + 1
-        if (!isFault(found)) add(scanned, line, found)
-        else if (!onFault(line, found.message)) break
-      }
-      return scanned
-    },
-  }
-}
-
-/** Returns the fault instead of throwing it. */
-function attempt<T>(read: () => T): T | SnapshotFault | RecordFault {
-  try {
-    return read()
-  } catch (error) {
-    if (isFault(error)) return error
-    throw error
+  return (
+    { bytes, firstLine }: Pick<LineBatch, 'bytes' | 'firstLine'>,
+    onFault: (line: number, reason: string) => boolean,
+  ): ScannedBatch => {
+    const scanned: ScannedBatch = { snapshots: [], lines: [], records: [] }
+    const reading = { nowMs: clock(), isStrict }
+    let line = firstLine
+    for (let start = 0; start < bytes.length; line++) {
+      const newline = bytes.indexOf(NEWLINE, start)
+      const end = newline < 0 ? bytes.length : newline
+      const isBlank = skipSpace(bytes, start) >= end
+      const found = isBlank ? [] : tryRead(bytes.subarray(start, end), reading)
+      start = end + 1
+      if (!(found instanceof RecordFault)) add(scanned, line, found)
+      else if (!onFault(line, found.message)) break
+    }
+    return scanned
   }
 }
 
@@ -107,12 +97,4 @@ function add(
     snapshots.push(found)
     lines.push(line)
   }
-}
-
-const isBlank = (bytes: Uint8Array, start: number, end: number): boolean =>
-  skipSpace(bytes, start) >= end
-
-function findLineEnd(bytes: Uint8Array, start: number): number {
-  const newline = bytes.indexOf(NEWLINE, start)
-  return newline === -1 ? bytes.length : newline
 }

@@ -1,5 +1,5 @@
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
-import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
+import { venues } from '#src/venue/venues.ts'
 
 /**
  * Says of each snapshot of a file what the file says of it: whether it agrees with the venue's hash, and its place
@@ -19,7 +19,7 @@ const ASSETS_MAX = 1024
 type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
 
 export function createBookCheck(): BookCheck {
-  const verifier = createBookVerifier()
+  const verifier = venues.polymarket.createBookVerifier()
   /** The states of each asset at its last time. */
   const runs = new Map<string, Placed[]>()
 

@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 
+import { RecordFault } from '#src/core/record-fault.ts'
+import { decodeUtf8, isObject, parseJson, type Reading } from '#src/venue/json-fields.ts'
+import { readMarketRecords } from '#src/venue/record-kinds.ts'
+import type { MarketRecord } from '#src/venue/venue.ts'
 import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/wire/json-bytes.ts'
 
-import { batchIdOf, type ImportRun, refuse, watchLosses } from './import-run.ts'
-import { isObject, parseJson, type Reading } from './json-fields.ts'
+import { batchIdOf, type ImportRun, refusalOf, refuse, watchLosses } from './import-run.ts'
 import { SourceFault, type TextFile } from './line-source.ts'
-import { type MarketRecord, readMarketRecords } from './market-record.ts'
-import { RecordFault } from './record-fault.ts'
 import { keepRecords, type PlacedRecord } from './record-keeper.ts'
 
 /**
@@ -34,9 +35,10 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   for (const { entry, text } of splitEntries(bytes)) {
     report.entries++
     const place = { file: file.path, entry }
-    const found = readEntry(text, reading)
-    if (found instanceof RecordFault) refuse(run, { ...place, reason: found.message })
-    else records.push(...found.map((record) => ({ place, record })))
+    const refusal = refusalOf(() => {
+      for (const record of readEntry(text, reading)) records.push({ place, record })
+    })
+    if (refusal !== undefined) refuse(run, place, refusal)
     if (report.ending !== 'complete') return
   }
   for (let from = 0; from < records.length; from += SLICE_ENTRIES) {
@@ -65,19 +67,15 @@ async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
   return Buffer.concat(parts)
 }
 
-function readEntry(text: string | undefined, reading: Reading): MarketRecord[] | RecordFault {
+function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
   if (text === undefined) {
-    return new RecordFault('not valid JSON in UTF-8; nothing after it was read')
+    throw new RecordFault('not valid JSON in UTF-8; nothing after it was read')
   }
   const value = parseJson(text)
-  if (!isObject(value)) return new RecordFault('not a JSON object')
-  try {
-    const records = readMarketRecords(value, reading)
-    return records ?? new RecordFault('a snapshot; these are read one a line')
-  } catch (error) {
-    if (error instanceof RecordFault) return error
-    throw error
-  }
+  if (!isObject(value)) throw new RecordFault('not a JSON object')
+  const records = readMarketRecords(value, reading)
+  if (records === undefined) throw new RecordFault('a snapshot; these are read one a line')
+  return records
 }
 
 /** An entry of a document, counted from 1; without `text` it is malformed, and the last. */
@@ -90,7 +88,7 @@ function* splitEntries(document: Uint8Array): Generator<Entry> {
   bytes.set(document)
   let entry = 0
   for (const { start, end } of rangesOf(bytes)) {
-    const text = end === MALFORMED ? undefined : decode(bytes.subarray(start, end))
+    const text = end === MALFORMED ? undefined : decodeUtf8(bytes.subarray(start, end))
     yield { entry: ++entry, text }
     if (text === undefined) return
   }
@@ -129,13 +127,3 @@ function* elementsOf(bytes: Uint8Array, start: number): Generator<Range, number>
 const byteOrderMark = [0xef, 0xbb, 0xbf] as const
 const hasByteOrderMark = (bytes: Uint8Array): boolean =>
   byteOrderMark.every((byte, index) => bytes[index] === byte)
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    return undefined
-  }
-}

@@ -1,6 +1,8 @@
 import type { Snapshot } from '#src/core/snapshot.ts'
 
-import { batchIdOf, type ImportRun, refuse, tryWrite, watchLosses } from './import-run.ts'
+import { createBatchScanner } from './batch-scanner.ts'
+import { createBookCheck } from './book-check.ts'
+import { batchIdOf, type ImportRun, refusalOf, refuse, watchLosses } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { keepRecords } from './record-keeper.ts'
 
@@ -10,13 +12,14 @@ import { keepRecords } from './record-keeper.ts'
  * time that the one before ended at is named after that one too, because it may continue its states.
  */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
-  const { history, report, scanner, check, source } = run
+  const { history, report, source } = run
+  const scan = createBatchScanner(run)
+  const check = createBookCheck()
   let before: Before | undefined
 
   /** Shows the check of the books what was skipped before the first batch that is new. */
   function catchUp(): void {
-    if (before?.skipped !== undefined)
-      check.check(scanner.scan(before.skipped, () => true).snapshots)
+    if (before?.skipped !== undefined) check.check(scan(before.skipped, () => true).snapshots)
   }
 
   function begin(): void {
@@ -44,8 +47,8 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     catchUp()
     before = { id, endsAt, skipped: undefined }
     const isWhole = watchLosses(run)
-    const scanned = scanner.scan(batch, (line, reason) => {
-      refuse(run, { file, line, reason })
+    const scanned = scan(batch, (line, reason) => {
+      refuse(run, { file, line }, reason)
       return report.ending === 'complete'
     })
     if (report.ending !== 'complete') return
@@ -110,15 +113,13 @@ type Part = {
  */
 function append(run: ImportRun, part: Part): void {
   const { file, lines, from, to } = part
-  const conflict = tryWrite(() => appendSnapshots(run, part))
-  if (conflict === undefined) return
-  const line = lines[from] ?? 0
-  if (to - from === 1) {
-    refuse(run, { file, line, reason: conflict.message })
-  } else if (run.isStrict) {
+  const refusal = refusalOf(() => appendSnapshots(run, part))
+  if (refusal === undefined) return
+  const place = { file, line: lines[from] ?? 0 }
+  if (to - from === 1) refuse(run, place, refusal)
+  else if (run.isStrict) {
     // To find the very line, others would have to be kept.
-    const reason = `this line or one of the ${to - from - 1} after it: ${conflict.message}`
-    refuse(run, { file, line, reason })
+    refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
   } else {
     const middle = Math.ceil((from + to) / 2)
     append(run, { ...part, to: middle })

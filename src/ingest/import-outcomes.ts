@@ -1,11 +1,11 @@
 import { ifSound } from '#src/core/errors.ts'
-import type { Outcome } from '#src/core/market.ts'
+import { type Outcome, timeframeMs } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
+import { venues } from '#src/venue/venues.ts'
 
-import { type ImportRun, refuse, warn } from './import-run.ts'
-import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from './json-fields.ts'
+import { type ImportPlace, type ImportRun, refusalOf, refuse, warn } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
-import { isWindowStart } from './market-slug.ts'
-import { RecordFault } from './record-fault.ts'
 import { keepFacts } from './record-keeper.ts'
 
 /**
@@ -34,32 +34,25 @@ type OutcomeRow = {
   leftOut: readonly string[]
 }
 
-type Place = { file: string; line: number }
-
-const decoder = new TextDecoder()
-
 /** Returns a function that takes the batches of one file in their order. */
 export function createOutcomeImport(run: ImportRun): (file: string, batch: LineBatch) => void {
+  const decoder = new TextDecoder()
   let header: string[] | undefined
 
-  function takeLine(place: Place, line: string): void {
+  function takeLine(place: ImportPlace, line: string): void {
     if (line.trim() === '') return
     const cells = cellsOf(line)
     if (header === undefined) {
       header = cells
       return
     }
-    try {
-      keepRow(run, place, readRow(header, cells, run.isStrict))
-    } catch (error) {
-      if (!(error instanceof RecordFault)) throw error
-      refuse(run, { ...place, reason: error.message })
-    }
+    const names = header
+    const refusal = refusalOf(() => keepRow(run, place, readRow(names, cells, run.isStrict)))
+    if (refusal !== undefined) refuse(run, place, refusal)
   }
 
   return (file, { bytes, firstLine }) => {
-    const lines = decoder.decode(bytes).split('\n')
-    for (const [index, line] of lines.entries()) {
+    for (const [index, line] of decoder.decode(bytes).split('\n').entries()) {
       takeLine({ file, line: firstLine + index }, line)
       if (run.report.ending !== 'complete') return
     }
@@ -81,9 +74,11 @@ function readRow(
     return isStrict ? read() : tolerate(leftOut, read)
   }
   const startMs = readTimeMs(cell('timestamp'), 'timestamp')
-  if (!isWindowStart(startMs, '5m')) throw new RecordFault('timestamp: no window of 5m starts then')
+  if (startMs % timeframeMs['5m'] !== 0) {
+    throw new RecordFault('timestamp: no window of 5m starts then')
+  }
   return {
-    slug: `btc-updown-5m-${startMs / 1000}`,
+    slug: venues.polymarket.slugOf({ coin: 'btc', timeframe: '5m', startMs }),
     outcome: readOutcome(cell('outcome'), 'outcome'),
     strike: readPrice('btc_open'),
     finalPrice: readPrice('btc_close'),
@@ -91,7 +86,7 @@ function readRow(
   }
 }
 
-function keepRow(run: ImportRun, place: Place, row: OutcomeRow): void {
+function keepRow(run: ImportRun, place: ImportPlace, row: OutcomeRow): void {
   const { history, report, source } = run
   const market = ifSound(() => history.findMarketBySlug(row.slug))
   if (market === undefined || market.source !== source) {

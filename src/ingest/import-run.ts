@@ -2,12 +2,31 @@ import { createHash } from 'node:crypto'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import type { Source } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 
-import type { BatchScanner } from './batch-scanner.ts'
-import type { BookCheck } from './book-check.ts'
-import type { ImportFault, ImportPlace, ImportProgress, ImportReport } from './import-report.ts'
+/** Where in its file something is; with neither number it is the file itself. */
+export type ImportPlace = {
+  file: string
+  /** Of a file of lines, from 1. */
+  line?: number
+  /** Of a JSON document: the place of the entry in its array, from 1. */
+  entry?: number
+}
+
+/** A line or an entry that was not kept, a fact that was left out of one, or a file that could not be read to its end. */
+export type ImportFault = ImportPlace & { reason: string }
+
+export type ImportProgress = {
+  file: string
+  /** Bytes of this file as they are on disk. */
+  bytesRead: number
+  /** Undefined for a pipe. */
+  bytesTotal: number | undefined
+  /** Lines of all files so far. */
+  lines: number
+}
 
 export type ImportOptions = {
   history: HistoryStore
@@ -26,12 +45,55 @@ export type ImportOptions = {
 
 /** An import that is under way. */
 export type ImportRun = ImportOptions & {
-  scanner: BatchScanner
-  check: BookCheck
   report: ImportReport
   /** Markets of which snapshots were read. */
   touched: Set<string>
 }
+
+export type ImportReport = ReturnType<typeof emptyReport>
+
+/** The report of an import that has not begun. */
+export const emptyReport = () => ({
+  /** `stopped` by the signal, `refused` a bad line or entry because of `isStrict`. */
+  ending: 'complete' as 'complete' | 'stopped' | 'refused',
+  /** Files read to their end. */
+  files: 0,
+  filesFailed: 0,
+  /** Files of which nothing could be kept, because all that is in them was refused. */
+  filesRefused: [] as string[],
+  /** Lines read, blank ones and those of skipped batches included. */
+  lines: 0,
+  /** Entries of JSON documents read, without those of skipped documents. */
+  entries: 0,
+  /** Snapshots. */
+  accepted: 0,
+  duplicates: 0,
+  /** Lines and entries. */
+  invalid: 0,
+  /** Facts that could not be read, of entries that were kept without them. */
+  factsLeftOut: 0,
+  batches: 0,
+  /** Batches found in the history already, and their lines. */
+  batchesSkipped: 0,
+  linesSkipped: 0,
+  /** JSON documents found in the history already. */
+  documentsSkipped: 0,
+  trades: { accepted: 0, duplicates: 0 },
+  /** What was said of markets: it changed one, or was known already. */
+  facts: { accepted: 0, duplicates: 0 },
+  /** Markets of a kind that is not kept, and the reasons with how often each was met. */
+  leftOut: 0,
+  leftOutReasons: new Map<string, number>(),
+  /** Rows of outcome files about windows of which no market is held. */
+  windowsNotHeld: 0,
+  /**
+   * Of the markets that snapshots were read of, once the import is over: snapshots held, those verified by their hash,
+   * and gaps of books that contradict theirs. `mismatched` are the snapshots read that did.
+   */
+  hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
+  seconds: 0,
+  linesPerSecond: 0,
+})
 
 /** Reasons counted one by one; hostile files could name any number of them. */
 const REASONS_MAX = 20
@@ -47,19 +109,38 @@ export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = '')
   return `import:${source}:${hash}${isTimed ? ':timed' : ''}`
 }
 
-/** Reports a bad line or entry, and ends a strict import. */
-export function refuse({ report, isStrict, onFault }: ImportRun, fault: ImportFault): void {
-  report.invalid++
-  if (isStrict) report.ending = 'refused'
-  onFault(fault)
+/** What concerns single records in the history: the rest of an import goes on. */
+const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
+
+/** Reads or writes records. Returns why they are refused: what is wrong with them, or why the history cannot keep them. */
+export function refusalOf(work: () => void): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    const isRefusal = error instanceof AppError && refusals.has(error.code)
+    if (error instanceof RecordFault || isRefusal) return error.message
+    throw error
+  }
 }
 
-/** Names facts that were left out of what is kept. */
+/** Reports a bad line or entry, and ends a strict import. */
+export function refuse(
+  { report, isStrict, onFault }: ImportRun,
+  place: ImportPlace,
+  reason: string,
+): void {
+  report.invalid++
+  if (isStrict) report.ending = 'refused'
+  onFault({ ...place, reason })
+}
+
+/** Reports facts that were left out of what is kept. */
 export function warn(
   { report, onFault }: ImportRun,
   place: ImportPlace,
   reasons: readonly string[],
-) {
+): void {
   report.factsLeftOut += reasons.length
   for (const reason of reasons) onFault({ ...place, reason: `${reason}; only this was left out` })
 }
@@ -77,18 +158,4 @@ export function watchLosses({ report }: ImportRun): () => boolean {
   const losses = () => report.invalid + report.leftOut + report.factsLeftOut
   const before = losses()
   return () => report.ending === 'complete' && losses() === before
-}
-
-/** What concerns single records: the rest of an import goes on. */
-const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
-
-/** Writes to the history; returns why it refuses what it was given, if it does. */
-export function tryWrite(write: () => void): AppError | undefined {
-  try {
-    write()
-    return undefined
-  } catch (error) {
-    if (error instanceof AppError && refusals.has(error.code)) return error
-    throw error
-  }
 }

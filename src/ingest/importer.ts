@@ -3,14 +3,17 @@ import { setImmediate } from 'node:timers/promises'
 import { ifSound } from '#src/core/errors.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
-import { createBatchScanner } from './batch-scanner.ts'
-import { createBookCheck } from './book-check.ts'
 import { closeEndedMarkets } from './ended-markets.ts'
 import { importDocument } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
 import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
-import { countKnown, emptyReport, type ImportReport } from './import-report.ts'
-import { type ImportOptions, type ImportRun, refuse } from './import-run.ts'
+import {
+  emptyReport,
+  type ImportOptions,
+  type ImportReport,
+  type ImportRun,
+  refuse,
+} from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { batchLines, openText, SourceFault, type TextFile } from './line-source.ts'
 
@@ -38,14 +41,7 @@ type Importer = ImportRun & {
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
   const report = emptyReport()
-  const scanner = createBatchScanner(options)
-  const run: ImportRun = {
-    ...options,
-    scanner,
-    check: createBookCheck(),
-    report,
-    touched: new Set(),
-  }
+  const run: ImportRun = { ...options, report, touched: new Set() }
   const importer: Importer = { ...run, takeLines: createLineImport(run), later: [] }
   const startedMs = clock()
   for (const path of files) {
@@ -130,6 +126,14 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
   if (report.invalid > invalid && countKnown(report) === known) report.filesRefused.push(file.path)
 }
 
+/** How much was read that is of use: kept now or before, or of a kind that is not kept. */
+const countKnown = ({ trades, facts, ...report }: ImportReport): number =>
+  [report, trades, facts].reduce((sum, each) => sum + each.accepted + each.duplicates, 0) +
+  report.linesSkipped +
+  report.documentsSkipped +
+  report.leftOut +
+  report.windowsNotHeld
+
 async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {
   const { report, signal } = run
   const { path } = file
@@ -141,7 +145,7 @@ async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Pro
       take(path, item)
     } else {
       report.lines++
-      refuse(run, { file: path, line: item.line, reason: `longer than ${LINE_BYTES_MAX} bytes` })
+      refuse(run, { file: path, line: item.line }, `longer than ${LINE_BYTES_MAX} bytes`)
     }
     const { bytesRead, bytesTotal } = item
     run.onProgress({ file: path, bytesRead, bytesTotal, lines: report.lines })

@@ -3,6 +3,8 @@ import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
+import { codeOf } from '#src/lib/message.ts'
+
 import {
   createLineBatcher,
   type LineBatch,
@@ -61,10 +63,8 @@ export class SourceFault extends Error {
 export async function openText(path: string, signal: AbortSignal): Promise<TextFile> {
   const progress: ReadProgress = { bytesRead: 0, bytesTotal: await findSize(path) }
   const text = withReasons(readText(path, progress, signal), signal)
-  const beginning = await readBeginning(text)
-  const head = Buffer.concat(beginning.chunks)
   const close = () => text.return(undefined)
-  return { path, progress, head, chunks: join(beginning, text), close }
+  return { path, progress, ...(await peek(text, HEAD_BYTES)), close }
 }
 
 /**
@@ -97,38 +97,33 @@ export async function* batchLines(
   if (fault !== undefined) throw fault
 }
 
-/** What was read of a text first, and what ended that when it was not its length. */
-type Beginning = { chunks: Uint8Array[]; fault?: SourceFault }
-
-async function readBeginning(text: AsyncGenerator<Uint8Array>): Promise<Beginning> {
-  const chunks: Uint8Array[] = []
+/** Reads the beginning of a text, of some bytes or more unless all of it is shorter, without taking it out of `chunks`. */
+async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
+  const beginning: Uint8Array[] = []
+  let failure: { error: unknown } | undefined
   try {
-    for (let length = 0; length < HEAD_BYTES;) {
-      const next = await text.next()
-      if (next.done) break
+    for (let length = 0; length < bytes;) {
+      const { done, value } = await text.next()
+      if (done) break
       // The stream may use its memory again for the next chunk.
-      chunks.push(next.value.slice())
-      length += next.value.length
+      beginning.push(value.slice())
+      length += value.length
     }
-    return { chunks }
   } catch (error) {
-    if (!(error instanceof SourceFault)) throw error
-    return { chunks, fault: error }
+    failure = { error }
   }
-}
 
-async function* join(
-  { chunks, fault }: Beginning,
-  rest: AsyncGenerator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* chunks
-    if (fault !== undefined) throw fault
-    yield* rest
-  } finally {
-    // It holds the file open until nobody wants more.
-    await rest.return(undefined)
+  async function* whole(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* beginning
+      if (failure !== undefined) throw failure.error
+      yield* text
+    } finally {
+      // It holds the file open until nobody wants more.
+      await text.return(undefined)
+    }
   }
+  return { head: Buffer.concat(beginning), chunks: whole() }
 }
 
 /** Puts failures that a user can cause into words. */
@@ -163,12 +158,8 @@ async function* readText(
   const file =
     path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: READ_BYTES })
   addAbortSignal(signal, file)
-  const chunks = withLongHead(countBytes(file, progress))
-  const head = await chunks.next()
-  if (head.done) return
-  const whole = prepend(head.value, chunks)
-  if (gzipMagic.every((byte, index) => head.value[index] === byte)) yield* gunzip(whole)
-  else yield* whole
+  const { head, chunks } = await peek(countBytes(file, progress), gzipMagic.length)
+  yield* gzipMagic.every((byte, index) => head[index] === byte) ? gunzip(chunks) : chunks
 }
 
 async function* countBytes(
@@ -179,30 +170,6 @@ async function* countBytes(
     progress.bytesRead += chunk.length
     yield chunk
   }
-}
-
-/** Joins chunks until the first is long enough to show what kind of file it is. */
-async function* withLongHead(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let head: Uint8Array | undefined = new Uint8Array(0)
-  for await (const chunk of chunks) {
-    if (head === undefined) {
-      yield chunk
-      continue
-    }
-    head = Buffer.concat([head, chunk])
-    if (head.length < gzipMagic.length) continue
-    yield head
-    head = undefined
-  }
-  if (head !== undefined && head.length > 0) yield head
-}
-
-async function* prepend(
-  head: Uint8Array,
-  rest: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  yield head
-  yield* rest
 }
 
 /** Decompresses all members; the work is done in the runtime's thread pool. */
@@ -224,8 +191,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** Throws on whatever is not the user's to mend. */
 function toSourceFault(error: unknown): SourceFault {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const reason = reasons[code]
+  const reason = reasons[codeOf(error)]
   if (reason === undefined) throw error
   return new SourceFault(reason, { cause: error })
 }

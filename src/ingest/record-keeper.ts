@@ -1,13 +1,18 @@
 import { lifeFault } from '#src/core/market.ts'
-import type { Trade } from '#src/core/trade.ts'
+import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
-import type { ImportPlace } from './import-report.ts'
-import { type ImportRun, leaveOut, refuse, tryWrite, warn } from './import-run.ts'
-import type { KnownFacts } from './known-facts.ts'
-import type { MarketRecord } from './market-record.ts'
+import {
+  type ImportPlace,
+  type ImportRun,
+  leaveOut,
+  refusalOf,
+  refuse,
+  warn,
+} from './import-run.ts'
 
 /** A record and where it was read. */
 export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
+type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
 
 /**
  * Puts records into the history; `id` names the batch that they are all of. What contradicts its market is
@@ -24,9 +29,8 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
     if (run.report.ending !== 'complete') return
   }
   const byMarket = Map.groupBy(trades, ({ facts }) => facts.conditionId)
-  let index = 0
-  for (const group of byMarket.values()) {
-    keepTrades(run, `${id}:${trades.length}t${index++}`, group)
+  for (const [index, group] of [...byMarket.values()].entries()) {
+    keepTrades(run, `${id}:${trades.length}t${index}`, group)
     if (run.report.ending !== 'complete') return
   }
 }
@@ -35,21 +39,18 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
 export function keepFacts(run: ImportRun, place: ImportPlace, facts: KnownFacts): void {
   const { history, source, report } = run
   const revision = () => history.findMarket(facts.conditionId)?.revision
-  const refusal = tryWrite(() => {
+  const refusal = refusalOf(() => {
     const before = revision()
     history.putMarket({ ...facts, source })
     report.facts[revision() === before ? 'duplicates' : 'accepted']++
   })
-  if (refusal !== undefined) refuse(run, { ...place, reason: refusal.message })
+  if (refusal !== undefined) refuse(run, place, refusal)
 }
-
-type PlacedTrade = { place: ImportPlace; facts: KnownFacts; trade: Trade }
 
 /** Keeps trades of one market, which is made from its name if it is not known. */
 function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
-  const refusal = tryWrite(() => putTrades(run, id, group))
-  if (refusal === undefined) return
-  for (const { place } of group) refuse(run, { ...place, reason: refusal.message })
+  const refusal = refusalOf(() => putTrades(run, id, group))
+  if (refusal !== undefined) for (const { place } of group) refuse(run, place, refusal)
 }
 
 function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
@@ -59,13 +60,13 @@ function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): v
   const { conditionId } = first.facts
   history.putMarket({ ...first.facts, source })
   const market = history.findMarket(conditionId)
-  const trades: Trade[] = []
-  for (const { place, trade } of group) {
+  const sound = group.filter(({ place, trade }) => {
     const fault = market && lifeFault(market, trade.timestampMs)
-    if (fault === undefined) trades.push(trade)
-    else refuse(run, { ...place, reason: `timestamp: ${fault}` })
-  }
+    if (fault !== undefined) refuse(run, place, `timestamp: ${fault}`)
+    return fault === undefined
+  })
   if (report.ending !== 'complete') return
+  const trades = sound.map(({ trade }) => trade)
   const { kind, accepted, duplicates } = history.putTrades({ id, conditionId, trades })
   const isNew = kind === 'appended'
   report.trades.accepted += isNew ? accepted : 0

@@ -5,7 +5,7 @@
  * finds the words for what is wrong with it.
  */
 import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
 
 import {
@@ -26,7 +26,7 @@ export const LEVELS_MAX = 2000
 export type Side = 'bids' | 'asks'
 
 export type LadderReader = {
-  /** Reads the array at the cursor, best level first, and moves past it. Throws `SnapshotFault`. */
+  /** Reads the array at the cursor, best level first, and moves past it. Throws `RecordFault`. */
   read(cursor: Cursor, side: Side): Ladder
 }
 
@@ -54,12 +54,12 @@ export function createLadderReader(): LadderReader {
 /** Fills the buffer in the order of the text and returns the number of levels. */
 function readLevels(cursor: Cursor, side: Side, buffer: LevelBuffer): number {
   const { bytes } = cursor
-  if (byteAt(bytes, cursor.at) !== byteOf.openBracket) throw new SnapshotFault(`${side}: no array`)
+  if (byteAt(bytes, cursor.at) !== byteOf.openBracket) throw new RecordFault(`${side}: no array`)
   cursor.at = skipSpace(bytes, cursor.at + 1)
   let count = 0
   if (byteAt(bytes, cursor.at) !== byteOf.closeBracket) {
     for (;;) {
-      if (count === LEVELS_MAX) throw new SnapshotFault(`${side}: more than ${LEVELS_MAX} levels`)
+      if (count === LEVELS_MAX) throw new RecordFault(`${side}: more than ${LEVELS_MAX} levels`)
       if (!readCompactLevel(cursor, count, buffer)) {
         readLevel(cursor, { buffer, count, path: `${side}[${count}]` })
       }
@@ -70,7 +70,7 @@ function readLevels(cursor: Cursor, side: Side, buffer: LevelBuffer): number {
     }
   }
   if (byteAt(bytes, cursor.at) !== byteOf.closeBracket) {
-    throw new SnapshotFault(`${side}: not valid JSON after ${count} levels`)
+    throw new RecordFault(`${side}: not valid JSON after ${count} levels`)
   }
   cursor.at++
   return count
@@ -115,23 +115,23 @@ function readLevel(
   { buffer, count, path }: { buffer: LevelBuffer; count: number; path: string },
 ): void {
   const { bytes } = cursor
-  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new SnapshotFault(`${path}: no object`)
+  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new RecordFault(`${path}: no object`)
   const first = skipSpace(bytes, cursor.at + 1)
-  if (byteAt(bytes, first) === byteOf.closeBrace) throw new SnapshotFault(`${path}.price: missing`)
+  if (byteAt(bytes, first) === byteOf.closeBrace) throw new RecordFault(`${path}.price: missing`)
   let price: Micros | undefined
   let size: Micros | undefined
   do {
     const key = skipSpace(bytes, cursor.at + 1)
     cursor.at = skipKey(bytes, key)
-    if (cursor.at === MALFORMED) throw new SnapshotFault(`${path}: not valid JSON`)
+    if (cursor.at === MALFORMED) throw new RecordFault(`${path}: not valid JSON`)
     if (startsWith(bytes, key, priceKey)) price = readOnce(cursor, price, `${path}.price`)
     else if (startsWith(bytes, key, sizeKey)) size = readOnce(cursor, size, `${path}.size`)
     else cursor.at = skipValue(bytes, cursor.at)
-    if (cursor.at === MALFORMED) throw new SnapshotFault(`${path}: not valid JSON`)
+    if (cursor.at === MALFORMED) throw new RecordFault(`${path}: not valid JSON`)
     cursor.at = skipSpace(bytes, cursor.at)
   } while (byteAt(bytes, cursor.at) === byteOf.comma)
   if (byteAt(bytes, cursor.at) !== byteOf.closeBrace) {
-    throw new SnapshotFault(`${path}: not valid JSON`)
+    throw new RecordFault(`${path}: not valid JSON`)
   }
   cursor.at++
   assertLevel(price, size, path)
@@ -140,19 +140,19 @@ function readLevel(
 }
 
 function readOnce(cursor: Cursor, known: Micros | undefined, path: string): Micros {
-  if (known !== undefined) throw new SnapshotFault(`${path}: repeated`)
+  if (known !== undefined) throw new RecordFault(`${path}: repeated`)
   const micros = readMicros(cursor)
-  if (micros < 0) throw new SnapshotFault(`${path}: ${microsFaults[-micros]}`)
+  if (micros < 0) throw new RecordFault(`${path}: ${microsFaults[-micros]}`)
   return micros
 }
 
 function assertLevel(price: Micros | undefined, size: Micros | undefined, path: string): void {
-  if (price === undefined) throw new SnapshotFault(`${path}.price: missing`)
-  if (size === undefined) throw new SnapshotFault(`${path}.size: missing`)
+  if (price === undefined) throw new RecordFault(`${path}.price: missing`)
+  if (size === undefined) throw new RecordFault(`${path}.size: missing`)
   if (price === 0 || price >= MICROS_PER_UNIT) {
-    throw new SnapshotFault(`${path}.price: not between 0 and 1`)
+    throw new RecordFault(`${path}.price: not between 0 and 1`)
   }
-  if (size === 0) throw new SnapshotFault(`${path}.size: zero`)
+  if (size === 0) throw new RecordFault(`${path}.size: zero`)
 }
 
 /** Copies the levels out, best first. */
@@ -177,6 +177,6 @@ function assertSorted(
     const step = (prices[index] ?? 0) - (prices[index - 1] ?? 0)
     if (step * direction > 0) continue
     const fault = step === 0 ? `the same as ${side}[${index - 1}].price` : 'out of order'
-    throw new SnapshotFault(`${side}[${index}].price: ${fault}`)
+    throw new RecordFault(`${side}[${index}].price: ${fault}`)
   }
 }

@@ -7,7 +7,7 @@
  * no bounds checks and cannot stray into the next line.
  */
 import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault as RecordFault } from '#src/core/record-fault.ts'
 import {
   type Ladder,
   type Snapshot,
@@ -39,7 +39,7 @@ export type ScannedSnapshot = Snapshot & { readonly id: string }
 
 export type SnapshotScanner = {
   /**
-   * Reads the snapshot that fills `bytes[start..end)` but for white space. Throws `SnapshotFault`.
+   * Reads the snapshot that fills `bytes[start..end)` but for white space. Throws `RecordFault`.
    * Texts are taken as plain ASCII without escapes; keys that are neither ours nor foreign are skipped.
    */
   scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
@@ -88,12 +88,12 @@ export function createSnapshotScanner(foreign: readonly string[] = []): Snapshot
   return {
     scan(bytes, start, end) {
       const length = end - start
-      if (length > LINE_BYTES_MAX) throw new SnapshotFault(`longer than ${LINE_BYTES_MAX} bytes`)
+      if (length > LINE_BYTES_MAX) throw new RecordFault(`longer than ${LINE_BYTES_MAX} bytes`)
       buffer.set(bytes.subarray(start, end))
       buffer[length] = 0
       cursor.at = 0
       const draft = readObject(cursor, readers, foreignKeys)
-      if (skipSpace(buffer, cursor.at) !== length) throw new SnapshotFault('text after the object')
+      if (skipSpace(buffer, cursor.at) !== length) throw new RecordFault('text after the object')
       return toSnapshot(draft)
     },
   }
@@ -103,9 +103,9 @@ function readObject(cursor: Cursor, readers: Readers, foreignKeys: readonly Uint
   const { bytes } = cursor
   const draft = new Draft()
   cursor.at = skipSpace(bytes, 0)
-  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new SnapshotFault('not a JSON object')
+  if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new RecordFault('not a JSON object')
   const first = skipSpace(bytes, cursor.at + 1)
-  if (byteAt(bytes, first) === byteOf.closeBrace) throw new SnapshotFault('an empty object')
+  if (byteAt(bytes, first) === byteOf.closeBrace) throw new RecordFault('an empty object')
   let expected = 0
   do {
     const keyAt = skipSpace(bytes, cursor.at + 1)
@@ -113,12 +113,12 @@ function readObject(cursor: Cursor, readers: Readers, foreignKeys: readonly Uint
     cursor.at = assertJson(skipKey(bytes, keyAt))
     const field = snapshotFields[index]
     if (field === undefined) readOther(cursor, { keyAt, foreignKeys, draft })
-    else if (draft[field] !== undefined) throw new SnapshotFault(`${field}: repeated`)
+    else if (draft[field] !== undefined) throw new RecordFault(`${field}: repeated`)
     else readField(cursor, field, { draft, readers })
     expected = index + 1
     cursor.at = skipSpace(bytes, cursor.at)
   } while (byteAt(bytes, cursor.at) === byteOf.comma)
-  if (byteAt(bytes, cursor.at) !== byteOf.closeBrace) throw new SnapshotFault('not valid JSON')
+  if (byteAt(bytes, cursor.at) !== byteOf.closeBrace) throw new RecordFault('not valid JSON')
   cursor.at++
   return draft
 }
@@ -139,7 +139,7 @@ function findField(bytes: Uint8Array, at: number, expected: number): number {
 }
 
 function assertJson(at: number): number {
-  if (at === MALFORMED) throw new SnapshotFault('not valid JSON')
+  if (at === MALFORMED) throw new RecordFault('not valid JSON')
   return at
 }
 
@@ -154,12 +154,12 @@ function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Other): void {
   const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
   if (received !== undefined) {
     if (draft.receivedMs !== undefined)
-      throw new SnapshotFault(`${received.name}: a second time of receipt`)
+      throw new RecordFault(`${received.name}: a second time of receipt`)
     draft.receivedMs = readReceived(cursor, received.name)
     return
   }
   if (key.includes(byteOf.backslash) || foreignKeys.some((foreign) => startsWith(key, 0, foreign)))
-    throw new SnapshotFault('a member that no snapshot has')
+    throw new RecordFault('a member that no snapshot has')
   cursor.at = assertJson(skipValue(cursor.bytes, cursor.at))
 }
 
@@ -169,7 +169,7 @@ const isWhole = (draft: Draft): draft is Values & Draft =>
 function toSnapshot(draft: Draft): ScannedSnapshot {
   if (!isWhole(draft)) {
     const missing = snapshotFields.find((field) => draft[field] === undefined)
-    throw new SnapshotFault(`${missing}: missing`)
+    throw new RecordFault(`${missing}: missing`)
   }
   const { id, symbol, timestamp, conditionId, timeframe, assetId, outcome, bids, asks } = draft
   return {

@@ -1,9 +1,16 @@
 /**
  * Reads the fields of a snapshot that are not ladders. Each reader moves the cursor past its value
- * and throws `SnapshotFault`. Texts are plain ASCII without escapes: none of them needs more.
+ * and throws `RecordFault`. Texts are plain ASCII without escapes: none of them needs more.
  */
-import { isCoin, isTimeframe } from '#src/core/market.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import {
+  assetIdPattern,
+  assetIdRule,
+  conditionIdRule,
+  isCoin,
+  isTimeframe,
+  parseConditionId,
+} from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 
 import {
   byteAt,
@@ -24,12 +31,10 @@ const INTERNED_MAX = 64
 
 /** Creates readers of the fields whose texts repeat from line to line; they remember the last of them. */
 export const createTextReaders = () => ({
-  assetId: createTextReader('assetId', 'not 1 to 78 digits', (text) =>
-    /^\d{1,78}$/.test(text) ? text : undefined,
+  assetId: createTextReader('assetId', `not ${assetIdRule}`, (text) =>
+    assetIdPattern.test(text) ? text : undefined,
   ),
-  conditionId: createTextReader('conditionId', 'not 0x and 64 hex digits', (text) =>
-    /^0x[\da-f]{64}$/i.test(text) ? text.toLowerCase() : undefined,
-  ),
+  conditionId: createTextReader('conditionId', `not ${conditionIdRule}`, parseConditionId),
   symbol: createTextReader('symbol', 'not a coin that is kept', (text) => {
     const coin = text.toLowerCase()
     return isCoin(coin) ? coin : undefined
@@ -58,7 +63,7 @@ function createTextReader<Value>(
     const start = cursor.at
     const end = findTextEnd(cursor, field)
     const value = parse(toText(cursor.bytes, start + 1, end - 1))
-    if (value === undefined) throw new SnapshotFault(`${field}: ${expectation}`)
+    if (value === undefined) throw new RecordFault(`${field}: ${expectation}`)
     interner.add(cursor.bytes.subarray(start, end), value)
     cursor.at = end
     return value
@@ -99,12 +104,12 @@ function createByteInterner<Value>(slotsMax: number) {
 
 /** Returns the index past the string at the cursor, which must be plain ASCII without escapes. */
 function findTextEnd({ bytes, at }: Cursor, field: string): number {
-  if (byteAt(bytes, at) !== byteOf.quote) throw new SnapshotFault(`${field}: not a string`)
+  if (byteAt(bytes, at) !== byteOf.quote) throw new RecordFault(`${field}: not a string`)
   let next = at + 1
   let byte = byteAt(bytes, next)
   while (byte !== byteOf.quote) {
     if (byte < 0x20 || byte > 0x7e || byte === byteOf.backslash)
-      throw new SnapshotFault(`${field}: not plain ASCII text`)
+      throw new RecordFault(`${field}: not plain ASCII text`)
     byte = byteAt(bytes, ++next)
   }
   return next + 1
@@ -120,7 +125,7 @@ export function readId(cursor: Cursor): string {
   const end = isBare ? skipDigits(bytes, at) : findTextEnd(cursor, 'id')
   const text = isBare ? toText(bytes, at, end) : toText(bytes, at + 1, end - 1)
   if (text.length === 0 || text.length > ID_LENGTH_MAX)
-    throw new SnapshotFault(`id: not 1 to ${ID_LENGTH_MAX} characters`)
+    throw new RecordFault(`id: not 1 to ${ID_LENGTH_MAX} characters`)
   cursor.at = end
   return text
 }
@@ -132,7 +137,7 @@ export function readTimestamp(cursor: Cursor): number {
   const end = isBare ? skipDigits(bytes, at) : findTextEnd(cursor, 'timestamp')
   const quote = isBare ? 0 : 1
   const timestampMs = readTimestampMs(bytes, at + quote, end - quote)
-  if (timestampMs < 0) throw new SnapshotFault(`timestamp: ${timestampFaults[-timestampMs]}`)
+  if (timestampMs < 0) throw new RecordFault(`timestamp: ${timestampFaults[-timestampMs]}`)
   cursor.at = end
   return timestampMs
 }
@@ -147,7 +152,7 @@ const encoder = new TextEncoder()
 export function readReceived(cursor: Cursor, field: string): number | undefined {
   const { bytes, at } = cursor
   const end = skipValue(bytes, at)
-  if (end === MALFORMED) throw new SnapshotFault('not valid JSON')
+  if (end === MALFORMED) throw new RecordFault('not valid JSON')
   const isQuoted = byteAt(bytes, at) === byteOf.quote
   const text = isQuoted ? toText(bytes, at + 1, end - 1) : toText(bytes, at, end)
   cursor.at = end
@@ -155,7 +160,7 @@ export function readReceived(cursor: Cursor, field: string): number | undefined 
   const [, head = text, fraction = '', zulu = ''] = /^(.+)\.(\d+)(Z?)$/.exec(text) ?? []
   const coarse = encoder.encode(head + zulu)
   const coarseMs = readTimestampMs(coarse, 0, coarse.length)
-  if (coarseMs < 0) throw new SnapshotFault(`${field}: ${timestampFaults[-coarseMs]}`)
+  if (coarseMs < 0) throw new RecordFault(`${field}: ${timestampFaults[-coarseMs]}`)
   const isWhole = zulu === '' && coarseMs === Number(head)
   return isWhole ? coarseMs : coarseMs + Number(fraction.padEnd(3, '0').slice(0, 3))
 }

@@ -242,7 +242,7 @@ describe('bookfeed import', () => {
     context.printError = (line) => {
       if (line.startsWith('importing: ')) stop()
     }
-    expect(await run(file)).toContain('Run the same command again to go on')
+    expect(await run(file)).toContain('Run the same command again to continue')
     context.printError = () => {}
     expect(printed[0]).toStartWith('imported 2,000 snapshots')
     expect(await run(file)).toBeUndefined()

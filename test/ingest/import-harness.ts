@@ -5,8 +5,7 @@ import { join } from 'node:path'
 
 import type { HistoryStore } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { ImportFault } from '#src/ingest/import-report.ts'
-import type { ImportOptions } from '#src/ingest/import-run.ts'
+import type { ImportFault, ImportOptions } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 
 export const NOW_MS = Date.UTC(2026, 3, 15)

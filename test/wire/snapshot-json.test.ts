@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 
 import { parseMicros } from '#src/core/decimal.ts'
-import { SnapshotFault } from '#src/core/snapshot-fault.ts'
+import { RecordFault as SnapshotFault } from '#src/core/record-fault.ts'
 import { createRandom } from '#src/lib/random.ts'
 import {
   createSnapshotScanner,
@@ -191,8 +191,8 @@ describe('SnapshotFault', () => {
     ['timestamp', '"1969-12-31T23:59:59Z"', 'before 1970 or after 9999'],
     ['timestamp', '253402300800000', 'before 1970 or after 9999'],
     ['timestamp', 'null', 'not a string'],
-    ['conditionId', '"0x12"', 'not 0x and 64 hex digits'],
-    ['conditionId', `"0x${'g'.repeat(64)}"`, 'not 0x and 64 hex digits'],
+    ['conditionId', '"0x12"', 'not 0x and 62 or 64 hex digits'],
+    ['conditionId', `"0x${'g'.repeat(64)}"`, 'not 0x and 62 or 64 hex digits'],
     ['assetId', `"${'1'.repeat(79)}"`, 'not 1 to 78 digits'],
     ['assetId', '123', 'not a string'],
     ['assetId', '""', 'not 1 to 78 digits'],

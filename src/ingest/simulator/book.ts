@@ -9,12 +9,17 @@ import type { Ladder } from '#src/core/snapshot.ts'
 import type { Random } from '#src/lib/random.ts'
 
 import {
+  CLOSE_SHARE,
   EDGE_DISTANCE_MIN,
   EDGE_PERCENTS,
   FINE_FILL_SHARE,
+  FOLLOW_MILLS,
   HUNDREDTHS,
+  JUMP_MILLS,
+  JUMP_SPREADS,
   lookUp,
   type Model,
+  OPEN_SHARE,
   REFILL_SHARE,
   REVERT_SHARE,
   TOUCH_PERCENTS,
@@ -30,7 +35,12 @@ const MICROS_PER_HUNDREDTH = 10_000
 export const FINE_MILLS = 40
 
 /** The price of each slot in thousandths, ascending: 1 to 40, 50 to 950 by 10, 960 to 999. */
-export const slotMills: readonly number[] = listSlotMills()
+export const slotMills: readonly number[] = Array.from(
+  { length: MILLS_PER_UNIT - 1 },
+  (_, index) => index + 1,
+).filter(
+  (mills) => Math.min(mills, MILLS_PER_UNIT - mills) < FINE_MILLS || mills % MILLS_PER_CENT === 0,
+)
 export const SLOTS = slotMills.length
 
 const slotOfMills = new Map(slotMills.map((mills, slot) => [mills, slot]))
@@ -39,63 +49,52 @@ const slotPrices = slotMills.map((mills): Micros => mills * MICROS_PER_MILL)
 /** Thick levels vary less in size than others: hundredths of a share, before their percentage. */
 const EDGE_SIZE = 400 * HUNDREDTHS
 
+/** At the finer tick the touch follows the price more closely. */
+const FINE_TICK_DIVISOR = 4
+
 const emptyLadder: Ladder = { prices: [], sizes: [] }
 
-export type BookSides = { bids: Ladder; asks: Ladder }
+type BookSides = { bids: Ladder; asks: Ladder }
+const emptySides: BookSides = { bids: emptyLadder, asks: emptyLadder }
 
 /** The working state of one book. Sizes are hundredths of a share; 0 is a vacant slot. */
-export type SimulatedBook = {
-  readonly model: Model
-  readonly random: Random
-  readonly sizes: Int32Array
+export type SimulatedBook = ReturnType<typeof newBook>
+
+const newBook = (parts: { model: Model; random: Random; sizes: Int32Array }) => ({
+  ...parts,
   /** The size before the last of each slot. */
-  readonly formerSizes: Int32Array
+  formerSizes: new Int32Array(SLOTS),
   /** The size that each slot tends to. */
-  readonly usualSizes: Int32Array
+  usualSizes: new Int32Array(SLOTS),
   /** The slot of the best bid; -1 when there is none. */
-  bid: number
+  bid: -1,
   /** The slot of the best ask; `SLOTS` when there is none. */
-  ask: number
+  ask: 0,
   /** True while orders at tenths of a cent are allowed. */
-  isFine: boolean
-  up: BookSides
-  down: BookSides
-}
+  isFine: false,
+  up: emptySides,
+  down: emptySides,
+})
 
 /** Opens a book with a spread of one cent around even odds; `sizes` has `SLOTS` entries. */
-export function createBook(parts: { model: Model; random: Random; sizes: Int32Array }) {
-  const book: SimulatedBook = {
-    ...parts,
-    formerSizes: new Int32Array(SLOTS),
-    usualSizes: new Int32Array(SLOTS),
-    bid: -1,
-    ask: 0,
-    isFine: false,
-    up: { bids: emptyLadder, asks: emptyLadder },
-    down: { bids: emptyLadder, asks: emptyLadder },
-  }
+export function createBook(parts: Parameters<typeof newBook>[0]): SimulatedBook {
+  const book = newBook(parts)
   setTouch(book, slotOfCents(50), slotOfCents(51))
   return book
 }
 
 /** Returns the slot of a price in whole cents, 1 to 99. */
-export function slotOfCents(cents: number): number {
-  return slotOfMills.get(cents * MILLS_PER_CENT) ?? -1
+export const slotOfCents = (cents: number): number => slotOfMills.get(cents * MILLS_PER_CENT) ?? -1
+
+/** Returns the next slot up (`step` 1) or down (-1) that may hold an order now; `SLOTS` or -1 when there is none. */
+function slotBeside(book: SimulatedBook, from: number, step: 1 | -1): number {
+  let slot = from + step
+  while (slot >= 0 && slot < SLOTS && !book.isFine && !isWholeCent(slot)) slot += step
+  return slot
 }
 
-/** Returns the first slot above that may hold an order now; `SLOTS` when there is none. */
-export function slotAbove(book: SimulatedBook, slot: number): number {
-  let above = slot + 1
-  while (above < SLOTS && !isAllowed(book, above)) above++
-  return above
-}
-
-/** Returns the first slot below that may hold an order now; -1 when there is none. */
-export function slotBelow(book: SimulatedBook, slot: number): number {
-  let below = slot - 1
-  while (below >= 0 && !isAllowed(book, below)) below--
-  return below
-}
+const slotAbove = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, 1)
+const slotBelow = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, -1)
 
 /** Moves the touch: fills what either side gained, vacates what lies between. Counts the changes. */
 export function setTouch(book: SimulatedBook, bid: number, ask: number): number {
@@ -112,7 +111,7 @@ export function setTouch(book: SimulatedBook, bid: number, ask: number): number 
   return changes
 }
 
-/** Gives a slot what its side now asks for. Tells whether anything changed. */
+/** Gives a slot what its side now asks for. Returns whether anything changed. */
 function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): boolean {
   const isTouch = slot === book.bid || slot === book.ask
   const isVacant = book.sizes[slot] === 0
@@ -126,7 +125,7 @@ function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): bo
   return !isVacant
 }
 
-/** Changes one level's size, or fills it again if it is vacant. Tells whether anything changed. */
+/** Changes one level's size, or fills it again if it is vacant. Returns whether anything changed. */
 export function changeLevel(book: SimulatedBook, slot: number): boolean {
   const { model, random, sizes } = book
   const size = sizes[slot] ?? 0
@@ -147,7 +146,7 @@ export function changeLevel(book: SimulatedBook, slot: number): boolean {
   return true
 }
 
-/** Vacates a level behind the touch. Tells whether anything changed. */
+/** Vacates a level away from the touch. Returns whether anything changed. */
 export function removeLevel(book: SimulatedBook, slot: number): boolean {
   if (slot === book.bid || slot === book.ask || book.sizes[slot] === 0) return false
   book.sizes[slot] = 0
@@ -171,54 +170,41 @@ export function refineTick(book: SimulatedBook, isHigh: boolean): void {
  */
 export function renewLadders(book: SimulatedBook): void {
   const { up, down } = book
-  const bids = listLevels(book, up.bids, { first: book.bid, step: -1 })
-  const asks = listLevels(book, up.asks, { first: book.ask, step: 1 })
+  const bids = listLevels(book, up.bids, -1)
+  const asks = listLevels(book, up.asks, 1)
   book.down = {
-    bids: mirror(asks, { former: up.asks, formerMirror: down.bids }),
-    asks: mirror(bids, { former: up.bids, formerMirror: down.asks }),
+    bids: mirror(asks, up.asks, down.bids),
+    asks: mirror(bids, up.bids, down.asks),
   }
   book.up = { bids, asks }
 }
 
-function listLevels(
-  book: SimulatedBook,
-  former: Ladder,
-  { first, step }: { first: number; step: 1 | -1 },
-): Ladder {
+function listLevels(book: SimulatedBook, former: Ladder, step: 1 | -1): Ladder {
+  const prices: Micros[] = []
   const sizes: Micros[] = []
   let arePricesKept = true
   let areSizesKept = true
-  for (let slot = first; slot >= 0 && slot < SLOTS; slot += step) {
+  for (let slot = step < 0 ? book.bid : book.ask; slot >= 0 && slot < SLOTS; slot += step) {
     const size = (book.sizes[slot] ?? 0) * MICROS_PER_HUNDREDTH
     if (size === 0) continue
-    if (former.prices[sizes.length] !== slotPrices[slot]) arePricesKept = false
+    const price = slotPrices[slot] ?? 0
+    if (former.prices[sizes.length] !== price) arePricesKept = false
     if (former.sizes[sizes.length] !== size) areSizesKept = false
+    prices.push(price)
     sizes.push(size)
   }
-  if (!arePricesKept || sizes.length !== former.prices.length) {
-    return { prices: listPrices(book, { first, step }), sizes }
-  }
+  if (!arePricesKept || sizes.length !== former.prices.length) return { prices, sizes }
   return areSizesKept ? former : { prices: former.prices, sizes }
 }
 
-function listPrices(
-  book: SimulatedBook,
-  { first, step }: { first: number; step: 1 | -1 },
-): Micros[] {
-  const prices: Micros[] = []
-  for (let slot = first; slot >= 0 && slot < SLOTS; slot += step) {
-    if (book.sizes[slot] !== 0) prices.push(slotPrices[slot] ?? 0)
-  }
-  return prices
-}
-
-function mirror(
-  ladder: Ladder,
-  { former, formerMirror }: { former: Ladder; formerMirror: Ladder },
-): Ladder {
+function mirror(ladder: Ladder, former: Ladder, formerMirror: Ladder): Ladder {
   if (ladder === former) return formerMirror
-  if (ladder.prices === former.prices) return { prices: formerMirror.prices, sizes: ladder.sizes }
-  return { prices: ladder.prices.map((price) => MICROS_PER_UNIT - price), sizes: ladder.sizes }
+  const { prices, sizes } = ladder
+  const areKept = prices === former.prices
+  return {
+    prices: areKept ? formerMirror.prices : prices.map((price) => MICROS_PER_UNIT - price),
+    sizes,
+  }
 }
 
 /** Places a fresh order of a size that is usual at this distance from the touch and from the edge. */
@@ -264,25 +250,60 @@ function endSize(book: SimulatedBook, size: number): number {
   return Math.max(HUNDREDTHS, size - (size % HUNDREDTHS)) + ending
 }
 
-/** Tells whether an order is placed at a slot that falls to a side. */
+/** Returns whether an order is placed at a slot that falls to a side. */
 function isTaken(book: SimulatedBook, slot: number): boolean {
-  if (isWholeCent(slot)) return true
-  return book.isFine && book.random.uniform() < FINE_FILL_SHARE
+  return isWholeCent(slot) || (book.isFine && book.random.uniform() < FINE_FILL_SHARE)
 }
 
-function isAllowed(book: SimulatedBook, slot: number): boolean {
-  return book.isFine || isWholeCent(slot)
+const isWholeCent = (slot: number): boolean => (slotMills[slot] ?? 0) % MILLS_PER_CENT === 0
+
+/**
+ * Moves the touch towards a price in thousandths: late, by a tick on one side, or at once. Returns how many levels that
+ * changed.
+ */
+export function followPrice(book: SimulatedBook, mills: number): number {
+  if (book.bid < 0 || book.ask >= SLOTS) return requote(book, mills)
+  const deviation = mills - ((slotMills[book.bid] ?? 0) + (slotMills[book.ask] ?? 0)) / 2
+  const size = Math.abs(deviation) * (book.isFine ? FINE_TICK_DIVISOR : 1)
+  if (size > JUMP_MILLS) return requote(book, mills)
+  const isWide = slotAbove(book, book.bid) !== book.ask
+  const isUp = deviation > 0
+  if (size > FOLLOW_MILLS) return isWide ? closeIn(book, isUp) : moveAway(book, isUp)
+  if (isWide) return book.random.uniform() < CLOSE_SHARE ? closeIn(book, isUp) : 0
+  return book.random.uniform() < OPEN_SHARE ? moveAway(book, isUp) : 0
 }
 
-function isWholeCent(slot: number): boolean {
-  return (slotMills[slot] ?? 0) % MILLS_PER_CENT === 0
+/** Empties the asks of a book that is going to 1, or the bids of one that is going to 0. */
+export function withdrawSide(book: SimulatedBook, isUp: boolean): number {
+  return isUp
+    ? setTouch(book, slotBelow(book, SLOTS), SLOTS)
+    : setTouch(book, -1, slotAbove(book, -1))
 }
 
-function listSlotMills(): number[] {
-  const mills: number[] = []
-  for (let price = 1; price < MILLS_PER_UNIT; price++) {
-    const isFinePrice = price < FINE_MILLS || price > MILLS_PER_UNIT - FINE_MILLS
-    if (isFinePrice || price % MILLS_PER_CENT === 0) mills.push(price)
+function requote(book: SimulatedBook, mills: number): number {
+  let ask = slotAbove(book, -1)
+  const last = slotBelow(book, SLOTS)
+  while (ask < last && (slotMills[ask] ?? 0) <= mills) ask = slotAbove(book, ask)
+  if (slotBelow(book, ask) < 0) ask = slotAbove(book, ask)
+  let bid = slotBelow(book, ask)
+  for (let spread = book.random.pick(JUMP_SPREADS); spread > 1; spread--) {
+    const isAskMoved = book.random.uniform() < 0.5
+    if (isAskMoved && ask < last) ask = slotAbove(book, ask)
+    if (!isAskMoved && slotBelow(book, bid) >= 0) bid = slotBelow(book, bid)
   }
-  return mills
+  return bid === book.bid && ask === book.ask ? 0 : setTouch(book, bid, ask)
+}
+
+/** Narrows a wide spread from the side that the price comes from. */
+function closeIn(book: SimulatedBook, isUp: boolean): number {
+  return isUp
+    ? setTouch(book, slotAbove(book, book.bid), book.ask)
+    : setTouch(book, book.bid, slotBelow(book, book.ask))
+}
+
+/** Takes the best level that the price goes to, unless it is the last. */
+function moveAway(book: SimulatedBook, isUp: boolean): number {
+  const slot = isUp ? slotAbove(book, book.ask) : slotBelow(book, book.bid)
+  if (slot < 0 || slot >= SLOTS) return 0
+  return isUp ? setTouch(book, book.bid, slot) : setTouch(book, slot, book.ask)
 }

@@ -1,12 +1,13 @@
 /** One simulated market: when its states come, what changes in each, and its winner at the end. */
 import { type Coin, type Outcome, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { createRandom, type Random } from '#src/lib/random.ts'
+import { createRandom } from '#src/lib/random.ts'
 
 import {
   changeLevel,
   createBook,
   FINE_MILLS,
+  followPrice,
   refineTick,
   removeLevel,
   renewLadders,
@@ -14,6 +15,7 @@ import {
   slotMills,
   slotOfCents,
   SLOTS,
+  withdrawSide,
 } from './book.ts'
 import {
   CHANGE_RANK_NOISE,
@@ -34,8 +36,7 @@ import {
   WITHDRAW_SIGMAS_MAX,
   WITHDRAW_SIGMAS_MIN,
 } from './model.ts'
-import { advancePrice, type FairPrice, normalProbability, oddsSigmas } from './price.ts'
-import { followPrice, withdrawSide } from './touch.ts'
+import { advancePrice, createPrice, normalProbability, oddsSigmas } from './price.ts'
 
 /** Draws a state may spend on one changed level before it does with fewer. */
 const DRAWS_PER_CHANGE = 4
@@ -61,35 +62,10 @@ export type MarketPlan = {
   maxSnapshots: number
 }
 
-export type SimulatedMarket = {
-  readonly plan: MarketPlan
-  readonly model: Model
-  readonly random: Random
-  readonly conditionId: string
-  readonly assetIds: Readonly<Record<Outcome, string>>
-  readonly price: FairPrice
-  readonly book: SimulatedBook
-  /** No state is later than this. */
-  readonly endMs: number
-  readonly hasFineTick: boolean
-  readonly withdrawSigmas: number
-  readonly isOneSidedAtEnd: boolean
-  readonly hashInput: Int32Array
-  readonly hashBytes: Uint8Array
-  /** The state that last changed each slot. */
-  readonly changedAt: Int32Array
-  /** Real gaps are longer than the recorded ones by this. */
-  readonly gapFactor: number
-  gapRank: number
-  hasWithdrawn: boolean
-  states: number
-  snapshots: number
-  /** The time of the next state, or of the close when there is none. */
-  nextMs: number
-}
+export type SimulatedMarket = ReturnType<typeof createMarket>
 
 /** Opens a market; what happens in it depends on nothing but its plan, whatever runs beside it. */
-export function createMarket(plan: MarketPlan, model: Model): SimulatedMarket {
+export function createMarket(plan: MarketPlan, model: Model) {
   const { seed, coin, timeframe, windowStartMs, statesPerSecond } = plan
   const name = `bookfeed/${seed}/${coin}/${timeframe}/${windowStartMs}/${statesPerSecond}`
   const conditionDigest = sha256(name)
@@ -105,8 +81,9 @@ export function createMarket(plan: MarketPlan, model: Model): SimulatedMarket {
     random,
     conditionId: `0x${conditionDigest}`,
     assetIds: { up: nameAsset(name, 'up'), down: nameAsset(name, 'down') },
-    price: { random, windowStartMs, windowEndMs, walk: 0, timestampMs: startMs, winner: undefined },
+    price: createPrice({ random, windowStartMs, windowEndMs }, startMs),
     book: createBook({ model, random, sizes: hashInput.subarray(HASH_HEADER) }),
+    /** No state is later than this. */
     endMs: windowEndMs + random.integer(TAIL_MS_MAX),
     hasFineTick: random.uniform() < FINE_TICK_SHARE,
     withdrawSigmas:
@@ -114,19 +91,22 @@ export function createMarket(plan: MarketPlan, model: Model): SimulatedMarket {
     isOneSidedAtEnd: random.uniform() < RESOLVED_SHARE,
     hashInput,
     hashBytes,
+    /** The state that last changed each slot. */
     changedAt: new Int32Array(SLOTS),
+    /** Real gaps are longer than the recorded ones by this. */
     gapFactor: STATES_PER_SECOND / (statesPerSecond * TIMEFRAME_RATES[timeframe]),
     gapRank: random.uniform(),
     hasWithdrawn: false,
     states: 0,
     snapshots: 0,
+    /** The time of the next state, or of the end when there is none. */
     nextMs: startMs + random.integer(1_000),
   }
 }
 
 /**
  * Makes the state that is due at `nextMs`, adds its snapshots to `batch` and sets the time of the
- * next. Returns the winner instead when the recording is over and the market closes.
+ * next. Returns the winner instead when the recording is over.
  */
 export function advanceMarket(market: SimulatedMarket, batch: Snapshot[]): Outcome | undefined {
   const { price, plan } = market
@@ -171,7 +151,7 @@ function changeBook(market: SimulatedMarket): void {
   if (touched + changed === 0) changeLevel(book, book.bid >= 0 ? book.bid : book.ask)
 }
 
-/** Changes or removes a level unless this state has done so. Tells whether anything changed. */
+/** Changes or removes a level unless this state has done so. Returns whether anything changed. */
 function changeOnce(market: SimulatedMarket, slot: number): boolean {
   const { book, random, price, changedAt, states } = market
   if (changedAt[slot] === states) return false
@@ -199,10 +179,9 @@ function moveTouch(market: SimulatedMarket): number {
   return isMoved ? withdrawSide(book, sigmas > 0) : 0
 }
 
-/** Tells whether the side that is empty is the one that has since won. */
-function isOnOtherSide(book: SimulatedBook, sigmas: number): boolean {
-  return sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
-}
+/** Returns whether the side that is empty is the one that has since won. */
+const isOnOtherSide = (book: SimulatedBook, sigmas: number): boolean =>
+  sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
 
 /** Long gaps go with many changes: the rank of one is near the rank of the other. */
 function drawChangeCount(market: SimulatedMarket): number {
@@ -242,19 +221,13 @@ function slotAtDistance(book: SimulatedBook, isBid: boolean, distance: number): 
 }
 
 function toSnapshot(market: SimulatedMarket, outcome: Outcome): Snapshot {
-  const { plan, book, price } = market
-  const sides = book[outcome]
-  return {
-    coin: plan.coin,
-    conditionId: market.conditionId,
-    timeframe: plan.timeframe,
-    assetId: market.assetIds[outcome],
-    outcome,
-    timestampMs: price.timestampMs,
-    bids: sides.bids,
-    asks: sides.asks,
-    sourceHash: hashState(market, outcome),
-  }
+  const { plan, book, price, conditionId } = market
+  const { coin, timeframe } = plan
+  const { bids, asks } = book[outcome]
+  const assetId = market.assetIds[outcome]
+  const { timestampMs } = price
+  const sourceHash = hashState(market, outcome)
+  return { coin, conditionId, timeframe, assetId, outcome, timestampMs, bids, asks, sourceHash }
 }
 
 /** The SHA-1 of what a state consists of: not the venue's formula, but as unlikely to repeat. */
@@ -270,10 +243,7 @@ function hashState(
   return Bun.SHA1.hash(hashBytes, 'hex')
 }
 
-function nameAsset(name: string, outcome: Outcome): string {
-  return BigInt(`0x${sha256(`${name}/${outcome}`)}`).toString()
-}
+const nameAsset = (name: string, outcome: Outcome): string =>
+  BigInt(`0x${sha256(`${name}/${outcome}`)}`).toString()
 
-function sha256(text: string): string {
-  return Bun.SHA256.hash(text, 'hex')
-}
+const sha256 = (text: string): string => Bun.SHA256.hash(text, 'hex')

@@ -7,28 +7,16 @@
  */
 import type { Timeframe } from '#src/core/market.ts'
 
-/** Points of a quantile function: probability, value. Values between the points are interpolated. */
-type Quantiles = readonly (readonly [probability: number, value: number])[]
+/** A quantile function: its values at ascending ranks, from 0 to 1. Values between these are interpolated. */
+type Quantiles = { ranks: readonly number[]; values: readonly number[] }
+
+const fineRanks = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1]
 
 /** Milliseconds between two states of a token. */
-const gapMs: Quantiles = [
-  [0, 2],
-  [0.05, 4],
-  [0.1, 5],
-  [0.2, 10],
-  [0.3, 15],
-  [0.4, 22],
-  [0.5, 32],
-  [0.6, 49],
-  [0.7, 73],
-  [0.8, 112],
-  [0.9, 190],
-  [0.95, 285],
-  [0.98, 438],
-  [0.99, 600],
-  [0.999, 1_700],
-  [1, 3_000],
-]
+const gapMs: Quantiles = {
+  ranks: fineRanks,
+  values: [2, 4, 5, 10, 15, 22, 32, 49, 73, 112, 190, 285, 438, 600, 1_700, 3_000],
+}
 
 /** States a second of a token that `gapMs` amounts to; SOURCES.md gives a median of 12. */
 export const STATES_PER_SECOND = 12.5
@@ -37,24 +25,10 @@ export const STATES_PER_SECOND = 12.5
 export const GAP_STICKINESS = 0.25
 
 /** Levels that differ between two states of a token. */
-const changedLevels: Quantiles = [
-  [0, 1],
-  [0.05, 1],
-  [0.1, 1.6],
-  [0.2, 3.4],
-  [0.3, 5.2],
-  [0.4, 7.3],
-  [0.5, 9.6],
-  [0.6, 12.5],
-  [0.7, 16],
-  [0.8, 21],
-  [0.9, 28],
-  [0.95, 34],
-  [0.98, 43],
-  [0.99, 50],
-  [0.999, 95],
-  [1, 99],
-]
+const changedLevels: Quantiles = {
+  ranks: fineRanks,
+  values: [1, 1, 1.6, 3.4, 5.2, 7.3, 9.6, 12.5, 16, 21, 28, 34, 43, 50, 95, 99],
+}
 
 /** Half-width of what the rank of a state's changes may differ by from the rank of its gap. */
 export const CHANGE_RANK_NOISE = 0.3
@@ -63,19 +37,10 @@ export const CHANGE_RANK_NOISE = 0.3
  * Shares that a level in the middle of a ladder tends to. Recorded sizes 5 to 30 ticks from the touch
  * are 130 to 870 (p10 to p90) around 400; changes widen what is drawn here to that.
  */
-const levelShares: Quantiles = [
-  [0, 5],
-  [0.01, 8],
-  [0.05, 48],
-  [0.1, 105],
-  [0.25, 200],
-  [0.5, 310],
-  [0.75, 410],
-  [0.9, 540],
-  [0.95, 700],
-  [0.99, 2_500],
-  [1, 7_000],
-]
+const levelShares: Quantiles = {
+  ranks: [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
+  values: [5, 8, 48, 105, 200, 310, 410, 540, 700, 2_500, 7_000],
+}
 
 /** Levels at the touch are thinner; by distance from it in ticks. */
 export const TOUCH_PERCENTS = [50, 72, 88, 97] as const
@@ -107,38 +72,15 @@ const changesByDistance = [
 export const TOUCH_CHANGE_SHARE = 0.7
 
 /** Shares by which a level changes most often, and how many of a thousand changes each makes. */
-const roundChanges = [
-  [5, 198],
-  [10, 66],
-  [100, 66],
-  [15, 42],
-  [20, 37],
-  [25, 30],
-  [30, 29],
-  [450, 18],
-  [200, 16],
-  [60, 15],
-  [50, 13],
-  [105, 9],
-  [6, 9],
-  [40, 15],
-  [35, 8],
-  [45, 6],
-  [75, 6],
-  [400, 5],
-] as const
+const roundChanges = [5, 10, 100, 15, 20, 25, 30, 450, 200, 60, 50, 105, 6, 40, 35, 45, 75, 400]
+const roundChangeWeights = [198, 66, 66, 42, 37, 30, 29, 18, 16, 15, 13, 9, 9, 15, 8, 6, 6, 5]
 const CHANGE_PARTS = 1_000
 
 /** Shares by which a level changes otherwise: 20 % of changes are whole, 24 % have any ending. */
-const otherChangeShares: Quantiles = [
-  [0, 1],
-  [0.3, 12],
-  [0.5, 40],
-  [0.75, 120],
-  [0.9, 260],
-  [0.98, 700],
-  [1, 2_000],
-]
+const otherChangeShares: Quantiles = {
+  ranks: [0, 0.3, 0.5, 0.75, 0.9, 0.98, 1],
+  values: [1, 12, 40, 120, 260, 700, 2_000],
+}
 
 /** In 13 % of changes a level goes back to the size before its last. */
 export const REVERT_SHARE = 0.11
@@ -205,72 +147,60 @@ export const HUNDREDTHS = 100
 
 const TABLE_LENGTH = 4_096
 
-/** The distributions as tables, so that a draw is one look-up. Sizes are in hundredths of a share. */
-export type Model = {
-  gapMs: Int32Array
-  changedLevels: Int32Array
-  levelSizes: Int32Array
-  /** The last two digits of a size; -1 for any. */
-  sizeEndings: Int32Array
-  distances: Int32Array
-  /** Round changes of a level; 0 for another one. */
-  roundChanges: Int32Array
-  otherChanges: Int32Array
-}
+export type Model = ReturnType<typeof createModel>
 
-/** Builds the tables; a few milliseconds. */
-export function createModel(): Model {
-  return {
-    gapMs: tabulateQuantiles(gapMs, 1),
-    changedLevels: tabulateQuantiles(changedLevels, 1),
-    levelSizes: tabulateQuantiles(levelShares, HUNDREDTHS),
-    sizeEndings: tabulateWeights(
-      sizeTenths.map((weight, tenths) => [tenths * 10, weight] as const),
-      { rest: -1, parts: SIZE_PARTS },
-    ),
-    distances: tabulateWeights(
-      changesByDistance.map((weight, distance) => [distance, weight] as const),
-      { rest: 0, parts: changesByDistance.reduce((sum: number, weight) => sum + weight, 0) },
-    ),
-    roundChanges: tabulateWeights(
-      roundChanges.map(([shares, weight]) => [shares * HUNDREDTHS, weight] as const),
-      { rest: 0, parts: CHANGE_PARTS },
-    ),
-    otherChanges: tabulateQuantiles(otherChangeShares, HUNDREDTHS),
-  }
-}
+/** Builds the distributions as tables, so that a draw is one look-up; a few milliseconds. */
+export const createModel = () => ({
+  gapMs: tabulateQuantiles(gapMs, 1),
+  changedLevels: tabulateQuantiles(changedLevels, 1),
+  /** In hundredths of a share, as the changes below. */
+  levelSizes: tabulateQuantiles(levelShares, HUNDREDTHS),
+  /** The last two digits of a size; -1 for any. */
+  sizeEndings: tabulateWeights(sizeTenths, SIZE_PARTS, (tenths) => (tenths < 0 ? -1 : tenths * 10)),
+  distances: tabulateWeights(
+    changesByDistance,
+    changesByDistance.reduce((sum: number, weight) => sum + weight, 0),
+    (distance) => distance,
+  ),
+  /** Round changes of a level; 0 for another one. */
+  roundChanges: tabulateWeights(
+    roundChangeWeights,
+    CHANGE_PARTS,
+    (index) => (roundChanges[index] ?? 0) * HUNDREDTHS,
+  ),
+  otherChanges: tabulateQuantiles(otherChangeShares, HUNDREDTHS),
+})
 
 /** Returns the entry of a table at a rank from 0 to 1. */
 export function lookUp(table: Int32Array, rank: number): number {
   return table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
 }
 
-function tabulateQuantiles(points: Quantiles, scale: number): Int32Array {
-  const table = new Int32Array(TABLE_LENGTH)
+function tabulateQuantiles({ ranks, values }: Quantiles, scale: number): Int32Array {
   let next = 1
-  for (let index = 0; index < TABLE_LENGTH; index++) {
+  return Int32Array.from({ length: TABLE_LENGTH }, (_, index) => {
     const rank = (index + 0.5) / TABLE_LENGTH
-    while (next < points.length - 1 && (points[next]?.[0] ?? 1) < rank) next++
-    const [lowRank, low] = points[next - 1] ?? [0, 0]
-    const [highRank, high] = points[next] ?? [1, low]
-    const value = low + ((high - low) * (rank - lowRank)) / (highRank - lowRank)
-    table[index] = Math.round(value * scale)
-  }
-  return table
+    while (next < ranks.length - 1 && (ranks[next] ?? 1) < rank) next++
+    const [lowRank = 0, highRank = 1] = ranks.slice(next - 1)
+    const [low = 0, high = low] = values.slice(next - 1)
+    return Math.round((low + ((high - low) * (rank - lowRank)) / (highRank - lowRank)) * scale)
+  })
 }
 
-/** Gives each value the share `weight / parts` of the table, and `rest` what is left. */
+/** Gives the value of each index the share `weight / parts` of the table, and that of -1 what is left. */
 function tabulateWeights(
-  weights: readonly (readonly [value: number, weight: number])[],
-  { rest, parts }: { rest: number; parts: number },
+  weights: readonly number[],
+  parts: number,
+  valueAt: (index: number) => number,
 ): Int32Array {
-  const table = new Int32Array(TABLE_LENGTH).fill(rest)
+  const table = new Int32Array(TABLE_LENGTH).fill(valueAt(-1))
   let sum = 0
-  let index = 0
-  for (const [value, weight] of weights) {
+  let at = 0
+  for (const [index, weight] of weights.entries()) {
     sum += weight
     const end = Math.round((sum / parts) * TABLE_LENGTH)
-    while (index < end) table[index++] = value
+    table.fill(valueAt(index), at, end)
+    at = Math.max(at, end)
   }
   return table
 }

@@ -14,16 +14,18 @@ const REMAINING_MS_MIN = 50
 /** Odds of a market that is decided. */
 const DECIDED_SIGMAS = 20
 
-export type FairPrice = {
-  readonly random: Random
-  readonly windowStartMs: number
-  readonly windowEndMs: number
+type Window = { random: Random; windowStartMs: number; windowEndMs: number }
+type FairPrice = ReturnType<typeof createPrice>
+
+/** Begins at even odds, at a time before the window or in it. */
+export const createPrice = (window: Window, timestampMs: number) => ({
+  ...window,
   /** The walk; its variance over the window is one. */
-  walk: number
-  timestampMs: number
+  walk: 0,
+  timestampMs,
   /** Known from the end of the window on. */
-  winner: Outcome | undefined
-}
+  winner: undefined as Outcome | undefined,
+})
 
 /** Moves the price on to a time; one step however long, with the right distribution. */
 export function advancePrice(price: FairPrice, timestampMs: number): void {

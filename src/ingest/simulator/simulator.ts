@@ -5,7 +5,6 @@
  */
 import {
   type Coin,
-  coinNames,
   type MarketFacts,
   type Outcome,
   outcomes,
@@ -13,6 +12,7 @@ import {
   timeframeMs,
 } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
+import { venues } from '#src/venue/venues.ts'
 
 import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
 import { createModel, LEAD_MS, STATES_PER_SECOND, TAIL_MS_MAX } from './model.ts'
@@ -123,26 +123,17 @@ function listWindows(options: SimulateOptions) {
 function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
   const { coin, timeframe } = plan
   const { windowStartMs, windowEndMs, winner } = price
+  const window = { coin, timeframe, startMs: windowStartMs }
   return {
     conditionId,
     coin,
     timeframe,
     source: 'simulated',
-    slug: `${coin}-updown-${timeframe}-${windowStartMs / 1_000}`,
-    question: describeWindow(coin, windowStartMs, windowEndMs),
+    slug: venues.polymarket.slugOf(window),
+    question: venues.polymarket.titleOf(window),
     windowStartMs,
     windowEndMs,
     winner,
     winnerSource: winner === undefined ? undefined : 'simulated',
   }
-}
-
-/** Puts a window into the venue's words: `Bitcoin Up or Down - June 24, 3:50AM-3:55AM ET`. */
-function describeWindow(coin: Coin, startMs: number, endMs: number): string {
-  const zone = { timeZone: 'America/New_York' } as const
-  const date = new Intl.DateTimeFormat('en-US', { ...zone, month: 'long', day: 'numeric' })
-  const time = new Intl.DateTimeFormat('en-US', { ...zone, hour: 'numeric', minute: '2-digit' })
-  // The space before AM is a narrow one in some versions of the locale data, and a plain one in others.
-  const [from, to] = [startMs, endMs].map((ms) => time.format(ms).replace(/\s/g, ''))
-  return `${coinNames[coin]} Up or Down - ${date.format(startMs)}, ${from}-${to} ET`
 }

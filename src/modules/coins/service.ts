@@ -1,5 +1,5 @@
 /** Says what there is of each coin; knows nothing of HTTP. */
-import { type Coin, coinNames, coins, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { type Coin, coins, coinTable, timeframes } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { CoinTotals, HistoryStore } from '#src/history/history.ts'
 
@@ -23,13 +23,11 @@ export const createCoinService = ({ history, clock }: Deps) => ({
 
 export type CoinService = ReturnType<typeof createCoinService>
 
-const timeframes = Object.keys(timeframeMs) as Timeframe[]
-
 function describeCoin(coin: Coin, totals: readonly CoinTotals[]): CoinBody {
   const held = timeframes.filter((timeframe) => totals.some((each) => each.timeframe === timeframe))
   return {
     symbol: coin,
-    name: coinNames[coin],
+    name: coinTable[coin].name,
     sources: [...new Set(totals.map(({ source }) => source))].sort(),
     ...sumUp(totals),
     timeframes: held.map((timeframe) => ({

@@ -2,12 +2,11 @@
  * The footer of a Parquet file (thrift, compact protocol), from row groups that were printed as they were
  * written: as objects those of a large day are a gigabyte, as bytes some megabytes.
  */
-import { ByteWriter, type ParquetWriter } from 'hyparquet-writer'
-import { writeMetadata } from 'hyparquet-writer/src/metadata.js'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
-/** Bytes of the length behind the metadata. */
-const LENGTH_BYTES = 4
-/** Type of the elements of a list, in the low half of its header; a larger count stands behind the header. */
+/** Of the magic number that a file begins and ends with, and of the length between it and the metadata. */
+const WORD_BYTES = 4
+/** Type of the elements of a list, in the low half of its header; a larger count follows the header. */
 const STRUCT = 12
 const SHORT_LIST_MAX = 14
 const MAGIC = 0x31524150
@@ -17,22 +16,20 @@ type RowGroup = ParquetWriter['row_groups'][number]
 
 /** Collects the row groups of a file in the making. */
 export function createParquetFooter(file: ParquetWriter) {
+  /** The metadata of a file of these groups, as the library ends one with. */
   const print = (groups: RowGroup[], rows: bigint): Uint8Array => {
     const bytes = new ByteWriter()
     const { schema, createdBy } = file
-    writeMetadata(bytes, {
-      version: 2,
-      created_by: createdBy,
-      schema,
-      num_rows: rows,
-      row_groups: groups,
-    } as Parameters<typeof writeMetadata>[1])
-    return bytes.getBytes().slice(0, -LENGTH_BYTES)
+    const printer = new ParquetWriter({ writer: bytes, schema, createdBy })
+    printer.row_groups = groups
+    printer.num_rows = rows
+    void printer.finish()
+    return bytes.getBytes().slice(WORD_BYTES, -2 * WORD_BYTES)
   }
   const empty = print([], 0n)
   const groups: Uint8Array[] = []
   let rows = 0n
-  /** Bytes behind the list of groups. */
+  /** Bytes after the list of groups. */
   let restBytes = 0
 
   return {

@@ -1,22 +1,17 @@
 import { createHash, type Hash } from 'node:crypto'
 
-import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import type { Micros } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
+import { putMicros } from '#src/wire/micros-bytes.ts'
+
+import type { BookVerifier } from '../venue.ts'
 
 /**
  * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best level last
  * on both sides, with the market's minimum size, tick and last trade price behind it. What a recording does not
  * say of these is found by trying: the prefix is hashed once, and each guess costs one more block.
  */
-
-export type BookVerifier = {
-  /**
-   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. It follows from the snapshot
-   * alone: what is remembered of others only makes it quicker. A book that does not costs 2,000 tries.
-   */
-  verify(snapshot: Snapshot): boolean | undefined
-}
 
 /** Prices that a trade can have, in thousandths: 1 to 999; 0 stands for no trade so far. */
 const NO_TRADE = 0
@@ -34,7 +29,7 @@ type Memory = { recent: readonly number[]; tick: Tick }
 /** Whether the book's hash is that with this tick and this last trade price. */
 type Probe = (tick: Tick, price: number) => boolean
 
-/** Creates a verifier that remembers markets from row to row; best fed in order of time. */
+/** Creates a verifier that remembers markets from row to row; best fed in order of time. A book that does not reproduce its hash costs 2,000 tries. */
 export function createBookVerifier(): BookVerifier {
   const writer = createBookWriter()
   const tails = createTails()
@@ -133,8 +128,6 @@ const middle = encoder.encode('],"min_order_size":"5","tick_size":"')
 /** More than the ids and keys in front of the levels take, and than one level takes. */
 const HEAD_BYTES_MAX = 512
 const LEVEL_BYTES_MAX = 64
-/** Whole decimals below this are written with 32-bit arithmetic. */
-const INT32_MAX = 2_147_483_647
 
 type BookWriter = {
   /** Returns the book as the venue hashes it, up to its tick; valid until the next one is written. */
@@ -152,7 +145,7 @@ function createBookWriter(): BookWriter {
     for (let index = ladder.prices.length - 1; index >= 0; index--) {
       const text = prices(ladder.prices[index] ?? 0)
       bytes.set(text, at)
-      at = writeDecimal(bytes, at + text.length, ladder.sizes[index] ?? 0)
+      at = putMicros(bytes, at + text.length, ladder.sizes[index] ?? 0)
       bytes[at++] = byteOf.quote
       bytes[at++] = byteOf.closeBrace
       bytes[at++] = byteOf.comma
@@ -180,38 +173,9 @@ function createPriceTexts(): (price: Micros) => Uint8Array {
   const print = (price: Micros): Uint8Array => {
     const text = new Uint8Array(LEVEL_BYTES_MAX)
     const start = encoder.encodeInto('{"price":"', text).written
-    const end = writeDecimal(text, start, price)
+    const end = putMicros(text, start, price)
     return text.slice(0, end + encoder.encodeInto('","size":"', text.subarray(end)).written)
   }
   const usual = Array.from({ length: THOUSAND }, (_, index) => print(index * THOUSAND))
   return (price) => (price % THOUSAND === 0 ? usual[price / THOUSAND] : undefined) ?? print(price)
-}
-
-/** Writes the shortest decimal of millionths and returns where it ends. */
-function writeDecimal(bytes: Uint8Array, start: number, micros: Micros): number {
-  const whole = Math.floor(micros / MICROS_PER_UNIT)
-  let at = writeDigits(bytes, start, whole)
-  let rest = micros - whole * MICROS_PER_UNIT
-  if (rest === 0) return at
-  bytes[at++] = byteOf.dot
-  for (let weight = MICROS_PER_UNIT / 10; rest > 0; weight /= 10) {
-    const digit = Math.trunc(rest / weight)
-    bytes[at++] = byteOf.zero + digit
-    rest -= digit * weight
-  }
-  return at
-}
-
-function writeDigits(bytes: Uint8Array, start: number, whole: number): number {
-  if (whole > INT32_MAX)
-    return start + encoder.encodeInto(`${whole}`, bytes.subarray(start)).written
-  let end = start + 1
-  for (let rest = whole; rest >= 10; rest = (rest / 10) | 0) end++
-  let rest = whole
-  for (let at = end - 1; at >= start; at--) {
-    const tenth = (rest / 10) | 0
-    bytes[at] = byteOf.zero + (rest - tenth * 10)
-    rest = tenth
-  }
-  return end
 }

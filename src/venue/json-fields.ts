@@ -1,9 +1,14 @@
 import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
-import type { Outcome } from '#src/core/market.ts'
+import {
+  assetIdPattern,
+  assetIdRule,
+  conditionIdRule,
+  type Outcome,
+  parseConditionId,
+} from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import { VENUE_OPENED_MS } from '#src/core/time.ts'
 import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
-
-import { RecordFault } from './record-fault.ts'
 
 /** Reads members of JSON objects that others wrote. Each reader throws a `RecordFault` naming the member. */
 
@@ -21,6 +26,17 @@ export function parseJson(text: string): unknown {
     typeof value === 'number' && exactKeys.has(key) ? context?.source : value
   try {
     return JSON.parse(text, keepExact)
+  } catch {
+    return undefined
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Returns undefined for bytes that are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes)
   } catch {
     return undefined
   }
@@ -55,16 +71,16 @@ export function readOptionalText(value: unknown, path: Path): string | undefined
   return value
 }
 
-/** Reads `0x` and 64 hex digits, in lower case. */
+/** Reads a condition id in any case. */
 export function readConditionId(value: unknown): string {
-  const text = readText(value, 'conditionId').toLowerCase()
-  if (!/^0x[\da-f]{64}$/.test(text)) throw new RecordFault('conditionId: not 0x and 64 hex digits')
-  return text
+  const id = parseConditionId(readText(value, 'conditionId'))
+  if (id === undefined) throw new RecordFault(`conditionId: not ${conditionIdRule}`)
+  return id
 }
 
 export function readAssetId(value: unknown, path: Path): string {
   const text = readText(value, path)
-  if (!/^\d{1,78}$/.test(text)) throw new RecordFault(`${path}: not 1 to 78 digits`)
+  if (!assetIdPattern.test(text)) throw new RecordFault(`${path}: not ${assetIdRule}`)
   return text
 }
 

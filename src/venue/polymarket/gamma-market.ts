@@ -1,5 +1,6 @@
 import { MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
 import type { Outcome, OutcomeMap } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import { toIso } from '#src/core/time.ts'
 
 import {
@@ -16,10 +17,9 @@ import {
   tolerate,
   toOutcome,
   tryTimeMs,
-} from './json-fields.ts'
-import type { KnownFacts, LeftOut } from './known-facts.ts'
-import { readSlug, type SlugReading } from './market-slug.ts'
-import { RecordFault } from './record-fault.ts'
+} from '../json-fields.ts'
+import type { KnownFacts, MarketRecord } from '../venue.ts'
+import { readSlug, type SlugReading } from './slug.ts'
 
 /**
  * Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws `RecordFault` where
@@ -29,7 +29,7 @@ export function readGammaMarket(
   market: JsonObject,
   { isStrict }: Reading,
   event?: JsonObject,
-): { kind: 'facts'; facts: KnownFacts; leftOut: string[] } | LeftOut {
+): MarketRecord {
   const slug = readText(market.slug, 'slug')
   const named = readSlug(slug, tryTimeMs(market.endDate))
   if (named.kind === 'left_out') return named

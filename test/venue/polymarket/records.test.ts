@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
-import { type JsonObject, parseJson } from '#src/ingest/json-fields.ts'
-import { readMarketRecords } from '#src/ingest/market-record.ts'
+import { type JsonObject, parseJson } from '#src/venue/json-fields.ts'
+import { readMarketRecords } from '#src/venue/record-kinds.ts'
 
-import { NOW_MS } from './import-harness.ts'
+import { NOW_MS } from '../../ingest/import-harness.ts'
 import {
   aGammaMarket,
   aToken,
@@ -14,7 +14,7 @@ import {
   slug,
   startMs,
   upId,
-} from './market-objects.ts'
+} from '../../ingest/market-objects.ts'
 
 /** Reads an object from its text, as files hold it; a string is that text. */
 const read = (value: unknown, isStrict = false) =>
@@ -121,7 +121,7 @@ describe('readMarketRecords of the catalogue', () => {
 
   test.each<[Record<string, unknown>, string]>([
     [{ slug: undefined }, 'slug: missing'],
-    [{ conditionId: '0x12' }, 'conditionId: not 0x and 64 hex digits'],
+    [{ conditionId: '0x12' }, 'conditionId: not 0x and 62 or 64 hex digits'],
     [{ conditionId: 12 }, 'conditionId: not a string'],
     [
       { endDate: '2026-04-14' },

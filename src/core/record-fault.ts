@@ -1,4 +1,4 @@
-/** Says what is wrong with a record of a market in words for the person who made it. */
+/** Says what is wrong with a recorded object, a snapshot or a fact of a market, to the person who recorded it. */
 export class RecordFault extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options)

@@ -1,8 +1,7 @@
 import { lifeFault } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import { timeFault } from '#src/core/time.ts'
-import type { Trade } from '#src/core/trade.ts'
 
-import { readGammaMarket } from './gamma-market.ts'
 import {
   isObject,
   type JsonObject,
@@ -14,39 +13,37 @@ import {
   readText,
   readTimeMs,
   tryTimeMs,
-} from './json-fields.ts'
-import type { KnownFacts, LeftOut } from './known-facts.ts'
-import { readSlug } from './market-slug.ts'
-import { RecordFault } from './record-fault.ts'
-import { kindOf } from './record-kinds.ts'
+} from '../json-fields.ts'
+import type { KnownFacts, LeftOut, MarketRecord, RecordKind } from '../venue.ts'
+import { readGammaMarket } from './gamma-market.ts'
+import { readSlug } from './slug.ts'
 
-/** What a JSON object besides a snapshot can say. */
-export type MarketRecord =
-  /** `leftOut` names facts that could not be read, and why. */
-  | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[] }
-  /** `facts` is what the trade's market is made from, if it is not known yet. */
-  | { kind: 'trade'; facts: KnownFacts; trade: Trade }
-  | LeftOut
+const sides = ['bids', 'asks']
+const marketMembers = ['clobTokenIds', 'outcomePrices', 'questionID']
 
-/**
- * Reads an object that describes markets: one of the venue's events or markets, an entry of a list of tokens,
- * or a last trade price. Returns undefined for a snapshot; throws `RecordFault` for what is of no kind,
- * and for what is not sound.
- */
-export function readMarketRecords(value: JsonObject, reading: Reading): MarketRecord[] | undefined {
-  switch (kindOf(value)) {
-    case 'snapshot':
-      return undefined
-    case 'event':
-      return readEvent(value, reading)
-    case 'market':
-      return [readGammaMarket(value, reading)]
-    case 'token':
-      return [readToken(value)]
-    case 'trade':
-      return [readLastTrade(value, reading)]
-  }
-}
+/** The objects of the catalogue, an entry of a list of tokens, and a last trade price. */
+export const recordKinds: readonly RecordKind[] = [
+  { name: "the venue's event", required: [['markets']], forbidden: [], read: readEvent },
+  // One that has traded carries `lastTradePrice`.
+  {
+    name: "the venue's market",
+    required: [['conditionId'], marketMembers],
+    forbidden: [],
+    read: (value, reading) => [readGammaMarket(value, reading)],
+  },
+  {
+    name: 'a token',
+    required: [['slug'], ['assetId'], ['outcome']],
+    forbidden: [...sides, 'lastTradePrice'],
+    read: (value) => [readToken(value)],
+  },
+  {
+    name: 'a last trade price',
+    required: [['conditionId'], ['timestamp'], ['lastTradePrice']],
+    forbidden: [...sides, ...marketMembers],
+    read: (value, reading) => [readLastTrade(value, reading)],
+  },
+]
 
 /** A fault of one market is not one of the event: it names the market. */
 function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { readSlug } from '#src/ingest/market-slug.ts'
-import { RecordFault } from '#src/ingest/record-fault.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import { readSlug } from '#src/venue/polymarket/slug.ts'
 
 const ms = (iso: string): number => Date.parse(iso)
 

@@ -1,0 +1,51 @@
+/** US Eastern time, by which the venue names its hourly and daily markets. */
+
+const HOUR_MS = 3_600_000
+/** Hours by which Eastern time can be behind UTC: daylight saving time, standard time. */
+const OFFSETS = [4, 5] as const
+
+/** Made at the first use: a start does not need them. */
+function lazyFormat(options: Intl.DateTimeFormatOptions): () => Intl.DateTimeFormat {
+  let format: Intl.DateTimeFormat | undefined
+  return () =>
+    (format ??= new Intl.DateTimeFormat('en-US', { timeZone: 'America/New_York', ...options }))
+}
+
+const hand = 'numeric'
+const clockHands = lazyFormat({ hourCycle: 'h23', year: hand, month: hand, day: hand, hour: hand })
+const dates = lazyFormat({ month: 'long', day: 'numeric' })
+const times = lazyFormat({ hour: 'numeric', minute: '2-digit' })
+
+/** `month` is 1 to 12, `hour` 0 to 23. */
+export type WallHour = { year: number; month: number; day: number; hour: number }
+
+/**
+ * The moments, in Unix milliseconds, at which an hour begins on an Eastern clock: one; two in the night in
+ * which the clock goes back; none in the hour that it skips in spring, and on days that do not exist.
+ */
+export function easternMoments(wall: WallHour): number[] {
+  const asUtcMs = Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour)
+  return OFFSETS.map((offset) => asUtcMs + offset * HOUR_MS).filter((momentMs) =>
+    (['year', 'month', 'day', 'hour'] as const).every(
+      (each) => handAt(momentMs, each) === wall[each],
+    ),
+  )
+}
+
+const handAt = (momentMs: number, which: keyof WallHour): number =>
+  Number(
+    clockHands()
+      .formatToParts(momentMs)
+      .find(({ type }) => type === which)?.value,
+  )
+
+/** The hour, 0 to 23, that an Eastern clock shows when it strikes at a moment; undefined between hours. */
+export const easternHour = (momentMs: number): number | undefined =>
+  momentMs % HOUR_MS === 0 ? handAt(momentMs, 'hour') : undefined
+
+/** A moment as titles print it: `June 24`, `3:50AM`. */
+export const clockTime = (momentMs: number): { date: string; time: string } => ({
+  date: dates().format(momentMs),
+  // The space before AM is a narrow one in some versions of the locale data, and a plain one in others.
+  time: times().format(momentMs).replace(/\s/g, ''),
+})

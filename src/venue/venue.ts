@@ -1,0 +1,55 @@
+import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Trade } from '#src/core/trade.ts'
+
+import type { JsonObject, Reading } from './json-fields.ts'
+
+/** What is asked of a venue. Each is a folder beside this file, and a line in `venues.ts`. */
+export type Venue = {
+  /** The kinds of objects, beside snapshots, that its catalogue and recordings of it hold. */
+  kinds: readonly RecordKind[]
+  createBookVerifier(): BookVerifier
+  /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
+  slugOf(window: MarketWindow): string
+  titleOf(window: MarketWindow): string
+}
+
+/** A window of a coin that a market is about. */
+export type MarketWindow = { coin: Coin; timeframe: Timeframe; startMs: number }
+
+/**
+ * A kind of object. What an object is follows from the members that it has and from nothing else: not from the file,
+ * its place in it, or the object before. Members that no kind names are ignored.
+ */
+export type RecordKind = {
+  /** With its article: `a token`. */
+  name: string
+  /** Members that it has: of each of these lists at least one. */
+  required: readonly (readonly string[])[]
+  /** Members that it never has: they make it another kind, which may have all that is required here too. */
+  forbidden: readonly string[]
+  /** Throws `RecordFault` for what is not sound. */
+  read(value: JsonObject, reading: Reading): MarketRecord[]
+}
+
+/** What a file says of a market; whether it is recorded or simulated is said by who imports it. */
+export type KnownFacts = Omit<MarketFacts, 'source'>
+
+/** A market of a kind that is not kept, and why. */
+export type LeftOut = { kind: 'left_out'; reason: string }
+
+/** What a JSON object beside a snapshot can say. */
+export type MarketRecord =
+  /** `leftOut` names facts that could not be read, and why. */
+  | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[] }
+  /** `facts` is what the trade's market is made from, if it is not known yet. */
+  | { kind: 'trade'; facts: KnownFacts; trade: Trade }
+  | LeftOut
+
+export type BookVerifier = {
+  /**
+   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. It follows from the snapshot
+   * alone: what is remembered of others only makes it quicker.
+   */
+  verify(snapshot: Snapshot): boolean | undefined
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test'
+
+import { decodeMarketPlace, encodeMarketPlace } from '#src/core/market-cursor.ts'
+import { parseConditionId } from '#src/core/market.ts'
+
+import { someLines } from '../support/snapshot-lines.ts'
+import { createImportHarness } from './import-harness.ts'
+import { aGammaMarket, aToken, aTrade, downId } from './market-objects.ts'
+
+const { aHistory, run, write } = createImportHarness()
+
+/** The venue's newer markets have ids of 31 bytes. */
+const shortId = `0x${'3c'.repeat(31)}`
+const wrongIds = [30, 33].map((bytes) => `0x${'3c'.repeat(bytes)}`)
+
+describe('condition ids', () => {
+  test.each([
+    [shortId, shortId],
+    [shortId.toUpperCase().replace('X', 'x'), shortId],
+    [`0x${'3c'.repeat(32)}`, `0x${'3c'.repeat(32)}`],
+    [`0x${'3'.repeat(63)}`, undefined],
+    [`0x${'3g'.repeat(31)}`, undefined],
+    ['3c'.repeat(32), undefined],
+    ...wrongIds.map((id) => [id, undefined] as const),
+  ])('default: %s is read as %s', (text, id) => expect(parseConditionId(text)).toBe(id))
+
+  test('default: a market with one of 31 bytes is imported: books, facts and trades', async () => {
+    const history = aHistory()
+    const changes = { conditionId: shortId }
+    const objects = [aGammaMarket(changes), aToken(changes), aTrade(changes)]
+    const text = objects.map((object) => `${JSON.stringify(object)}\n`).join('')
+    const lines = someLines(3, { assetId: downId, ...changes })
+    const { report, faults } = await run([await write('short.jsonl', lines + text)], { history })
+    expect(faults).toEqual([])
+    expect(report).toMatchObject({ accepted: 3, trades: { accepted: 1 }, invalid: 0 })
+    const market = history.findMarket(shortId)
+    expect(market).toMatchObject({ conditionId: shortId, snapshotCounts: { up: 0, down: 3 } })
+    if (market === undefined) return
+    const place = { orderMs: market.orderMs, conditionId: market.conditionId }
+    expect(decodeMarketPlace(encodeMarketPlace(place))).toEqual(place)
+  })
+
+  test('error: any other length is refused, in a book as in a fact', async () => {
+    const reason = 'conditionId: not 0x and 62 or 64 hex digits'
+    for (const conditionId of wrongIds) {
+      const text = `${someLines(1, { conditionId })}${JSON.stringify(aGammaMarket({ conditionId }))}\n`
+      const { faults } = await run([await write('wrong.jsonl', text)])
+      expect(faults).toMatchObject([
+        { line: 1, reason },
+        { line: 2, reason },
+      ])
+    }
+  })
+})
