@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import { type ErrorCode, errorCodes, type ErrorExtras, retryActions } from '#src/core/errors.ts'
 
-import { literals } from './literals.ts'
+import { literals } from './schema-reader.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,
@@ -48,7 +48,7 @@ export const Problem = Type.Object(
     paymentRequired: Type.Optional(Type.Unsafe<unknown>(PaymentRequired)),
     paymentResponse: Type.Optional(PaymentFailure),
   },
-  { description: 'A failure, as RFC 9457 describes it.' },
+  { $id: 'Problem', description: 'A failure, as RFC 9457 describes it.' },
 )
 export type Problem = Static<typeof Problem>
 

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 
 import { coins, outcomes, timeframeMs } from '#src/core/market.ts'
 
-import { literals } from './literals.ts'
+import { literals } from './schema-reader.ts'
 
 const price = Type.Number({
   description: 'USDC per share, exact decimal between 0 and 1.',

@@ -1,10 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { asOfParameter, maxAgeParameter, outcomeParameter } from '#src/http/data-query.ts'
-import { literals } from '#src/http/literals.ts'
+import {
+  asOfParameter,
+  cutParameters,
+  maxAgeParameter,
+  outcomeParameter,
+} from '#src/http/data-query.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
-import { depthParameter, fieldsParameter, viewParameter } from '#src/http/snapshot-query.ts'
 
 /** Most moments in one call. */
 const MOMENTS_MAX = 500
@@ -19,13 +23,11 @@ const outcome = literals(outcomes, {
   examples: ['up'],
 })
 
-const cut = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
-
 export const AsOfQuery = Type.Object({
   ts: asOfParameter,
   outcome: outcomeParameter,
   maxAgeMs: maxAgeParameter,
-  ...cut,
+  ...cutParameters,
 })
 export type AsOfQuery = Static<typeof AsOfQuery>
 
@@ -33,7 +35,7 @@ export const AsOfBody = Type.Object({
   ts,
   data: Type.Array(AgedSnapshotBody, {
     description:
-      'The snapshot in force of each outcome, up, then down; one that has none, or none recent enough, is left out.',
+      'The prevailing snapshot of each outcome, up, then down; one that has none, or none recent enough, is left out.',
   }),
 })
 
@@ -46,7 +48,7 @@ const Moment = Type.Object(
   {
     market: Type.String({ ...market, pattern: '^0x[0-9a-fA-F]{64}$' }),
     outcome,
-    ts: Type.Integer({ ...asOfParameter, examples: [1776153611000] }),
+    ts: asOfParameter,
   },
   { additionalProperties: false },
 )
@@ -59,7 +61,7 @@ export const BatchBody = Type.Object({
     examples: [[{ market: market.examples[0], outcome: outcome.examples?.[0], ts: 1776153611000 }]],
   }),
   maxAgeMs: maxAgeParameter,
-  ...cut,
+  ...cutParameters,
 })
 export type BatchBody = Static<typeof BatchBody>
 
@@ -79,7 +81,7 @@ export const BatchAnswer = Type.Object({
       }),
       error: Type.Union([literals(['unknown_market', 'no_snapshot', 'stale'], {}), Type.Null()], {
         description:
-          'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: what is in force is older than `maxAgeMs`.',
+          'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
       }),
     }),
     { description: 'One answer for each request, in their order.' },

@@ -1,7 +1,7 @@
 import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox'
 
 import { retryActions } from '#src/core/errors.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 import { tokenSymbols } from '#src/selling/payment-chain.ts'
 import { paymentStates } from '#src/selling/payment.ts'
@@ -28,7 +28,7 @@ const quoteId = Type.String({
   description: '`quoteId` of POST /v1/billing/x402/quote.',
   examples: ['quote_4c1f7d2b9a0e4f55'],
 })
-const paymentId = Type.String({
+export const paymentId = Type.String({
   description: 'Name of the payment.',
   examples: ['pay_9b2e6f0c1d3a4875'],
 })
@@ -262,7 +262,6 @@ const reason = Type.String({
   examples: ['insufficient_balance'],
 })
 
-export const PaymentPath = Type.Object({ id: paymentId })
 export const PaymentBody = Type.Object({
   status,
   paymentId,

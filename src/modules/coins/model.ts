@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins, timeframeMs } from '#src/core/market.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const isoTime = (description: string, example: string) =>
   Type.Union([Type.String({ format: 'date-time', description, examples: [example] }), Type.Null()])

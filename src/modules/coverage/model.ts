@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { gapReasons, tallyReasons } from '#src/core/coverage.ts'
 import { coins, marketStatuses, outcomes, timeframeMs } from '#src/core/market.ts'
 import { momentParameter, rangeParameters } from '#src/http/data-query.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const timeframes = Object.keys(timeframeMs)
 

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import { timeframeMs } from '#src/core/market.ts'
 import { outcomeParameter, rangeParameters } from '#src/http/data-query.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const formats = ['ndjson', 'csv', 'parquet'] as const
 export type Format = (typeof formats)[number]

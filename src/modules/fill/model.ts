@@ -1,11 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { asOfParameter, maxAgeParameter } from '#src/http/data-query.ts'
+import { asOfParameter, maxAgeParameter, views } from '#src/http/data-query.ts'
 import { decimalOrNull, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { Sources } from '#src/http/snapshot-body.ts'
-import { views } from '#src/http/snapshot-query.ts'
 
 const decimal = (description: string, example: string) =>
   Type.Optional(Type.String({ format: 'decimal', description, examples: [example] }))

@@ -1,6 +1,6 @@
 import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox'
 
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const OVERLAP_SECONDS_MAX = 604_800
 
@@ -29,13 +29,11 @@ const shownLabel = nullable(Type.String({ examples: ['backtester'] }), {
   description: 'Your own name for the key; null without one.',
 })
 
-const id = Type.String({
+export const keyId = Type.String({
   description: 'Name of the key; not a secret.',
   examples: ['key_6f1c0a9be2d74c55a1d0f4a2b7c3e918'],
 })
 const hint = Type.String({ description: 'The last characters of the key.', examples: ['x7Qe'] })
-
-export const KeyPath = Type.Object({ id })
 
 export const ChallengeBody = Type.Object({ address })
 
@@ -90,7 +88,7 @@ export const NewKey = Type.Object({
     description: 'The API key. It is shown this once: keep it where secrets are kept.',
     examples: ['bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R'],
   }),
-  id,
+  id: keyId,
   label: shownLabel,
   hint,
   tier: Type.String({ description: 'Id of the tier that the account has.', examples: ['free'] }),
@@ -105,14 +103,14 @@ export type NewKey = Static<typeof NewKey>
 export const RotatedKey = Type.Object({
   ...NewKey.properties,
   replaces: Type.Object(
-    { id, expiresAt: time('When the old key ends, exclusive.') },
+    { id: keyId, expiresAt: time('When the old key ends, exclusive.') },
     { description: 'The key that this one replaces.' },
   ),
 })
 export type RotatedKey = Static<typeof RotatedKey>
 
 export const KeyBody = Type.Object({
-  id,
+  id: keyId,
   label: shownLabel,
   hint,
   status: literals(['active', 'expiring'], {

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 import { coins, marketStatuses, outcomes, timeframeMs, winnerSources } from '#src/core/market.ts'
 import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const timeframes = Object.keys(timeframeMs)
 

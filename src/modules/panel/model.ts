@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { outcomes, timeframeMs, winnerSources } from '#src/core/market.ts'
 import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
 import { decimalOrNull, nullable, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const timeframes = Object.keys(timeframeMs)
 

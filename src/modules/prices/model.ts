@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 
 import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { decimalOrNull, nullable, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { seriesList, seriesParameters } from '#src/http/series.ts'
 
 const timeframes = Object.keys(timeframeMs) as Timeframe[]

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { fieldsParameterOf } from '#src/http/field-names.ts'
+import { fieldsParameterOf } from '#src/http/data-query.ts'
 import { decimalOrNull, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { seriesList, seriesParameters } from '#src/http/series.ts'
 
 const members = {

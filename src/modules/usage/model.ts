@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
-import { literals } from '#src/http/literals.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { tierRoutes } from '#src/selling/tier.ts'
 
 const time = (description: string, example: string) =>
