@@ -204,13 +204,3 @@ export function seriesRoute(
     answer,
   })
 }
-
-/** The envelope of a series. */
-export const seriesList = (row: TSchema, order: string) =>
-  Type.Object({
-    data: Type.Array(row, { description: order }),
-    nextCursor: Type.Union([Type.String(), Type.Null()], {
-      description: 'Cursor of the next page; null exactly when no further row exists right now.',
-      examples: ['AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'],
-    }),
-  })

@@ -7,17 +7,14 @@ import {
   maxAgeParameter,
   outcomeParameter,
 } from '#src/http/data-query.ts'
+import { nullable, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
 
 /** Most moments in one call. */
 const MOMENTS_MAX = 500
 
-const ts = Type.String({
-  format: 'date-time',
-  description: 'The moment asked for, UTC.',
-  examples: ['2026-04-14T08:00:11.000Z'],
-})
+const ts = time('The moment asked for, UTC.', '2026-04-14T08:00:11.000Z')
 const outcome = literals(outcomes, {
   description: 'Outcome whose book is wanted.',
   examples: ['up'],
@@ -65,8 +62,6 @@ export const BatchBody = Type.Object({
 })
 export type BatchBody = Static<typeof BatchBody>
 
-const nullable = { description: 'Null where there is an error.' }
-
 export const BatchAnswer = Type.Object({
   data: Type.Array(
     Type.Object({
@@ -74,11 +69,11 @@ export const BatchAnswer = Type.Object({
       outcome: literals(outcomes, { description: 'Of the request.' }),
       ts,
       snapshot: Type.Union([SnapshotBody, Type.Null()], nullable),
-      ageMs: Type.Union([Type.Integer(), Type.Null()], {
-        description:
-          'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
-        examples: [328],
-      }),
+      ageMs: nullable(
+        Type.Integer(),
+        'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
+        328,
+      ),
       error: Type.Union([literals(['unknown_market', 'no_snapshot', 'stale'], {}), Type.Null()], {
         description:
           'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',

@@ -9,15 +9,10 @@ import {
   outcomeParameter,
   rangeParameters,
 } from '#src/http/data-query.ts'
+import { listOf } from '#src/http/fields.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 
-export const SnapshotList = Type.Object({
-  data: Type.Array(SnapshotBody, { description: 'Snapshots by time, then by id.' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()], {
-    description: 'Cursor of the next page; null exactly when no further row exists right now.',
-    examples: ['AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'],
-  }),
-})
+export const SnapshotList = listOf(SnapshotBody, 'Snapshots by time, then by id.')
 
 export const PageQuery = Type.Object({
   ...rangeParameters('`timestamp`'),
