@@ -9,46 +9,47 @@ import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import { type AccessPlugin, accessPlugin } from '#src/http/access.ts'
 import { createClientAddress } from '#src/http/client-address.ts'
 import { createErrorTrap } from '#src/http/errors.ts'
 import { createFrontDoor, type Handle } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
+import { createComponents } from '#src/http/openapi-operation.ts'
 import { openapi } from '#src/http/openapi.ts'
-import { createPageShelf } from '#src/http/page-shelf.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
+import { type Route, serveRoutes } from '#src/http/route.ts'
 import { swaggerPage } from '#src/http/swagger-page.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
-import { asOf } from '#src/modules/as-of/index.ts'
+import { createPageCache } from '#src/lib/page-cache.ts'
+import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { createAsOfService } from '#src/modules/as-of/service.ts'
-import { billing } from '#src/modules/billing/index.ts'
+import { billingRoutes } from '#src/modules/billing/index.ts'
 import { createBillingService } from '#src/modules/billing/service.ts'
-import { coinCatalogue } from '#src/modules/coins/index.ts'
+import { coinRoutes } from '#src/modules/coins/index.ts'
 import { createCoinService } from '#src/modules/coins/service.ts'
-import { coverage } from '#src/modules/coverage/index.ts'
+import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { createCoverageService } from '#src/modules/coverage/service.ts'
-import { documentation } from '#src/modules/documentation/index.ts'
-import { exports } from '#src/modules/exports/index.ts'
+import { documentationRoutes } from '#src/modules/documentation/index.ts'
+import { exportRoutes } from '#src/modules/exports/index.ts'
 import { createExportService } from '#src/modules/exports/service.ts'
-import { fill } from '#src/modules/fill/index.ts'
+import { fillRoutes } from '#src/modules/fill/index.ts'
 import { createFillService } from '#src/modules/fill/service.ts'
-import { type CheckReadiness, health } from '#src/modules/health/index.ts'
+import { type CheckReadiness, healthRoutes } from '#src/modules/health/index.ts'
 import { createReadiness } from '#src/modules/health/readiness.ts'
-import { keys } from '#src/modules/keys/index.ts'
+import { keyRoutes } from '#src/modules/keys/index.ts'
 import { createKeyService } from '#src/modules/keys/service.ts'
-import { markets } from '#src/modules/markets/index.ts'
+import { marketRoutes } from '#src/modules/markets/index.ts'
 import { createMarketService } from '#src/modules/markets/service.ts'
-import { panel } from '#src/modules/panel/index.ts'
+import { panelRoutes } from '#src/modules/panel/index.ts'
 import { createPanelService } from '#src/modules/panel/service.ts'
-import { prices } from '#src/modules/prices/index.ts'
-import { quotes } from '#src/modules/quotes/index.ts'
-import { snapshots } from '#src/modules/snapshots/index.ts'
+import { priceRoutes } from '#src/modules/prices/index.ts'
+import { quoteRoutes } from '#src/modules/quotes/index.ts'
+import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { createSnapshotService } from '#src/modules/snapshots/service.ts'
-import { tiers } from '#src/modules/tiers/index.ts'
-import { usage } from '#src/modules/usage/index.ts'
+import { tierRoutes } from '#src/modules/tiers/index.ts'
+import { usageRoutes } from '#src/modules/usage/index.ts'
 import { createUsageService } from '#src/modules/usage/service.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
@@ -99,10 +100,10 @@ export function createApp(deps: AppDeps): App {
   const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
   // One for all: whatever arrives waits for one step of the long work of all routes.
   const work = createWork({ timer, streamsMax })
-  const elysia = createRoutes(deps, {
+  const elysia = createElysia(deps, {
     trap: trap.plugin,
     work,
-    guard: accessPlugin({ listTiers: authenticator.listTiers, takeSignup: gate.takeSignup }),
+    takeSignup: gate.takeSignup,
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
@@ -132,60 +133,50 @@ export function createApp(deps: AppDeps): App {
 
 type Ports = {
   listTiers: Authenticator['listTiers']
+  takeSignup: AccessGate['takeSignup']
   trap: AnyElysia
   work: Work
-  guard: AccessPlugin
   checkReadiness: CheckReadiness
   windowsOf: AccessGate['windowsOf']
   usageOf: UsageMeter['usageOf']
 }
 
-function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
-  const { version, history, clock, config } = deps
-  const { guard, work } = ports
+/** Every route, in the order of the documentation. */
+function listRoutes(deps: AppDeps, ports: Ports): Route[] {
+  const { version, history, clock, config, signup } = deps
+  const { work, checkReadiness, listTiers } = ports
   const cursors = createCursorCodec(history.cursorKey)
-  const pages = createPageShelf(config.pageCacheBytes)
-  const dataDeps = { ...deps, cursors, work }
+  const pages = createPageCache(config.pageCacheBytes)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
-  const { findMarket } = history
-  // Each module is an Elysia plugin; the order is that of the documentation.
-  const modules = [
-    coinCatalogue({ guard, service: createCoinService({ history, clock }) }),
-    markets({ guard, service: createMarketService(dataDeps), findMarket, work }),
-    coverage({ guard, service: createCoverageService(dataDeps), findMarket, work }),
-    snapshots({
-      guard,
-      service: createSnapshotService({ ...dataDeps, pages }),
-      ...{ findMarket, pages, work },
-    }),
-    asOf({ guard, service: createAsOfService(dataDeps), findMarket, work }),
-    fill({
-      guard,
-      service: createFillService({ history }),
-      findMarket,
-      gapsOf: history.gaps,
-      clock,
-    }),
-    quotes({ guard, history, cursors, clock, pages, work }),
-    prices({ guard, history, cursors, clock, pages, work }),
-    panel({ guard, service: createPanelService(dataDeps), work }),
-    exports({ guard, service: createExportService(dataDeps), findMarket, work }),
-    keys({
-      guard,
-      service: createKeyService({ ...deps, keysPerAccountMax: config.keysPerAccountMax }),
-      idempotency,
-    }),
-    usage({ guard, service: createUsageService({ ...ports, clock }) }),
-    tiers({ guard, listTiers: ports.listTiers }),
-    billing({
-      guard,
+  const { keysPerAccountMax } = config
+  const data = { ...deps, cursors, pages, work }
+  return [
+    coinRoutes(createCoinService(data)),
+    marketRoutes(createMarketService(data)),
+    coverageRoutes(createCoverageService(data)),
+    snapshotRoutes({ service: createSnapshotService(data), pages, work }),
+    asOfRoutes(createAsOfService(data)),
+    fillRoutes(createFillService(data)),
+    quoteRoutes({ history, cursors, clock, pages, work }),
+    priceRoutes({ history, cursors, clock, pages, work }),
+    panelRoutes(createPanelService(data)),
+    exportRoutes({ service: createExportService(data), work }),
+    keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
+    usageRoutes(createUsageService({ ...ports, clock })),
+    tierRoutes(listTiers),
+    billingRoutes({
       service: createBillingService({ billing: deps.billing, cursors, clock }),
       idempotency,
     }),
-    health({ checkReadiness: ports.checkReadiness, signup: deps.signup, version }),
-    documentation(),
-  ]
-  const app = new Elysia({
+    healthRoutes({ checkReadiness, signup, version }),
+    documentationRoutes(),
+  ].flat()
+}
+
+function createElysia(deps: AppDeps, ports: Ports): AnyElysia {
+  const components = createComponents()
+  const { findMarket } = deps.history
+  return new Elysia({
     name: 'bookfeed',
     // Both are part of what is tested: other values change what Elysia accepts.
     aot: true,
@@ -194,8 +185,8 @@ function createRoutes(deps: AppDeps, ports: Ports): AnyElysia {
     handler: { standardHostname: false },
   })
     .use(ports.trap)
-    .use(openapi(version))
+    .use(openapi(deps.version, components))
     .use(swaggerPage())
-  for (const module of modules) app.use(module)
-  return app.compile()
+    .use(serveRoutes(listRoutes(deps, ports), { ...ports, findMarket, components }))
+    .compile()
 }

@@ -33,10 +33,13 @@ const allowed = [
 
 const MAX_AGE_SECONDS = '86400'
 
-/** Lets a page of any origin read a response and our headers. */
-export function writeCorsHeaders(headers: Headers): void {
+/** Lets a page of any origin read a response and our headers; without an `Origin` nobody asks. */
+export function writeCorsHeaders(request: Request, headers: Headers): void {
+  if (!request.headers.has('origin')) return
   headers.set('Access-Control-Allow-Origin', '*')
   headers.set('Access-Control-Expose-Headers', exposed)
+  // What may be kept says so to everybody, so that no cache gives a page the answer to somebody else.
+  if (!headers.has('vary')) headers.set('Vary', 'Origin')
 }
 
 /** True for the question that a browser asks before a request; it never carries a key. */

@@ -3,29 +3,25 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { intervals } from '#src/core/interval.ts'
-import { outcomes } from '#src/core/market.ts'
-import { toUnixMs } from '#src/core/time.ts'
+import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { MOMENT_MS_MAX } from '#src/core/range.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
+import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
-import { literals } from './literals.ts'
+import { literals, moment } from './schema-reader.ts'
 
-/** A moment in Unix milliseconds, or in seconds; `readMoment` tells which. No `examples`: the documentation page would fill them in, and find nothing in other markets. */
-export const momentParameter = (what: string, example: number) =>
-  Type.Integer({
-    minimum: 0,
-    description: `${what} Unix milliseconds; a value below 100000000000 is read as seconds. For example ${example}.`,
+/** Without `examples`: the documentation page would fill them in, and find nothing in other markets. */
+export const momentParameter = (what: string, maximum?: number) =>
+  moment({
+    ...(maximum === undefined ? {} : { maximum }),
+    description: `${what} Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z.`,
   })
 
-/** 9999-12-31T23:59:59.999Z: later ones have no text of four digits for the year. */
-export const MOMENT_MS_MAX = 253_402_300_799_999
-
-/** `ts` of what was in force at a moment; it can be printed as a time. */
-export const asOfParameter = Type.Integer({
-  ...momentParameter(
-    'The moment: what was in force then, at or before it and never after.',
-    1776153610000,
-  ),
-  maximum: MOMENT_MS_MAX,
-})
+/** `ts` of the state that prevailed at a moment; it can be printed as a time. */
+export const asOfParameter = momentParameter(
+  'The moment: the state prevailing then, at or before it and never after.',
+  MOMENT_MS_MAX,
+)
 
 export const maxAgeParameter = Type.Optional(
   Type.Integer({
@@ -36,8 +32,8 @@ export const maxAgeParameter = Type.Optional(
 
 /** `from` and `to` on what `field` names. */
 export const rangeParameters = (field: string) => ({
-  from: Type.Optional(momentParameter(`First moment, inclusive, of ${field}.`, 1776153610000)),
-  to: Type.Optional(momentParameter(`End, exclusive, of ${field}.`, 1776153900)),
+  from: Type.Optional(momentParameter(`First moment, inclusive, of ${field}.`)),
+  to: Type.Optional(momentParameter(`End, exclusive, of ${field}.`)),
 })
 
 export const limitParameter = (rows: string, sizes: { default: number; maximum: number }) =>
@@ -52,7 +48,7 @@ export const cursorParameter = Type.Optional(
   Type.String({
     minLength: 1,
     description:
-      'Goes on behind a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated.',
+      'Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated.',
   }),
 )
 
@@ -68,22 +64,88 @@ export const orderParameter = literals(['asc', 'desc'], {
 export const intervalParameter = (description: string) =>
   Type.Optional(literals(intervals, { description }))
 
-/** A moment as it was sent, in Unix milliseconds. */
-export const readMoment = toUnixMs
+export const timeframes = Object.keys(timeframeMs) as Timeframe[]
 
-/** Throws `invalid_parameter` when the range is empty or turned around. */
-export function readRange({ from, to }: { from?: number; to?: number }): {
-  fromMs: number | undefined
-  toMs: number | undefined
-} {
-  const fromMs = from === undefined ? undefined : readMoment(from)
-  const toMs = to === undefined ? undefined : readMoment(to)
-  if (fromMs !== undefined && toMs !== undefined && toMs <= fromMs) {
-    throw new AppError(
-      'invalid_parameter',
-      `\`to\` is ${to}, which is not after \`from\`, ${from}. \`from\` is inclusive, \`to\` exclusive.`,
-      { param: 'to' },
-    )
-  }
-  return { fromMs, toMs }
+export const timeframeParameter = (description: string) =>
+  Type.Optional(literals(timeframes, { description }))
+
+export const depthParameter = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: DEPTH_MAX,
+    description: 'Levels of each side, from the best; all when absent.',
+    examples: [5],
+  }),
+)
+
+/** `own` is the book as recorded, `consolidated` that with the mirror of the other outcome's. */
+export const views = ['own', 'consolidated'] as const
+export type View = (typeof views)[number]
+
+export const viewParameter = literals(views, {
+  default: 'own',
+  description:
+    '`own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome\'s (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up.',
+})
+
+/** No `examples`: what is left out is missing from the answers that the documentation shows. */
+export const fieldsParameterOf = (known: readonly string[], description: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: `${description} Known are \`${known.join('`, `')}\`.`,
+    }),
+  )
+
+export const fieldsParameter = fieldsParameterOf(
+  rowFields,
+  'Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent.',
+)
+
+/** How much of each snapshot is wanted. */
+export const cutParameters = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
+
+/** Reads `depth` and `fields`. Throws `invalid_parameter` for a name that is unknown or repeated. */
+export function readCut({
+  depth,
+  fields,
+  view,
+}: {
+  depth?: number
+  fields?: string
+  view: View
+}): RowCut {
+  const absent = view === 'own' ? onlyConsolidated : onlyOwn
+  return { depth, fields: fields === undefined ? undefined : readFields(fields, rowFields, absent) }
 }
+
+const onlyConsolidated = { sources: 'only `view=consolidated` has' }
+const onlyOwn = { receivedAt: 'only `view=own` has: a consolidated ladder is made of two states' }
+
+/**
+ * Reads names joined by commas. `absent` says of fields that this request cannot have why not. Throws
+ * `invalid_parameter` for these and for a name that is unknown or repeated.
+ */
+export function readFields<Name extends string>(
+  text: string,
+  known: readonly Name[],
+  absent: Partial<Record<Name, string>>,
+): ReadonlySet<Name> {
+  const found = new Set<Name>()
+  for (const name of text.split(',')) {
+    const field = known.find((each) => each === name)
+    if (field === undefined) {
+      const names = known.map((each) => `\`${each}\``).join(', ')
+      throw fieldsError(`\`fields\` has "${excerpt(name)}", which is none of ${names}.`)
+    }
+    if (found.has(field))
+      throw fieldsError(`\`fields\` has \`${field}\` twice. Send each name once.`)
+    const reason = absent[field]
+    if (reason !== undefined) throw fieldsError(`\`fields\` has \`${field}\`, which ${reason}.`)
+    found.add(field)
+  }
+  return found
+}
+
+const fieldsError = (message: string) =>
+  new AppError('invalid_parameter', message, { param: 'fields' })

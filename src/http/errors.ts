@@ -7,8 +7,8 @@ import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } fr
 
 import { AppError, errorCodes } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
-import { excerpt } from './excerpt.ts'
 import type { Failure } from './problem.ts'
 
 const NAME_LENGTH_MAX = 40

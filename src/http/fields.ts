@@ -1,11 +1,60 @@
-/** Fields of bodies of data, each kind documented the same way wherever it is. */
-import { type TSchema, Type } from '@sinclair/typebox'
+/** Fields of bodies, each kind documented the same way wherever it is. */
+import {
+  type ObjectOptions,
+  type SchemaOptions,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
 
-export const nullable = (schema: TSchema, description: string, example: unknown) =>
-  Type.Union([schema, Type.Null()], { description, examples: [example] })
+/** An object that the document names, because clients want it as a type. */
+export const object = <T extends TProperties>($id: string, members: T, options?: ObjectOptions) =>
+  Type.Object(members, { $id, ...options })
+
+export const nullable = <T extends TSchema>(schema: T, description: string, example?: unknown) =>
+  Type.Union([schema, Type.Null()], optionsOf(description, example))
+
+export const text = (description: string, example?: string) =>
+  Type.String(optionsOf(description, example))
+
+export const textOrNull = (description: string, example?: string | null) =>
+  nullable(Type.String(), description, example)
+
+export const decimal = (description: string, example?: number) =>
+  Type.Number(optionsOf(description, example))
 
 export const decimalOrNull = (description: string, example: number) =>
   nullable(Type.Number(), description, example)
 
-export const time = (description: string, example: string) =>
-  Type.String({ format: 'date-time', description, examples: [example] })
+/** A count or a length: never negative. */
+export const count = (description: string, example?: number) =>
+  Type.Integer({ minimum: 0, ...optionsOf(description, example) })
+
+export const time = (description: string, example = '2026-04-14T08:00:00.000Z') =>
+  Type.String({ format: 'date-time', ...optionsOf(description, example) })
+
+export const timeOrNull = (description: string, example?: string) =>
+  nullable(Type.String({ format: 'date-time' }), description, example)
+
+/** Rounded down, so that all is said of all only. */
+export const shareOrNull = (description: string, example: number) =>
+  nullable(Type.Number({ minimum: 0, maximum: 1 }), description, example)
+
+/** A page of a list. */
+export const listOf = <T extends TSchema>(row: T, order: string, nextCursor = FURTHER) =>
+  Type.Object({
+    data: Type.Array(row, { description: order }),
+    nextCursor: nextCursor === FURTHER ? textOrNull(FURTHER, CURSOR) : textOrNull(nextCursor, null),
+  })
+
+const FURTHER = 'Cursor of the next page; null exactly when no further row exists right now.'
+const CURSOR = 'AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'
+
+export const conditionIdField = text(
+  'Market identifier: `0x` and lower-case hex digits.',
+  '0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb',
+)
+
+function optionsOf(description: string, example: unknown): SchemaOptions {
+  return example === undefined ? { description } : { description, examples: [example] }
+}

@@ -1,13 +1,9 @@
 /** Texts that stay the same while the process lives: tagged and compressed once, when they are first asked for. */
+import { tagOf } from '#src/core/tag.ts'
+
 import { acceptsGzip } from './content-coding.ts'
-import {
-  answerUnchanged,
-  cachingHeaderTexts,
-  dataHeaderTexts,
-  digestOf,
-  notModified,
-} from './data-response.ts'
-import { commonHeaders, type OpenApiHeader, textHeader } from './openapi-operation.ts'
+import { answerUnchanged } from './data-response.ts'
+import type { HeaderTexts } from './openapi-operation.ts'
 
 const MAX_AGE = 'public, max-age=300'
 
@@ -53,7 +49,7 @@ type Coded = { bytes: Uint8Array<ArrayBuffer>; etag: string }
 
 function code(text: string): Coded {
   const bytes = new TextEncoder().encode(text)
-  return { bytes, etag: `"${digestOf(bytes)}"` }
+  return { bytes, etag: `"${tagOf(bytes)}"` }
 }
 
 const compressed = ({ bytes, etag }: Coded): Coded => ({
@@ -62,23 +58,14 @@ const compressed = ({ bytes, etag }: Coded): Coded => ({
 })
 
 const varyOf = (chosenBy: FixedText['chosenBy']): string =>
-  [chosenBy, 'Accept-Encoding'].filter((name) => name !== undefined).join(', ')
+  [chosenBy, 'Accept-Encoding', 'Origin'].filter((name) => name !== undefined).join(', ')
 
-/** The answers of such a route for the documentation. */
-export function fixedTextResponses(
-  description: string,
-  content: Record<string, { schema: { type: 'string' } }>,
-  { chosenBy, policy }: Pick<FixedText, 'chosenBy' | 'policy'> = {},
-) {
-  const headers: Record<string, OpenApiHeader> = {
-    ...commonHeaders,
-    ...cachingHeaderTexts,
-    'Cache-Control': textHeader(`\`${MAX_AGE}\`.`),
-    Vary: textHeader(`\`${varyOf(chosenBy)}\`.`),
-    ...(policy === undefined ? {} : { 'Content-Security-Policy': textHeader('Of the page.') }),
-  }
-  return {
-    200: { description, headers: { ...dataHeaderTexts, ...headers }, content },
-    304: { description: notModified()[304].description, headers },
-  }
-}
+/** Headers of its own for the documentation. */
+export const fixedTextHeaders = ({
+  chosenBy,
+  policy,
+}: Pick<FixedText, 'chosenBy' | 'policy'>): HeaderTexts => ({
+  'Cache-Control': `\`${MAX_AGE}\`.`,
+  Vary: `\`${varyOf(chosenBy)}\`.`,
+  ...(policy === undefined ? {} : { 'Content-Security-Policy': 'Of the page.' }),
+})

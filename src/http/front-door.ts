@@ -5,12 +5,12 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
 import { type AccessRecord, createAccessLine } from './access-log.ts'
-import { BODY_BYTES_MAX, refuseLargeBody } from './body-size.ts'
+import { BODY_BYTES_MAX, bodySizeError } from './body.ts'
 import { isPreflight, writeCorsHeaders, writePreflightHeaders } from './cors.ts'
 import { describeFault, type ErrorTrap, isMissingRoute, toFailure } from './errors.ts'
-import { excerpt } from './excerpt.ts'
 import { bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { problemResponse, toProblem } from './problem.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts'
@@ -21,13 +21,6 @@ import type { Work } from './work.ts'
 
 /** `peers` tells the caller's address; without it all callers without a key are one. */
 export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
-
-/**
- * A payment may take longer than a connection may be silent otherwise: the chain has the time. Not
- * without a key, which it needs: a connection whose body never comes would be held as long.
- */
-const SETTLE_PATH = '/v1/billing/x402/settle'
-const SETTLE_SECONDS_MAX = 120
 
 export type FrontDoorOptions = {
   handle: (request: Request) => Response | Promise<Response>
@@ -78,7 +71,6 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const visit = gate.enter(request, target, peers)
     bindVisit(inner, visit)
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    if (visit.caller && target.startsWith(SETTLE_PATH)) visit.keepOpen(SETTLE_SECONDS_MAX)
     const call = { request, inner, requestId, target, visit, peers, startedMs }
     const exchange: Exchange = { ...call, fault: undefined }
     try {
@@ -147,7 +139,7 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
     headers.set(REQUEST_ID_HEADER, exchange.requestId)
     headers.set('X-Content-Type-Options', 'nosniff')
     gate.mark(exchange.visit, headers)
-    writeCorsHeaders(headers)
+    writeCorsHeaders(exchange.request, headers)
     if (exchange.request.method !== 'HEAD') {
       recordBody(exchange, response)
       return response
@@ -200,7 +192,7 @@ function answerMissing({ request, target, requestId }: Exchange, routes: RouteTa
 /** By what the caller says; a body without a length is measured as it is read. */
 function assertBodySize({ headers }: Request): void {
   const length = headers.get('content-length')
-  if (length !== null && Number(length) > BODY_BYTES_MAX) throw refuseLargeBody()
+  if (length !== null && Number(length) > BODY_BYTES_MAX) throw bodySizeError()
 }
 
 /** Elysia would hand a handler an empty parameter for `%zz`. */

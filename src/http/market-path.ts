@@ -3,23 +3,22 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, coins, isCoin, type Market } from '#src/core/market.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
-import { excerpt } from './excerpt.ts'
-
-/** Port: the store, or a test's list. */
+/** Port: the history, or a test's list. */
 export type FindMarket = (conditionId: string) => Market | undefined
 
-export const CoinPath = Type.Object({
-  coin: Type.String({ description: `Coin in any case: ${coins.join(', ')}.`, examples: ['btc'] }),
-})
-
-export const MarketPath = Type.Object({
-  ...CoinPath.properties,
+/** What the document says of the parts of paths. */
+export const pathParameters = {
+  coin: Type.String({
+    description: `Coin in any case: ${coins.join(', ')}.`,
+    examples: ['btc'],
+  }),
   conditionId: Type.String({
     description: 'A `conditionId` of the list of markets: `0x` and 64 hex digits in any case.',
     examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
   }),
-})
+}
 
 const conditionIdPattern = /^0x[0-9a-f]{64}$/
 
@@ -34,14 +33,13 @@ export function readCoin(text: string): Coin {
   )
 }
 
-/** Throws `unknown_coin`, `invalid_parameter`, or `unknown_market` also for a market of another coin. */
-export function readMarket(path: { coin: string; conditionId: string }, find: FindMarket): Market {
-  const coin = readCoin(path.coin)
-  const conditionId = path.conditionId.toLowerCase()
+/** Throws `invalid_parameter`, or `unknown_market` also for a market of another coin. */
+export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
+  const conditionId = name.toLowerCase()
   if (!conditionIdPattern.test(conditionId)) {
     throw new AppError(
       'invalid_parameter',
-      `\`conditionId\` is "${excerpt(path.conditionId)}", but must be 0x and 64 hex digits.`,
+      `\`conditionId\` is "${excerpt(name)}", but must be 0x and 64 hex digits.`,
       { param: 'conditionId' },
     )
   }

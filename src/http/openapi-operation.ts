@@ -1,285 +1,174 @@
-/** Parts of an OpenAPI operation, rendered from what the code itself uses. */
-import type { TObject } from '@sinclair/typebox'
+/**
+ * Operations of the OpenAPI document, rendered from what the code itself uses. What several operations share (headers,
+ * failures and their examples, named schemas) is collected as components, and is there once.
+ */
+import type { TObject, TSchema } from '@sinclair/typebox'
 
+import { errorExamples } from '#src/core/error-examples.ts'
 import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
 
+import { isBodyRequired } from './body.ts'
 import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
-import { type Failure, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
-import { isOptional } from './query.ts'
+import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
+import { isOptional } from './schema-reader.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
 export type OpenApiParameter = {
   name: string
-  in: 'query' | 'path'
+  in: 'query' | 'path' | 'header'
   required: boolean
   description: string
   example?: unknown
   schema: OpenApiSchema
 }
 
-export type OpenApiResponse = {
-  description: string
-  headers: Record<string, OpenApiHeader>
-  content: Record<
-    string,
-    { schema: { $ref: string }; examples: Record<string, { value: unknown }> }
-  >
-}
-
-export type OpenApiHeader = { $ref: string } | { description: string; schema: { type: 'string' } }
+type Reference = { $ref: string }
+/** Descriptions of headers by their names. */
+export type HeaderTexts = Readonly<Record<string, string>>
+type Content = Record<string, { schema: OpenApiSchema }>
 
 /** What the headers of every response say, by their names. */
-export const commonHeaderTexts = {
+const commonHeaders: HeaderTexts = {
   'X-Request-Id': 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
   'X-Content-Type-Options': '`nosniff`.',
   'X-RateLimit-Limit': 'Requests a minute that your tier allows.',
-  'X-RateLimit-Remaining': 'Requests left in the window that runs.',
+  'X-RateLimit-Remaining': 'Requests left in the current window.',
   'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
   RateLimit: 'The same as the IETF drafts it: `r` left, `t` seconds to the end of the window.',
   'RateLimit-Policy': '`q` requests in each `w` seconds.',
-  'Access-Control-Allow-Origin': '`*`: pages of any origin may call.',
+  'Access-Control-Allow-Origin': '`*` where the request has an `Origin`: pages of any may call.',
   'Access-Control-Expose-Headers': 'The headers that such a page may read.',
-} as const
-
-/** Headers of every response, to be spread into each response's `headers`. */
-export const commonHeaders: Record<string, { $ref: string }> = Object.fromEntries(
-  Object.keys(commonHeaderTexts).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-)
-
-/** Describes a header of one response. */
-export const textHeader = (description: string): OpenApiHeader => ({
-  description,
-  schema: { type: 'string' },
-})
-
-type Example = Pick<Failure, 'detail' | 'extras'>
-
-const exampleFailure = (errorReason: string) =>
-  ({ success: false, errorReason, transaction: '', network: 'eip155:137' }) as const
-
-const examplePaymentRequired = {
-  x402Version: 2,
-  error: 'Payment required',
-  resource: {
-    url: 'https://api.example.com/v1/billing/x402/settle',
-    description: 'Pro for 30 days',
-    mimeType: 'application/json',
-  },
-  accepts: [
-    {
-      scheme: 'exact',
-      network: 'eip155:137',
-      asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
-      amount: '48999863',
-      payTo: '0x1111111111111111111111111111111111111111',
-      maxTimeoutSeconds: 600,
-      extra: { name: 'USD Coin', version: '2' },
-    },
-  ],
+  Vary: '`Origin` where the request has one.',
 }
 
-const billingExamples: Partial<Record<ErrorCode, Example>> = {
-  payment_invalid: {
-    detail: 'The payment is not one of x402 v2: `payload.authorization.nonce` is missing.',
-    extras: { param: 'paymentPayload' },
-  },
-  payment_required: {
-    detail:
-      'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload`.',
-    extras: {
-      paymentRequired: examplePaymentRequired,
-      paymentResponse: exampleFailure('payment_required'),
-      retryAction: 'sign_anew',
-    },
-  },
-  payment_rejected: {
-    detail: 'The payment ended before it was made; no money moved and none can any more.',
-    extras: {
-      reason: 'expired',
-      retryAction: 'sign_anew',
-      paymentRequired: examplePaymentRequired,
-      paymentResponse: exampleFailure('invalid_exact_evm_payload_authorization_valid_before'),
-    },
-  },
-  unknown_tier: {
-    detail: 'There is no tier "gold". GET /v1/billing/tiers lists those there are.',
-    extras: { param: 'tierId' },
-  },
-  unknown_network: {
-    detail: 'There is no chain "eip155:1" here. GET /v1/billing/x402/chains lists those there are.',
-    extras: { param: 'network' },
-  },
-  unknown_token: {
-    detail: 'Polygon has no token "DAI" here. GET /v1/billing/x402/chains lists those there are.',
-    extras: { param: 'token' },
-  },
-  unknown_offer: {
-    detail: 'You have no such offer. POST /v1/billing/x402/quote makes one.',
-    extras: { param: 'quoteId' },
-  },
-  unknown_payment: {
-    detail: 'You have no such payment. GET /v1/billing/payments lists those you have.',
-    extras: { param: 'id' },
-  },
-  tier_not_for_sale: {
-    detail: 'The Enterprise tier is not sold here. Ask the operator of this server.',
-    extras: { param: 'tierId' },
-  },
-  offer_limit: {
-    detail: 'An account may have 20 unpaid offers of the last half hour. Pay one of them, or wait.',
-    extras: { retryAction: 'wait_and_retry' },
-  },
-  payment_limit: {
-    detail: '5 payments for this offer have failed. This one was not sent.',
-    extras: { retryAction: 'sign_anew' },
-  },
-  offer_used: {
-    detail: 'Another payment for this offer is on its way. Do not pay again.',
-    extras: { retryAction: 'abandon' },
-  },
-  payment_conflict: {
-    detail: 'This payment belongs to another offer or account.',
-    extras: { retryAction: 'abandon' },
-  },
-  payment_in_review: {
-    detail: 'The operator looks at this payment. Do not pay again.',
-    extras: { retryAction: 'ask_operator' },
-  },
-  offer_expired: {
-    detail: 'The offer has expired, and nothing was paid. Ask for a new one and sign that.',
-    extras: { retryAction: 'sign_anew' },
-  },
-  allowance_required: {
-    detail: 'Approve Permit2 to move the token, then send the same payment again.',
-    extras: { retryAction: 'approve_then_retry' },
-  },
-  billing_unavailable: {
-    detail: 'Payments cannot be taken just now: the chain cannot be read. Nothing was paid.',
-    extras: { retryAction: 'wait_and_retry' },
-  },
+const failureHeaders: HeaderTexts = {
+  'Cache-Control': '`no-store`.',
+  'Retry-After': 'Seconds to wait before another attempt.',
+  [PAYMENT_REQUIRED_HEADER]: 'Base64 of `paymentRequired`.',
+  [PAYMENT_RESPONSE_HEADER]: 'Base64 of `paymentResponse`.',
+  'WWW-Authenticate': '`Bearer`.',
 }
 
-/** What an example of a code says; a code that is not here gets its title. */
-const exampleFailures: Partial<Record<ErrorCode, Example>> = {
-  ...billingExamples,
-  invalid_parameter: {
-    detail: '`limit` is "5000", but must be an integer from 1 to 1000 in plain decimal digits.',
-    extras: { param: 'limit' },
-  },
-  cursor_invalid: {
-    detail: 'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged.',
-    extras: { param: 'cursor' },
-  },
-  cursor_mismatch: {
-    detail: 'The cursor belongs to another market or other filters. Only `limit` may change.',
-    extras: { param: 'cursor' },
-  },
-  invalid_request: { detail: 'The path has a malformed percent-encoding.', extras: {} },
-  unknown_coin: {
-    detail: 'There is no coin "doge". Coins are btc, eth, sol, xrp.',
-    extras: { param: 'coin' },
-  },
-  unknown_market: {
-    detail:
-      'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',
-    extras: { param: 'conditionId' },
-  },
-  damaged: {
-    detail:
-      'Market 0x0b56… is damaged on the disk of this server, and not served. All other markets are served as before.',
-    extras: {},
-  },
-  no_snapshot: {
-    detail:
-      'No snapshot of this market is held by 2026-04-14T07:00:00.000Z. The first is of 2026-04-14T07:56:50.120Z.',
-    extras: { param: 'ts' },
-  },
-  stale: {
-    detail:
-      'The last snapshot of this market by 2026-04-14T08:00:20.000Z is 9328 ms old, and `maxAgeMs` is 5000.',
-    extras: { param: 'maxAgeMs' },
-  },
-  unauthenticated: {
-    detail: 'This needs a valid API key: send `Authorization: Bearer bf_live_…`.',
-    extras: {},
-  },
-  tier_coin: {
-    detail: 'The Starter tier includes btc, eth, not sol. These do: Pro, Enterprise.',
-    extras: { requiredTier: 'pro' },
-  },
-  tier_route: {
-    detail: 'The Free tier does not include snapshots. These do: Starter, Pro, Enterprise.',
-    extras: { requiredTier: 'starter' },
-  },
-  challenge_invalid: {
-    detail:
-      'The message is for "elsewhere.example", but this server is api.example.com. Sign the message of POST /v1/keys/challenge exactly as it is.',
-    extras: { param: 'message' },
-  },
-  signature_invalid: {
-    detail: 'The signature is not one of this message by the account that it names.',
-    extras: { param: 'signature' },
-  },
-  challenge_used: {
-    detail: 'This message was signed in with before. Ask for a new one and sign that.',
-    extras: {},
-  },
-  challenge_expired: {
-    detail: 'The message has expired. Ask for a new one and sign that.',
-    extras: {},
-  },
-  key_limit: {
-    detail: 'The account has 10 valid keys, and may have no more. Revoke one.',
-    extras: {},
-  },
-  unknown_key: {
-    detail: 'You have no valid key key_1. GET /v1/keys lists those you have.',
-    extras: { param: 'id' },
-  },
-  unsupported_media_type: {
-    detail: 'Send the body as JSON, with the header `Content-Type: application/json`.',
-    extras: {},
-  },
-  idempotency_mismatch: {
-    detail: 'This `Idempotency-Key` was used for another request. Choose a new one.',
-    extras: { param: 'Idempotency-Key' },
-  },
-  signup_closed: {
-    detail: 'Nobody can be screened, because this server has no list.',
-    extras: {},
-  },
-  screening_unavailable: {
-    detail: 'The address could not be screened. Try again.',
-    extras: { retryAfterSeconds: 60 },
-  },
-  rate_limited: {
-    detail: 'The allowance of 60 requests a minute is used up. Wait 23 s.',
-    extras: { retryAfterSeconds: 23 },
-  },
-  too_many_streams: {
-    detail:
-      '4 exports of this account are running, which is what the Pro tier includes. Wait for one to end.',
-    extras: { retryAfterSeconds: 5 },
-  },
-  sanctioned: { detail: 'The address of this account is on a sanctions list.', extras: {} },
-  internal: {
-    detail: 'The server failed. Report the requestId; a retry may help.',
-    extras: {},
-  },
-  storage_unavailable: {
-    detail: 'No room is left on the disk. Free some space and try again.',
-    extras: { retryAfterSeconds: 30 },
-  },
-  unavailable: { detail: 'Not ready: accepting.', extras: { retryAfterSeconds: 5 } },
+type OpenApiFailure = {
+  description: string
+  headers: Record<string, Reference>
+  content: Record<string, { schema: OpenApiSchema; examples: Record<string, Reference> }>
 }
 
-/** Renders the parameter list of the schema that `parseQuery` reads, or of path parameters. */
+/** One answer of an operation that is no failure. */
+export type OpenApiAnswer = { description: string; headers: HeaderTexts; content?: Content }
+
+export type Components = ReturnType<typeof createComponents>
+
+/** Begins the components of a document. */
+export function createComponents() {
+  const schemas: Record<string, OpenApiSchema> = {}
+  const headers: Record<string, { description: string; schema: { type: 'string' } }> = {}
+  const responses: Record<string, OpenApiFailure> = {}
+  const examples: Record<string, { value: Problem }> = {}
+
+  /** Headers of one name may be described in several ways; each is there once. */
+  function header(name: string, description: string): Reference {
+    let id = name
+    for (let n = 2; (headers[id]?.description ?? description) !== description; n++) {
+      id = `${name}-${n}`
+    }
+    headers[id] ??= { description, schema: { type: 'string' } }
+    return { $ref: `#/components/headers/${id}` }
+  }
+
+  const headerList = (texts: HeaderTexts): Record<string, Reference> =>
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, header(name, text)]))
+
+  const schema = (given: TSchema): OpenApiSchema => toOpenApiSchema(given, schemas)
+
+  function example(code: ErrorCode): Reference {
+    examples[code] ??= { value: problemOf(code) }
+    return { $ref: `#/components/examples/${code}` }
+  }
+
+  /** All failures of an operation with one status. */
+  function failure(codes: readonly ErrorCode[]): Reference {
+    const name = codes.join('.')
+    responses[name] ??= {
+      description: codes.map((code) => errorCodes[code].title).join(' · '),
+      headers: headerList({ ...commonHeaders, ...failureHeadersOf(codes) }),
+      content: {
+        [PROBLEM_MEDIA_TYPE]: {
+          schema: schema(Problem),
+          examples: Object.fromEntries(codes.map((code) => [code, example(code)])),
+        },
+      },
+    }
+    return { $ref: `#/components/responses/${name}` }
+  }
+
+  return {
+    all: { schemas, headers, responses, examples },
+    schema,
+
+    answer: ({ description, headers: own, content }: OpenApiAnswer) => ({
+      description,
+      headers: headerList({ ...commonHeaders, ...own }),
+      ...(content === undefined ? {} : { content }),
+    }),
+
+    /** One response a status, one example a code. */
+    failures(codes: ReadonlySet<ErrorCode>): Record<string, Reference> {
+      const byStatus = Map.groupBy([...codes].sort(), (code) => errorCodes[code].status)
+      return Object.fromEntries([...byStatus].map(([status, some]) => [status, failure(some)]))
+    },
+
+    body(given: TObject) {
+      const example = Object.fromEntries(
+        Object.entries(given.properties).flatMap(([name, { examples: shown }]) =>
+          Array.isArray(shown) ? [[name, shown[0]]] : [],
+        ),
+      )
+      const content = { 'application/json': { schema: bodySchema(given, schemas), example } }
+      return { required: isBodyRequired(given), content }
+    },
+  }
+}
+
+const problemOf = (code: ErrorCode) => {
+  const shown = errorExamples[code] ?? { detail: `${errorCodes[code].title}.`, extras: {} }
+  return toProblem({ code, ...shown }, 'req_5f0c1b7e9a2d4c36')
+}
+
+function failureHeadersOf(codes: readonly ErrorCode[]): HeaderTexts {
+  const examples = codes.map(problemOf)
+  const isThere: Record<string, boolean> = {
+    'Cache-Control': true,
+    'Retry-After': examples.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined),
+    [PAYMENT_REQUIRED_HEADER]: examples.some(
+      ({ paymentRequired }) => paymentRequired !== undefined,
+    ),
+    [PAYMENT_RESPONSE_HEADER]: examples.some(
+      ({ paymentResponse }) => paymentResponse !== undefined,
+    ),
+    'WWW-Authenticate': examples.some(({ status }) => status === 401),
+  }
+  return Object.fromEntries(Object.entries(failureHeaders).filter(([name]) => isThere[name]))
+}
+
+/** A member with a default may be left out of a body, and none may be added to it. */
+function bodySchema(given: TObject, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
+  const { required: _, ...rest } = toOpenApiSchema(given, schemas)
+  const required = Object.entries(given.properties).flatMap(([name, member]) =>
+    isOptional(member) ? [] : [name],
+  )
+  const closed = { ...rest, additionalProperties: false }
+  return required.length > 0 ? { ...closed, required } : closed
+}
+
+/** Renders the parameters of a query, or of a path. */
 export function openApiParameters(
-  schema: TObject,
-  place: 'query' | 'path' = 'query',
+  { properties }: Pick<TObject, 'properties'>,
+  place: 'query' | 'path',
 ): OpenApiParameter[] {
-  return Object.entries(schema.properties).map(([name, property]) => {
-    const { description, example, ...plain } = toOpenApiSchema(property)
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, example, ...plain } = toOpenApiSchema(property, {})
     return {
       name,
       in: place,
@@ -289,47 +178,4 @@ export function openApiParameters(
       schema: plain,
     }
   })
-}
-
-const retryAfter = textHeader('Seconds to wait before another attempt.')
-
-/** Renders a success with a JSON body; `headers` are those beside the common ones. */
-export const jsonContent = (description: string, schema: object, headers: object = {}) => ({
-  description,
-  headers: { ...commonHeaders, ...headers },
-  content: { 'application/json': { schema: toOpenApiSchema(schema) } },
-})
-
-/** Renders the failures of a route: one response a status, one example a code. */
-export function problemResponses(codes: readonly ErrorCode[]): Record<string, OpenApiResponse> {
-  const responses: Record<string, OpenApiResponse> = {}
-  for (const code of codes) {
-    const { status, title } = errorCodes[code]
-    const failure = exampleFailures[code] ?? { detail: `${title}.`, extras: {} }
-    const value = toProblem({ code, ...failure }, 'req_5f0c1b7e9a2d4c36')
-    const known = responses[status]?.content[PROBLEM_MEDIA_TYPE]?.examples
-    responses[status] = {
-      description: known ? `${responses[status]?.description} · ${title}` : title,
-      headers: {
-        ...commonHeaders,
-        ...responses[status]?.headers,
-        'Cache-Control': textHeader('`no-store`.'),
-        ...(value.retryAfterSeconds === undefined ? {} : { 'Retry-After': retryAfter }),
-        ...(value.paymentRequired === undefined
-          ? {}
-          : { [PAYMENT_REQUIRED_HEADER]: textHeader('Base64 of `paymentRequired`.') }),
-        ...(value.paymentResponse === undefined
-          ? {}
-          : { [PAYMENT_RESPONSE_HEADER]: textHeader('Base64 of `paymentResponse`.') }),
-        ...(status === 401 ? { 'WWW-Authenticate': textHeader('`Bearer`.') } : {}),
-      },
-      content: {
-        [PROBLEM_MEDIA_TYPE]: {
-          schema: { $ref: '#/components/schemas/Problem' },
-          examples: { ...known, [code]: { value } },
-        },
-      },
-    }
-  }
-  return responses
 }

@@ -3,9 +3,7 @@ import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 
 import { createFixedText } from './fixed-text.ts'
-import { commonHeaderTexts } from './openapi-operation.ts'
-import { toOpenApiSchema } from './openapi-schema.ts'
-import { Problem } from './problem.ts'
+import type { Components } from './openapi-operation.ts'
 
 const description = `Order-book history of prediction markets.
 
@@ -31,13 +29,6 @@ const documentation = {
   servers: [{ url: '/', description: 'This server.' }],
   security: [],
   components: {
-    schemas: { Problem: toOpenApiSchema(Problem) },
-    headers: Object.fromEntries(
-      Object.entries(commonHeaderTexts).map(([name, description]) => [
-        name,
-        { description, schema: { type: 'string' as const } },
-      ]),
-    ),
     securitySchemes: {
       apiKey: {
         type: 'http' as const,
@@ -48,8 +39,8 @@ const documentation = {
   },
 }
 
-/** Serves the document; its routes are those of the app that uses this. */
-export const openapi = (version: string) => {
+/** Serves the document; its routes are those of the app that uses this, and `components` what they share. */
+export const openapi = (version: string, { all }: Components) => {
   // Every route is there by the first request, so the document stays what it is then.
   let answer: ReturnType<typeof createFixedText> | undefined
   return new Elysia({ name: 'openapi' })
@@ -66,6 +57,7 @@ export const openapi = (version: string) => {
         excludeStaticFile: false,
         documentation: {
           ...documentation,
+          components: { ...all, ...documentation.components },
           info: { title: 'Bookfeed', version, description, license: { name: 'UNLICENSED' } },
         },
       }),

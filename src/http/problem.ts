@@ -2,7 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import { type ErrorCode, errorCodes, type ErrorExtras, retryActions } from '#src/core/errors.ts'
 
-import { literals } from './literals.ts'
+import { object } from './fields.ts'
+import { literals } from './schema-reader.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,
@@ -17,7 +18,8 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 const codes = Object.keys(errorCodes) as ErrorCode[]
 
 /** The one shape of every failure (RFC 9457). */
-export const Problem = Type.Object(
+export const Problem = object(
+  'Problem',
   {
     type: Type.String({
       description: 'Address of the documentation of `code`, relative to the server.',

@@ -4,19 +4,22 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
+import { coverageText } from '#src/core/coverage-text.ts'
 import type { Gap } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
 import type { Market } from '#src/core/market.ts'
+import { readRange } from '#src/core/range.ts'
 import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
+import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { StatePart } from '#src/core/states.ts'
+import { historyTagOf, tagOf } from '#src/core/tag.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { TierRoute } from '#src/selling/tier.ts'
+import type { PageCache } from '#src/lib/page-cache.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 import { putText } from '#src/wire/row-bytes.ts'
 
-import { accessCodes } from './access.ts'
-import { coverageHeader, coverageTexts } from './coverage-header.ts'
 import {
   cursorParameter,
   intervalParameter,
@@ -24,28 +27,12 @@ import {
   orderParameter,
   outcomeParameter,
   rangeParameters,
-  readRange,
+  readFields,
 } from './data-query.ts'
-import {
-  answerTagged,
-  dataHeaderTexts,
-  digestOf,
-  historyTagOf,
-  notModified,
-  resumeAfter304,
-} from './data-response.ts'
-import { readFields } from './field-names.ts'
-import { type FindMarket, MarketPath } from './market-path.ts'
-import {
-  jsonContent,
-  openApiParameters,
-  problemResponses,
-  textHeader,
-} from './openapi-operation.ts'
-import type { PageShelf } from './page-shelf.ts'
-import { parseQuery } from './query.ts'
-import { searchOf } from './url.ts'
-import type { Steps, Work } from './work.ts'
+import { answerTagged, COVERAGE_HEADER, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
+import type { FindMarket } from './market-path.ts'
+import { type Route, route } from './route.ts'
+import type { Work } from './work.ts'
 
 const sharedParameters = {
   limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
@@ -64,30 +51,7 @@ export const seriesParameters = (texts: { range: string; interval: string }) =>
 export type SeriesParameters = ReturnType<typeof seriesParameters>
 type SeriesQuery = Static<SeriesParameters> & { fields?: string }
 
-/** No row is longer, and neither is what stands behind the rows. */
-export const ROW_BYTES_MAX = 512
 const ROW_BYTES_USUAL = 192
-
-/** What a page is asked for; `stepMs` is undefined for every change. */
-export type SeriesRequest = {
-  market: Market
-  stepMs: number | undefined
-  range: StatePart
-  /** Members wanted of each row, in their order; undefined for those that every row has. */
-  fields?: readonly string[] | undefined
-}
-
-export type SeriesPage = {
-  /** Number of rows. */
-  count: number
-  /** Writes a row, a JSON object of at most `ROW_BYTES_MAX`, at an offset; returns the offset behind it. */
-  put: (row: number, bytes: Uint8Array, start: number) => number
-  /** The last place looked at; undefined where there was none. */
-  last: Position | undefined
-  hasMore: boolean
-  /** Where a follower goes on, if that is not `last`. */
-  resume?: Position | undefined
-}
 
 /** Port: what of a history decides how a page is named and what it covers. */
 export type SeriesHistory = {
@@ -96,9 +60,11 @@ export type SeriesHistory = {
   cursorKey: Uint8Array
 }
 
+type SeriesCall = { market: Market; query: SeriesQuery; request: Request }
+
 export type SeriesDeps = {
-  /** Names the route in cursors and tags. */
-  name: string
+  /** Names the route in its path, in cursors and in tags. */
+  name: 'quotes' | 'prices'
   parameters: SeriesParameters
   /** Names of the members of a row, in their order, for a series with the parameter `fields`. */
   rowFields?: readonly string[]
@@ -106,13 +72,13 @@ export type SeriesDeps = {
   cursors: CursorCodec
   history: SeriesHistory
   clock: Clock
-  pages: PageShelf
+  pages: PageCache
   work: Work
 }
 
-/** Returns what answers a request for a series of a market. Throws as `parseQuery`, `readRange` and cursors do. */
-export function createSeries(deps: SeriesDeps) {
-  const { name, parameters, rowFields = [], read, cursors, history, clock, pages, work } = deps
+/** Returns what answers a request for a series of a market. Throws as `readRange` and cursors do. */
+function createSeries(deps: SeriesDeps) {
+  const { name, rowFields = [], read, cursors, history, clock, pages, work } = deps
   const historyTag = historyTagOf(history.cursorKey)
 
   function readWanted({ fields, interval }: SeriesQuery): string[] | undefined {
@@ -137,11 +103,8 @@ export function createSeries(deps: SeriesDeps) {
     return { scope, key, range, stepMs, fields }
   }
 
-  return (market: Market, request: Request): Response | Promise<Response> => {
-    const { scope, key, range, stepMs, fields } = toRange(
-      market,
-      parseQuery(parameters, searchOf(request.url)),
-    )
+  return ({ market, query, request }: SeriesCall): Response | Promise<Response> => {
+    const { scope, key, range, stepMs, fields } = toRange(market, query)
     const { outcome, fromMs, toMs } = range
     const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
     const cursorOf = (place: Position | undefined): string =>
@@ -149,7 +112,7 @@ export function createSeries(deps: SeriesDeps) {
     return answerTagged(request, {
       tag: `${key}.${market.revision}`,
       isClosed: market.isClosed,
-      headers: coverageHeader(question),
+      headers: { [COVERAGE_HEADER]: coverageText(question) },
       pages,
       work,
       *make() {
@@ -161,7 +124,7 @@ export function createSeries(deps: SeriesDeps) {
         return {
           body,
           // What another process wrote meanwhile may be in it or not.
-          tag: `${key}.${isUnchanged ? market.revision : digestOf(body)}`,
+          tag: `${key}.${isUnchanged ? market.revision : tagOf(body)}`,
           resumeCursor: cursorOf(resume ?? last),
         }
       },
@@ -210,48 +173,34 @@ type SeriesTexts = {
   operationId: string
   summary: string
   description: string
-  parameters: SeriesParameters
   list: TSchema
   /** What the list is. */
   page: string
-  /** Where `X-Resume-Cursor` stands. */
+  /** What `X-Resume-Cursor` is. */
   resume: string
 }
 
-/** A series for the documentation; `name` is its tag, and what tiers know it by. */
-export const seriesDetail = (
-  name: TierRoute,
-  { parameters, list, page, resume, ...texts }: SeriesTexts,
-) => ({
-  tags: [name],
-  ...texts,
-  parameters: [...openApiParameters(MarketPath, 'path'), ...openApiParameters(parameters)],
-  responses: {
-    200: jsonContent(page, list, {
-      ...dataHeaderTexts,
-      ...coverageTexts,
-      'X-Resume-Cursor': textHeader(`${resume} ${resumeAfter304}`),
-    }),
-    ...notModified(coverageTexts),
-    ...problemResponses([
-      ...accessCodes(name),
-      'invalid_parameter',
-      'cursor_invalid',
-      'cursor_mismatch',
-      'invalid_request',
-      'unknown_coin',
-      'unknown_market',
-      'internal',
-    ]),
-  },
-})
-
-/** The envelope of a series. */
-export const seriesList = (row: TSchema, order: string) =>
-  Type.Object({
-    data: Type.Array(row, { description: order }),
-    nextCursor: Type.Union([Type.String(), Type.Null()], {
-      description: 'Cursor of the next page; null exactly when no further row exists right now.',
-      examples: ['AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'],
-    }),
+/** The route of a series; its name is its tag, and what tiers know it by. */
+export function seriesRoute(
+  deps: SeriesDeps,
+  { list, page, resume, ...texts }: SeriesTexts,
+): Route {
+  const { name, parameters } = deps
+  const answer = createSeries(deps)
+  return route({
+    method: 'GET',
+    path: `/v1/:coin/markets/:conditionId/${name}`,
+    access: name,
+    tag: name,
+    ...texts,
+    query: parameters,
+    ok: {
+      description: page,
+      schema: list,
+      bodyHeaders: { [RESUME_HEADER]: `${resume} ${resumeAfter304}` },
+    },
+    isCovered: true,
+    caching: 'tag',
+    answer,
   })
+}

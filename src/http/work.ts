@@ -6,7 +6,7 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
-import { createScheduler } from '#src/lib/scheduler.ts'
+import { createScheduler, type Steps } from '#src/lib/scheduler.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
 import { callerOf } from './access.ts'
@@ -28,9 +28,6 @@ const WAITING_MAX = 1_000
 /** How long a connection is kept that waits for its answer; Bun would cut it after ten seconds. */
 const WAIT_SECONDS_MAX = 120
 const RETRY_SECONDS = 5
-
-/** Work in steps that others may go between; each takes well below a millisecond. */
-export type Steps<T> = Generator<void, T>
 
 export type Work = {
   /**

@@ -6,6 +6,7 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 
+import { object } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'
 
 /** What is to be signed: with a 402, and with an offer. */
@@ -18,7 +19,8 @@ export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 /** A signed payment as JSON; those of contract wallets are the longest. */
 export const PAYMENT_BYTES_MAX = 16 * 1024
 
-export const PaymentRequirements = Type.Object(
+export const PaymentRequirements = object(
+  'PaymentRequirements',
   {
     scheme: Type.Literal('exact'),
     network: Type.Unsafe<`eip155:${number}`>(
@@ -53,7 +55,8 @@ export const PaymentRequirements = Type.Object(
   { description: 'Payment requirements of x402 v2; a wallet consumes them as they are.' },
 )
 
-export const PaymentRequired = Type.Object(
+export const PaymentRequired = object(
+  'PaymentRequired',
   {
     x402Version: Type.Literal(2),
     error: Type.Optional(Type.String({ description: 'Why there is no payment yet.' })),
@@ -67,7 +70,8 @@ export const PaymentRequired = Type.Object(
   { description: 'The challenge of x402 v2; the same as the header PAYMENT-REQUIRED.' },
 )
 
-export const PaymentFailure = Type.Object(
+export const PaymentFailure = object(
+  'PaymentFailure',
   {
     success: Type.Literal(false),
     errorReason: Type.String({ description: 'Why, in the words of x402 v2; an open set.' }),

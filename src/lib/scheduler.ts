@@ -9,6 +9,9 @@ export type Scheduler = {
   readonly waiting: number
 }
 
+/** Work in steps that others may go between; each takes well below a millisecond. */
+export type Steps<T> = Generator<void, T>
+
 /** Makes a scheduler that nobody waits for yet. */
 export function createScheduler(): Scheduler {
   /** The next owner first; one without waiters is not there. */

@@ -1,3 +1,5 @@
+import { AppError } from '#src/core/errors.ts'
+
 import type { Standing } from './subscription.ts'
 
 /** Whose key a request came with: a key that is valid now. */
@@ -10,3 +12,14 @@ export type Caller = {
   isBlocked: boolean
   standing: Standing
 }
+
+/** The one answer to a key that is missing, malformed, unknown, expired or revoked. */
+export const unauthenticatedError = () =>
+  new AppError(
+    'unauthenticated',
+    'This needs a valid API key: send `Authorization: Bearer bf_live_…`. POST /v1/keys/challenge begins a signup.',
+  )
+
+/** The answer to every key of an account that is blocked. */
+export const blockedError = () =>
+  new AppError('sanctioned', 'The address of this account is on a sanctions list.')

@@ -147,6 +147,9 @@ describe('rate windows of keys', () => {
       const { headers } = await send(path, { headers: { origin: 'https://a.example' } })
       expect(headers.get('access-control-allow-origin')).toBe('*')
       expect(headers.get('access-control-expose-headers')).toContain('X-RateLimit-Remaining')
+      expect(headers.get('vary')).toContain('Origin')
+      const plain = await send(path)
+      expect([...plain.headers.keys()].join()).not.toContain('access-control')
     }
   })
 

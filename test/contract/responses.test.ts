@@ -118,7 +118,7 @@ async function askAll(entry: Entry, types: readonly string[]): Promise<Response[
   const answers: Response[] = []
   for (const address of await heldAddressesOf(entry)) {
     for (const accept of ['text/html', 'application/json', '*/*', ...types]) {
-      const headers = { accept, 'accept-encoding': 'gzip' }
+      const headers = { accept, 'accept-encoding': 'gzip', origin: 'https://page.example' }
       answers.push(await send(address, { headers }))
     }
   }
@@ -144,11 +144,12 @@ async function act(entry: Entry): Promise<Response[]> {
   return responses
 }
 
-/** Does it once, as who takes compressed answers. */
+/** Does it once, as a page of another origin that takes compressed answers. */
 async function actForGzip(entry: Entry): Promise<Response> {
   const { path, init } = await soundRequest(server, entry, both)
   const headers = new Headers(init.headers)
   headers.set('accept-encoding', 'gzip')
+  headers.set('origin', 'https://page.example')
   return send(path, { ...init, headers })
 }
 

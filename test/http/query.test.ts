@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
-import { parseQuery } from '#src/http/query.ts'
+import { parseQuery } from '#src/http/schema-reader.ts'
 
 const schema = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Rows a page.' }),
@@ -124,7 +124,7 @@ describe('parseQuery', () => {
 
 describe('openApiParameters', () => {
   test('default: says what parseQuery does', () => {
-    expect(openApiParameters(schema)).toEqual([
+    expect(openApiParameters(schema, 'query')).toEqual([
       {
         name: 'limit',
         in: 'query',

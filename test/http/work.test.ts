@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 
 import { AppError } from '#src/core/errors.ts'
 import { bindVisit, type Visit } from '#src/http/gate.ts'
-import { ACCOUNT_JOBS_MAX, createWork, type Steps } from '#src/http/work.ts'
+import { ACCOUNT_JOBS_MAX, createWork } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 
 /** Every look at the timer is a millisecond, so a slice has a handful of steps. */

@@ -70,10 +70,10 @@ describe('GET /swagger', () => {
 describe('texts that do not change', () => {
   const { send } = createHarness()
   const texts: [path: string, accept: string, vary: string][] = [
-    ['/swagger/json', '*/*', 'Accept-Encoding'],
-    ['/llms.txt', '*/*', 'Accept-Encoding'],
-    ['/errors', '*/*', 'Accept, Accept-Encoding'],
-    ['/errors', 'text/html', 'Accept, Accept-Encoding'],
+    ['/swagger/json', '*/*', 'Accept-Encoding, Origin'],
+    ['/llms.txt', '*/*', 'Accept-Encoding, Origin'],
+    ['/errors', '*/*', 'Accept, Accept-Encoding, Origin'],
+    ['/errors', 'text/html', 'Accept, Accept-Encoding, Origin'],
   ]
 
   test.each(texts)('default: %s as %s comes in gzip, and is known by a tag', async (...of) => {

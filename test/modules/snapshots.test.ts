@@ -190,7 +190,14 @@ describe('parameters', () => {
   ]
   const bad: Record<string, string[]> = {
     limit: [...badIntegers, '0', '1001', '9007199254740992', 'null', '5%00', '5,6'],
-    from: [...badIntegers, '9007199254740992', '1'.repeat(400), '2026-01-01T00:00:00Z', 'now'],
+    from: [
+      ...badIntegers,
+      '9007199254740992',
+      '1'.repeat(400),
+      '2026-01-01',
+      '2026-02-30T00:00:00Z',
+      'now',
+    ],
     to: [...badIntegers, '9007199254740992', '-0', 'NaN', 'Infinity', 'true'],
     outcome: ['', 'UP', 'both', 'up%20', 'up,down', 'up%00', 'ｕｐ', '0'],
     order: ['', 'ASC', 'ascending', '-1', 'asc%0A', 'random'],

@@ -99,5 +99,7 @@ export async function askCell(
   const { token } = caller
   const { path, init } = await soundRequest(matrix, entry, { coin, conditionId, token })
   matrix.advance(WINDOW_MS)
-  return matrix.sendAs(token, path, { ...init, method })
+  const headers = new Headers(init.headers)
+  headers.set('origin', 'https://page.example')
+  return matrix.sendAs(token, path, { ...init, headers, method })
 }

@@ -51,7 +51,9 @@ export type Ground = {
 }
 
 /** What the schema of a query parameter allows, with its bounds and what lies next to them. */
-function valuesOf({ cursors, timesMs }: Ground, { name, schema }: Parameter): Arbitrary<string> {
+function valuesOf(ground: Ground, { name, schema: given }: Parameter): Arbitrary<string> {
+  const { cursors, timesMs } = ground
+  const [schema = given, ...others] = given.anyOf ?? []
   if (name === 'cursor') return fc.constantFrom(...cursors, 'x')
   if (schema.enum) return fc.constantFrom(...schema.enum.map(String))
   if (schema.format === 'decimal') return fc.constantFrom('0', '0.000001', '0.5', '1', '10000.5')
@@ -59,7 +61,10 @@ function valuesOf({ cursors, timesMs }: Ground, { name, schema }: Parameter): Ar
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
   const near = [minimum, minimum + 1, maximum - 1, maximum, minimum - 1, maximum + 1]
   const bounds = fc.constantFrom(...near, ...timesMs, 99_999_999_999, 100_000_000_000)
-  return fc.oneof(bounds, fc.integer({ min: minimum, max: maximum })).map(String)
+  const numbers = fc.oneof(bounds, fc.integer({ min: minimum, max: maximum })).map(String)
+  if (others.length === 0) return numbers
+  const texts = fc.constantFrom(...timesMs).map((timeMs) => new Date(timeMs).toISOString())
+  return fc.oneof(numbers, texts)
 }
 
 const pairOf = (ground: Ground, parameter: Parameter): Arbitrary<Pair> =>

@@ -45,6 +45,8 @@ export type RequestBody = {
 }
 export type Operation = {
   operationId: string
+  summary?: string
+  tags?: string[]
   parameters?: Parameter[]
   requestBody?: RequestBody
   security?: Record<string, string[]>[]
@@ -62,7 +64,8 @@ export async function readDocument(send: Send) {
   const response = await send('/swagger/json')
   expect(response.status).toBe(200)
   const document = JSON.parse(await response.text()) as Document
-  const entries = Object.entries(document.paths).flatMap(([path, operations]) =>
+  const whole = inlined(document, document) as Document
+  const entries = Object.entries(whole.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       ...operation,
       path,
@@ -70,6 +73,24 @@ export async function readDocument(send: Send) {
     })),
   )
   return { document, entries }
+}
+
+/** A part of a document with all that it refers to in place. */
+function inlined(document: Document, part: unknown): unknown {
+  if (typeof part !== 'object' || part === null) return part
+  if (Array.isArray(part)) return part.map((each) => inlined(document, each))
+  if ('$ref' in part && typeof part.$ref === 'string') {
+    const names = part.$ref.replace('#/', '').split('/')
+    const found = names.reduce<unknown>(
+      (at, name) => new Map(Object.entries(at ?? {})).get(name),
+      document,
+    )
+    if (found === undefined) throw new Error(`${part.$ref} does not resolve.`)
+    return inlined(document, found)
+  }
+  return Object.fromEntries(
+    Object.entries(part).map(([name, value]) => [name, inlined(document, value)]),
+  )
 }
 
 /** Names every place where `value` is not what `schema` says; members that it does not name too. */

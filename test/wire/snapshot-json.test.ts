@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 
 import { parseMicros } from '#src/core/decimal.ts'
-import { RecordFault as SnapshotFault } from '#src/core/record-fault.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import { createRandom } from '#src/lib/random.ts'
 import {
   createSnapshotScanner,
@@ -31,7 +31,7 @@ const faultOf = (work: () => unknown): string => {
   try {
     work()
   } catch (error) {
-    if (error instanceof SnapshotFault) return error.message
+    if (error instanceof RecordFault) return error.message
     throw error
   }
   return 'no fault'
@@ -159,7 +159,7 @@ describe('createSnapshotScanner', () => {
 const level = (price: string, size = '"1"'): string => `{"price":${price},"size":${size}}`
 const goodLevels = `${level('"0.1"')},${level('"0.2"')},${level('"0.3"')}`
 
-describe('SnapshotFault', () => {
+describe('RecordFault', () => {
   test.each([
     [
       'timestamp',
@@ -277,7 +277,7 @@ describe('scan', () => {
     try {
       return JSON.stringify(scanner.scan(padded, before.length, before.length + bytes.length))
     } catch (error) {
-      if (error instanceof SnapshotFault) return error.message
+      if (error instanceof RecordFault) return error.message
       throw error
     }
   }

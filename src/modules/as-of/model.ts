@@ -1,31 +1,30 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { asOfParameter, maxAgeParameter, outcomeParameter } from '#src/http/data-query.ts'
-import { literals } from '#src/http/literals.ts'
+import {
+  asOfParameter,
+  cutParameters,
+  maxAgeParameter,
+  outcomeParameter,
+} from '#src/http/data-query.ts'
+import { nullable, time } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
-import { depthParameter, fieldsParameter, viewParameter } from '#src/http/snapshot-query.ts'
 
 /** Most moments in one call. */
 const MOMENTS_MAX = 500
 
-const ts = Type.String({
-  format: 'date-time',
-  description: 'The moment asked for, UTC.',
-  examples: ['2026-04-14T08:00:11.000Z'],
-})
+const ts = time('The moment asked for, UTC.', '2026-04-14T08:00:11.000Z')
 const outcome = literals(outcomes, {
   description: 'Outcome whose book is wanted.',
   examples: ['up'],
 })
 
-const cut = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
-
 export const AsOfQuery = Type.Object({
   ts: asOfParameter,
   outcome: outcomeParameter,
   maxAgeMs: maxAgeParameter,
-  ...cut,
+  ...cutParameters,
 })
 export type AsOfQuery = Static<typeof AsOfQuery>
 
@@ -33,7 +32,7 @@ export const AsOfBody = Type.Object({
   ts,
   data: Type.Array(AgedSnapshotBody, {
     description:
-      'The snapshot in force of each outcome, up, then down; one that has none, or none recent enough, is left out.',
+      'The prevailing snapshot of each outcome, up, then down; one that has none, or none recent enough, is left out.',
   }),
 })
 
@@ -46,7 +45,7 @@ const Moment = Type.Object(
   {
     market: Type.String({ ...market, pattern: '^0x[0-9a-fA-F]{64}$' }),
     outcome,
-    ts: Type.Integer({ ...asOfParameter, examples: [1776153611000] }),
+    ts: asOfParameter,
   },
   { additionalProperties: false },
 )
@@ -59,11 +58,9 @@ export const BatchBody = Type.Object({
     examples: [[{ market: market.examples[0], outcome: outcome.examples?.[0], ts: 1776153611000 }]],
   }),
   maxAgeMs: maxAgeParameter,
-  ...cut,
+  ...cutParameters,
 })
 export type BatchBody = Static<typeof BatchBody>
-
-const nullable = { description: 'Null where there is an error.' }
 
 export const BatchAnswer = Type.Object({
   data: Type.Array(
@@ -72,14 +69,14 @@ export const BatchAnswer = Type.Object({
       outcome: literals(outcomes, { description: 'Of the request.' }),
       ts,
       snapshot: Type.Union([SnapshotBody, Type.Null()], nullable),
-      ageMs: Type.Union([Type.Integer(), Type.Null()], {
-        description:
-          'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
-        examples: [328],
-      }),
+      ageMs: nullable(
+        Type.Integer(),
+        'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
+        328,
+      ),
       error: Type.Union([literals(['unknown_market', 'no_snapshot', 'stale'], {}), Type.Null()], {
         description:
-          'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: what is in force is older than `maxAgeMs`.',
+          'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
       }),
     }),
     { description: 'One answer for each request, in their order.' },

@@ -1,4 +1,6 @@
+/** Books prevailing at moments: at or before each, never after. */
 import { consolidate } from '#src/core/consolidated.ts'
+import { coverageText, tallyText } from '#src/core/coverage-text.ts'
 import { type CoverageTally, tallyCoverage } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'
@@ -6,11 +8,7 @@ import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { tallyOfNothing } from '#src/core/windows.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
-import { readMoment } from '#src/http/data-query.ts'
-import { readCut, type View } from '#src/http/snapshot-query.ts'
-import type { Steps } from '#src/http/work.ts'
-/** Books in force at moments: at or before each, never after. */
+import type { Steps } from '#src/lib/scheduler.ts'
 import { createConsolidatedPrinter } from '#src/wire/consolidated-text.ts'
 import { createRowCut, type RowCut, wantsReceived } from '#src/wire/row-cut.ts'
 
@@ -19,7 +17,7 @@ import type { AsOfQuery, BatchBody } from './model.ts'
 type Deps = { history: HistoryStore; clock: Clock }
 
 /** What is wanted of each moment. */
-type Terms = { cut: RowCut; view: View; maxAgeMs: number | undefined }
+type Terms = { cut: RowCut; view: AsOfQuery['view']; maxAgeMs: number | undefined }
 type Moment = { market: Market; outcome: Outcome; tsMs: number }
 
 /** `text` is the JSON of a snapshot. */
@@ -28,45 +26,43 @@ type Found =
   | { kind: 'stale'; ageMs: number }
   | { kind: 'no_snapshot' }
 
-/** JSON, and the headers that say what it covers. */
-export type AsOfAnswer = { body: string; headers: Record<string, string> }
+/** JSON, and what of it was recorded. */
+export type AsOfAnswer = { body: string; coverage: string }
 
 /** Makes the service of a history. */
 export function createAsOfService({ history, clock }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
-  const toQuestion = ({ market, outcome, tsMs }: Asked, view: View) => ({
+  const toQuestion = ({ market, outcome, tsMs }: Asked, view: AsOfQuery['view']) => ({
     ...{ market, gaps: history.gaps(market), outcome: view === 'own' ? outcome : undefined },
     ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock() },
   })
 
   return {
-    /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
-    at(market: Market, query: AsOfQuery): AsOfAnswer {
-      const { outcome, maxAgeMs, view } = query
-      const terms = { cut: readCut(query), view, maxAgeMs }
-      const tsMs = readMoment(query.ts)
+    /** Throws `no_snapshot` and `stale`. */
+    at(market: Market, query: AsOfQuery, cut: RowCut): AsOfAnswer {
+      const { outcome, maxAgeMs, view, ts: tsMs } = query
+      const terms = { cut, view, maxAgeMs }
       const asked = { market, outcome, tsMs }
       const read = find(terms)
       const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
         read({ market, outcome: each, tsMs }),
       )
       const texts = answers.flatMap((answer) => (answer.kind === 'found' ? [toAged(answer)] : []))
-      if (texts.length === 0) throw refuse(asked, answers, maxAgeMs)
+      if (texts.length === 0) throw nothingError(asked, answers, maxAgeMs)
       const body = `{"ts":"${toIso(tsMs)}","data":[${texts.join(',')}]}`
-      return { body, headers: coverageHeader(toQuestion(asked, view)) }
+      return { body, coverage: coverageText(toQuestion(asked, view)) }
     },
 
-    /** Answers each moment by itself. Throws `invalid_parameter`. */
-    *batch(coin: Coin, { requests, maxAgeMs, view, ...wanted }: BatchBody): Steps<AsOfAnswer> {
-      const read = find({ cut: readCut({ ...wanted, view }), view, maxAgeMs })
+    /** Answers each moment by itself. */
+    *batch(coin: Coin, { requests, maxAgeMs, view }: BatchBody, cut: RowCut): Steps<AsOfAnswer> {
+      const read = find({ cut, view, maxAgeMs })
       const texts: string[] = []
       const tallies: CoverageTally[] = []
-      for (const { market: name, outcome, ts } of requests) {
+      for (const { market: name, outcome, ts: tsMs } of requests) {
         yield
         const conditionId = name.toLowerCase()
-        const tsMs = readMoment(ts)
         const market = history.findMarket(conditionId)
         const head = `"market":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
         if (market?.coin !== coin) {
@@ -77,7 +73,7 @@ export function createAsOfService({ history, clock }: Deps) {
         texts.push(`{${head},${toMembers(read({ market, outcome, tsMs }))}}`)
         tallies.push(tallyCoverage(toQuestion({ market, outcome, tsMs }, view)))
       }
-      return { body: `{"data":[${texts.join(',')}]}`, headers: tallyHeader(tallies) }
+      return { body: `{"data":[${texts.join(',')}]}`, coverage: tallyText(tallies) }
     },
   }
 }
@@ -130,7 +126,7 @@ const toText = (ascii: Uint8Array): string =>
 const toAged = ({ text, ageMs }: { text: string; ageMs: number }): string =>
   `${text.slice(0, -1)},"ageMs":${ageMs}}`
 
-/** What an answer of a batch says behind what it was asked. */
+/** What an answer of a batch says after what it was asked. */
 function toMembers(found: Found | { kind: 'unknown_market' }): string {
   const text = found.kind === 'found' ? found.text : 'null'
   const ageMs = 'ageMs' in found ? found.ageMs : 'null'
@@ -139,7 +135,7 @@ function toMembers(found: Found | { kind: 'unknown_market' }): string {
 }
 
 /** Why a moment has no answer. */
-function refuse(
+function nothingError(
   { market, outcome, tsMs }: Asked,
   answers: readonly Found[],
   maxAgeMs: number | undefined,

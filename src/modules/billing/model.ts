@@ -1,62 +1,46 @@
-import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { retryActions } from '#src/core/errors.ts'
-import { literals } from '#src/http/literals.ts'
+import { nullable, object, text, textOrNull, time, timeOrNull } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 import { tokenSymbols } from '#src/selling/payment-chain.ts'
 import { paymentStates } from '#src/selling/payment.ts'
 
-const nullable = <T extends TSchema>(schema: T, options: SchemaOptions) =>
-  Type.Union([schema, Type.Null()], options)
-const time = (description: string, example = '2026-04-14T08:00:00.000Z') =>
-  Type.String({ format: 'date-time', description, examples: [example] })
-
 const EXAMPLE_HASH = `0x${'5e'.repeat(32)}`
-const payer = Type.String({
-  description: 'Address that paid, in lower case.',
-  examples: ['0x52908400098527886e0f7030069857d2e4169ee7'],
-})
-const network = Type.String({
-  description: 'CAIP-2 identifier of the chain.',
-  examples: ['eip155:137'],
-})
+const payer = text(
+  'Address that paid, in lower case.',
+  '0x52908400098527886e0f7030069857d2e4169ee7',
+)
+const network = text('CAIP-2 identifier of the chain.', 'eip155:137')
 const symbol = literals(tokenSymbols, { description: 'Symbol of the token.' })
-const tierId = Type.String({ description: 'Identifier of the tier.', examples: ['pro'] })
+const tierId = text('Identifier of the tier.', 'pro')
 const quoteId = Type.String({
   minLength: 1,
   maxLength: 100,
   description: '`quoteId` of POST /v1/billing/x402/quote.',
   examples: ['quote_4c1f7d2b9a0e4f55'],
 })
-const paymentId = Type.String({
-  description: 'Name of the payment.',
-  examples: ['pay_9b2e6f0c1d3a4875'],
-})
-const transaction = Type.String({
-  description: 'Hash of the transaction.',
-  examples: [EXAMPLE_HASH],
-})
-const explorerUrl = Type.String({
-  description: 'A page for people about the transaction.',
-  examples: [`https://polygonscan.com/tx/${EXAMPLE_HASH}`],
-})
+export const paymentId = text('Name of the payment.', 'pay_9b2e6f0c1d3a4875')
+const transaction = text('Hash of the transaction.', EXAMPLE_HASH)
+const explorerUrl = text(
+  'A page for people about the transaction.',
+  `https://polygonscan.com/tx/${EXAMPLE_HASH}`,
+)
 const amount = Type.String({
   pattern: '^[0-9]+$',
   description: 'What was paid, in atomic units of the token.',
   examples: ['48999863'],
 })
-const amountUsd = Type.String({
-  description: 'The same as a decimal, in units of the token.',
-  examples: ['48.999863'],
-})
+const amountUsd = text('The same as a decimal, in units of the token.', '48.999863')
 
 const tokenFacts = {
   symbol,
-  name: Type.String({ description: 'What the token calls itself.', examples: ['USD Coin'] }),
-  address: Type.String({
-    description: 'Contract of the token, checksummed.',
-    examples: ['0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'],
-  }),
+  name: text('What the token calls itself.', 'USD Coin'),
+  address: text(
+    'Contract of the token, checksummed.',
+    '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+  ),
   decimals: Type.Integer({ minimum: 0, maximum: 36, examples: [6] }),
   transferMethod: literals(['eip3009', 'permit2'], {
     description:
@@ -67,27 +51,24 @@ const tokenFacts = {
       name: Type.String({ examples: ['USD Coin'] }),
       version: Type.String({ examples: ['2'] }),
     }),
-    { description: 'Domain that a payer signs in; null where it is that of Permit2.' },
+    'Domain that a payer signs in; null where it is that of Permit2.',
   ),
 }
 const chainFacts = {
   network,
-  name: Type.String({ description: 'Name for people.', examples: ['Polygon'] }),
+  name: text('Name for people.', 'Polygon'),
   chainId: Type.Integer({ minimum: 1, examples: [137] }),
   explorer: Type.String({ examples: ['https://polygonscan.com'] }),
-  finality: Type.String({
-    description: 'Tag of the block from which on a payment counts.',
-    examples: ['finalized'],
-  }),
+  finality: text('Tag of the block from which on a payment counts.', 'finalized'),
 }
 
-export const ChainBody = Type.Object({
+export const ChainBody = object('Chain', {
   ...chainFacts,
   tokens: Type.Array(
     Type.Object({
       ...tokenFacts,
       enabled: Type.Boolean({ description: 'True if it can be paid with just now.' }),
-      reason: nullable(Type.String(), { description: 'Why not; null if it can.' }),
+      reason: textOrNull('Why not; null if it can.'),
     }),
   ),
 })
@@ -125,28 +106,27 @@ export const QuoteWish = Type.Object({
 
 const period = {
   tierId,
-  name: Type.String({ description: 'Name of the tier for people.', examples: ['Pro'] }),
+  name: text('Name of the tier for people.', 'Pro'),
   periodDays: Type.Integer({ minimum: 1, description: 'Days that are bought.', examples: [30] }),
 }
 
 const paymentState = literals(paymentStates, {
   description: 'Step that the payment has reached.',
 })
-const pollUrl = Type.String({
-  description: 'Address to ask again, relative to the server; the same as the header Location.',
-  examples: ['/v1/billing/x402/payments/pay_9b2e6f0c1d3a4875'],
-})
+const pollUrl = text(
+  'Address to ask again, relative to the server; the same as the header Location.',
+  '/v1/billing/x402/payments/pay_9b2e6f0c1d3a4875',
+)
 
-export const QuoteBody = Type.Object({
+export const QuoteBody = object('PaymentQuote', {
   quoteId,
   expiresAt: time('Exclusive; sign and settle before.', '2026-04-14T08:10:00.000Z'),
   paymentRequirements: PaymentRequirements,
   paymentRequired: PaymentRequired,
-  payer: nullable(Type.String(), {
-    description:
-      "The account's wallet, lower case, where only it can pay this offer; null where any wallet can, because the amount is unique.",
-    examples: ['0x52908400098527886e0f7030069857d2e4169ee7'],
-  }),
+  payer: textOrNull(
+    "The account's wallet, lower case, where only it can pay this offer; null where any wallet can, because the amount is unique.",
+    '0x52908400098527886e0f7030069857d2e4169ee7',
+  ),
   tier: Type.Object(period, { description: 'What is bought.' }),
   chain: Type.Object(chainFacts),
   token: Type.Object(tokenFacts),
@@ -210,24 +190,21 @@ export const SettleBody = Type.Object({
   ),
 })
 
-export const PeriodBody = Type.Object({
-  id: Type.String({ description: 'Name of the period.', examples: ['sub_71c0f2a94be85d36'] }),
+export const PeriodBody = object('SubscriptionPeriod', {
+  id: text('Name of the period.', 'sub_71c0f2a94be85d36'),
   tierId,
   startsAt: time('Inclusive.', '2026-04-14T08:00:00.000Z'),
-  endsAt: nullable(Type.String({ format: 'date-time' }), {
-    description: 'Exclusive; null for ever.',
-    examples: ['2026-05-14T08:00:00.000Z'],
-  }),
-  paymentId: nullable(Type.String(), {
-    description: 'What paid for it; null for what the operator granted.',
-    examples: ['pay_9b2e6f0c1d3a4875'],
-  }),
+  endsAt: timeOrNull('Exclusive; null for ever.', '2026-05-14T08:00:00.000Z'),
+  paymentId: textOrNull(
+    'What paid for it; null for what the operator granted.',
+    'pay_9b2e6f0c1d3a4875',
+  ),
 })
 export type PeriodBody = Static<typeof PeriodBody>
 
 const Proof = Type.Object(
   { paymentId, transaction, network, amount, amountUsd, payer, explorerUrl },
-  { description: 'Where the chain says that money arrived.' },
+  { $id: 'PaymentProof', description: 'Where the chain says that money arrived.' },
 )
 const retryAction = literals(retryActions, { description: 'What to do next.' })
 const authorizationExpiresAt = time(
@@ -235,14 +212,14 @@ const authorizationExpiresAt = time(
   '2026-04-14T08:10:00.000Z',
 )
 
-export const ActiveBody = Type.Object({
+export const ActiveBody = object('PaidSettlement', {
   status: Type.Literal('active', { description: 'Paid, and what was bought is yours.' }),
   subscription: PeriodBody,
   settlement: Proof,
 })
 export type ActiveBody = Static<typeof ActiveBody>
 
-export const PendingBody = Type.Object({
+export const PendingBody = object('PendingSettlement', {
   status: Type.Literal('pending', { description: 'On its way: do not pay again.' }),
   paymentId,
   paymentState,
@@ -257,13 +234,9 @@ const status = literals(statuses, {
   description:
     '`active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.',
 })
-const reason = Type.String({
-  description: 'Why it is where it is; an open set of codes.',
-  examples: ['insufficient_balance'],
-})
+const reason = text('Why it is where it is; an open set of codes.', 'insufficient_balance')
 
-export const PaymentPath = Type.Object({ id: paymentId })
-export const PaymentBody = Type.Object({
+export const PaymentBody = object('Payment', {
   status,
   paymentId,
   paymentState,
@@ -290,25 +263,21 @@ export const ReceiptQuery = Type.Object({
 })
 export type ReceiptQuery = Static<typeof ReceiptQuery>
 
-export const ReceiptBody = Type.Object({
+export const ReceiptBody = object('Receipt', {
   paymentId,
   quoteId,
   status,
   paymentState,
-  reason: nullable(reason, {
-    description: 'Why it is where it is; null if there is nothing to say.',
-  }),
+  reason: nullable(reason, 'Why it is where it is; null if there is nothing to say.'),
   tier: Type.Object(period, { description: 'What was bought, as it was then.' }),
-  subscription: nullable(PeriodBody, {
-    description: 'The period that it paid for; null until then.',
-  }),
+  subscription: nullable(PeriodBody, 'The period that it paid for; null until then.'),
   amount,
   amountUsd,
   token: symbol,
   network,
   payer,
-  transaction: nullable(transaction, { description: 'Null while none is known.' }),
-  explorerUrl: nullable(explorerUrl, { description: 'Null while no transaction is known.' }),
+  transaction: nullable(transaction, 'Null while none is known.'),
+  explorerUrl: nullable(explorerUrl, 'Null while no transaction is known.'),
   createdAt: time('When the payment was taken.'),
   updatedAt: time('When it last changed.'),
 })
@@ -316,17 +285,16 @@ export type ReceiptBody = Static<typeof ReceiptBody>
 
 export const ReceiptList = Type.Object({
   data: Type.Array(ReceiptBody, { description: 'Payments, newest first.' }),
-  nextCursor: nullable(Type.String({ examples: ['AQGc6l8QAP6hzTn-jm5LJgqXnfEgVrAxqtqM'] }), {
-    description: 'Cursor of the next page; null when there is no further payment.',
-  }),
+  nextCursor: nullable(
+    Type.String({ examples: ['AQGc6l8QAP6hzTn-jm5LJgqXnfEgVrAxqtqM'] }),
+    'Cursor of the next page; null when there is no further payment.',
+  ),
 })
 export type ReceiptList = Static<typeof ReceiptList>
 
-export const SubscriptionBody = Type.Object({
+export const SubscriptionBody = object('Subscription', {
   tier: Type.Object({ id: tierId, name: period.name }, { description: 'What holds for you now.' }),
-  current: nullable(PeriodBody, {
-    description: 'The period that gives it; null on the Free tier.',
-  }),
+  current: nullable(PeriodBody, 'The period that gives it; null on the Free tier.'),
   upcoming: Type.Array(PeriodBody, { description: 'Periods that have yet to begin, by start.' }),
   free: Type.Boolean({ description: 'True while no period runs: you are on the Free tier.' }),
 })

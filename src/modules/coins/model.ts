@@ -1,22 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins, timeframeMs } from '#src/core/market.ts'
-import { literals } from '#src/http/literals.ts'
-
-const isoTime = (description: string, example: string) =>
-  Type.Union([Type.String({ format: 'date-time', description, examples: [example] }), Type.Null()])
-const count = (description: string, example: number) =>
-  Type.Integer({ minimum: 0, description, examples: [example] })
+import { count, listOf, object, text, timeOrNull } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const holdings = {
   markets: count('Markets that are known.', 8_640),
   openMarkets: count('Those of them whose window runs now.', 1),
   snapshots: count('Snapshots held.', 42_870_112),
-  firstSnapshot: isoTime(
+  firstSnapshot: timeOrNull(
     'Time of the first snapshot; null when there is none.',
     '2026-04-14T07:56:50.120Z',
   ),
-  lastSnapshot: isoTime(
+  lastSnapshot: timeOrNull(
     'Time of the last snapshot; null when there is none.',
     '2026-05-14T08:05:03.887Z',
   ),
@@ -27,9 +23,9 @@ export const CoinTimeframe = Type.Object({
   ...holdings,
 })
 
-export const CoinBody = Type.Object({
+export const CoinBody = object('Coin', {
   symbol: literals(coins, { description: 'Coin in lower case, as paths have it.' }),
-  name: Type.String({ description: 'What people call it.', examples: ['Bitcoin'] }),
+  name: text('What people call it.', 'Bitcoin'),
   sources: Type.Array(literals(['recorded', 'simulated'], {}), {
     description: 'Where its books come from: the venue, our simulator, or both.',
     examples: [['recorded']],
@@ -41,11 +37,9 @@ export const CoinBody = Type.Object({
 })
 export type CoinBody = Static<typeof CoinBody>
 
-export const CoinList = Type.Object({
-  data: Type.Array(CoinBody, { description: 'Every coin, also one of which nothing is held.' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()], {
-    description: 'Always null: the coins fit on one page.',
-    examples: [null],
-  }),
-})
+export const CoinList = listOf(
+  CoinBody,
+  'Every coin, also one of which nothing is held.',
+  'Always null: the coins fit on one page.',
+)
 export type CoinList = Static<typeof CoinList>

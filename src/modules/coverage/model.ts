@@ -1,22 +1,24 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { gapReasons, tallyReasons } from '#src/core/coverage.ts'
 import { coins, marketStatuses, outcomes, timeframeMs } from '#src/core/market.ts'
 import { momentParameter, rangeParameters } from '#src/http/data-query.ts'
-import { literals } from '#src/http/literals.ts'
+import {
+  conditionIdField,
+  count,
+  listOf,
+  nullable,
+  object,
+  shareOrNull,
+  time,
+  timeOrNull,
+} from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const timeframes = Object.keys(timeframeMs)
 
-const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-const time = (description: string, example: string) =>
-  Type.String({ format: 'date-time', description, examples: [example] })
-const isoTime = (description: string, example: string) => nullable(time(description, example))
-const share = (description: string, example: number) =>
-  nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }))
 const duration = (description: string, example: number) =>
   Type.Integer({ minimum: 0, description: `${description}, milliseconds.`, examples: [example] })
-const count = (description: string, example: number) =>
-  Type.Integer({ minimum: 0, description, examples: [example] })
 
 const reason = literals(gapReasons, {
   description:
@@ -26,24 +28,23 @@ const tallyReason = literals(tallyReasons, {
   description:
     'As in `gaps` of a market; or `window_unknown`: snapshots are held of a market whose trading window is not known, so they count in no window and `durationMs` is 0.',
 })
-const verified = share(
+const verified = shareOrNull(
   "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
   0.999596,
 )
 const longestSilenceMs = nullable(
-  duration(
-    'Longest time between two consecutive snapshots of an outcome; null where unknown',
-    2140,
-  ),
+  Type.Integer(),
+  'Longest time between two consecutive snapshots of an outcome; null where unknown, milliseconds.',
+  2140,
 )
 
 const from = time('Start, inclusive.', '2026-04-14T08:00:00.000Z')
 const to = time('End, exclusive.', '2026-04-14T08:05:00.000Z')
 const durationMs = duration('Length', 300_000)
 
-export const OutcomeCoverageBody = Type.Object({
+export const OutcomeCoverageBody = object('OutcomeCoverage', {
   outcome: literals(outcomes, { description: 'Outcome of the market.' }),
-  covered: share(
+  covered: shareOrNull(
     'Share of the requested time in which it is recorded, rounded down to six decimals; null of no time, and if the trading window is not known unless both `from` and `to` are sent.',
     0.982166,
   ),
@@ -60,11 +61,11 @@ export const OutcomeCoverageBody = Type.Object({
       verifiedSnapshots: count("Those whose books reproduce the venue's own hash.", 2480),
       verified,
       longestSilenceMs,
-      firstSnapshot: isoTime(
+      firstSnapshot: timeOrNull(
         'Time of the first snapshot; null when there is none.',
         '2026-04-14T07:56:50.120Z',
       ),
-      lastSnapshot: isoTime(
+      lastSnapshot: timeOrNull(
         'Time of the last snapshot; null when there is none.',
         '2026-04-14T08:05:03.887Z',
       ),
@@ -73,11 +74,8 @@ export const OutcomeCoverageBody = Type.Object({
   ),
 })
 
-export const MarketCoverageBody = Type.Object({
-  conditionId: Type.String({
-    description: 'Market identifier.',
-    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
-  }),
+export const MarketCoverageBody = object('Coverage', {
+  conditionId: conditionIdField,
   symbol: literals(coins, { description: 'Coin in lower case.' }),
   timeframe: literals(timeframes, { description: "Length of the market's window." }),
   source: literals(['recorded', 'simulated'], {
@@ -86,11 +84,11 @@ export const MarketCoverageBody = Type.Object({
   status: literals(marketStatuses, { description: 'Where the market stands.' }),
   requested: Type.Object(
     {
-      from: isoTime(
+      from: timeOrNull(
         'Start, inclusive; null when nothing is known of the market.',
         from.examples[0],
       ),
-      to: isoTime('End, exclusive; likewise.', to.examples[0]),
+      to: timeOrNull('End, exclusive; likewise.', to.examples[0]),
       durationMs,
     },
     {
@@ -98,7 +96,7 @@ export const MarketCoverageBody = Type.Object({
         '`from` and `to` as they were sent. Where they were not: the time of the market, which is its window, if known, and what is held beyond it, up to now.',
     },
   ),
-  covered: share('The same over both outcomes.', 0.982166),
+  covered: shareOrNull('The same over both outcomes.', 0.982166),
   silenceMs: duration(
     'Snapshots of an outcome further apart than this have a gap between them',
     5000,
@@ -117,10 +115,13 @@ export const TimeframeDay = Type.Object({
   timeframe: literals(timeframes, { description: 'Length of the windows.' }),
   markets: count('Markets that are known.', 288),
   windows: count('Windows of this length that a whole day has.', 288),
-  covered: share("Share of the windows' time that is recorded; null while none has begun.", 0.9821),
+  covered: shareOrNull(
+    "Share of the windows' time that is recorded; null while none has begun.",
+    0.9821,
+  ),
 })
 
-export const CoverageDay = Type.Object({
+export const CoverageDay = object('CoverageDay', {
   day: Type.String({
     format: 'date',
     description: 'UTC day in which the windows begin.',
@@ -138,7 +139,7 @@ export const CoverageDay = Type.Object({
     { up: count('Of up.', 712_114), down: count('Of down.', 711_980) },
     { description: 'Snapshots held.' },
   ),
-  covered: share(
+  covered: shareOrNull(
     "Share of the windows' time, over both outcomes, that is recorded, windows that are not held included, rounded down to six decimals; null while none has begun or no market is held.",
     0.982166,
   ),
@@ -158,13 +159,11 @@ export const CoverageDay = Type.Object({
 })
 export type CoverageDay = Static<typeof CoverageDay>
 
-export const CoinCoverageList = Type.Object({
-  data: Type.Array(CoverageDay, { description: 'Every day of the range, oldest first.' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()], {
-    description: 'Always null: a range fits on one page.',
-    examples: [null],
-  }),
-})
+export const CoinCoverageList = listOf(
+  CoverageDay,
+  'Every day of the range, oldest first.',
+  'Always null: a range fits on one page.',
+)
 export type CoinCoverageList = Static<typeof CoinCoverageList>
 
 export const DAYS_DEFAULT = 31

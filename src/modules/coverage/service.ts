@@ -2,11 +2,11 @@
 import type { CoverageQuestion } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/market.ts'
+import { MOMENT_MS_MAX, readRange } from '#src/core/range.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import { MOMENT_MS_MAX, readMoment, readRange } from '#src/http/data-query.ts'
-import type { Steps } from '#src/http/work.ts'
 import { createCache } from '#src/lib/cache.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 import { createCoverageDay } from './coverage-day.ts'
 import {
@@ -23,7 +23,7 @@ type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }
 
 /** Markets that are read in one step. */
 const BLOCK = 50
-/** How long the account of a day that is over is handed out: as long as closed history may be kept. */
+/** How long the account of a day that is over is returned: as long as closed history may be kept. */
 const OVER_KEPT_MS = 60_000
 /** Of one that is not. */
 const PENDING_KEPT_MS = 1_000
@@ -94,7 +94,7 @@ export function createCoverageService({ history, clock }: Deps) {
     },
 
     /** The list of days as JSON. Throws `invalid_parameter`. */
-    *listDays(coin: Coin, query: CoinCoverageQuery): Steps<string> {
+    *listDays(coin: Coin, query: CoinCoverageQuery): Steps<{ body: string }> {
       const nowMs = clock()
       const { fromMs, toMs } = readDays(query, nowMs)
       const { timeframe = '' } = query
@@ -103,7 +103,7 @@ export function createCoverageService({ history, clock }: Deps) {
       for (let startMs = fromMs; startMs < toMs; startMs += DAY_MS) {
         texts.push(yield* readDay({ coin, timeframe: filter, startMs }, nowMs))
       }
-      return `{"data":[${texts.join(',')}],"nextCursor":null}`
+      return { body: `{"data":[${texts.join(',')}],"nextCursor":null}` }
     },
   }
 }
@@ -118,12 +118,11 @@ const printable = (timeMs: number | undefined): number | undefined =>
   timeMs === undefined ? undefined : Math.min(timeMs, MOMENT_MS_MAX)
 
 /** The days of a query: `fromMs` and `toMs` are midnights. Throws `invalid_parameter`. */
-function readDays({ from, to }: CoinCoverageQuery, nowMs: number) {
-  readRange({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) })
+function readDays(query: CoinCoverageQuery, nowMs: number) {
+  const { fromMs: from, toMs: to } = readRange(query)
   const spanMs = DAYS_DEFAULT * DAY_MS
-  const firstMs = from === undefined ? undefined : dayOf(Math.min(readMoment(from), MOMENT_MS_MAX))
-  const endMs =
-    to === undefined ? undefined : dayOf(Math.min(readMoment(to), MOMENT_MS_MAX) + DAY_MS - 1)
+  const firstMs = from === undefined ? undefined : dayOf(Math.min(from, MOMENT_MS_MAX))
+  const endMs = to === undefined ? undefined : dayOf(Math.min(to, MOMENT_MS_MAX) + DAY_MS - 1)
   const toMs = endMs ?? (firstMs === undefined ? dayOf(nowMs) + DAY_MS : firstMs + spanMs)
   const fromMs = firstMs ?? Math.max(0, toMs - spanMs)
   if (toMs - fromMs > DAYS_MAX * DAY_MS) {

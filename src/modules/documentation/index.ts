@@ -1,7 +1,6 @@
-import { Elysia } from 'elysia'
-
-import { createFixedText, fixedTextResponses } from '#src/http/fixed-text.ts'
+import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
 import { preferredType } from '#src/http/media-type.ts'
+import { route } from '#src/http/route.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
@@ -21,8 +20,10 @@ const POLICY = `default-src 'none'; style-src 'sha256-${new Bun.CryptoHasher('sh
 
 const negotiated = { chosenBy: 'Accept', policy: POLICY } as const
 
+const text = { schema: { type: 'string' as const } }
+
 /** Serves the page that the `type` of every problem points to, docs/errors.md itself, and docs/llms.txt for agents. */
-export const documentation = () => {
+export const documentationRoutes = () => {
   const errors = {
     markdown: createFixedText({
       text: errorsText,
@@ -36,36 +37,41 @@ export const documentation = () => {
     }),
   }
   const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
-  return new Elysia({ name: 'documentation' })
-    .get(
-      '/errors',
-      ({ request }) => errors[preferredType(request, errorTypes, 'markdown')](request),
-      { detail: errorsDetail },
-    )
-    .get('/llms.txt', ({ request }) => llms(request), { detail: llmsDetail })
-}
-
-const text = { schema: { type: 'string' as const } }
-
-const llmsDetail = {
-  tags: ['documentation'],
-  operationId: 'getLlmsText',
-  summary: 'The service in one page, for agents',
-  description:
-    'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
-  responses: fixedTextResponses('The page.', { 'text/plain': text }),
-}
-
-const errorsDetail = {
-  tags: ['documentation'],
-  operationId: 'getErrors',
-  summary: 'What each error code means, and what to do',
-  description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
-  responses: fixedTextResponses(
-    'One heading a code.',
-    { 'text/markdown': text, 'text/html': text },
-    negotiated,
-  ),
+  return [
+    route({
+      method: 'GET',
+      path: '/errors',
+      access: 'none',
+      tag: 'documentation',
+      operationId: 'getErrors',
+      summary: 'What each error code means, and what to do',
+      description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
+      ok: {
+        description: 'One heading a code.',
+        content: { 'text/markdown': text, 'text/html': text },
+        headers: fixedTextHeaders(negotiated),
+      },
+      caching: 'tag',
+      answer: ({ request }) => errors[preferredType(request, errorTypes, 'markdown')](request),
+    }),
+    route({
+      method: 'GET',
+      path: '/llms.txt',
+      access: 'none',
+      tag: 'documentation',
+      operationId: 'getLlmsText',
+      summary: 'The service in one page, for agents',
+      description:
+        'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
+      ok: {
+        description: 'The page.',
+        content: { 'text/plain': text },
+        headers: fixedTextHeaders({}),
+      },
+      caching: 'tag',
+      answer: ({ request }) => llms(request),
+    }),
+  ]
 }
 
 /** Headings of codes get the code as their anchor; Bun's own would drop the underscores. */

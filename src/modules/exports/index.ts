@@ -1,28 +1,15 @@
-import { Elysia } from 'elysia'
-
-import { type AccessPlugin, callerOf } from '#src/http/access.ts'
 import { acceptsGzip } from '#src/http/content-coding.ts'
-import { answerUnchanged, cachingHeaders } from '#src/http/data-response.ts'
-import { jsonResponse } from '#src/http/json.ts'
-import { type FindMarket, readCoin, readMarket } from '#src/http/market-path.ts'
+import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
 import { preferredType } from '#src/http/media-type.ts'
-import { NoQuery, parseQuery } from '#src/http/query.ts'
-import { streamResponse } from '#src/http/stream.ts'
-import { synchronous } from '#src/http/synchronous.ts'
-import { searchOf } from '#src/http/url.ts'
+import { route } from '#src/http/route.ts'
+import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
 
-import { dayDetail, listDetail, marketDetail } from './documentation.ts'
-import { DayExportQuery, type ExportList, type Format, MarketExportQuery } from './model.ts'
+import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './model.ts'
 import type { ExportPlan } from './plan.ts'
 import type { ExportService } from './service.ts'
 
-type Deps = {
-  guard: AccessPlugin
-  service: ExportService
-  findMarket: FindMarket
-  work: Pick<Work, 'run'>
-}
+type Deps = { service: ExportService; work: Pick<Work, 'run'> }
 
 const mediaTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
@@ -30,64 +17,100 @@ const mediaTypes: Readonly<Record<Format, string>> = {
   parquet: 'application/vnd.apache.parquet',
 }
 
-/** Whole markets and days as one stream, and what became of it. */
-export const exports = ({ guard, service, findMarket, work }: Deps) =>
-  new Elysia({ name: 'exports' })
-    .use(guard)
-    .get(
-      '/v1/:coin/markets/:conditionId/export',
-      synchronous(({ params, request }: MarketContext) => {
-        const market = readMarket(params, findMarket)
-        const query = parseQuery(MarketExportQuery, searchOf(request.url))
-        const plan = service.planMarket(market, query, formatOf(request, query.format))
-        return answer({ service, request }, plan, service.coverageOf(plan))
-      }),
-      { access: 'snapshots', detail: { ...marketDetail } },
-    )
-    .get(
-      '/v1/:coin/export',
-      async ({ params, request }) => {
-        const coin = readCoin(params.coin)
-        const query = parseQuery(DayExportQuery, searchOf(request.url))
-        const format = formatOf(request, query.format)
-        const plan = await work.run(request, service.planDay(coin, query, format))
-        const coverage = await work.run(request, service.dayCoverageOf(plan))
-        return answer({ service, request }, plan, coverage)
-      },
-      { access: 'snapshots', detail: { ...dayDetail } },
-    )
-    .get(
-      '/v1/exports',
-      synchronous(({ request }: { request: Request }) => {
-        parseQuery(NoQuery, searchOf(request.url))
-        const list: ExportList = {
-          data: service.list(callerOf(request).accountId),
-          nextCursor: null,
-        }
-        return jsonResponse(list, { headers: { 'Cache-Control': 'private, no-store' } })
-      }),
-      { access: 'key', detail: { ...listDetail } },
-    )
+const VARY = 'Accept, Accept-Encoding, Origin'
 
-type MarketContext = { params: { coin: string; conditionId: string }; request: Request }
+const description = `One stream, whatever its length, as fast as you read it. NDJSON holds the objects of \`snapshots\`, a line each; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, a row a level; a snapshot without any level is one row without side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, a row a snapshot. With \`include=receivedAt\` the time at which the recorder received the state comes last: \`receivedAt\`, or the column \`received_at\`; null or empty where it is not known. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. A download that broke off resumes with \`after\`.`
+
+const text = { schema: { type: 'string' as const } }
+const ok = {
+  description: 'The file. What is cut off before its end is not whole: see `GET /v1/exports`.',
+  content: {
+    'application/x-ndjson': text,
+    'text/csv': text,
+    'application/vnd.apache.parquet': {
+      schema: { type: 'string' as const, format: 'binary' as const },
+    },
+  },
+  headers: { Vary: `\`${VARY}\`.` },
+  bodyHeaders: {
+    'X-Export-Id': 'Finds digest and counts in `GET /v1/exports`.',
+    'Content-Disposition': '`attachment` with a name for the file.',
+  },
+}
+
+/** Whole markets and days as one stream, and what became of it. */
+export const exportRoutes = ({ service, work }: Deps) => [
+  route({
+    method: 'GET',
+    path: '/v1/:coin/markets/:conditionId/export',
+    access: 'snapshots',
+    tag: 'exports',
+    operationId: 'exportMarket',
+    summary: 'All snapshots of a market as one file',
+    description,
+    query: MarketExportQuery,
+    ok,
+    isCovered: true,
+    caching: 'tag',
+    fails: ['too_many_streams'],
+    answer({ market, query, request }) {
+      const plan = service.planMarket(market, query, formatOf(request, query.format))
+      return answer({ service, request }, plan, service.coverageOf(plan))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/:coin/export',
+    access: 'snapshots',
+    tag: 'exports',
+    operationId: 'exportDay',
+    summary: 'All snapshots of a coin and day as one file',
+    description: `The markets of a day one after the other, oldest window first, each as its own export would be. \`X-Coverage\` counts windows that are not held, too: of \`timeframe\`, or of each timeframe held that day. ${description}`,
+    query: DayExportQuery,
+    ok,
+    isCovered: true,
+    caching: 'tag',
+    fails: ['too_many_streams'],
+    async answer({ coin, query, request }) {
+      const format = formatOf(request, query.format)
+      const plan = await work.run(request, service.planDay(coin, query, format))
+      const coverage = await work.run(request, service.dayCoverageOf(plan))
+      return answer({ service, request }, plan, coverage)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/exports',
+    access: 'key',
+    tag: 'exports',
+    operationId: 'listExports',
+    summary: 'What became of your exports',
+    description:
+      'Whether each was sent whole, how many snapshots it had, and its SHA-256 to check a file with. The last 20 of an account, until the server restarts.',
+    ok: { description: 'The exports.', schema: ExportList },
+    caching: 'private, no-store',
+    isInMemory: true,
+    answer: ({ caller }): ExportList => ({
+      data: service.list(caller.accountId),
+      nextCursor: null,
+    }),
+  }),
+]
+
 type Call = { service: ExportService; request: Request }
 
 /** The parameter goes before the header; a header that leaves none of ours is passed over. */
 const formatOf = (request: Request, asked: Format | undefined): Format =>
   asked ?? preferredType(request, mediaTypes, 'ndjson')
 
-function answer(
-  { service, request }: Call,
-  plan: ExportPlan,
-  coverage: Record<string, string>,
-): Response {
+function answer({ service, request }: Call, plan: ExportPlan, coverage: string): Response {
   // Parquet is compressed inside.
   const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
   const etag = `"${service.tagOf(plan, isGzip)}"`
   const shared = {
     ...cachingHeaders(service.isClosed(plan)),
-    Vary: 'Accept, Accept-Encoding',
-    ...coverage,
+    Vary: VARY,
+    [COVERAGE_HEADER]: coverage,
   }
   const unchanged = answerUnchanged(request, etag, shared)
   if (unchanged !== undefined) return unchanged

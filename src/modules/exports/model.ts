@@ -2,7 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import { timeframeMs } from '#src/core/market.ts'
 import { outcomeParameter, rangeParameters } from '#src/http/data-query.ts'
-import { literals } from '#src/http/literals.ts'
+import { count, listOf, object, text, textOrNull, time, timeOrNull } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const formats = ['ndjson', 'csv', 'parquet'] as const
 export type Format = (typeof formats)[number]
@@ -76,15 +77,9 @@ export const DayExportQuery = Type.Object({
 })
 export type DayExportQuery = Static<typeof DayExportQuery>
 
-export const ExportBody = Type.Object({
-  exportId: Type.String({
-    description: 'The `X-Export-Id` of the answer.',
-    examples: ['exp_8f3k2m9q4t7w'],
-  }),
-  name: Type.String({
-    description: 'Name of the file, without its ending.',
-    examples: ['btc-updown-5m-1776153600'],
-  }),
+export const ExportBody = object('Export', {
+  exportId: text('The `X-Export-Id` of the answer.', 'exp_8f3k2m9q4t7w'),
+  name: text('Name of the file, without its ending.', 'btc-updown-5m-1776153600'),
   state: literals(['running', 'complete', 'broken_off'], {
     description: 'Only a `complete` one was sent to its end.',
   }),
@@ -93,28 +88,20 @@ export const ExportBody = Type.Object({
     description: 'What the bytes were sent as; `bytes` and `sha256` are of these.',
     examples: ['gzip'],
   }),
-  snapshots: Type.Integer({ description: 'Snapshots sent.', examples: [4962] }),
-  bytes: Type.Integer({ description: 'Bytes sent, as encoded.', examples: [452118] }),
-  sha256: Type.Union([Type.String(), Type.Null()], {
-    description: 'SHA-256 of the bytes sent, in hex; null until the export is complete.',
-    examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
-  }),
-  startedAt: Type.String({
-    format: 'date-time',
-    description: 'Start of the answer.',
-    examples: ['2026-11-21T08:00:00.000Z'],
-  }),
-  endedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description: 'End of the answer; null while it runs.',
-    examples: ['2026-11-21T08:00:01.250Z'],
-  }),
+  snapshots: count('Snapshots sent.', 4962),
+  bytes: count('Bytes sent, as encoded.', 452118),
+  sha256: textOrNull(
+    'SHA-256 of the bytes sent, in hex; null until the export is complete.',
+    '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  ),
+  startedAt: time('Start of the answer.', '2026-11-21T08:00:00.000Z'),
+  endedAt: timeOrNull('End of the answer; null while it runs.', '2026-11-21T08:00:01.250Z'),
 })
 export type ExportBody = Static<typeof ExportBody>
 
-export const ExportList = Type.Object({
-  data: Type.Array(ExportBody, { description: 'The last 20 exports, newest first.' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()], {
-    description: 'Always null: there are no further pages.',
-  }),
-})
+export const ExportList = listOf(
+  ExportBody,
+  'The last 20 exports, newest first.',
+  'Always null: there are no further pages.',
+)
 export type ExportList = Static<typeof ExportList>

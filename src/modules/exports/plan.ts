@@ -2,12 +2,12 @@
 import type { Span } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
+import { readRange } from '#src/core/range.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
-import { readRange } from '#src/http/data-query.ts'
-import type { Steps } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 import {
   type DayExportQuery,

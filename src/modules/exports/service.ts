@@ -1,6 +1,7 @@
 /** Exports: what is asked for, made piece by piece while it is sent. */
 import { createHash } from 'node:crypto'
 
+import { coverageText, tallyText } from '#src/core/coverage-text.ts'
 import {
   type CoverageQuestion,
   type CoverageTally,
@@ -12,9 +13,9 @@ import type { Clock } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
 import type { Encoding, HistoryStore } from '#src/history/history.ts'
 import { callerOf } from '#src/http/access.ts'
-import { coverageHeader, tallyHeader } from '#src/http/coverage-header.ts'
 import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
-import type { Steps, Work } from '#src/http/work.ts'
+import type { Work } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 import { csvPieces } from './csv.ts'
 import { ndjsonPieces, receivedPieces } from './ndjson.ts'
@@ -48,14 +49,14 @@ export function createExportService({ history, clock, mint, work }: Deps) {
 
     /** Of the export of a market. */
     coverageOf: ({ markets, source: { outcome, fromMs, toMs } }: ExportPlan) =>
-      coverageHeader(
+      coverageText(
         ...markets.map((market) => {
           return { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
         }),
       ),
 
     /** Over all markets of a day, and all of its windows that have none; made in steps. */
-    *dayCoverageOf(plan: ExportPlan): Steps<Record<string, string>> {
+    *dayCoverageOf(plan: ExportPlan): Steps<string> {
       const { markets, windows, source } = plan
       const { outcome } = source
       const nowMs = clock()
@@ -68,7 +69,7 @@ export function createExportService({ history, clock, mint, work }: Deps) {
       }
       const asked = outcome === undefined ? outcomes.length : 1
       const missing = windows === undefined ? [] : missingTallies(windows, asked, nowMs)
-      return tallyHeader([...tallies, ...missing])
+      return tallyText([...tallies, ...missing])
     },
 
     /** Begins an export for the caller. Throws `too_many_streams` and `unavailable`. */

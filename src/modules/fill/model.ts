@@ -1,13 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { asOfParameter, maxAgeParameter } from '#src/http/data-query.ts'
-import { decimalOrNull, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
+import { asOfParameter, maxAgeParameter, views } from '#src/http/data-query.ts'
+import { conditionIdField, count, decimal, decimalOrNull, object, time } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { Sources } from '#src/http/snapshot-body.ts'
-import { views } from '#src/http/snapshot-query.ts'
 
-const decimal = (description: string, example: string) =>
+const decimalText = (description: string, example: string) =>
   Type.Optional(Type.String({ format: 'decimal', description, examples: [example] }))
 
 export const FillQuery = Type.Object({
@@ -17,7 +16,7 @@ export const FillQuery = Type.Object({
     description: 'Side of the order: a buy takes asks, a sell takes bids.',
     examples: ['buy'],
   }),
-  size: decimal(
+  size: decimalText(
     'Shares, above 0 and at most 9000000000, at most six decimals. Send either this or `usdc`.',
     '250',
   ),
@@ -58,80 +57,74 @@ export const FillQuery = Type.Object({
 })
 export type FillQuery = Static<typeof FillQuery>
 
-const number = (description: string, example: number) =>
-  Type.Number({ description, examples: [example] })
-
-const FillLevel = Type.Object(
+const FillLevel = object(
+  'FillLevel',
   {
-    price: number('USDC per share, exact.', 0.54),
-    size: number('Shares taken at this price, exact; of the last level often a part.', 96.5),
+    price: decimal('USDC per share, exact.', 0.54),
+    size: decimal('Shares taken at this price, exact; of the last level often a part.', 96.5),
     source: literals(['own', 'mirror', 'both'], {
       description:
         "Which book shows the level: the outcome's own, the mirror of the other's, or both with the same size.",
       examples: ['both'],
     }),
-    cost: number('Price times size in USDC, rounded to six decimals.', 52.11),
+    cost: decimal('Price times size in USDC, rounded to six decimals.', 52.11),
   },
   { description: 'A level that was used.' },
 )
 
 const Asked = Type.Object(
   {
-    size: Type.Optional(number('Shares asked for.', 250)),
+    size: Type.Optional(decimal('Shares asked for.', 250)),
     usdc: Type.Optional(Type.Number({ description: 'USDC asked for.' })),
   },
   { description: 'What was asked for, in its unit.' },
 )
 
-export const FillBody = Type.Object({
-  conditionId: Type.String({
-    description: 'Market identifier.',
-    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
-  }),
-  outcome: literals(outcomes, { description: 'Outcome that is traded.', examples: ['up'] }),
-  side: literals(['buy', 'sell'], { description: 'Side of the order.', examples: ['buy'] }),
-  view: literals(views, {
-    description: 'Ladder that was used.',
-    examples: ['consolidated'],
-  }),
-  ts: time('The moment asked for.', '2026-04-14T08:00:10.900Z'),
-  timestamp: time("The venue's time of the newest state used.", '2026-04-14T08:00:10.672Z'),
-  ageMs: Type.Integer({
-    minimum: 0,
-    description: 'Milliseconds from `timestamp` to `ts`.',
-    examples: [228],
-  }),
-  sources: Sources,
-  asked: Asked,
-  filled: number('Shares filled, exact.', 250),
-  notional: number('Traded value in USDC before fees, rounded to six decimals.', 136.535),
-  fee: number('Fee in USDC, rounded to six decimals.', 0.27307),
-  total: number(
-    'What a buy pays or a sell receives in all, in USDC: its exact value rounded to six decimals.',
-    136.80807,
-  ),
-  averagePrice: decimalOrNull(
-    'Notional over shares, rounded to nine decimals; null when nothing was filled.',
-    0.54614,
-  ),
-  bestPrice: decimalOrNull('Best price of the side; null when it is empty.', 0.54),
-  worstPrice: decimalOrNull('Price of the last level used; null when nothing was filled.', 0.55),
-  slippage: decimalOrNull(
-    'By how much the average is worse than the best price, rounded to nine decimals; null when nothing was filled.',
-    0.00614,
-  ),
-  levelsUsed: Type.Integer({ description: 'Number of `levels`.', examples: [2] }),
-  unfilled: number(
-    'What the book, or `limitPrice`, left of what was asked, in its unit; 0 when it was enough.',
-    0,
-  ),
-  levels: Type.Array(FillLevel, {
-    description: 'Levels used, best first.',
-    examples: [
-      [
-        { price: 0.54, size: 96.5, source: 'both', cost: 52.11 },
-        { price: 0.55, size: 153.5, source: 'own', cost: 84.425 },
+export const FillBody = Type.Object(
+  {
+    conditionId: conditionIdField,
+    outcome: literals(outcomes, { description: 'Outcome that is traded.', examples: ['up'] }),
+    side: literals(['buy', 'sell'], { description: 'Side of the order.', examples: ['buy'] }),
+    view: literals(views, {
+      description: 'Ladder that was used.',
+      examples: ['consolidated'],
+    }),
+    ts: time('The moment asked for.', '2026-04-14T08:00:10.900Z'),
+    timestamp: time("The venue's time of the newest state used.", '2026-04-14T08:00:10.672Z'),
+    ageMs: count('Milliseconds from `timestamp` to `ts`.', 228),
+    sources: Sources,
+    asked: Asked,
+    filled: decimal('Shares filled, exact.', 250),
+    notional: decimal('Traded value in USDC before fees, rounded to six decimals.', 136.535),
+    fee: decimal('Fee in USDC, rounded to six decimals.', 0.27307),
+    total: decimal(
+      'What a buy pays or a sell receives in all, in USDC: its exact value rounded to six decimals.',
+      136.80807,
+    ),
+    averagePrice: decimalOrNull(
+      'Notional over shares, rounded to nine decimals; null when nothing was filled.',
+      0.54614,
+    ),
+    bestPrice: decimalOrNull('Best price of the side; null when it is empty.', 0.54),
+    worstPrice: decimalOrNull('Price of the last level used; null when nothing was filled.', 0.55),
+    slippage: decimalOrNull(
+      'By how much the average is worse than the best price, rounded to nine decimals; null when nothing was filled.',
+      0.00614,
+    ),
+    levelsUsed: count('Number of `levels`.', 2),
+    unfilled: decimal(
+      'What the book, or `limitPrice`, left of what was asked, in its unit; 0 when it was enough.',
+      0,
+    ),
+    levels: Type.Array(FillLevel, {
+      description: 'Levels used, best first.',
+      examples: [
+        [
+          { price: 0.54, size: 96.5, source: 'both', cost: 52.11 },
+          { price: 0.55, size: 153.5, source: 'own', cost: 84.425 },
+        ],
       ],
-    ],
-  }),
-})
+    }),
+  },
+  { $id: 'Fill' },
+)

@@ -2,7 +2,7 @@
 import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { FeeTerms, FillAmount, Order } from '#src/core/fill.ts'
-import { excerpt } from '#src/http/excerpt.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
 import type { FillQuery } from './model.ts'
 
@@ -47,18 +47,18 @@ function readAmount(query: FillQuery): FillAmount {
   const size = read('size', query.size, amountBounds)
   const usdc = read('usdc', query.usdc, amountBounds)
   if (size !== undefined && usdc !== undefined) {
-    throw refuse('usdc', '`size` and `usdc` exclude each other. Send one of them.')
+    throw parameterError('usdc', '`size` and `usdc` exclude each other. Send one of them.')
   }
   if (size !== undefined) return { unit: 'shares', amount: size }
   if (usdc !== undefined) return { unit: 'usdc', amount: usdc }
-  throw refuse('size', '`size` is missing. Send it, in shares, or `usdc` instead.')
+  throw parameterError('size', '`size` is missing. Send it, in shares, or `usdc` instead.')
 }
 
 function readFee(query: FillQuery): FeeTerms {
   const bps = read('feeBps', query.feeBps, bpsBounds)
   const rate = read('feeRate', query.feeRate, rateBounds)
   if (bps !== undefined && rate !== undefined) {
-    throw refuse('feeRate', '`feeBps` and `feeRate` exclude each other. Send one of them.')
+    throw parameterError('feeRate', '`feeBps` and `feeRate` exclude each other. Send one of them.')
   }
   return rate === undefined ? { kind: 'bps', value: bps ?? 0 } : { kind: 'rate', value: rate }
 }
@@ -68,8 +68,8 @@ function read(param: string, text: string | undefined, bounds: Bounds): Micros |
   const { min, max, step, expected } = bounds
   const value = parseMicros(text)
   if (value !== undefined && value >= min && value <= max && value % step === 0) return value
-  throw refuse(param, `\`${param}\` is "${excerpt(text)}", but must be ${expected}.`)
+  throw parameterError(param, `\`${param}\` is "${excerpt(text)}", but must be ${expected}.`)
 }
 
-const refuse = (param: string, message: string) =>
+const parameterError = (param: string, message: string) =>
   new AppError('invalid_parameter', message, { param })

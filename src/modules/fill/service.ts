@@ -1,32 +1,31 @@
-/** Fills an order against the book of a moment; knows the store's verbs and the answer's shape, nothing of HTTP. */
 import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
+/** Fills an order against the book of a moment; knows the history's verbs and the answer's shape, nothing of HTTP. */
+import { coverageText } from '#src/core/coverage-text.ts'
 import { exactMicros, exactNumber, formatMicros, type Micros } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/core/fill.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
-import { toIso } from '#src/core/time.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import { readMoment } from '#src/http/data-query.ts'
 
 import type { FillQuery } from './model.ts'
-import { readOrder } from './order.ts'
 
-/** `outcome` is the one whose states the answer rests on; undefined for both. */
-export type FillAnswer = { body: string; tsMs: number; outcome: Outcome | undefined }
+/** JSON, and how far the moment was recorded. */
+export type FillAnswer = { body: string; coverage: string }
 
 const MONEY_DECIMALS = 6
 const AVERAGE_DECIMALS = 9
 
+type Deps = { history: HistoryStore; clock: Clock }
+
 /** Makes the service of a history. */
-export const createFillService = ({ history }: { history: HistoryStore }) => ({
-  /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
-  fill(market: Market, query: FillQuery): FillAnswer {
-    const order = readOrder(query)
-    const tsMs = readMoment(query.ts)
-    const { book, newestMs } = bookAt(history, market, { ...query, tsMs })
-    const done = fill(order.side === 'buy' ? book.asks : book.bids, order)
-    const { outcome, side, view } = query
+export const createFillService = ({ history, clock }: Deps) => ({
+  /** Throws `no_snapshot` and `stale`. */
+  fill(market: Market, query: FillQuery, order: Order): FillAnswer {
+    const { outcome, side, view, ts: tsMs } = query
+    const { book, newestMs } = bookAt(history, market, query)
+    const done = fill(side === 'buy' ? book.asks : book.bids, order)
     const body = JSON.stringify({
       conditionId: market.conditionId,
       outcome,
@@ -38,17 +37,21 @@ export const createFillService = ({ history }: { history: HistoryStore }) => ({
       sources: toSources(book),
       ...toBody(order, done),
     })
-    return { body, tsMs, outcome: view === 'own' ? outcome : undefined }
+    const coverage = coverageText({
+      ...{ market, gaps: history.gaps(market), outcome: view === 'own' ? outcome : undefined },
+      ...{ fromMs: tsMs, toMs: tsMs + 1, nowMs: clock() },
+    })
+    return { body, coverage }
   },
 })
 
 export type FillService = ReturnType<typeof createFillService>
 
-type Moment = Pick<FillQuery, 'outcome' | 'view' | 'maxAgeMs'> & { tsMs: number }
+type Moment = Pick<FillQuery, 'outcome' | 'view' | 'maxAgeMs' | 'ts'>
 
-/** The ladders in force at a moment, and the time of the newest state in them. Throws `no_snapshot` and `stale`. */
+/** The ladders prevailing at a moment, and the time of the newest state in them. Throws `no_snapshot` and `stale`. */
 function bookAt(history: HistoryStore, market: Market, moment: Moment) {
-  const { outcome, view, tsMs, maxAgeMs = Number.POSITIVE_INFINITY } = moment
+  const { outcome, view, ts: tsMs, maxAgeMs = Number.POSITIVE_INFINITY } = moment
   const find = (which: Outcome): StoredSnapshot | undefined =>
     history.at({ market, outcome: which, timestampMs: tsMs })?.snapshot()
   const own = find(outcome)
@@ -64,7 +67,7 @@ function bookAt(history: HistoryStore, market: Market, moment: Moment) {
   )
 }
 
-function nothingBy({ spans }: Market, { outcome, view, tsMs }: Moment): AppError {
+function nothingBy({ spans }: Market, { outcome, view, ts: tsMs }: Moment): AppError {
   const others = view === 'own' ? [] : [spans[otherOutcome(outcome)]]
   const firsts = [spans[outcome], ...others].flatMap((span) => span?.firstMs ?? [])
   const what = view === 'own' ? `of "${outcome}"` : 'of either outcome'

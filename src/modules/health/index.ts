@@ -1,8 +1,5 @@
-import { Elysia } from 'elysia'
-
 import { AppError } from '#src/core/errors.ts'
-import { jsonResponse } from '#src/http/json.ts'
-import { jsonContent, problemResponses, textHeader } from '#src/http/openapi-operation.ts'
+import { route } from '#src/http/route.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 
 import { Health, Readiness } from './model.ts'
@@ -16,34 +13,36 @@ export type CheckReadiness = () => Record<
 type Deps = { checkReadiness: CheckReadiness; signup: () => SignupState; version: string }
 
 const RETRY_AFTER_SECONDS = 5
-const noStore = { headers: { 'Cache-Control': 'no-store' } }
-const noStoreHeader = { 'Cache-Control': textHeader('`no-store`.') }
 
 /** `GET /healthz` says that the process lives, `GET /readyz` that it wants requests. */
-export const health = ({ checkReadiness, signup, version }: Deps) =>
-  new Elysia({ name: 'health' })
-    .get('/healthz', () => jsonResponse({ status: 'ok', version } satisfies Health, noStore), {
-      detail: {
-        tags: ['health'],
-        operationId: 'getHealth',
-        summary: 'Whether the process lives',
-        description: 'Asks nothing of the storage. Restart the process when this fails.',
-        responses: { 200: jsonContent('The process lives.', Health, noStoreHeader) },
-      },
-    })
-    .get('/readyz', () => jsonResponse(toReadiness(checkReadiness(), signup()), noStore), {
-      detail: {
-        tags: ['health'],
-        operationId: 'getReadiness',
-        summary: 'Whether requests should be sent here',
-        description:
-          'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out. `detail` says which, and why.',
-        responses: {
-          200: jsonContent('Send requests.', Readiness, noStoreHeader),
-          ...problemResponses(['unavailable']),
-        },
-      },
-    })
+export const healthRoutes = ({ checkReadiness, signup, version }: Deps) => [
+  route({
+    method: 'GET',
+    path: '/healthz',
+    access: 'none',
+    tag: 'health',
+    operationId: 'getHealth',
+    summary: 'Whether the process lives',
+    description: 'Asks nothing of the storage. Restart the process when this fails.',
+    ok: { description: 'The process lives.', schema: Health },
+    caching: 'no-store',
+    answer: () => ({ status: 'ok', version }) satisfies Health,
+  }),
+  route({
+    method: 'GET',
+    path: '/readyz',
+    access: 'none',
+    tag: 'health',
+    operationId: 'getReadiness',
+    summary: 'Whether requests should be sent here',
+    description:
+      'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out. `detail` says which, and why.',
+    ok: { description: 'Send requests.', schema: Readiness },
+    caching: 'no-store',
+    fails: ['unavailable'],
+    answer: () => toReadiness(checkReadiness(), signup()),
+  }),
+]
 
 function toReadiness(found: ReturnType<CheckReadiness>, signup: SignupState): Readiness {
   const failed = Object.entries(found).filter(([, { holds }]) => !holds)

@@ -1,12 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-export const Health = Type.Object({
+import { object, text } from '#src/http/fields.ts'
+
+export const Health = object('Health', {
   status: Type.Literal('ok', { description: 'Always `ok`; a dead process does not answer.' }),
-  version: Type.String({ description: 'Version of the server.', examples: ['0.1.0'] }),
+  version: text('Version of the server.', '0.1.0'),
 })
 export type Health = Static<typeof Health>
 
-export const Readiness = Type.Object({
+export const Readiness = object('Readiness', {
   ready: Type.Literal(true, { description: 'Always true; otherwise the answer is a 503.' }),
   checks: Type.Object({
     history: Type.Boolean({ description: 'The history can be read and written.' }),
@@ -17,9 +19,7 @@ export const Readiness = Type.Object({
     open: Type.Boolean({
       description: 'New accounts are taken in. Never makes the server unready.',
     }),
-    reason: Type.Optional(
-      Type.String({ description: 'Why not, if not; or why signups are refused just now.' }),
-    ),
+    reason: Type.Optional(text('Why not, if not; or why signups are refused just now.')),
   }),
 })
 export type Readiness = Static<typeof Readiness>

@@ -7,8 +7,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import { excerpt } from '#src/http/excerpt.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 import type { SignIn, Wallets } from '#src/selling/wallet.ts'
 
 import type { Challenge } from './model.ts'

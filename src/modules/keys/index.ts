@@ -1,104 +1,139 @@
-import { Elysia } from 'elysia'
-
-import { type AccessPlugin, callerOf } from '#src/http/access.ts'
-import { readBody } from '#src/http/body.ts'
 import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
-import { jsonResponse } from '#src/http/json.ts'
-import { NoQuery, parseQuery } from '#src/http/query.ts'
-import { searchOf } from '#src/http/url.ts'
+import { route } from '#src/http/route.ts'
 
 import {
-  challengeDetail,
-  listDetail,
-  revokeDetail,
-  rotateDetail,
-  signupDetail,
-} from './documentation.ts'
-import { ChallengeBody, RotateBody, SignupBody } from './model.ts'
+  Challenge,
+  ChallengeBody,
+  keyId,
+  KeyList,
+  NewKey,
+  RotateBody,
+  RotatedKey,
+  SignupBody,
+} from './model.ts'
 import type { KeyService } from './service.ts'
 
-type Deps = { guard: AccessPlugin; service: KeyService; idempotency: Idempotency }
-type Parts = Omit<Deps, 'guard'>
+type Deps = { service: KeyService; idempotency: Idempotency }
 
 const noStore = { 'Cache-Control': 'no-store' }
+const shared = { tag: 'account', caching: 'no-store' } as const
 
 /** `/v1/keys`: from a wallet to a key, and what is done with keys. */
-export const keys = ({ guard, ...parts }: Deps) =>
-  new Elysia({ name: 'keys' })
-    .use(guard)
-    // The bodies are read by `readBody`, which Elysia must leave something to read. The details are
-    // copied because Elysia adds `security` to what it is given.
-    .post('/v1/keys/challenge', ({ request }) => challenge(parts, request), {
-      access: 'signup',
-      parse: 'none',
-      detail: { ...challengeDetail },
-    })
-    .post('/v1/keys', ({ request }) => signup(parts, request), {
-      access: 'signup',
-      parse: 'none',
-      detail: { ...signupDetail },
-    })
-    .get('/v1/keys', ({ request }) => list(parts, request), {
-      access: 'key',
-      detail: { ...listDetail },
-    })
-    .post('/v1/keys/:id/rotate', ({ request, params }) => rotate(parts, request, params.id), {
-      access: 'key',
-      parse: 'none',
-      detail: { ...rotateDetail },
-    })
-    .delete('/v1/keys/:id', ({ request, params }) => revoke(parts, request, params.id), {
-      access: 'key',
-      parse: 'none',
-      detail: { ...revokeDetail },
-    })
+export const keyRoutes = (deps: Deps) => [...signupRoutes(deps), ...ownKeyRoutes(deps)]
 
-async function challenge({ service }: Parts, request: Request): Promise<Response> {
-  parseQuery(NoQuery, searchOf(request.url))
-  const { address } = await readBody(ChallengeBody, request)
-  return jsonResponse(await service.challenge(address), { headers: noStore })
-}
+const signupRoutes = ({ service, idempotency }: Deps) => [
+  route({
+    ...shared,
+    method: 'POST',
+    path: '/v1/keys/challenge',
+    access: 'signup',
+    operationId: 'createChallenge',
+    summary: 'Begin a signup',
+    description:
+      'Gives a message for your wallet to sign, good for five minutes. Nothing is stored, and signing it moves no funds.',
+    body: ChallengeBody,
+    ok: { description: 'The message.', schema: Challenge },
+    fails: ['signup_closed'],
+    answer: ({ body }) => service.challenge(body.address),
+  }),
+  route({
+    ...shared,
+    method: 'POST',
+    path: '/v1/keys',
+    access: 'signup',
+    operationId: 'createKey',
+    summary: 'Get an API key',
+    description:
+      "Takes the signed message of POST /v1/keys/challenge and gives a key of the wallet's account, which begins on the Free tier. An account that never paid has one key: the new one ends the old one at once. The address is screened for sanctions. The key is shown this once.",
+    body: SignupBody,
+    isReplayable: true,
+    ok: { status: 201, description: 'The new key.', schema: NewKey },
+    fails: [
+      'challenge_invalid',
+      'signature_invalid',
+      'challenge_used',
+      'key_limit',
+      'challenge_expired',
+      'sanctioned',
+      'signup_closed',
+      'screening_unavailable',
+      'storage_unavailable',
+    ],
+    async answer({ request, body }) {
+      const call = {
+        scope: await service.scopeOf(body.message),
+        secret: body.signature,
+        body: JSON.stringify(body),
+      }
+      return idempotency.answer(request, call, async () => {
+        const commit = await service.prepare(body)
+        return () => jsonAnswer(201, commit(), noStore)
+      })
+    },
+  }),
+]
 
-async function signup({ service, idempotency }: Parts, request: Request): Promise<Response> {
-  parseQuery(NoQuery, searchOf(request.url))
-  const body = await readBody(SignupBody, request)
-  const call = {
-    scope: await service.scopeOf(body.message),
-    secret: body.signature,
-    body: JSON.stringify(body),
-  }
-  return idempotency.answer(request, call, async () => {
-    const commit = await service.prepare(body)
-    return () => jsonAnswer(201, commit(), noStore)
-  })
-}
+/** What an account does with its keys. */
+const ownKeyRoutes = ({ service, idempotency }: Deps) => [
+  route({
+    ...shared,
+    method: 'GET',
+    path: '/v1/keys',
+    access: 'key',
+    operationId: 'listKeys',
+    summary: "Your account's keys",
+    description:
+      'Keys that are valid now, oldest first. The keys themselves are never shown again.',
+    ok: { description: 'The keys.', schema: KeyList },
+    answer: ({ caller }) => service.list(caller),
+  }),
+  route({
+    ...shared,
+    method: 'POST',
+    path: '/v1/keys/:id/rotate',
+    access: 'key',
+    operationId: 'rotateKey',
+    summary: 'Replace a key',
+    description:
+      'Gives a new key in place of one of yours. The old one goes on working for `overlapSeconds`; both share one allowance. A key that was replaced already cannot be again. With an `overlapSeconds` of 0 the key that asks may end itself, and the answer cannot be asked for again.',
+    id: keyId,
+    body: RotateBody,
+    isReplayable: true,
+    ok: { status: 201, description: 'The new key.', schema: RotatedKey },
+    fails: ['unknown_key', 'key_replaced', 'key_limit', 'storage_unavailable'],
+    answer({ request, caller, id, body }) {
+      const call = {
+        scope: `rotate ${caller.accountId}`,
+        secret: tokenOf(request),
+        body: JSON.stringify(body),
+      }
+      return idempotency.answer(
+        request,
+        call,
+        async () => () => jsonAnswer(201, service.rotate({ caller, id }, body), noStore),
+      )
+    },
+  }),
+  route({
+    ...shared,
+    method: 'DELETE',
+    path: '/v1/keys/:id',
+    access: 'key',
+    operationId: 'revokeKey',
+    summary: 'Revoke a key',
+    description:
+      'Ends one of your keys at once and for good; also the one that asks. Revoking it again changes nothing.',
+    id: keyId,
+    ok: { status: 204, description: 'The key is revoked.' },
+    fails: ['unknown_key', 'storage_unavailable'],
+    answer({ caller, id }) {
+      service.revoke({ caller, id })
+      return new Response(null, { status: 204, headers: noStore })
+    },
+  }),
+]
 
-function list({ service }: Parts, request: Request): Response {
-  parseQuery(NoQuery, searchOf(request.url))
-  return jsonResponse(service.list(callerOf(request)), { headers: noStore })
-}
-
-async function rotate(parts: Parts, request: Request, id: string): Promise<Response> {
-  parseQuery(NoQuery, searchOf(request.url))
-  const caller = callerOf(request)
-  const body = await readBody(RotateBody, request)
-  const call = {
-    scope: `rotate ${caller.accountId}`,
-    secret: tokenOf(request),
-    body: JSON.stringify(body),
-  }
-  return parts.idempotency.answer(request, call, async () => {
-    return () => jsonAnswer(201, parts.service.rotate({ caller, id }, body), noStore)
-  })
-}
-
-function revoke({ service }: Parts, request: Request, id: string): Response {
-  parseQuery(NoQuery, searchOf(request.url))
-  service.revoke({ caller: callerOf(request), id })
-  return new Response(null, { status: 204, headers: noStore })
-}
-
-/** The key that the request came with, behind the name of the scheme. */
+/** The key that the request came with, after the name of the scheme. */
 function tokenOf(request: Request): string {
   const authorization = request.headers.get('authorization') ?? ''
   return authorization.slice(authorization.indexOf(' ')).trim()

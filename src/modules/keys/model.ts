@@ -1,15 +1,9 @@
-import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
-import { literals } from '#src/http/literals.ts'
+import { listOf, nullable, object, text, time, timeOrNull } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const OVERLAP_SECONDS_MAX = 604_800
-
-const nullable = <T extends TSchema>(schema: T, options: SchemaOptions) =>
-  Type.Union([schema, Type.Null()], options)
-const time = (description: string, example = '2026-04-14T08:00:00.000Z') =>
-  Type.String({ format: 'date-time', description, examples: [example] })
-const nullableTime = (description: string) =>
-  nullable(Type.String({ format: 'date-time' }), { description })
 
 const address = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',
@@ -25,21 +19,17 @@ const label = Type.String({
   description: 'Your own name for the key.',
   examples: ['backtester'],
 })
-const shownLabel = nullable(Type.String({ examples: ['backtester'] }), {
-  description: 'Your own name for the key; null without one.',
-})
+const shownLabel = nullable(
+  Type.String({ examples: ['backtester'] }),
+  'Your own name for the key; null without one.',
+)
 
-const id = Type.String({
-  description: 'Name of the key; not a secret.',
-  examples: ['key_6f1c0a9be2d74c55a1d0f4a2b7c3e918'],
-})
-const hint = Type.String({ description: 'The last characters of the key.', examples: ['x7Qe'] })
-
-export const KeyPath = Type.Object({ id })
+export const keyId = text('Name of the key; not a secret.', 'key_6f1c0a9be2d74c55a1d0f4a2b7c3e918')
+const hint = text('The last characters of the key.', 'x7Qe')
 
 export const ChallengeBody = Type.Object({ address })
 
-export const Challenge = Type.Object({
+export const Challenge = object('Challenge', {
   message: Type.String({
     description:
       'Sign-In-with-Ethereum message (EIP-4361). Have the wallet sign it exactly as it is.',
@@ -47,10 +37,10 @@ export const Challenge = Type.Object({
       'api.example.com wants you to sign in with your Ethereum account:\n0x52908400098527886E0F7030069857D2E4169EE7\n\nSign in to Bookfeed to get an API key. This costs nothing and moves no funds.\n\nURI: https://api.example.com\nVersion: 1\nChain ID: 137\nNonce: 019d8b0f6c4051c2b0d7a39e4f8862d1c5a07be93d1684f2aa90e7c35b1d2f48\nIssued At: 2026-04-14T08:00:00.000Z\nExpiration Time: 2026-04-14T08:05:00.000Z',
     ],
   }),
-  nonce: Type.String({
-    description: 'The nonce in the message.',
-    examples: ['019d8b0f6c4051c2b0d7a39e4f8862d1c5a07be93d1684f2aa90e7c35b1d2f48'],
-  }),
+  nonce: text(
+    'The nonce in the message.',
+    '019d8b0f6c4051c2b0d7a39e4f8862d1c5a07be93d1684f2aa90e7c35b1d2f48',
+  ),
   expiresAt: time('Exclusive; after that the message is refused.', '2026-04-14T08:05:00.000Z'),
 })
 export type Challenge = Static<typeof Challenge>
@@ -85,34 +75,35 @@ export const RotateBody = Type.Object({
 })
 export type RotateBody = Static<typeof RotateBody>
 
-export const NewKey = Type.Object({
-  key: Type.String({
-    description: 'The API key. It is shown this once: keep it where secrets are kept.',
-    examples: ['bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R'],
-  }),
-  id,
+export const NewKey = object('NewKey', {
+  key: text(
+    'The API key. It is shown this once: keep it where secrets are kept.',
+    'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R',
+  ),
+  id: keyId,
   label: shownLabel,
   hint,
-  tier: Type.String({ description: 'Id of the tier that the account has.', examples: ['free'] }),
+  tier: text('Id of the tier that the account has.', 'free'),
   createdAt: time('When the key was made.'),
-  expiresAt: nullableTime('Null: a new key has no end.'),
-  address: nullable(Type.String({ examples: ['0x52908400098527886e0f7030069857d2e4169ee7'] }), {
-    description: 'Wallet of the account in lower case; null for one that the operator made.',
-  }),
+  expiresAt: timeOrNull('Null: a new key has no end.'),
+  address: nullable(
+    Type.String({ examples: ['0x52908400098527886e0f7030069857d2e4169ee7'] }),
+    'Wallet of the account in lower case; null for one that the operator made.',
+  ),
 })
 export type NewKey = Static<typeof NewKey>
 
-export const RotatedKey = Type.Object({
+export const RotatedKey = object('RotatedKey', {
   ...NewKey.properties,
   replaces: Type.Object(
-    { id, expiresAt: time('When the old key ends, exclusive.') },
+    { id: keyId, expiresAt: time('When the old key ends, exclusive.') },
     { description: 'The key that this one replaces.' },
   ),
 })
 export type RotatedKey = Static<typeof RotatedKey>
 
-export const KeyBody = Type.Object({
-  id,
+export const KeyBody = object('Key', {
+  id: keyId,
   label: shownLabel,
   hint,
   status: literals(['active', 'expiring'], {
@@ -120,13 +111,10 @@ export const KeyBody = Type.Object({
   }),
   isCurrent: Type.Boolean({ description: 'True for the key that asks.' }),
   createdAt: time('When the key was made.'),
-  expiresAt: nullableTime('When the key ends, exclusive; null if it has no end.'),
-  lastUsedAt: nullableTime('When the key was last used, give or take seconds; null if never.'),
+  expiresAt: timeOrNull('When the key ends, exclusive; null if it has no end.'),
+  lastUsedAt: timeOrNull('When the key was last used, give or take seconds; null if never.'),
 })
 export type KeyBody = Static<typeof KeyBody>
 
-export const KeyList = Type.Object({
-  data: Type.Array(KeyBody, { description: 'Valid keys, oldest first.' }),
-  nextCursor: nullable(Type.String(), { description: 'Null: there is one page only.' }),
-})
+export const KeyList = listOf(KeyBody, 'Valid keys, oldest first.', 'Null: there is one page only.')
 export type KeyList = Static<typeof KeyList>

@@ -1,11 +1,10 @@
 import { AppError } from '#src/core/errors.ts'
 /** What an account does with its keys. Another account's keys are answered like unknown ones. */
 import { toIso } from '#src/core/time.ts'
-import { refuseBlocked, refuseUnauthenticated } from '#src/http/access.ts'
-import { excerpt } from '#src/http/excerpt.ts'
 import { type ApiKey, type Deed, isValidKey } from '#src/ledger/ledger.ts'
 import { assert } from '#src/lib/assert.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { blockedError, type Caller, unauthenticatedError } from '#src/selling/caller.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
 import { type ChallengeDeps, createChallenges } from './challenge.ts'
 import type { KeyBody, KeyList, RotateBody, RotatedKey } from './model.ts'
@@ -67,8 +66,8 @@ function rotate(
 /** The body may have come long after the key was checked, and after it was revoked. */
 function assertStillValid({ ledger }: KeyDeps, caller: Caller, nowMs: number): void {
   const key = ledger.findKey(caller.keyId)
-  if (key === undefined || !isValidKey(key, nowMs)) throw refuseUnauthenticated()
-  if (ledger.findAccount(caller.accountId)?.blockedMs !== undefined) throw refuseBlocked()
+  if (key === undefined || !isValidKey(key, nowMs)) throw unauthenticatedError()
+  if (ledger.findAccount(caller.accountId)?.blockedMs !== undefined) throw blockedError()
 }
 
 const toDeed = ({ clock }: KeyDeps, { accountId }: Caller): Deed => ({

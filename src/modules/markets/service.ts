@@ -12,10 +12,10 @@ import {
   outcomes,
   statusOf,
 } from '#src/core/market.ts'
+import { readRange } from '#src/core/range.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { HistoryStore, MarketQuery } from '#src/history/history.ts'
-import { readRange } from '#src/http/data-query.ts'
-import type { Steps } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 import type { ListQuery } from './model.ts'
 
@@ -40,7 +40,7 @@ export function createMarketService({ history, cursors, clock }: Deps) {
     ...describeHoldings(market),
   })
 
-  /** Reads markets from a place on, and says whether there are more behind the last. */
+  /** Reads markets from a place on, and says whether there are more after the last. */
   function* readList(
     query: MarketQuery,
     nowMs: number,
@@ -121,7 +121,7 @@ function toFilters(coin: Coin, query: ListQuery) {
 
 type Covered = { covered: unknown; gaps: number }
 
-/** What of the market's life an outcome is recorded. */
+/** How much of the market's trading window an outcome is recorded. */
 function coveredOf(call: {
   history: Deps['history']
   market: Market

@@ -2,8 +2,18 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes, timeframeMs, winnerSources } from '#src/core/market.ts'
 import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
-import { decimalOrNull, nullable, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
+import {
+  conditionIdField,
+  count,
+  decimal,
+  decimalOrNull,
+  nullable,
+  object,
+  text,
+  textOrNull,
+  time,
+} from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 
 const timeframes = Object.keys(timeframeMs)
 
@@ -33,23 +43,16 @@ export type PanelQuery = Static<typeof PanelQuery>
 const depth = (side: string) =>
   Type.Object(
     {
-      levels: Type.Integer({ description: 'Number of levels.', examples: [49] }),
-      size: Type.Number({ description: 'Shares on all levels, exact.', examples: [48210.55] }),
-      usdc: Type.Number({
-        description: 'Sum of price times size over all levels, rounded to six decimals.',
-        examples: [11820.113],
-      }),
+      levels: count('Number of levels.', 49),
+      size: decimal('Shares on all levels, exact.', 48210.55),
+      usdc: decimal('Sum of price times size over all levels, rounded to six decimals.', 11820.113),
     },
     { description: `What rests on the ${side} side.` },
   )
 
 const PanelState = Type.Object({
   timestamp: time("The venue's time of the state in force.", '2026-04-14T08:03:59.873Z'),
-  ageMs: Type.Integer({
-    minimum: 0,
-    description: 'Milliseconds from `timestamp` to `ts`.',
-    examples: [127],
-  }),
+  ageMs: count('Milliseconds from `timestamp` to `ts`.', 127),
   bid: decimalOrNull('Best bid, exact; null when the side is empty.', 0.53),
   bidSize: decimalOrNull('Shares at the best bid.', 12480.06),
   ask: decimalOrNull('Best ask, exact; null when the side is empty.', 0.54),
@@ -65,12 +68,13 @@ const PanelState = Type.Object({
 })
 
 const state = (outcome: string) =>
-  Type.Union([PanelState, Type.Null()], {
-    description: `State of "${outcome}" in force at \`ts\`, at or before it and never after; null when none is recorded by then, or none that \`maxAgeMs\` allows.`,
-  })
+  nullable(
+    PanelState,
+    `State of "${outcome}" in force at \`ts\`, at or before it and never after; null when none is recorded by then, or none that \`maxAgeMs\` allows.`,
+  )
 
 const LastTrade = Type.Object({
-  price: Type.Number({ description: 'As the venue printed it, exact.', examples: [0.531] }),
+  price: decimal('As the venue printed it, exact.', 0.531),
   outcome: nullable(
     literals(outcomes, {}),
     'Outcome that was traded; null where the source does not tell.',
@@ -79,12 +83,9 @@ const LastTrade = Type.Object({
   timestamp: time("The venue's time of the trade.", '2026-04-14T08:03:58.020Z'),
 })
 
-const PanelRow = Type.Object({
-  conditionId: Type.String({
-    description: 'Market identifier.',
-    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
-  }),
-  slug: nullable(Type.String(), "The venue's name of the market.", 'btc-updown-5m-1776153600'),
+const PanelRow = object('PanelRow', {
+  conditionId: conditionIdField,
+  slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
   timeframe: literals(timeframes, {
     description: "Length of the market's window.",
     examples: ['5m'],
@@ -99,12 +100,10 @@ const PanelRow = Type.Object({
     'down',
   ),
   winnerSource: nullable(literals(winnerSources, {}), 'Who named the winner.', 'venue'),
-  offset: Type.String({ description: 'As it was asked for.', examples: ['-60s'] }),
+  offset: text('As it was asked for.', '-60s'),
   offsetMs: Type.Integer({ description: 'The same in milliseconds.', examples: [-60000] }),
   ts: time('The moment of this row: `windowEnd` less the offset.', '2026-04-14T08:04:00.000Z'),
-  lastTrade: Type.Union([LastTrade, Type.Null()], {
-    description: 'Last trade at or before `ts`; null when none is held.',
-  }),
+  lastTrade: nullable(LastTrade, 'Last trade at or before `ts`; null when none is held.'),
   covered: Type.Object(
     {
       up: Type.Boolean({ description: 'Of the outcome up.', examples: [true] }),

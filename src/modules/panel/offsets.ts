@@ -1,7 +1,7 @@
 /** Reads moments before a market's close: `-240s,-60s,-5s`. */
 import { AppError } from '#src/core/errors.ts'
 import { type Timeframe, timeframeMs } from '#src/core/market.ts'
-import { excerpt } from '#src/http/excerpt.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
 /** `text` as it was sent; `beforeMs` is not negative, and no longer than the window. */
 export type Offset = { text: string; beforeMs: number }

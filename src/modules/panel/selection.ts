@@ -4,7 +4,7 @@ import { type MarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { missingWindows } from '#src/core/windows.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import type { Steps } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 /** A market whose window is known and over. */
 export type ClosedMarket = Market & { windowStartMs: number; windowEndMs: number }
@@ -71,7 +71,7 @@ export function* selectMarkets(
 
 /**
  * Counts the windows in the range of a page that are over and that it has no market of. The range begins at
- * `from`, behind the cursor or with the first market; it ends with the last market, but on the last page at `to`
+ * `from`, after the cursor or with the first market; it ends with the last market, but on the last page at `to`
  * if there is one. So the ranges of the pages of a walk tile.
  */
 export function countMissing(

@@ -1,16 +1,17 @@
 /**
- * Panels: the state of each market at moments before its close, a page of markets at a time. A page opens
- * thousands of books, so it is made in slices between which other requests have their turn.
+ * Panels: the state of each market at moments before its expiry, a page of markets at a time. A page opens
+ * thousands of books, so it is made in slices between which other requests are served.
  */
+import { tallyText } from '#src/core/coverage-text.ts'
 import { type CoverageTally, type Span, tallyCoverage } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import { type Coin, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
+import { readRange } from '#src/core/range.ts'
 import type { Clock } from '#src/core/time.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import { readRange } from '#src/http/data-query.ts'
-import type { Steps } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import type { PanelQuery } from './model.ts'
@@ -26,17 +27,17 @@ type Deps = {
 
 export type PanelPage = {
   body: string
-  isFinal: boolean
+  isClosed: boolean
   resumeCursor: string
   /** Of the moments of all rows, and of those that windows without a market would have. */
-  coverage: CoverageTally[]
+  coverage: string
 }
 
 /** Makes the service of a history. */
 export function createPanelService({ history, cursors, clock }: Deps) {
   const scanner = createSnapshotScanner()
 
-  /** The text of the state of an outcome in force at a moment, `null` if there is none. */
+  /** The text of the state of an outcome prevailing at a moment, `null` if there is none. */
   function stateAt(cell: Cell, outcome: Outcome): string {
     const { market, tsMs, maxAgeMs } = cell
     const row = history.at({ market, outcome, timestampMs: tsMs })
@@ -85,7 +86,7 @@ export function createPanelService({ history, cursors, clock }: Deps) {
       const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
       const nextCursor = chosen.hasMore ? `"${resumeCursor}"` : 'null'
       const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
-      return { body, isFinal: chosen.isFinal, resumeCursor, coverage: tallies }
+      return { body, isClosed: chosen.isFinal, resumeCursor, coverage: tallyText(tallies) }
     },
   }
 }
@@ -101,7 +102,7 @@ type Cell = {
   coverage: Record<Outcome, CoverageTally>
 }
 
-/** The close is not in the window any more; a state in force there was recorded before. */
+/** The expiry is not in the window any more; the state prevailing there was recorded before. */
 function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
   const fromMs = Math.min(tsMs, windowEndMs - 1)
   return { fromMs, toMs: fromMs + 1 }

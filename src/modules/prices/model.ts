@@ -1,9 +1,21 @@
 import { Type } from '@sinclair/typebox'
 
 import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import { decimalOrNull, nullable, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
-import { seriesList, seriesParameters } from '#src/http/series.ts'
+import {
+  conditionIdField,
+  count,
+  decimal,
+  decimalOrNull,
+  listOf,
+  nullable,
+  object,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+} from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
+import { seriesParameters } from '#src/http/series.ts'
 
 const timeframes = Object.keys(timeframeMs) as Timeframe[]
 
@@ -17,8 +29,6 @@ export const NowQuery = Type.Object({
   timeframe: Type.Optional(literals(timeframes, { description: 'Only markets of this length.' })),
 })
 
-const timeOrNull = (description: string, example: string) =>
-  nullable(Type.String({ format: 'date-time' }), description, example)
 const outcome = literals(outcomes, {
   description: 'Outcome that this is the price of.',
   examples: ['up'],
@@ -43,9 +53,10 @@ const lastTradeMembers = (when: string) => ({
   ),
 })
 
-const PriceRow = Type.Object(
+const PriceRow = object(
+  'Price',
   {
-    id: Type.String({ description: 'Identifier of the snapshot.', examples: ['1482734'] }),
+    id: text('Identifier of the snapshot.', '1482734'),
     outcome,
     timestamp: time("The venue's time of the state, UTC.", '2026-04-14T08:00:10.672Z'),
     ...{ bid, ask, mid },
@@ -55,7 +66,8 @@ const PriceRow = Type.Object(
 )
 
 const mids = 'over the states with both sides; null when there is none'
-const PriceBar = Type.Object(
+const PriceBar = object(
+  'Bar',
   {
     outcome,
     start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
@@ -65,12 +77,10 @@ const PriceBar = Type.Object(
     low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
     close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
     ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
-    lastTradeUpdates: Type.Integer({
-      minimum: 0,
-      description:
-        "Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same.",
-      examples: [12],
-    }),
+    lastTradeUpdates: count(
+      "Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same.",
+      12,
+    ),
     states: Type.Integer({
       minimum: 1,
       description: 'States of this outcome in the bar, with one side or none too.',
@@ -87,7 +97,7 @@ const PriceBar = Type.Object(
   { description: 'What happened in a step; with `interval`.' },
 )
 
-export const PriceList = seriesList(
+export const PriceList = listOf(
   Type.Union([PriceRow, PriceBar]),
   'Changes by `timestamp`, then by `id`; bars by `start`, then up before down. All turned around by `order=desc`.',
 )
@@ -108,33 +118,28 @@ const OutcomePrice = (name: string) =>
   )
 
 const LastTrade = Type.Object({
-  price: Type.Number({ description: 'As the venue printed it, exact.', examples: [0.531] }),
+  price: decimal('As the venue printed it, exact.', 0.531),
   outcome: outcomeOrNull('Outcome that was traded; null where the venue does not tell.'),
   timestamp: time("The venue's time of the trade.", '2026-04-14T08:00:09.120Z'),
 })
 
-const OpenMarket = Type.Object({
-  conditionId: Type.String({
-    description: 'Market identifier.',
-    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
-  }),
+const OpenMarket = object('OpenMarket', {
+  conditionId: conditionIdField,
   timeframe: literals(timeframes, {
     description: "Length of the market's window.",
     examples: ['5m'],
   }),
-  slug: nullable(Type.String(), "The venue's name of the market.", 'btc-updown-5m-1776153600'),
+  slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
   windowStart: timeOrNull('Start of the window; null where unknown.', '2026-04-14T08:00:00.000Z'),
   windowEnd: timeOrNull('End of the window; null where unknown.', '2026-04-14T08:05:00.000Z'),
   up: OutcomePrice('up'),
   down: OutcomePrice('down'),
-  lastTrade: Type.Union([LastTrade, Type.Null()], {
-    description: 'Last trade of either outcome; null when none is held.',
-  }),
+  lastTrade: nullable(LastTrade, 'Last trade of either outcome; null when none is held.'),
 })
 
 export const NowList = Type.Object({
   data: Type.Array(OpenMarket, { description: 'Every open market, newest window first.' }),
-  nextCursor: nullable(Type.String(), 'Always null: the list is whole.', null),
+  nextCursor: textOrNull('Always null: the list is whole.', null),
   spot: nullable(
     Type.Object({}),
     'The price of the coin itself; null, because it is not recorded yet.',

@@ -4,7 +4,7 @@ import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import { toIso } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import type { Steps } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 type History = Pick<HistoryStore, 'listMarkets' | 'tops' | 'trades'>
 type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
@@ -13,13 +13,13 @@ type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
 const BLOCK = 200
 
 /** The JSON of every open market, newest window first. */
-export function* pricesNow(history: History, question: Question): Steps<string> {
+export function* pricesNow(history: History, question: Question): Steps<{ body: string }> {
   const data: ReturnType<typeof toBody>[] = []
   for (const market of openMarkets(history, question)) {
     data.push(toBody(history, market, question.nowMs))
     yield
   }
-  return JSON.stringify({ data, nextCursor: null, spot: null })
+  return { body: JSON.stringify({ data, nextCursor: null, spot: null }) }
 }
 
 function* openMarkets(

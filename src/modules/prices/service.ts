@@ -1,6 +1,6 @@
+import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import type { HistoryStore } from '#src/history/history.ts'
-import type { SeriesPage, SeriesRequest } from '#src/http/series.ts'
-import type { Steps } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
 import { readPriceBars } from './bar-rows.ts'
 import { readPriceChanges } from './changes.ts'

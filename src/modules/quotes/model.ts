@@ -1,22 +1,15 @@
 import { Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
-import { fieldsParameterOf } from '#src/http/field-names.ts'
-import { decimalOrNull, time } from '#src/http/fields.ts'
-import { literals } from '#src/http/literals.ts'
-import { seriesList, seriesParameters } from '#src/http/series.ts'
+import { fieldsParameterOf } from '#src/http/data-query.ts'
+import { count, decimalOrNull, listOf, text, time, timeOrNull } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
+import { seriesParameters } from '#src/http/series.ts'
 
 const members = {
   time: time('The step; only with `interval`.', '2026-04-14T08:00:11.000Z'),
-  ageMs: Type.Integer({
-    minimum: 0,
-    description: 'Milliseconds from `timestamp` to `time`; only with `interval`.',
-    examples: [328],
-  }),
-  id: Type.String({
-    description: 'Identifier of the snapshot that this is the top of.',
-    examples: ['1482734'],
-  }),
+  ageMs: count('Milliseconds from `timestamp` to `time`; only with `interval`.', 328),
+  id: text('Identifier of the snapshot that this is the top of.', '1482734'),
   outcome: literals(outcomes, { description: 'Outcome whose book this is.', examples: ['up'] }),
   timestamp: time("The venue's time of the state, UTC, milliseconds.", '2026-04-14T08:00:10.672Z'),
   bid: decimalOrNull('Best bid in USDC per share, exact; null when the side is empty.', 0.53),
@@ -35,11 +28,10 @@ const members = {
     '(bidSize − askSize) / (bidSize + askSize), from -1 to 1, rounded half away from zero to six decimals; null when a side is empty.',
     0.984654,
   ),
-  receivedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description:
-      "Only where `fields` names it: when the recorder received the state, by the recorder's clock; null where that is not known.",
-    examples: ['2026-04-14T08:00:10.731Z'],
-  }),
+  receivedAt: timeOrNull(
+    "Only where `fields` names it: when the recorder received the state, by the recorder's clock; null where that is not known.",
+    '2026-04-14T08:00:10.731Z',
+  ),
 }
 
 /** The members of a row in their order. */
@@ -59,11 +51,12 @@ export const QuoteQuery = Type.Object({
 
 /** A client that sends `fields` must not be told that what it left out is there. */
 export const QuoteRow = Type.Partial(Type.Object(members), {
+  $id: 'Quote',
   description:
     'Without `fields` every member is there, but not `receivedAt`, and `time` and `ageMs` only with `interval`; with `fields` those that it names.',
 })
 
-export const QuoteList = seriesList(
+export const QuoteList = listOf(
   QuoteRow,
   'Quotes by `timestamp`, then by `id`; with `interval` by `time`, then up before down. All turned around by `order=desc`.',
 )

@@ -1,10 +1,10 @@
 /** Best bid and ask over time, from the columns that the store keeps of them: no book is opened. */
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
+import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/core/series.ts'
 import type { ReadStates } from '#src/core/states.ts'
 import { listMarks, type Mark, placeOf, readInForce } from '#src/core/steps.ts'
 import type { HistoryStore, Top } from '#src/history/history.ts'
-import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/http/series.ts'
-import type { Steps } from '#src/http/work.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
 import { putInteger } from '#src/wire/micros-bytes.ts'
 import { putPlace, putQuote } from '#src/wire/quote-bytes.ts'

@@ -2,22 +2,17 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import {
   cursorParameter,
+  cutParameters,
   intervalParameter,
   limitParameter,
   orderParameter,
   outcomeParameter,
   rangeParameters,
 } from '#src/http/data-query.ts'
+import { listOf } from '#src/http/fields.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
-import { depthParameter, fieldsParameter, viewParameter } from '#src/http/snapshot-query.ts'
 
-export const SnapshotList = Type.Object({
-  data: Type.Array(SnapshotBody, { description: 'Snapshots by time, then by id.' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()], {
-    description: 'Cursor of the next page; null exactly when no further row exists right now.',
-    examples: ['AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'],
-  }),
-})
+export const SnapshotList = listOf(SnapshotBody, 'Snapshots by time, then by id.')
 
 export const PageQuery = Type.Object({
   ...rangeParameters('`timestamp`'),
@@ -25,11 +20,9 @@ export const PageQuery = Type.Object({
   cursor: cursorParameter,
   outcome: outcomeParameter,
   order: orderParameter,
-  depth: depthParameter,
   interval: intervalParameter(
     'Only the last snapshot of each outcome in each step of this length, up to and with its end: with its own `timestamp`, once, where it changed. A step without a change has no row; one that is longer than the market has its last snapshots. While a market is open a step is there once a later state of each outcome asked for has come (of one that fell silent, of the market): a row that was served stays as it is. Of a `consolidated` ladder of one `outcome` the last row in each step.',
   ),
-  fields: fieldsParameter,
-  view: viewParameter,
+  ...cutParameters,
 })
 export type PageQuery = Static<typeof PageQuery>

@@ -1,20 +1,19 @@
-import type { CursorCodec } from '#src/core/cursor.ts'
-import { intervalMs } from '#src/core/interval.ts'
-import type { Market } from '#src/core/market.ts'
-import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
-import type { Position } from '#src/core/snapshot.ts'
-import type { Clock } from '#src/core/time.ts'
-import type { Encoding, HistoryStore, Page as StorePage, RowQuery } from '#src/history/history.ts'
-import { readRange } from '#src/http/data-query.ts'
-import { digestOf, historyTagOf } from '#src/http/data-response.ts'
-import type { Page, PageShelf } from '#src/http/page-shelf.ts'
-import { readCut, type View } from '#src/http/snapshot-query.ts'
-import type { Steps } from '#src/http/work.ts'
-import { ByteWriter } from '#src/lib/byte-writer.ts'
 /**
  * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of the
  * market included: it is the page's `ETag`, and what finished pages are kept under.
  */
+import type { CursorCodec } from '#src/core/cursor.ts'
+import { intervalMs } from '#src/core/interval.ts'
+import type { Market } from '#src/core/market.ts'
+import { readRange } from '#src/core/range.ts'
+import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import { historyTagOf, tagOf } from '#src/core/tag.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { Encoding, HistoryStore, Page as StorePage, RowQuery } from '#src/history/history.ts'
+import { ByteWriter } from '#src/lib/byte-writer.ts'
+import type { Page, PageCache } from '#src/lib/page-cache.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 import { createConsolidatedPrinter } from '#src/wire/consolidated-text.ts'
 import {
   createRowCut,
@@ -33,7 +32,7 @@ type Deps = {
   history: HistoryStore
   cursors: CursorCodec
   clock: Clock
-  pages: PageShelf
+  pages: PageCache
 }
 
 /** `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that. */
@@ -43,9 +42,11 @@ export type PageRequest = {
   scope: string
   rows: RowQuery
   cut: RowCut
-  view: View
+  view: PageQuery['view']
   encoding: Encoding
 }
+/** What a page is asked for. */
+type Asked = { market: Market; query: PageQuery; cut: RowCut; encoding: Encoding }
 /** Where a page ends. */
 type PageEnd = { last: Position | undefined; hasMore: boolean }
 
@@ -61,10 +62,9 @@ export function createSnapshotService(deps: Deps) {
 
   return {
     /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-    toRequest(market: Market, query: PageQuery, encoding: Encoding): PageRequest {
+    toRequest({ market, query, cut, encoding }: Asked): PageRequest {
       const { outcome, order, limit, cursor, interval, view } = query
       const { fromMs, toMs } = readRange(query)
-      const cut = readCut(query)
       const isPlain = interval === undefined && view === 'own' && isWhole(cut)
       // Cursors do not expire: those of plain pages are as they were before there were others.
       const more = isPlain ? '' : `.${interval ?? ''}.${view}.${nameOf(cut)}`
@@ -89,8 +89,8 @@ export function createSnapshotService(deps: Deps) {
     /** Makes any other page, not compressed. */
     make: maker.make,
 
-    /** The header that says whether the range of a page was recorded. */
-    coverageOf({ rows, view }: PageRequest): Record<string, string> {
+    /** Whether the range of a page was recorded. */
+    coverageOf({ rows, view }: PageRequest): string {
       const { market, outcome, fromMs, toMs } = rows
       // A consolidated ladder is one of both books.
       return coverageOf(market, { outcome: view === 'own' ? outcome : undefined, fromMs, toMs })
@@ -125,7 +125,7 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
   const readConsolidated = createConsolidatedRows(history)
   const print = createConsolidatedPrinter()
 
-  /** What stands behind the rows, and the place to go on from. */
+  /** What follows the rows, and the place to resume from. */
   function toEnd({ scope, rows }: PageRequest, { last, hasMore }: PageEnd) {
     const resumeCursor = cursors.encode(scope, encodePosition(last ?? rows.after ?? startOf(rows)))
     return { resumeCursor, suffix: `],"nextCursor":${hasMore ? `"${resumeCursor}"` : 'null'}}` }
@@ -149,7 +149,7 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
     return end
   }
 
-  /** Each block is selected anew behind the last row of the one before. */
+  /** Each block is selected again after the last row of the one before. */
   function* putRows(own: ByteWriter, { rows, cut }: PageRequest): Steps<PageEnd> {
     const cutRow = createRowCut(cut)
     const block = rows.stepMs === undefined ? BLOCK : STEPS_BLOCK
@@ -195,7 +195,7 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
       const { conditionId, revision } = rows.market
       const isUnchanged = history.findMarket(conditionId)?.revision === revision
       // What was written meanwhile may be in it or not.
-      const version = isUnchanged ? revision : digestOf(own.view())
+      const version = isUnchanged ? revision : tagOf(own.view())
       return { tag: `${key}.${version}`, body: own.view(), resumeCursor }
     },
   }

@@ -1,16 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
-import { literals } from '#src/http/literals.ts'
+import { object, text } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { tierRoutes } from '#src/selling/tier.ts'
 
-export const TierBody = Type.Object({
-  id: Type.String({ description: 'Identifier of the tier.', examples: ['pro'] }),
-  tierId: Type.String({
-    description: 'The same, under the name by which a tier is bought.',
-    examples: ['pro'],
-  }),
-  name: Type.String({ description: 'Name of the tier for people.', examples: ['Pro'] }),
+export const TierBody = object('Tier', {
+  id: text('Identifier of the tier.', 'pro'),
+  tierId: text('The same, under the name by which a tier is bought.', 'pro'),
+  name: text('Name of the tier for people.', 'Pro'),
   coins: Type.Array(literals(coins, {}), {
     description: 'Coins that the tier includes.',
     examples: [['btc', 'eth', 'sol', 'xrp']],

@@ -1,33 +1,27 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
-import { literals } from '#src/http/literals.ts'
+import { count, object, text, time } from '#src/http/fields.ts'
+import { literals } from '#src/http/schema-reader.ts'
 import { tierRoutes } from '#src/selling/tier.ts'
 
-const time = (description: string, example: string) =>
-  Type.String({ format: 'date-time', description, examples: [example] })
-
 const counters = {
-  requests: Type.Integer({ minimum: 0, description: 'Requests answered.', examples: [1280] }),
-  bytes: Type.Integer({
-    minimum: 0,
-    description: 'Bytes of the answers, as sent, without headers.',
-    examples: [402_112],
-  }),
+  requests: count('Requests answered.', 1280),
+  bytes: count('Bytes of the answers, as sent, without headers.', 402_112),
 }
 
 export const RateWindow = Type.Object({
-  limit: Type.Integer({ minimum: 0, description: 'Requests a minute.', examples: [300] }),
-  remaining: Type.Integer({ minimum: 0, description: 'Requests left.', examples: [287] }),
+  limit: count('Requests a minute.', 300),
+  remaining: count('Requests left.', 287),
   resetsAt: time('When the window ends and the next may begin.', '2026-04-14T08:01:00.000Z'),
 })
 
-export const UsageDay = Type.Object({
+export const UsageDay = object('UsageDay', {
   date: Type.String({ format: 'date', description: 'Day in UTC.', examples: ['2026-04-14'] }),
   ...counters,
   routes: Type.Array(
     Type.Object({
-      route: Type.String({ description: 'What was asked for.', examples: ['snapshots'] }),
+      route: text('What was asked for.', 'snapshots'),
       ...counters,
     }),
     { description: 'The same by route, in the order of their names.' },
@@ -35,11 +29,11 @@ export const UsageDay = Type.Object({
 })
 export type UsageDay = Static<typeof UsageDay>
 
-export const UsageBody = Type.Object({
+export const UsageBody = object('Usage', {
   tier: Type.Object(
     {
-      id: Type.String({ description: 'Name of the tier in requests.', examples: ['pro'] }),
-      name: Type.String({ description: 'Name of the tier for people.', examples: ['Pro'] }),
+      id: text('Name of the tier in requests.', 'pro'),
+      name: text('Name of the tier for people.', 'Pro'),
       requestsPerMinute: Type.Integer({ minimum: 1, examples: [300] }),
       coins: Type.Array(literals(coins, {})),
       routes: Type.Array(literals(tierRoutes, {})),

@@ -1,4 +1,4 @@
-import { redactKeys } from '#src/selling/api-key.ts'
+import { redactKeys } from './api-key.ts'
 
 const LENGTH_MAX = 40
 /** Holds a key that begins in what is shown, also where each of its characters is percent-encoded twice. */

@@ -1,6 +1,6 @@
 /** Finished pages in memory, of all routes that know the tag of a page before they make it. */
-import { createCache } from '#src/lib/cache.ts'
-import { RecentSet } from '#src/lib/recent-set.ts'
+import { createCache } from './cache.ts'
+import { RecentSet } from './recent-set.ts'
 
 /** A page as it is sent; `tag` is unique to the body, and fit for an `ETag`. */
 export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor: string }
@@ -13,7 +13,7 @@ const PAGES_LEAST = 256
 const ENTRY_BYTES = 512
 
 /** Keeps pages that were made twice, `bytesMax` of them; 0 keeps none. */
-export function createPageShelf(bytesMax: number) {
+export function createPageCache(bytesMax: number) {
   const pages = createCache<string, Page>(bytesMax)
   const bodyBytesMax = bytesMax / PAGES_LEAST
   const askedOnce = new RecentSet(ASKED_ONCE_MAX)
@@ -35,4 +35,4 @@ export function createPageShelf(bytesMax: number) {
   }
 }
 
-export type PageShelf = ReturnType<typeof createPageShelf>
+export type PageCache = ReturnType<typeof createPageCache>

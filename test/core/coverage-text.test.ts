@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
+import { coverageText } from '#src/core/coverage-text.ts'
 import type { Gap, GapReason } from '#src/core/coverage.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
-import { coverageHeader } from '#src/http/coverage-header.ts'
 
 const START_MS = Date.UTC(2026, 3, 14, 8)
 const END_MS = START_MS + 300_000
@@ -42,17 +42,17 @@ const gap = (fromMs: number, toMs: number, reason: GapReason): Gap => ({
 const headerOf = (
   gaps: Gap[],
   { from, to, outcome }: { from?: number; to?: number; outcome?: Outcome } = {},
-): string | undefined =>
-  coverageHeader({
+): string =>
+  coverageText({
     market,
     gaps,
     outcome,
     fromMs: from === undefined ? undefined : START_MS + from,
     toMs: to === undefined ? undefined : START_MS + to,
     nowMs: END_MS + 1000,
-  })['X-Coverage']
+  })
 
-describe('coverageHeader', () => {
+describe('coverageText', () => {
   test('default: full where nothing is missing in the time asked for', () => {
     expect(headerOf([])).toBe('full')
     const gaps = [gap(1000, 2000, 'import')]

@@ -1,0 +1,329 @@
+/**
+ * Strict reading of queries and bodies by the schemas that document them. Elysia's own coercion takes `1e3`, `0x10`
+ * and the last of a repeated parameter, drops unknown ones and shows what it refused; here each of them is
+ * `invalid_parameter`, because a typo must not silently return other data. A schema is compiled once, at its first
+ * use.
+ */
+import {
+  OptionalKind,
+  type SchemaOptions,
+  type Static,
+  type TLiteral,
+  type TObject,
+  type TSchema,
+  type TUnion,
+  type TUnsafe,
+  Type,
+} from '@sinclair/typebox'
+
+import { AppError } from '#src/core/errors.ts'
+import { parseMoment } from '#src/core/time.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
+
+import { decodePart } from './url.ts'
+
+/** Schema of a string that is one of `texts`. */
+export const literals = <const T extends string>(
+  texts: readonly T[],
+  options: SchemaOptions,
+): TUnion<TLiteral<T>[]> =>
+  Type.Union(
+    texts.map((text) => Type.Literal(text)),
+    options,
+  )
+
+/** Schema of a moment that may be sent as a Unix time or as RFC 3339; it is read as Unix milliseconds. */
+export const moment = ({
+  maximum,
+  ...options
+}: SchemaOptions & { maximum?: number }): TUnsafe<number> =>
+  Type.Unsafe<number>({
+    anyOf: [
+      { type: 'integer', minimum: 0, ...(maximum === undefined ? {} : { maximum }) },
+      { type: 'string', format: 'date-time' },
+    ],
+    ...options,
+  })
+
+/** Schema of an object of any shape, whose JSON has at most so many bytes; it is passed on as it is. */
+export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
+  Type.Unsafe<Record<string, unknown>>(
+    Type.Object({}, { additionalProperties: true, 'x-max-bytes': bytesMax, ...options }),
+  )
+
+/** Queries are texts, bodies JSON. */
+type Place = 'query' | 'body'
+
+/** Reads one value, undefined for what is refused; `expected` says what to send instead. */
+type Rule = { expected: string; read: (sent: unknown) => unknown }
+type Field = {
+  name: string
+  default: unknown
+  isRequired: boolean
+  rule: Rule
+  /** Of a bounded list of objects, whose entries are read by their own fields. */
+  list: { fields: Fields; min: number; max: number } | undefined
+}
+export type Fields = ReadonlyMap<string, Field>
+
+const compiled = {
+  query: new WeakMap<TObject, Fields>(),
+  body: new WeakMap<TObject, Fields>(),
+} as const
+
+/** Compiles a schema, once. */
+export function fieldsOf(schema: TObject, place: Place): Fields {
+  const known = compiled[place].get(schema)
+  if (known !== undefined) return known
+  const fields = new Map(
+    Object.entries(schema.properties).map(([name, property]) => [
+      name,
+      toField(name, property, place),
+    ]),
+  )
+  compiled[place].set(schema, fields)
+  return fields
+}
+
+/** True if a property may be left out: it is optional, or its default is filled in. */
+export const isOptional = (property: TSchema): boolean =>
+  OptionalKind in property || property.default !== undefined
+
+/**
+ * Reads a query string (without `?`) by an object schema. A default makes a parameter optional and is filled in; other
+ * absent ones stay away. Throws `invalid_parameter`, naming the parameter.
+ */
+export function parseQuery<S extends TObject>(schema: S, search: string): Static<S> {
+  const fields = fieldsOf(schema, 'query')
+  const values: Record<string, unknown> = {}
+  let start = 0
+  while (start < search.length) {
+    const next = search.indexOf('&', start)
+    const end = next < 0 ? search.length : next
+    if (end > start) readPair(fields, values, search.slice(start, end))
+    start = end + 1
+  }
+  for (const { name, default: fallback, isRequired } of fields.values()) {
+    if (values[name] !== undefined) continue
+    if (fallback !== undefined) values[name] = fallback
+    else if (isRequired) throw parameterError(name, `\`${name}\` is missing.`)
+  }
+  // Every field was read by its own schema just above.
+  return values as Static<S>
+}
+
+function readPair(fields: Fields, values: Record<string, unknown>, pair: string): void {
+  const split = pair.indexOf('=')
+  const name = decode(split < 0 ? pair : pair.slice(0, split), undefined)
+  const field = fields.get(name)
+  if (field === undefined) throw unknownParameterError(name, fields)
+  if (values[name] !== undefined) {
+    throw parameterError(name, `\`${name}\` is repeated. Send it once.`)
+  }
+  const text = split < 0 ? '' : decode(pair.slice(split + 1), name)
+  const value = field.rule.read(text)
+  if (value === undefined) {
+    throw parameterError(
+      name,
+      `\`${name}\` is "${excerpt(text)}", but must be ${field.rule.expected}.`,
+    )
+  }
+  values[name] = value
+}
+
+function decode(text: string, name: string | undefined): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  if (!spaced.includes('%')) return spaced
+  const decoded = decodePart(spaced)
+  if (decoded !== undefined) return decoded
+  const param = name ?? excerpt(text)
+  const message = `The percent-encoding of \`${param}\` is malformed. Encode a % itself as %25.`
+  throw parameterError(param, message)
+}
+
+/**
+ * Reads the members of a body. They come in the order of the schema, so `JSON.stringify` prints equal bodies alike.
+ * `path` precedes the names of members that are inside another one. Throws `invalid_parameter`, naming the member.
+ */
+export function readMembers(
+  fields: Fields,
+  members: Record<string, unknown>,
+  path = '',
+): Record<string, unknown> {
+  const unknown = Object.keys(members).find((name) => !fields.has(name))
+  if (unknown !== undefined) throw unknownMemberError(unknown, fields, path)
+  const values: Record<string, unknown> = {}
+  for (const field of fields.values()) {
+    const { name } = field
+    const value = Object.hasOwn(members, name) ? members[name] : field.default
+    const place = path + name
+    if (value !== undefined) values[name] = readMember(field, value, place)
+    else if (field.isRequired) throw parameterError(place, `\`${place}\` is missing from the body.`)
+  }
+  return values
+}
+
+function readMember({ rule, list }: Field, sent: unknown, place: string): unknown {
+  if (list !== undefined) return readItems(list, sent, place)
+  const value = rule.read(sent)
+  if (value !== undefined) return value
+  throw parameterError(place, `\`${place}\` is ${typeOf(sent)}, but must be ${rule.expected}.`)
+}
+
+function readItems(
+  { fields, min, max }: NonNullable<Field['list']>,
+  sent: unknown,
+  place: string,
+): unknown[] {
+  const entries: unknown[] | undefined = Array.isArray(sent) ? sent : undefined
+  if (entries === undefined || entries.length < min || entries.length > max) {
+    const what = entries === undefined ? 'is no list' : `has ${entries.length} entries`
+    const expected = `a list of ${min} to ${max} objects`
+    throw parameterError(place, `\`${place}\` ${what}, but must be ${expected}.`)
+  }
+  return entries.map((item, index) => {
+    const at = `${place}[${index}]`
+    if (isObject(item)) return readMembers(fields, { ...item }, `${at}.`)
+    throw parameterError(at, `\`${at}\` must be a JSON object: \`{ … }\`.`)
+  })
+}
+
+export const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** All that is shown of a member that is refused: it may be long, deep or secret. */
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return 'a text'
+  return typeof value === 'number' ? 'a number' : 'an object'
+}
+
+const parameterError = (param: string, message: string) =>
+  new AppError('invalid_parameter', message, { param })
+
+const namesOf = (fields: Fields): string =>
+  [...fields.keys()].map((name) => `\`${name}\``).join(', ')
+
+function unknownParameterError(name: string, fields: Fields): AppError {
+  const param = excerpt(name)
+  const hint = fields.size === 0 ? 'This route has no parameters.' : `Known are ${namesOf(fields)}.`
+  return parameterError(param, `\`${param}\` is not a parameter of this route. ${hint}`)
+}
+
+function unknownMemberError(name: string, fields: Fields, path: string): AppError {
+  const param = path + excerpt(name)
+  const place = path === '' ? 'this body' : `\`${path.slice(0, -1)}\``
+  const known = namesOf(fields)
+  return parameterError(param, `\`${param}\` is not a member of ${place}. Known are ${known}.`)
+}
+
+function toField(name: string, property: TSchema, place: Place): Field {
+  const { items, minItems = 0, maxItems } = property
+  const isList =
+    place === 'body' && property.type === 'array' && items.type === 'object' && maxItems > 0
+  return {
+    name,
+    default: property.default,
+    isRequired: !isOptional(property),
+    rule: isList ? unreadable : toRule(name, property, place),
+    list: isList ? { fields: fieldsOf(items, place), min: minItems, max: maxItems } : undefined,
+  }
+}
+
+const unreadable: Rule = { expected: 'a list', read: () => undefined }
+
+function toRule(name: string, property: TSchema, place: Place): Rule {
+  if (isMoment(property)) return momentRule(property.anyOf[0], place)
+  if (property.type === 'integer') return integerRule(property, place)
+  const texts = literalsOf(property)
+  if (texts !== undefined) return literalRule(texts)
+  if (property.type === 'string') return textRule(property)
+  const bytesMax: unknown = property['x-max-bytes']
+  if (place === 'body' && typeof bytesMax === 'number') return objectRule(bytesMax)
+  throw new Error(`The reader cannot read the schema of \`${name}\`.`)
+}
+
+/** True for what `moment` made. */
+const isMoment = ({ anyOf }: TSchema): boolean =>
+  Array.isArray(anyOf) && anyOf[1]?.format === 'date-time'
+
+const momentRule = ({ maximum = Number.MAX_SAFE_INTEGER }: TSchema, place: Place): Rule => ({
+  expected:
+    'a time: Unix milliseconds such as 1776153610000, or RFC 3339 such as 2026-04-14T08:00:10Z',
+  read(sent) {
+    const isDigits = place === 'query' && typeof sent === 'string' && isCanonicalInteger(sent)
+    const timeMs = parseMoment(isDigits ? Number(sent) : sent)
+    return timeMs !== undefined && timeMs <= maximum ? timeMs : undefined
+  },
+})
+
+/** Canonical decimal digits only: one value has one spelling, so caches and cursors agree. */
+function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
+  const min: number = minimum ?? 0
+  const max: number = maximum ?? Number.MAX_SAFE_INTEGER
+  const expected = `an integer from ${min} to ${max}`
+  const check = (value: unknown): number | undefined =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
+      ? value
+      : undefined
+  if (place === 'body') return { expected, read: check }
+  return {
+    expected: `${expected} in plain decimal digits`,
+    read: (sent) =>
+      typeof sent === 'string' && isCanonicalInteger(sent) ? check(Number(sent)) : undefined,
+  }
+}
+
+// Digits of 2^53 - 1; the bounds refuse what is larger.
+const INTEGER_LENGTH_MAX = 16
+const CHAR_0 = 48
+const CHAR_9 = 57
+
+function isCanonicalInteger(text: string): boolean {
+  const { length } = text
+  if (length === 0 || length > INTEGER_LENGTH_MAX) return false
+  if (length > 1 && text.charCodeAt(0) === CHAR_0) return false
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code < CHAR_0 || code > CHAR_9) return false
+  }
+  return true
+}
+
+/** The texts that a schema of string literals allows; undefined for any other schema. */
+function literalsOf(property: TSchema): string[] | undefined {
+  const options: TSchema[] = Array.isArray(property.anyOf) ? property.anyOf : [property]
+  const texts = options.map(({ const: text }): unknown => text)
+  return texts.every((text) => typeof text === 'string') ? texts : undefined
+}
+
+const literalRule = (texts: readonly string[]): Rule => ({
+  expected: texts.map((text) => `\`${text}\``).join(' or '),
+  read: (sent) => texts.find((text) => text === sent),
+})
+
+function textRule({ minLength = 0, maxLength, pattern }: TSchema): Rule {
+  const min: number = minLength
+  const max: number = maxLength ?? Number.MAX_SAFE_INTEGER
+  const matcher = pattern === undefined ? undefined : new RegExp(pattern)
+  const least = min > 0 ? ` of at least ${min} characters` : ''
+  const length = maxLength === undefined ? least : ` of ${min} to ${max} characters`
+  return {
+    expected: `a text${length}${matcher ? ` matching ${pattern}` : ''}`,
+    read: (sent) =>
+      typeof sent === 'string' &&
+      sent.length >= min &&
+      sent.length <= max &&
+      sent.isWellFormed() &&
+      (matcher === undefined || matcher.test(sent))
+        ? sent
+        : undefined,
+  }
+}
+
+const objectRule = (bytesMax: number): Rule => ({
+  expected: `an object of at most ${bytesMax} bytes of JSON`,
+  read: (sent) =>
+    isObject(sent) && Buffer.byteLength(JSON.stringify(sent)) <= bytesMax ? sent : undefined,
+})
