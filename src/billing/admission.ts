@@ -8,8 +8,8 @@ import { DAY_MS } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
-import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
-import type { Payment, SignedPayment } from '#src/selling/payment.ts'
+import type { Offer } from '#src/selling/offer.ts'
+import type { Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
 import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'
@@ -24,7 +24,7 @@ import {
   unmatchedError,
   usedOfferError,
 } from './payment-errors.ts'
-import { askFaults, type Case, FRESH_MS_MIN } from './payment-machine.ts'
+import { askFaults, type Case, clockFault, FRESH_MS_MIN } from './payment-machine.ts'
 
 /** Throws what `Billing.settle` throws before anything is sent. */
 export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
@@ -73,8 +73,8 @@ function sameCase(
 const LOOK_BACK_MS = 2 * DAY_MS
 
 type Asked = { view: ChainView; parsed: ParsedPayment; faults: readonly PaymentFault[] }
-/** A payment that is not written down yet, with its offer. `isPaid`: its money has moved. */
-type Fresh = { signed: SignedPayment; offer: Offer; isPaid?: boolean }
+/** A payment that is not written down yet, with its offer. `proof`: where its money has moved. */
+type Fresh = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
 
 /** Somebody has used the nonce: perhaps to pay this very payment. */
 async function toSpent(
@@ -109,12 +109,12 @@ async function toSpent(
   const sinceMs = deps.clock() - LOOK_BACK_MS
   const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
   const verdict = await lookAt(view, sealPayment(parsed, oldest), oldest)
-  const block = verdict.kind === 'paid' ? verdict.proof.blockNumber : undefined
+  const proof = verdict.kind === 'paid' ? verdict.proof : undefined
   // Of offers of one amount it paid the newest that was there before it, and that no other payment has.
-  const older = offers.filter(({ fromBlock }) => block !== undefined && fromBlock < block)
+  const older = offers.filter(({ fromBlock }) => proof && fromBlock < proof.blockNumber)
   const paid = older.find(({ id }) => !deps.ledger.payments.isOfferTaken(id)) ?? older[0]
   const offer = paid ?? newest
-  return { signed: sealPayment(parsed, offer), offer, isPaid: offer === paid }
+  return { signed: sealPayment(parsed, offer), offer, proof: paid && proof }
 }
 
 /** As far as the chain says nobody has made it, so it is judged by the offer and the clock. */
@@ -138,10 +138,11 @@ async function toUnspent(
   const signed = sealPayment(parsed, offer)
   const forged = faults.find((fault) => fault === 'signature_invalid')
   const reason = forged ?? faultOf(signed, offer, nowMs)
-  const isLate = reason === 'expires_too_soon' || (isEnded && reason === undefined)
-  // Written down, though never sent by us: so nobody is asked to pay while it may land. What its payer has sent
+  // Written down, though not sent by us now: so nobody is asked to pay while it may land. What its payer has sent
   // himself may be mined until the chain says that its time is over.
-  const mayLand = isLate && (await lookAt(view, signed, offer)).kind !== 'void'
+  const isUntimely = isEnded || reason !== undefined
+  const isOurs = reason !== 'signature_invalid' && reason !== 'recipient_mismatch'
+  const mayLand = isUntimely && isOurs && (await lookAt(view, signed, offer)).kind !== 'void'
   assertFree(deps, offer)
   if (!mayLand && isEnded) throw expiredOfferError()
   if (!mayLand && reason !== undefined) throw rejectedError(deps, { reason, signed, offer })
@@ -194,8 +195,5 @@ function faultOf(signed: SignedPayment, offer: Offer, nowMs: number): string | u
   if (signed.payTo !== offer.requirements.payTo.toLowerCase()) return 'recipient_mismatch'
   // As numbers these may be inexact, but then they are far beyond every limit.
   const endMs = Number(signed.validBefore) * 1000
-  if (endMs < nowMs + FRESH_MS_MIN) return 'expires_too_soon'
-  if (endMs > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
-  if (Number(signed.validAfter) * 1000 > nowMs) return 'not_yet_valid'
-  return
+  return endMs < nowMs + FRESH_MS_MIN ? 'expires_too_soon' : clockFault(signed, nowMs)
 }

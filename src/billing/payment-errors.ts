@@ -99,11 +99,14 @@ const refusals: Readonly<Record<string, Refusal>> = {
     x402: VALID_BEFORE,
   },
   expires_too_late: {
-    message: 'The payment would stay valid for more than 24 hours. Nothing was sent.',
+    message:
+      'The payment stays valid for more than 24 hours, so it was not sent, but it can still be made. Cancel its nonce on the chain, then submit it again: it is then void, and you can sign another. Sign no other before.',
+    retryAction: 'wait_and_retry',
     x402: VALID_BEFORE,
   },
   not_yet_valid: {
-    message: 'The payment is not valid yet: its validAfter lies ahead of the clock of this server.',
+    message:
+      'The payment is not valid yet: its validAfter is after the clock of this server. Submit it again then, and sign no other.',
     retryAction: 'wait_and_retry',
     x402: 'invalid_exact_evm_payload_authorization_valid_after',
   },

@@ -8,7 +8,7 @@ import { LedgerRuleError } from '#src/ledger/payments.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
-import type { Offer } from '#src/selling/offer.ts'
+import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
 import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
@@ -102,9 +102,18 @@ async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   }
   // What came when its offer had ended is not sent at terms that may have changed.
   if (!isFresh(flow, payment) || payment.createdMs >= offer.expiresMs) return giveUp(flow, it)
-  return fault === undefined
-    ? relay(flow, it)
-    : move(flow, screened, { to: 'rejected', reason: fault })
+  const reason = fault ?? clockFault(payment.signed, flow.deps.clock())
+  return reason === undefined ? relay(flow, it) : move(flow, screened, { to: 'rejected', reason })
+}
+
+/** Why the clock is against sending a payment that has not ended, though its payer may have it made himself. */
+export function clockFault(
+  { validAfter, validBefore }: Pick<SignedPayment, 'validAfter' | 'validBefore'>,
+  nowMs: number,
+): 'expires_too_late' | 'not_yet_valid' | undefined {
+  // As numbers these may be inexact, but then they are far beyond every limit.
+  if (Number(validBefore) * 1000 > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
+  return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
 }
 
 /** Too late to send; only the payer himself can still have it made, until it is proved that nobody can. */
@@ -137,15 +146,20 @@ function mayResend(flow: Flow, payment: Payment): boolean {
   return state === 'pending' && updatedMs + RESEND_PENDING_MS <= nowMs
 }
 
+const mendable: ReadonlySet<string | undefined> = new Set([
+  ...['allowance_required', 'insufficient_balance', 'expires_too_late', 'not_yet_valid'],
+])
+
 /** What was missing may be there now. All else stays refused, unless the payer had it made himself. */
 async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const { offer } = it
   const seen = await observe(flow, it)
   if (seen.state !== 'rejected') return seen
   const fault = await findFault(flow, seen)
-  const isMendable = seen.reason === 'allowance_required' || seen.reason === 'insufficient_balance'
-  const isMended = fault === undefined && isMendable && isFresh(flow, seen)
-  const mayBegin = isMended && flow.deps.clock() < offer.expiresMs
+  const nowMs = flow.deps.clock()
+  const isTimely = isFresh(flow, seen) && clockFault(seen.signed, nowMs) === undefined
+  const isMended = fault === undefined && mendable.has(seen.reason) && isTimely
+  const mayBegin = isMended && nowMs < offer.expiresMs
   if (fault !== 'nonce_used' && !mayBegin) return seen
   const reopened = unlessRefused(
     () => move(flow, seen, { to: 'screened' }),
@@ -221,9 +235,7 @@ export async function observe(flow: Flow, { payment, offer }: Case): Promise<Pay
   })
   const next = afterLook(verdict)
   const doubt = next?.proof && doubtOf(flow, { payment, offer }, next.proof)
-  if (doubt !== undefined) {
-    return move(flow, payment, { to: 'review', txHash: next?.txHash, reason: doubt })
-  }
+  if (next && doubt !== undefined) return toReview(flow, payment, { ...next, reason: doubt })
   return next ? await take(flow, payment, next) : payment
 }
 
@@ -254,11 +266,17 @@ async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> 
   const moved = unlessRefused(
     () => move(flow, payment, next),
     // Two payments of one offer, or one transfer for two payments: money too much, which the operator has to see.
-    () =>
-      isMoney && move(flow, payment, { to: 'review', txHash: next.txHash, reason: 'paid_twice' }),
+    () => isMoney && toReview(flow, payment, { ...next, reason: 'paid_twice' }),
   )
   return moved.state === 'settled' ? provision(flow, moved.id) : moved
 }
+
+/** Leaves money to the operator; where it is, unless that transfer is known as another payment's. */
+const toReview = (flow: Flow, payment: Payment, { txHash, proof, reason }: Omit<Next, 'to'>) =>
+  unlessRefused(
+    () => move(flow, payment, { to: 'review', txHash, proof, reason }),
+    () => move(flow, payment, { to: 'review', txHash, reason }),
+  )
 
 /** What a look at the chain alone proves; undefined where it proves nothing. */
 function afterLook(verdict: ChainVerdict): Next | undefined {

@@ -47,11 +47,11 @@ export type PaymentStore = {
 
   /**
    * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken before,
-   * by whomever. `offer_taken`: another payment of this offer is open or was provisioned. Where `isPaid`, the money
-   * has moved already, so it is kept all the same: in `review`, as `paid_twice`.
+   * by whomever. `offer_taken`: another payment of this offer is open or was provisioned. With `proof`, where
+   * the money has moved already, it is kept all the same: in `review`, as `paid_twice`.
    */
   claim(
-    draft: { id: string; offer: Offer; signed: SignedPayment; isPaid?: boolean },
+    draft: { id: string; offer: Offer; signed: SignedPayment; proof?: PaymentProof | undefined },
     by: Deed,
   ): { kind: 'claimed' | 'existing' | 'offer_taken'; payment: Payment }
   /** Payments of an offer, and those of its account since a moment, that were rejected or void. */

@@ -143,12 +143,6 @@ describe('settle: what the facilitator and the chain say', () => {
 describe('settle: before anything is sent', () => {
   const times: [name: string, change: object, reason: string][] = [
     ['has ended', { validBefore: seconds(NOW_MS - 1000) }, 'expires_too_soon'],
-    [
-      'ends in a day and a second',
-      { validBefore: seconds(NOW_MS + 86_401_000) },
-      'expires_too_late',
-    ],
-    ['ends with all numbers', { validBefore: String(2n ** 256n - 1n) }, 'expires_too_late'],
     ['goes to another', { to: PAYER }, 'recipient_mismatch'],
   ]
   for (const [name, change, reason] of times) {
@@ -165,6 +159,41 @@ describe('settle: before anything is sent', () => {
       expect(ledger.payments.listPayments({ limit: 1 })).toEqual([])
     })
   }
+
+  const wrongTimes: [name: string, change: object, reason: string][] = [
+    [
+      'ends in a day and a second',
+      { validBefore: seconds(NOW_MS + 86_401_000) },
+      'expires_too_late',
+    ],
+    ['ends with all numbers', { validBefore: String(2n ** 256n - 1n) }, 'expires_too_late'],
+    ['begins in a minute', { validAfter: seconds(NOW_MS + 60_000) }, 'not_yet_valid'],
+  ]
+  for (const [name, change, reason] of wrongTimes) {
+    test(`error: a payment that ${name} is written down and not sent, and no other is asked for`, async () => {
+      const world = await openBilling()
+      const { billing, script, me, quote, calls } = world
+      script.verdict = { kind: 'open' }
+      const error = await billing.settle(me, payWithUsdc(await quote(), change)).catch((it) => it)
+      expect(error).toMatchObject({
+        code: 'payment_rejected',
+        extras: { reason, retryAction: 'wait_and_retry' },
+      })
+      expect(error.extras).not.toHaveProperty('paymentRequired')
+      expect(onlyPayment(world)).toMatchObject({ state: 'rejected', reason, attempts: 0 })
+      expect(calls.payloads).toEqual([])
+    })
+  }
+
+  test('behavior: one that begins later is sent when it is sent again then', async () => {
+    const { billing, script, me, quote, calls } = await openBilling()
+    script.verdict = { kind: 'open' }
+    const payload = payWithUsdc(await quote(), { validAfter: seconds(NOW_MS + 60_000) })
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('payment_rejected')
+    script.nowMs += 60_000
+    expect(await outcomeOf(billing.settle(me, payload))).toBe('pending')
+    expect(calls.payloads).toEqual([expect.any(String)])
+  })
 
   const lates: [name: string, change: object, passMs: number][] = [
     ['ends in five seconds', { validBefore: seconds(NOW_MS + 5000) }, 0],

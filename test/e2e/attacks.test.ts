@@ -203,7 +203,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle', () => {
   })
 
   const tooSoon = [503, 'billing_unavailable', 'expires_too_soon', 'retry_same_payment']
-  const tooLate = [402, 'payment_rejected', 'expires_too_late', 'sign_anew']
+  const tooLate = [402, 'payment_rejected', 'expires_too_late', 'wait_and_retry']
   test.each([
     ['29 seconds', 29, tooSoon],
     ['33 seconds', 33, active],

@@ -75,6 +75,18 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
     const signed = { ...parsePayment(payload).signed, payload: '', payloadHash: '' }
     return sendPayment(chain, { signed, signature })
   }
+  /** The operator sees the money once, with its transaction: not also as a transfer that nothing explains. */
+  async function expectOnce({ accountId }: Customer, transaction: string) {
+    await chain.mine(9)
+    await server.billing.watch()
+    const { payments } = server.ledger
+    const [payment] = payments
+      .listPayments({ accountId, limit: 9 })
+      .filter(({ state }) => state === 'review')
+    expect(payment).toMatchObject({ txHash: transaction, proof: { txHash: transaction } })
+    const alike = payments.listUnmatchedTransfers(false).map(({ txHash }) => txHash)
+    expect(alike).not.toContain(transaction)
+  }
   async function prepare(
     { isLinked = true, tier = 'starter' } = {},
     token: 'USDC' | 'USDT' = 'USDC',
@@ -148,6 +160,37 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
     expect([outcomeOf(await customer.settle(payload)), await state()]).toEqual([active, paid])
   })
 
+  test.each([
+    ['lasts too long', 0, () => ({ validBefore: inSeconds(90_000) }), 402],
+    [
+      'lasts too long, for an offer that has ended',
+      11,
+      () => ({ validBefore: inSeconds(90_000) }),
+      503,
+    ],
+    [
+      'is not valid yet, for an offer that has ended',
+      11,
+      () => ({ validAfter: inSeconds(700) }),
+      503,
+    ],
+  ])('error: nor for one that %s', async (_, minutes, wish, status) => {
+    const { customer, before, paid, signing, state } = await prepare()
+    const payload = await signAs(server, signing, wish())
+    server.time.skewMs = minutes * MINUTE_MS
+    const settles = relay.settles().length
+    for (const _again of ['at first', 'and again']) {
+      const { headers, body, ...answer } = await customer.settle(payload)
+      expect([answer.status, headers.has('payment-required')]).toEqual([status, false])
+      expect(body).not.toHaveProperty('paymentRequired')
+      expect(body.retryAction).toBe(status === 402 ? 'wait_and_retry' : 'retry_same_payment')
+    }
+    expect([await state(), relay.settles().length]).toEqual([before, settles])
+    if ('validAfter' in wish()) return
+    await payByOneself(payload)
+    expect([outcomeOf(await customer.settle(payload)), await state()]).toEqual([active, paid])
+  })
+
   test('error: who paid another amount than he was offered is sent to the operator, not asked again', async () => {
     const { customer, quote, signing } = await prepare()
     const amount = BigInt(quote.paymentRequirements.amount) - 1_000_000n
@@ -162,10 +205,12 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
 
   test('error: a second payment that its payer made for an offer that is paid is for the operator', async () => {
     const { customer, quote, signing, paid } = await prepare()
+    await server.billing.watch()
     expect(outcomeOf(await customer.settle(await customer.sign(quote)))).toEqual(active)
     const second = await signAs(server, signing)
-    await payByOneself(second)
+    const transaction = await payByOneself(second)
     expect(outcomeOf(await customer.settle(second))).toEqual(inReview('paid_twice'))
+    await expectOnce(customer, transaction)
     expect([statesOf(server, customer).toSorted(), periodsOf(server, customer)]).toEqual([
       ['provisioned', 'review'],
       paid.periods,
@@ -231,9 +276,11 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
   test('error: a payment of a wallet that is nobody’s here, made before it came, is for the operator', async () => {
     const { customer, signing } = await prepare({ isLinked: false })
     const payload = await signAs(server, signing)
-    await payByOneself(payload)
+    await server.billing.watch()
+    const transaction = await payByOneself(payload)
     expect(outcomeOf(await customer.settle(payload))).toEqual(inReview('foreign_payer'))
     expect([statesOf(server, customer), periodsOf(server, customer)]).toEqual([['review'], 0])
+    await expectOnce(customer, transaction)
   })
 
   test.each(['before it comes', 'while it is in flight'])(

@@ -125,10 +125,13 @@ function conformBeside(use: UsePayments): void {
       const first = claimUpTo(ledger, 1, { state: 'pending' })
       const offer = ledger.payments.findOffer(first.offerId)
       if (offer === undefined) throw new Error('no offer')
-      const draft = { id: 'pay_2', offer, signed: aSigned(2, offer), isPaid: true }
+      const draft = { id: 'pay_2', offer, signed: aSigned(2, offer), proof: aProof(2) }
       const { kind, payment } = ledger.payments.claim(draft, by())
       expect(kind).toBe('claimed')
-      expect(payment).toMatchObject({ id: 'pay_2', state: 'review', reason: 'paid_twice' })
+      expect(payment).toMatchObject({
+        ...{ id: 'pay_2', state: 'review', reason: 'paid_twice' },
+        ...{ proof: aProof(2), txHash: aProof(2).txHash },
+      })
       expect(ledger.payments.isOfferTaken(offer.id)).toBe(true)
       expect(ledger.payments.findOpenPayment(accountIdOf(1))).toEqual(first)
       expect(deedsOf(ledger).at(-1)).toEndWith('payment.review pay_2')

@@ -27,20 +27,24 @@ export function createMoves({ atomically, note, offers, payments }: PaymentParts
   return {
     write,
 
-    claim: ({ id, offer, signed, isPaid = false }, by) =>
+    claim: ({ id, offer, signed, proof }, by) =>
       atomically(() => {
         const existing = payments.findByNonce(signed)
         if (existing !== undefined) return { kind: 'existing', payment: existing }
         const { requirements, accountId } = offers.get(offer.id)
         const other = payments.listOfOffer(offer.id).find(({ state }) => !spent.includes(state))
-        if (other !== undefined && !isPaid) return { kind: 'offer_taken', payment: other }
+        if (other !== undefined && !proof) return { kind: 'offer_taken', payment: other }
         assert(BigInt(requirements.amount) === signed.amount, 'a payment is of its offer’s amount')
         assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
         const times = { createdMs: by.nowMs, updatedMs: by.nowMs }
         const state: PaymentState = other === undefined ? 'received' : 'review'
         payments.insert({ id, offerId: offer.id, accountId, state, signed, attempts: 0, ...times })
         note(by, 'payment.received', id)
-        if (other !== undefined) write({ ...payments.get(id), reason: 'paid_twice' }, by)
+        if (other !== undefined) {
+          const isNew = proof && payments.findByProof(signed.network, proof) === undefined
+          const where = isNew ? { proof, txHash: proof.txHash } : { txHash: proof?.txHash }
+          write({ ...payments.get(id), reason: 'paid_twice', ...where }, by)
+        }
         return { kind: 'claimed', payment: payments.get(id) }
       }),
 
