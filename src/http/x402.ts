@@ -86,7 +86,7 @@ export const PaymentFailure = object(
 export const toPaymentHeader = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64')
 
-const base64Pattern = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Reads the header of a signed payment, if there is one. Throws `payment_invalid`; never shows what was sent. */
 export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {

@@ -22,6 +22,7 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
   const trades: PlacedTrade[] = []
   for (const { place, record } of records) {
     if (record.kind === 'left_out') leaveOut(run, record.reason)
+    else if (record.kind === 'fault') refuse(run, place, record.reason)
     else if (record.kind === 'facts') {
       warn(run, place, record.leftOut ?? [])
       keepFacts(run, place, record.facts)

@@ -44,6 +44,8 @@ export type MarketRecord =
   | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[] }
   /** `facts` is what the trade's market is made from, if it is not known yet. */
   | { kind: 'trade'; facts: KnownFacts; trade: Trade }
+  /** One of several records of an object that could not be read. */
+  | { kind: 'fault'; reason: string }
   | LeftOut
 
 export type BookVerifier = {

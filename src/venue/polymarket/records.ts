@@ -45,16 +45,16 @@ export const recordKinds: readonly RecordKind[] = [
   },
 ]
 
-/** A fault of one market is not one of the event: it names the market. */
+/** A fault of one market is not one of the event: it names the market, and the others are read. */
 function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   if (!Array.isArray(event.markets)) throw new RecordFault('markets: not an array')
   return event.markets.map((market: unknown, index) => {
-    if (!isObject(market)) throw new RecordFault(`markets[${index}]: not an object`)
+    if (!isObject(market)) return { kind: 'fault', reason: `markets[${index}]: not an object` }
     try {
       return readGammaMarket(market, reading, event)
     } catch (error) {
       if (!(error instanceof RecordFault)) throw error
-      throw new RecordFault(`markets[${index}].${error.message}`, { cause: error })
+      return { kind: 'fault', reason: `markets[${index}].${error.message}` }
     }
   })
 }
