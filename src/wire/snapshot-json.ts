@@ -7,7 +7,7 @@
  * no bounds checks and cannot stray into the next line.
  */
 import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
-import { RecordFault as RecordFault } from '#src/core/record-fault.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
 import {
   type Ladder,
   type Snapshot,

@@ -174,7 +174,7 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
       () => ({ validAfter: inSeconds(700) }),
       503,
     ],
-  ])('error: nor for one that %s', async (_, minutes, wish, status) => {
+  ])('error: nor for one that %s', async (...[, minutes, wish, status]) => {
     const { customer, before, paid, signing, state } = await prepare()
     const payload = await signAs(server, signing, wish())
     server.time.skewMs = minutes * MINUTE_MS

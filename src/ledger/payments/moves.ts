@@ -40,12 +40,13 @@ export function createMoves({ atomically, note, offers, payments }: PaymentParts
         const state: PaymentState = other === undefined ? 'received' : 'review'
         payments.insert({ id, offerId: offer.id, accountId, state, signed, attempts: 0, ...times })
         note(by, 'payment.received', id)
-        if (other !== undefined) {
-          const isNew = proof && payments.findByProof(signed.network, proof) === undefined
-          const where = isNew ? { proof, txHash: proof.txHash } : { txHash: proof?.txHash }
-          write({ ...payments.get(id), reason: 'paid_twice', ...where }, by)
+        const claimed = payments.get(id)
+        if (state === 'received') return { kind: 'claimed', payment: claimed }
+        const where = { txHash: proof?.txHash, proof: unlessTaken(payments, claimed, proof) }
+        return {
+          kind: 'claimed',
+          payment: write({ ...claimed, reason: 'paid_twice', ...where }, by),
         }
-        return { kind: 'claimed', payment: payments.get(id) }
       }),
 
     move: (id, change, by) =>
@@ -93,6 +94,10 @@ function changed(before: Payment, change: Change, by: Deed): Payment {
 /** What will never be paid has no place where it was. */
 const proofKept = ({ proof }: Payment, state: PaymentState): PaymentProof | undefined =>
   spent.includes(state) ? undefined : proof
+
+/** The proof, unless it is that of another payment. */
+const unlessTaken = (payments: PaymentTable, { signed }: Payment, proof?: PaymentProof) =>
+  proof && payments.findByProof(signed.network, proof) === undefined ? proof : undefined
 
 /** Throws `LedgerRuleError` if the transfer has paid another payment, or another payment has the offer. */
 function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
