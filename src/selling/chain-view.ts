@@ -29,9 +29,8 @@ export type Preflight =
 export type FoundTransfer = PaymentProof & { asset: string; from: string; amount: bigint }
 
 export type ChainHead = {
-  /** Number and time (Unix milliseconds) of the block up to which all is final. */
+  /** The block up to which all is final. */
   finalNumber: number
-  finalMs: number
   latestNumber: number
 }
 
