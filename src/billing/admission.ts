@@ -38,7 +38,7 @@ export async function admit(deps: BillingDeps, caller: Caller, input: unknown): 
   if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
   const unsealed = { ...parsed.signed, payload: '', payloadHash: '' }
   const faults = await askFaults(view, unsealed, parsed.body.signature)
-  // A call with the same payload may have been quicker.
+  // A call with the same payload may have been faster.
   const taken = findAgain(deps, caller, parsed)
   if (taken) return taken
   const fresh = faults.includes('nonce_used')

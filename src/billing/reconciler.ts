@@ -24,7 +24,7 @@ const LOOKS_AT_ONCE = 8
 /** Rejected ones can be paid by their payers alone, so few of them are looked at, and seldom. */
 const REJECTED_LOOKS = 20
 const REJECTED_EVERY_MS = 60_000
-/** A payer who asks gets a look of his own, so often at most, and is kept waiting for so long. */
+/** How often at most a payer who asks gets a look, and how long the answer waits for it. */
 const POLL_EVERY_MS = 3000
 const POLL_WAIT_MS = 2000
 
@@ -114,7 +114,7 @@ async function step(flow: Flow, it: Case): Promise<Payment> {
   }
   if (state === 'rejected') return observe(flow, it)
   if (state !== 'received' && state !== 'screened') return advance(flow, it)
-  // The payer may have had it made himself while we were away.
+  // The payer may have submitted it while we were away.
   const seen = await observe(flow, it)
   return seen.state === state && isDue(flow, seen) ? advance(flow, it) : seen
 }

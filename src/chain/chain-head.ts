@@ -59,7 +59,7 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
       rpc.getBlock(rpc.chain.finality),
       rpc.getBlock('latest'),
     ])
-    // Two nodes behind one address may answer, the one behind the other.
+    // Two nodes may share one address, and one may lag.
     if (final && latest) return { final, latestNumber: Math.max(final.number, latest.number) }
   } else {
     const latest = await rpc.getBlock('latest')

@@ -121,7 +121,7 @@ export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentPro
   logIndex,
 })
 
-/** The receipt behind a log. A node that has forgotten what it just said is not to be relied upon. */
+/** The receipt behind a log. A node that contradicts what it just answered cannot be trusted. */
 export async function receiptOf(rpc: Rpc, log: ChainLog): Promise<Receipt> {
   const receipt = await rpc.getReceipt(log.txHash)
   if (receipt?.isSuccess && receipt.blockHash === log.blockHash) return receipt

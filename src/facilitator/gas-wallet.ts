@@ -37,7 +37,7 @@ export function createGasWallet(
   chainId: number,
 ): GasWallet {
   const { address } = account
-  let turn: Promise<unknown> = Promise.resolve()
+  let queue: Promise<unknown> = Promise.resolve()
   let nextNonce = 0
 
   async function sign(
@@ -68,7 +68,7 @@ export function createGasWallet(
       const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
       const gas = (BigInt(estimate) * GAS_PERCENT) / 100n
-      const sent = turn.then(async () => {
+      const sent = queue.then(async () => {
         const { nonce, serialized } = await sign(client, { to, data, gas }, broadcast)
         const hash = viem.keccak256(serialized)
         broadcast.txHash = hash
@@ -83,7 +83,7 @@ export function createGasWallet(
         nextNonce = nonce + 1
         return hash
       })
-      turn = sent.catch(() => {})
+      queue = sent.catch(() => {})
       return sent
     },
     resetNonce() {

@@ -12,7 +12,7 @@ export type ChainVerdict =
   | { kind: 'open' }
   | { kind: 'unavailable'; reason: string }
 
-/** Why a payment cannot be taken as it stands; each is certain, none is a guess from a silent node. */
+/** Why a payment cannot be taken as it is; each is certain, none is a guess from a node that did not answer. */
 export type PaymentFault =
   | 'nonce_used'
   | 'signature_invalid'

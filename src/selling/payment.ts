@@ -57,7 +57,7 @@ export type SignedPayment = {
   nonceContract: string
   /** SHA-256 of `payload`, hex. */
   payloadHash: string
-  /** The x402 payload as JSON in one canonical form: handed to the facilitator byte by byte. */
+  /** The x402 payload as JSON in one canonical form: sent to the facilitator byte by byte. */
   payload: string
 }
 
@@ -77,7 +77,7 @@ export type Payment = {
   signed: SignedPayment
   /** How often the facilitator was asked to settle. */
   attempts: number
-  /** While in the future, somebody is at it. */
+  /** While in the future, somebody holds the lease. */
   leaseUntilMs?: number | undefined
   /** As the facilitator reported it, or as it was found. */
   txHash?: string | undefined
