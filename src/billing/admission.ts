@@ -1,8 +1,8 @@
 /**
  * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes it down. That
- * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: a payer
- * may have had his payment made by himself, and what is spent is never judged by a clock or answered with a demand.
- * Only what is signed is written down: otherwise anybody could use up the nonce of a payment that he only saw.
+ * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: payers
+ * may have submitted their payments themselves, and what is spent is never judged by a clock or answered with a
+ * demand. Only what is signed is written down: otherwise anybody who saw a payment could use up its nonce.
  */
 import { DAY_MS } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
@@ -139,8 +139,8 @@ async function toUnspent(
   const forged = faults.find((fault) => fault === 'signature_invalid')
   const reason = forged ?? faultOf(signed, offer, nowMs)
   const isLate = reason === 'expires_too_soon' || (isEnded && reason === undefined)
-  // Written down, though never sent by us: so nobody is asked to pay while it may land. What its payer has sent
-  // himself may be mined until the chain says that its time is over.
+  // Written down, though never sent by us: so nobody is asked to pay while it may land. If its payer has
+  // submitted it, it may be mined until the chain says that its time is over.
   const mayLand = isLate && (await lookAt(view, signed, offer)).kind !== 'void'
   assertFree(deps, offer)
   if (!mayLand && isEnded) throw expiredOfferError()

@@ -26,7 +26,7 @@ export const unaskedError = (): AppError =>
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
-/** It is not sent any more, but what the payer has sent himself may be mined until its time is over. */
+/** We no longer send it, but if the payer has submitted it, it may be mined until its time is over. */
 export function tooLateError({ validBefore }: SignedPayment, nowMs: number): AppError {
   const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
   return new AppError(

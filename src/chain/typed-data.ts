@@ -1,4 +1,4 @@
-/** What a payer signs (EIP-712), and the domains in which he does. */
+/** What a payer signs (EIP-712), and in which domains. */
 import type { Hex } from 'viem'
 
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'

@@ -52,7 +52,7 @@ export function createGasWallet(
     ])
     // Asked before anything is sent, because afterwards a refusal would prove nothing.
     broadcast.isOutOfGas = balance < call.gas * maxFeePerGas
-    // Whoever could not see everything has not checked everything.
+    // The SDK that could not see everything has not checked everything.
     if (broadcast.isOutOfGas || broadcast.isSilent) throw new Error('Nothing can be sent.')
     // The node may be one of several that do not yet know of our last transaction.
     const nonce = Math.max(seen, nextNonce)

@@ -11,20 +11,6 @@
  */
 import type { TransferMethod } from './payment-chain.ts'
 
-export const paymentStates = [
-  'received',
-  'screened',
-  'settling',
-  'pending',
-  'unknown',
-  'settled',
-  'provisioned',
-  'rejected',
-  'void',
-  'review',
-] as const
-export type PaymentState = (typeof paymentStates)[number]
-
 /** States in which money may still arrive: no other payment may be asked for the same offer. */
 export const openStates = [
   'received',
@@ -34,6 +20,9 @@ export const openStates = [
   'unknown',
   'settled',
 ] as const
+
+export const paymentStates = [...openStates, 'provisioned', 'rejected', 'void', 'review'] as const
+export type PaymentState = (typeof paymentStates)[number]
 
 /** True while money may still arrive: what was rejected was not sent by us, but its payer can send it. */
 export const isUndecided = ({ state }: Pick<Payment, 'state'>): boolean =>
