@@ -5,7 +5,6 @@
  * demand. Only what is signed is written down: otherwise anybody who saw a payment could use up its nonce.
  */
 import { DAY_MS } from '#src/core/time.ts'
-import { assert } from '#src/lib/assert.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
@@ -24,7 +23,7 @@ import {
   unmatchedError,
   usedOfferError,
 } from './payment-errors.ts'
-import { askFaults, type Case, FRESH_MS_MIN } from './payment-machine.ts'
+import { askFaults, type Case, caseOf, FRESH_MS_MIN } from './payment-machine.ts'
 
 /** Throws what `Billing.settle` throws before anything is sent. */
 export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
@@ -54,19 +53,18 @@ function findAgain(deps: BillingDeps, caller: Caller, parsed: ParsedPayment): Ca
 }
 
 function sameCase(
-  { ledger }: BillingDeps,
+  deps: BillingDeps,
   { accountId }: Caller,
   { payment, parsed }: { payment: Payment; parsed: ParsedPayment },
 ): Case {
   if (payment.accountId !== accountId) {
     throw conflictError('This payment was submitted by another account.')
   }
-  const offer = ledger.payments.findOffer(payment.offerId)
-  assert(offer !== undefined, 'Offers are never deleted.')
-  if (sealPayment(parsed, offer).payloadHash !== payment.signed.payloadHash) {
+  const it = caseOf(deps, payment)
+  if (sealPayment(parsed, it.offer).payloadHash !== payment.signed.payloadHash) {
     throw conflictError('The nonce of this payment was used for another one. Sign a new nonce.')
   }
-  return { payment, offer }
+  return it
 }
 
 /** As far back as one look at the chain reaches with a block a second. */

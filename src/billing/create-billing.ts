@@ -1,6 +1,5 @@
 /** Puts the parts of billing together, and says what became of payments. */
 import { AppError } from '#src/core/errors.ts'
-import { assert } from '#src/lib/assert.ts'
 import type { Payment } from '#src/selling/payment.ts'
 
 import { admit } from './admission.ts'
@@ -14,7 +13,7 @@ import {
   unavailableError,
   usedOfferError,
 } from './payment-errors.ts'
-import { advance, type Case, flowOn, reread, waitForFinality } from './payment-machine.ts'
+import { advance, type Case, caseOf, flowOn, reread, waitForFinality } from './payment-machine.ts'
 import { createReconciler } from './reconciler.ts'
 import { watch } from './watcher.ts'
 
@@ -24,11 +23,7 @@ export function createBilling(deps: BillingDeps): Billing {
   const availability = createAvailability(deps)
   const { poll, attend, work, reconcile } = createReconciler(deps)
   const listeners: (() => void)[] = []
-  const describe = (payment: Payment): Settlement => {
-    const offer = ledger.payments.findOffer(payment.offerId)
-    assert(offer !== undefined, 'Offers are never deleted.')
-    return toSettlement(deps, { payment, offer })
-  }
+  const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
   const settle: Billing['settle'] = async (caller, payload) => {
     const it = await admit(deps, caller, payload)
     if (it.payment.state === 'provisioned') return toAnswer(deps, it)

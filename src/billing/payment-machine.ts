@@ -326,6 +326,13 @@ function provision(flow: Flow, id: string): Payment {
   return reread(flow, id)
 }
 
+/** A payment with its offer. */
+export function caseOf({ ledger }: BillingDeps, payment: Payment): Case {
+  const offer = ledger.payments.findOffer(payment.offerId)
+  assert(offer !== undefined, 'Offers are never deleted.')
+  return { payment, offer }
+}
+
 /** The payment as the ledger has it now. */
 export function reread({ deps }: Flow, id: string): Payment {
   const payment = deps.ledger.payments.findPayment(id)

@@ -3,7 +3,6 @@
  * the chain alone each of them becomes provisioned or void, at the latest once its last second is final.
  */
 import { AppError } from '#src/core/errors.ts'
-import { assert } from '#src/lib/assert.ts'
 import { isUndecided, openStates, type Payment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
@@ -11,6 +10,7 @@ import {
   advance,
   ATTEMPTS_MAX,
   type Case,
+  caseOf,
   type Flow,
   flowOn,
   move,
@@ -41,7 +41,7 @@ export function createReconciler(deps: BillingDeps) {
     const flow = flowOn(deps, payment.signed.network, 'system')
     if (!flow || flights.has(payment.id)) return
     try {
-      await looks.run(payment.id, () => work(flow, caseOf(flow, payment.id)))
+      await looks.run(payment.id, () => work(flow, caseOf(deps, reread(flow, payment.id))))
     } catch (error) {
       // A refusal is for callers; it comes again at every look.
       if (!(error instanceof AppError))
@@ -122,13 +122,6 @@ async function step(flow: Flow, it: Case): Promise<Payment> {
 /** A facilitator that refuses is asked a few times more; after that the payer has to ask. */
 const isDue = ({ deps }: Flow, { attempts, updatedMs }: Payment): boolean =>
   attempts < ATTEMPTS_MAX && updatedMs + RESEND_UNKNOWN_MS <= deps.clock()
-
-function caseOf(flow: Flow, id: string): Case {
-  const payment = reread(flow, id)
-  const offer = flow.deps.ledger.payments.findOffer(payment.offerId)
-  assert(offer !== undefined, 'Offers are never deleted.')
-  return { payment, offer }
-}
 
 /** Joins calls for the same payment: the first does the work, those that come meanwhile get its outcome. */
 function createSingleFlight() {
