@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 
 import { homeChain } from '#src/selling/payment-chain.ts'
-import type { ReadSignIn, SignatureCheck, SignIn, Wallets } from '#src/selling/wallet.ts'
+import type { SignatureCheck, SignIn, Wallets } from '#src/selling/wallet.ts'
 
 import type { Rpc } from './rpc.ts'
 import { type Claim, isAccepted, isSignature, recover } from './signatures.ts'
@@ -36,17 +36,21 @@ async function writeSignIn({ issuedMs, expiresMs, ...fields }: SignIn): Promise<
   })
 }
 
-async function readSignIn(message: string): Promise<ReadSignIn> {
+async function readSignIn(message: string): Promise<Partial<SignIn>> {
   const { parseSiweMessage } = await import('viem/siwe')
   const { getAddress } = await import('viem')
   const { address, issuedAt, expirationTime, ...rest } = parseSiweMessage(message)
   const { domain, statement, uri, chainId, nonce } = rest
-  return {
+  const read: { [K in keyof SignIn]: SignIn[K] | undefined } = {
     ...{ domain, statement, uri, chainId, nonce },
     address: address && getAddress(address),
     issuedMs: toMs(issuedAt),
     expiresMs: toMs(expirationTime),
   }
+  // Each of its keys that is left is defined.
+  return Object.fromEntries(
+    Object.entries(read).filter(([, value]) => value !== undefined),
+  ) as Partial<SignIn>
 }
 
 /** viem reads a malformed time as an invalid date. */

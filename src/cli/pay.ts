@@ -19,7 +19,7 @@ import {
   type PaymentToken,
   tokenSymbols,
 } from '#src/selling/payment-chain.ts'
-import type { ReadSignIn, SignIn } from '#src/selling/wallet.ts'
+import type { SignIn } from '#src/selling/wallet.ts'
 
 import { type CliContext, CliError } from './context.ts'
 import { parsePrice } from './option-values.ts'
@@ -171,7 +171,7 @@ async function assertOurs(message: string, { url }: PayServer, payer: Payer): Pr
   )
 }
 
-const isWhole = (read: ReadSignIn): read is SignIn =>
+const isWhole = (read: Partial<SignIn>): read is SignIn =>
   (['statement', 'uri', 'chainId', 'nonce', 'issuedMs', 'expiresMs'] as const).every(
     (name) => read[name] !== undefined,
   )

@@ -17,9 +17,6 @@ export type SignIn = {
   expiresMs: number
 }
 
-/** What could be read of a message of anybody's. */
-export type ReadSignIn = { [K in keyof SignIn]?: SignIn[K] | undefined }
-
 /**
  * `valid`: the address signed. `invalid`: it did not. `contract_unsupported`: no plain account signed
  * this, and without an RPC a contract wallet cannot be asked. `unavailable`: it could not be asked just now.
@@ -32,7 +29,7 @@ export type Wallets = {
   /** Writes the message exactly as a wallet shows and signs it. */
   writeSignIn(fields: SignIn): Promise<string>
   /** Reads what it can of a message of anybody's; what is missing or malformed is undefined. */
-  readSignIn(message: string): Promise<ReadSignIn>
+  readSignIn(message: string): Promise<Partial<SignIn>>
   /** Checks a signature (EIP-191) of a plain account or a contract (ERC-1271). Never rejects. */
   checkSignature(signed: {
     address: string

@@ -9,7 +9,7 @@ import { AppError } from '#src/core/errors.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { excerpt } from '#src/http/excerpt.ts'
 import type { LedgerStore } from '#src/ledger/ledger.ts'
-import type { ReadSignIn, SignIn, Wallets } from '#src/selling/wallet.ts'
+import type { SignIn, Wallets } from '#src/selling/wallet.ts'
 
 import type { Challenge } from './model.ts'
 
@@ -138,7 +138,7 @@ const refuse = (why: string) =>
 type Expected = Omit<SignIn, 'nonce'> & { nonce: string | undefined }
 
 /** Says which field is wrong, the ones first by which a wallet is lured to another server. */
-function assertFields(read: ReadSignIn, expected: Expected): void {
+function assertFields(read: Partial<SignIn>, expected: Expected): void {
   const { domain, uri, chainId, nonce, issuedMs, expiresMs, statement } = expected
   if (read.domain !== domain)
     throw refuse(`The message is for ${shown(read.domain)}, but this server is ${domain}.`)
