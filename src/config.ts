@@ -116,7 +116,7 @@ const variables = {
     accepts:
       'an http or https URL of a Polygon node; or, separated by commas, one for each chain, such as eip155:137=https://…,eip155:8453=https://…',
     description:
-      'JSON-RPC of each chain to sell on; the first also answers for the sanctions oracle and contract wallets. May hold a secret; never shown.',
+      'JSON-RPC of each chain to sell on; that of Polygon, or else the first, also answers for the sanctions oracle and contract wallets. May hold a secret; never shown.',
     parse: parseNodes,
   },
   sanctionsList: {

@@ -71,7 +71,7 @@ export async function startAnvil({
   }
 }
 
-/** Finds where the node listens, and goes on reading: it would stand still on a full pipe. */
+/** Finds where the node listens, and keeps reading: the node would block on a full pipe. */
 function readAddress(output: ReadableStream<Uint8Array>): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const read = async () => {

@@ -45,8 +45,8 @@ const before = await readPro()
 say('before:', before.status, (await before.json()).code)
 
 // A quote is a price that is yours for ten minutes.
-const wish = { tierId: 'pro', network: 'eip155:137', token: 'USDC' }
-const quote = await take(await post('/v1/billing/x402/quote', wish))
+const order = { tierId: 'pro', network: 'eip155:137', token: 'USDC' }
+const quote = await take(await post('/v1/billing/x402/quote', order))
 say('quote: ', quote.quoteId, quote.paymentRequirements.amount, 'atomic units of USDC')
 
 // The server answers 402; the client signs what it asks for and sends the request again, paid.

@@ -103,7 +103,7 @@ export async function startLittlePolygon({
   keys = {},
 }: LittlePolygonOptions = {}): Promise<LittlePolygon> {
   const options = ['--accounts', '1', '--auto-impersonate', '--slots-in-an-epoch']
-  // At the same time; if it fails it is told below, where there is a node to stop.
+  // At the same time; a failure is thrown below, where there is a node to stop.
   void knownCode().catch(() => {})
   const { chainId, network } = chain
   const node = await startAnvil({ chainId, options: [...options, String(slotsInAnEpoch)] })

@@ -28,7 +28,7 @@ export async function sandbox(context: CliContext, data: string | undefined): Pr
   try {
     const { startLittlePolygon } = await import('./little-polygon.ts')
     const payer = `0x${Buffer.from(context.randomBytes(KEY_BYTES)).toString('hex')}` as const
-    // Nobody goes on mining here, so each block is final at once.
+    // Nobody keeps mining here, so each block is final at once.
     const chain = await startLittlePolygon({ slotsInAnEpoch: 0, keys: { payer } })
     try {
       await serveOn(context, { chain, folder, root })
@@ -57,7 +57,7 @@ function openFolder(data: string | undefined): string {
   // Its payments would be of a chain that is gone, or worse, of the real one.
   if (existsSync(ledgerPathOf(data))) {
     throw new CliError(
-      `${data} has a ledger already. Every sandbox begins anew: name an empty folder.`,
+      `${data} has a ledger already. Every sandbox starts from scratch: name an empty folder.`,
     )
   }
   mkdirSync(data, { recursive: true })

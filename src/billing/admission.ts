@@ -1,11 +1,10 @@
 /**
  * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes it down. That
- * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: a payer
- * may have had his payment made by himself, and what is spent is never judged by a clock or answered with a demand.
- * Only what is signed is written down: otherwise anybody could use up the nonce of a payment that he only saw.
+ * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: payers
+ * may have submitted their payments themselves, and what is spent is never judged by a clock or answered with a
+ * demand. Only what is signed is written down: otherwise anybody who saw a payment could use up its nonce.
  */
 import { DAY_MS } from '#src/core/time.ts'
-import { assert } from '#src/lib/assert.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Offer } from '#src/selling/offer.ts'
@@ -24,7 +23,7 @@ import {
   unmatchedError,
   usedOfferError,
 } from './payment-errors.ts'
-import { askFaults, type Case, clockFault, FRESH_MS_MIN } from './payment-machine.ts'
+import { askFaults, type Case, caseOf, clockFault, FRESH_MS_MIN } from './payment-machine.ts'
 
 /** Throws what `Billing.settle` throws before anything is sent. */
 export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
@@ -38,7 +37,7 @@ export async function admit(deps: BillingDeps, caller: Caller, input: unknown): 
   if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
   const unsealed = { ...parsed.signed, payload: '', payloadHash: '' }
   const faults = await askFaults(view, unsealed, parsed.body.signature)
-  // A call with the same payload may have been quicker.
+  // A call with the same payload may have been faster.
   const taken = findAgain(deps, caller, parsed)
   if (taken) return taken
   const fresh = faults.includes('nonce_used')
@@ -54,19 +53,18 @@ function findAgain(deps: BillingDeps, caller: Caller, parsed: ParsedPayment): Ca
 }
 
 function sameCase(
-  { ledger }: BillingDeps,
+  deps: BillingDeps,
   { accountId }: Caller,
   { payment, parsed }: { payment: Payment; parsed: ParsedPayment },
 ): Case {
   if (payment.accountId !== accountId) {
     throw conflictError('This payment was submitted by another account.')
   }
-  const offer = ledger.payments.findOffer(payment.offerId)
-  assert(offer !== undefined, 'Offers are never deleted.')
-  if (sealPayment(parsed, offer).payloadHash !== payment.signed.payloadHash) {
+  const it = caseOf(deps, payment)
+  if (sealPayment(parsed, it.offer).payloadHash !== payment.signed.payloadHash) {
     throw conflictError('The nonce of this payment was used for another one. Sign a new nonce.')
   }
-  return { payment, offer }
+  return it
 }
 
 /** As far back as one look at the chain reaches with a block a second. */
@@ -138,8 +136,8 @@ async function toUnspent(
   const signed = sealPayment(parsed, offer)
   const forged = faults.find((fault) => fault === 'signature_invalid')
   const reason = forged ?? faultOf(signed, offer, nowMs)
-  // Written down, though not sent by us now: so nobody is asked to pay while it may land. What its payer has sent
-  // himself may be mined until the chain says that its time is over.
+  // Written down, though not sent by us now: so nobody is asked to pay while it may land. If its payer has
+  // submitted it, it may be mined until the chain says that its time is over.
   const isUntimely = isEnded || reason !== undefined
   const isOurs = reason !== 'signature_invalid' && reason !== 'recipient_mismatch'
   const mayLand = isUntimely && isOurs && (await lookAt(view, signed, offer)).kind !== 'void'

@@ -5,19 +5,15 @@ import type { BillingDeps, ChainStatus, SoldChain } from './billing.ts'
 
 type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log'>
 
-export type Availability = {
-  chains(): readonly ChainStatus[]
-  /** Why a token cannot be paid with; undefined if it can. */
-  reasonOf(sold: SoldChain, token: PaymentToken): string | undefined
-  refresh(): Promise<void>
-}
+export type Availability = ReturnType<typeof createAvailability>
 
 const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
 
 /** Everything counts as unavailable until it was checked. */
-export function createAvailability(deps: Deps): Availability {
+export function createAvailability(deps: Deps) {
   const reasons = new Map<string, string | undefined>()
-  const reasonOf = (sold: SoldChain, token: PaymentToken) => {
+  /** Why a token cannot be paid with; undefined if it can. */
+  const reasonOf = (sold: SoldChain, token: PaymentToken): string | undefined => {
     const key = keyOf(sold, token)
     return reasons.has(key) ? reasons.get(key) : (missingPart(deps, sold) ?? 'It is being checked.')
   }
@@ -34,13 +30,13 @@ export function createAvailability(deps: Deps): Availability {
   }
 
   return {
-    chains: () =>
+    chains: (): readonly ChainStatus[] =>
       deps.chains.map((sold) => ({
         chain: sold.chain,
         tokens: sold.chain.tokens.map((token) => ({ token, reason: reasonOf(sold, token) })),
       })),
     reasonOf,
-    async refresh() {
+    async refresh(): Promise<void> {
       await Promise.all(deps.chains.map(refresh))
     },
   }

@@ -1,6 +1,5 @@
 /** Puts the parts of billing together, and says what became of payments. */
 import { AppError } from '#src/core/errors.ts'
-import { assert } from '#src/lib/assert.ts'
 import type { Payment } from '#src/selling/payment.ts'
 
 import { admit } from './admission.ts'
@@ -14,24 +13,28 @@ import {
   unavailableError,
   usedOfferError,
 } from './payment-errors.ts'
-import { advance, type Case, flowOn, reread, waitForFinality } from './payment-machine.ts'
-import { createReconciler, type Flights } from './reconciler.ts'
-import { createSingleFlight } from './single-flight.ts'
+import { advance, type Case, caseOf, flowOn, reread, waitForFinality } from './payment-machine.ts'
+import { createReconciler } from './reconciler.ts'
 import { watch } from './watcher.ts'
 
 /** Creates the engine. It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
 export function createBilling(deps: BillingDeps): Billing {
   const { ledger } = deps
   const availability = createAvailability(deps)
-  const flights = createSingleFlight<Payment>()
-  const looks = createSingleFlight<Payment>()
-  const { poll, attend, reconcile } = createReconciler(deps, { flights, looks })
-  const settle = createSettle(deps, { flights, looks })
+  const { poll, attend, work, reconcile } = createReconciler(deps)
   const listeners: (() => void)[] = []
-  const describe = (payment: Payment): Settlement => {
-    const offer = ledger.payments.findOffer(payment.offerId)
-    assert(offer !== undefined, 'Offers are never deleted.')
-    return toSettlement(deps, { payment, offer })
+  const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
+  const settle: Billing['settle'] = async (caller, payload) => {
+    const it = await admit(deps, caller, payload)
+    if (it.payment.state === 'provisioned') return toAnswer(deps, it)
+    const { id, signed } = it.payment
+    const flow = flowOn(deps, signed.network, `account:${caller.accountId}`)
+    if (!flow) throw unavailableError('No node of the chain is configured any more.')
+    const payment = await work(id, async () => {
+      const advanced = await advance(flow, { ...it, payment: reread(flow, id) })
+      return waitForFinality(flow, { ...it, payment: advanced })
+    })
+    return toAnswer(deps, { ...it, payment })
   }
   const findOwn: (...args: Parameters<Billing['payment']>) => Payment = ({ accountId }, id) => {
     const payment = ledger.payments.findPayment(id)
@@ -62,25 +65,6 @@ export function createBilling(deps: BillingDeps): Billing {
     watch: () => watch(deps, attend),
   }
 }
-
-/**
- * Callers with the same payload join the first one, up to the end of its waiting. A look that is under way
- * is waited for: it does less than a caller wants.
- */
-const createSettle =
-  (deps: BillingDeps, { flights, looks }: Flights): Billing['settle'] =>
-  async (caller, payload) => {
-    const it = await admit(deps, caller, payload)
-    if (it.payment.state === 'provisioned') return toAnswer(deps, it)
-    const flow = flowOn(deps, it.payment.signed.network, `account:${caller.accountId}`)
-    if (!flow) throw unavailableError('No node of the chain is configured any more.')
-    const payment = await flights.run(it.payment.id, async () => {
-      await looks.over(it.payment.id)
-      const advanced = await advance(flow, { ...it, payment: reread(flow, it.payment.id) })
-      return waitForFinality(flow, { ...it, payment: advanced })
-    })
-    return toAnswer(deps, { ...it, payment })
-  }
 
 /** The payment if it is made or in flight. Throws why it is neither. */
 function toAnswer(deps: BillingDeps, it: Case): Settlement {

@@ -47,7 +47,7 @@ const signature: Form = {
   is: `0x and the hex digits of 1 to ${SIGNATURE_BYTES_MAX} bytes`,
 }
 
-// The order of the members is that of the stored payload, whose hash tells a repeated payment from another.
+// The order of the members is that of the stored payload, by whose hash a repeated payment is known.
 const eip3009 = {
   signature,
   authorization: {

@@ -26,7 +26,7 @@ export const unaskedError = (): AppError =>
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
-/** It is not sent any more, but what the payer has sent himself may be mined until its time is over. */
+/** We no longer send it, but if the payer has submitted it, it may be mined until its time is over. */
 export function tooLateError({ validBefore }: SignedPayment, nowMs: number): AppError {
   const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
   return new AppError(
@@ -83,7 +83,7 @@ export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
         { reason: 'unknown_offer', retryAction: 'sign_anew' },
       )
 
-/** `x402`: the reason as x402 v2 names it. Signing another payment is what helps, where nothing else is said. */
+/** `x402`: the reason as x402 v2 names it. Where no action is named, signing another payment helps. */
 type Refusal = { message: string; retryAction?: RetryAction; x402: string }
 
 const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
@@ -139,7 +139,7 @@ const unknownRefusal: Refusal = {
   x402: 'unexpected_settle_error',
 }
 
-/** A payment that does not arrive. There is something to sign only where signing another is what helps. */
+/** A payment that does not arrive. It has something to sign only where signing another one helps. */
 export function rejectedError(
   deps: Pick<BillingDeps, 'origin' | 'clock'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
@@ -185,7 +185,7 @@ export const reviewError = (reason: string | undefined): AppError =>
       )
     : new AppError(
         'payment_in_review',
-        'The payment needs the eye of the operator. Do not pay again.',
+        'The operator has to review this payment. Do not pay again.',
         { reason: reason ?? 'review', retryAction: 'ask_operator' },
       )
 

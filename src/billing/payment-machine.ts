@@ -51,7 +51,7 @@ export const RESEND_UNKNOWN_MS = 15_000
 const RESEND_PENDING_MS = 60_000
 /** Eight seconds in all: a few blocks of Polygon and its finality. */
 const PENDING_STEPS_MS = [50, 100, 200, 400, 750, 1500, 2500, 2500]
-/** Of what nobody saw on its way, less is to be hoped for. */
+/** A payment that nobody saw on its way is less likely to arrive. */
 const UNKNOWN_STEPS = 4
 
 /** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
@@ -88,7 +88,7 @@ export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
   return payment
 }
 
-/** Nothing was sent by us yet; the payer may have had it made himself, so the nonce comes before the clock. */
+/** Nothing was sent by us yet; the payer may have submitted it, so the nonce is checked before the clock. */
 async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const screened = await screenPayer(flow, payment)
   if (screened.state !== 'screened') return screened
@@ -116,7 +116,7 @@ export function clockFault(
   return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
 }
 
-/** Too late to send; only the payer himself can still have it made, until it is proved that nobody can. */
+/** Too late to send; only the payer can still submit it, until it is proved that nobody can. */
 async function giveUp(flow: Flow, it: Case): Promise<Payment> {
   const seen = await observe(flow, it)
   if (seen.state !== it.payment.state) return seen
@@ -150,7 +150,7 @@ const mendable: ReadonlySet<string | undefined> = new Set([
   ...['allowance_required', 'insufficient_balance', 'expires_too_late', 'not_yet_valid'],
 ])
 
-/** What was missing may be there now. All else stays refused, unless the payer had it made himself. */
+/** What was missing may be there now. Anything else stays rejected, unless the payer submitted it. */
 async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const { offer } = it
   const seen = await observe(flow, it)
@@ -201,7 +201,7 @@ export async function askFaults(
 
 /**
  * Sends a payment that is ready, or one whose fate is unknown once more: always the same bytes, under a lease that
- * is committed before. If somebody else is at it, his outcome counts. Throws `billing_unavailable` if nothing was
+ * is committed first. If somebody else holds the lease, their outcome counts. Throws `billing_unavailable` if nothing was
  * ever sent.
  */
 async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
@@ -241,7 +241,7 @@ export async function observe(flow: Flow, { payment, offer }: Case): Promise<Pay
 
 /**
  * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can present a payment
- * that he saw there, also one that was made to another server with the same address: so it must come from the
+ * seen there, also one that was made to another server with the same address: so it must come from the
  * account's own wallet, and be newer than the offer.
  */
 function doubtOf(
@@ -259,13 +259,13 @@ function doubtOf(
 async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> {
   const isMoney = next.to === 'settled' || next.to === 'pending'
   if (isMoney && payment.state === 'received') {
-    // Sent by the payer himself before we knew who he is.
+    // Sent by the payer before we knew who that is.
     const screened = await screenPayer(flow, payment)
     return screened.state === 'screened' ? await take(flow, screened, next) : screened
   }
   const moved = unlessRefused(
     () => move(flow, payment, next),
-    // Two payments of one offer, or one transfer for two payments: money too much, which the operator has to see.
+    // Two payments of one offer, or one transfer for two payments: an overpayment, which the operator has to see.
     () => isMoney && toReview(flow, payment, { ...next, reason: 'paid_twice' }),
   )
   return moved.state === 'settled' ? provision(flow, moved.id) : moved
@@ -288,7 +288,7 @@ function afterLook(verdict: ChainVerdict): Next | undefined {
         : { to: 'pending', txHash: proof.txHash, reason: 'not_final' }
     }
     case 'void':
-      // The nonce went to something else that the payer signed: perhaps money of his, so it is looked at.
+      // The nonce went to something else that the payer signed: perhaps money of theirs, so the operator looks at it.
       return { to: verdict.reason === 'used_elsewhere' ? 'review' : 'void', reason: verdict.reason }
     case 'open':
     case 'unavailable':
@@ -296,7 +296,7 @@ function afterLook(verdict: ChainVerdict): Next | undefined {
   }
 }
 
-/** The chain is silent: whatever the facilitator says, money may land. */
+/** The chain has not decided: whatever the facilitator says, money may land. */
 function byWordAlone(result: SettleResult, wasSent: boolean): Next {
   switch (result.kind) {
     case 'success':
@@ -310,7 +310,7 @@ function byWordAlone(result: SettleResult, wasSent: boolean): Next {
   }
 }
 
-/** Moves a payment on; if somebody else was quicker, his state counts. */
+/** Moves a payment on; if somebody else was faster, their state counts. */
 export function move(flow: Flow, payment: Payment, next: Next): Payment {
   if (payment.state === next.to && (next.txHash ?? payment.txHash) === payment.txHash)
     return payment
@@ -342,6 +342,13 @@ function provision(flow: Flow, id: string): Payment {
   const ids = { subscriptionId: `sub_${mint()}`, restId: `sub_${mint()}` }
   ledger.payments.provision(id, ids, deedOf(flow))
   return reread(flow, id)
+}
+
+/** A payment with its offer. */
+export function caseOf({ ledger }: BillingDeps, payment: Payment): Case {
+  const offer = ledger.payments.findOffer(payment.offerId)
+  assert(offer !== undefined, 'Offers are never deleted.')
+  return { payment, offer }
 }
 
 /** The payment as the ledger has it now. */

@@ -3,7 +3,6 @@
  * the chain alone each of them becomes provisioned or void, at the latest once its last second is final.
  */
 import { AppError } from '#src/core/errors.ts'
-import { assert } from '#src/lib/assert.ts'
 import { isUndecided, openStates, type Payment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
@@ -11,6 +10,7 @@ import {
   advance,
   ATTEMPTS_MAX,
   type Case,
+  caseOf,
   type Flow,
   flowOn,
   move,
@@ -18,43 +18,30 @@ import {
   reread,
   RESEND_UNKNOWN_MS,
 } from './payment-machine.ts'
-import type { SingleFlight } from './single-flight.ts'
 
 /** Payments that are looked at side by side: a look is two to five questions to the node. */
 const LOOKS_AT_ONCE = 8
 /** Rejected ones can be paid by their payers alone, so few of them are looked at, and seldom. */
 const REJECTED_LOOKS = 20
 const REJECTED_EVERY_MS = 60_000
-/** A payer who asks gets a look of his own, so often at most, and is kept waiting for so long. */
+/** How often at most a payer who asks gets a look, and how long the answer waits for it. */
 const POLL_EVERY_MS = 3000
 const POLL_WAIT_MS = 2000
 
-export type Reconciler = {
-  /** See `Billing.reconcile`. */
-  reconcile(): Promise<number>
-  /** Looks for one payment on the chain, if nobody does and nobody has just done so. Never rejects. */
-  poll(payment: Payment): Promise<void>
-  /** Looks at some payments now. Never rejects. */
-  attend(payments: readonly Payment[]): Promise<void>
-}
-
-type Place = { createdMs: number; id: string }
-
-/** What callers do with a payment, and what is done without them: never both at a time. */
-export type Flights = { flights: SingleFlight<Payment>; looks: SingleFlight<Payment> }
-
-/** A payment that a caller works on is left alone. */
-export function createReconciler(deps: BillingDeps, { flights, looks }: Flights): Reconciler {
+/** Keeps apart what callers do with a payment and what is done without them: never both at a time. */
+export function createReconciler(deps: BillingDeps) {
   const { ledger, clock, log } = deps
+  const flights = createSingleFlight()
+  const looks = createSingleFlight()
   const polled = new Map<string, number>()
   let rejectedAtMs = Number.NEGATIVE_INFINITY
-  let lastRejected: Place | undefined
+  let lastRejected: Payment | undefined
 
   async function run(payment: Payment, work: typeof observe): Promise<void> {
     const flow = flowOn(deps, payment.signed.network, 'system')
     if (!flow || flights.has(payment.id)) return
     try {
-      await looks.run(payment.id, () => work(flow, caseOf(flow, payment.id)))
+      await looks.run(payment.id, () => work(flow, caseOf(deps, reread(flow, payment.id))))
     } catch (error) {
       // A refusal is for callers; it comes again at every look.
       if (!(error instanceof AppError))
@@ -62,6 +49,7 @@ export function createReconciler(deps: BillingDeps, { flights, looks }: Flights)
     }
   }
 
+  /** Looks at some payments now. Never rejects. */
   const attend = (payments: readonly Payment[]) =>
     forEachAtOnce(payments, (payment) => run(payment, step))
 
@@ -79,13 +67,22 @@ export function createReconciler(deps: BillingDeps, { flights, looks }: Flights)
   return {
     attend,
 
-    async reconcile() {
+    /** What callers want of a payment: those who come meanwhile join the first, who waits for a look that is under way. */
+    work: (id: string, body: () => Promise<Payment>): Promise<Payment> =>
+      flights.run(id, async () => {
+        await looks.over(id)
+        return body()
+      }),
+
+    /** See `Billing.reconcile`. */
+    async reconcile(): Promise<number> {
       await attend(ledger.payments.listPaymentsIn(openStates))
       await attend(nextRejected())
       return ledger.payments.listPaymentsIn(openStates).length
     },
 
-    async poll(payment) {
+    /** Looks for one payment on the chain, if nobody does and nobody has just done so. Never rejects. */
+    async poll(payment: Payment): Promise<void> {
       const nowMs = clock()
       for (const [id, atMs] of polled) {
         if (atMs > nowMs - POLL_EVERY_MS) break
@@ -117,7 +114,7 @@ async function step(flow: Flow, it: Case): Promise<Payment> {
   }
   if (state === 'rejected') return observe(flow, it)
   if (state !== 'received' && state !== 'screened') return advance(flow, it)
-  // The payer may have had it made himself while we were away.
+  // The payer may have submitted it while we were away.
   const seen = await observe(flow, it)
   return seen.state === state && isDue(flow, seen) ? advance(flow, it) : seen
 }
@@ -126,9 +123,21 @@ async function step(flow: Flow, it: Case): Promise<Payment> {
 const isDue = ({ deps }: Flow, { attempts, updatedMs }: Payment): boolean =>
   attempts < ATTEMPTS_MAX && updatedMs + RESEND_UNKNOWN_MS <= deps.clock()
 
-function caseOf(flow: Flow, id: string): Case {
-  const payment = reread(flow, id)
-  const offer = flow.deps.ledger.payments.findOffer(payment.offerId)
-  assert(offer !== undefined, 'Offers are never deleted.')
-  return { payment, offer }
+/** Joins calls for the same payment: the first does the work, those that come meanwhile get its outcome. */
+function createSingleFlight() {
+  const flights = new Map<string, Promise<Payment>>()
+  return {
+    run(id: string, body: () => Promise<Payment>): Promise<Payment> {
+      const flying = flights.get(id)
+      if (flying !== undefined) return flying
+      const flight = body().finally(() => flights.delete(id))
+      flights.set(id, flight)
+      return flight
+    },
+    has: (id: string): boolean => flights.has(id),
+    /** Resolves once nobody does it, also where the work rejects. */
+    async over(id: string): Promise<void> {
+      await flights.get(id)?.catch(() => undefined)
+    },
+  }
 }

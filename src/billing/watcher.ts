@@ -8,7 +8,7 @@ import type { BillingDeps } from './billing.ts'
 const HEAD_AGE_MS_MAX = 10_000
 /** Public nodes answer no larger ranges. */
 const BLOCKS_PER_CALL = 1000
-/** What one call may take on; the next goes on from there. */
+/** Ranges that one call reads; the next call resumes there. */
 const CALLS_MAX = 20
 
 type Range = { from: number; to: number }
@@ -34,7 +34,7 @@ async function watchChain(watched: Watch): Promise<void> {
   const head = await view.head(HEAD_AGE_MS_MAX)
   if (!head) return
   const scanned = payments.scannedBlock(chain.network)
-  // What was there before this server sold anything is none of its business.
+  // What was there before this server sold anything is not its concern.
   if (scanned === undefined) return payments.setScannedBlock(chain.network, head.finalNumber)
   let from = scanned + 1
   for (let call = 0; call < CALLS_MAX && from <= head.finalNumber; call++) {
@@ -48,7 +48,7 @@ async function watchChain(watched: Watch): Promise<void> {
 
 /**
  * Notes what is unmatched in a range; returns the block up to which all is decided. A transfer that a
- * payment still open or rejected may turn out to be is decided when that payment is, which is looked at.
+ * payment still open or rejected may turn out to be is decided with that payment, which is looked at.
  */
 async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise<number> {
   const { ledger, clock, payTo } = deps

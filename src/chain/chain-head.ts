@@ -10,20 +10,13 @@ export type Confirmations = 'final' | number
 /** How far the chain is: all up to `final` stays. */
 export type Head = { final: Block; latestNumber: number }
 
-export type HeadWatch = {
-  /** Asks the node. Throws `RpcFault` without an answer, and once when the node went back. */
-  ask(): Promise<Head>
-  /** As ChainView. */
-  recent(ageMsMax: number): Promise<ChainHead | undefined>
-}
-
 export type HeadOptions = {
   confirmations: Confirmations
   clock: Clock
   log: (line: string) => void
 }
 
-export function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: HeadOptions): HeadWatch {
+export function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: HeadOptions) {
   let seen: { head: Head; atMs: number; order: number } | undefined
   let asked: Promise<Head> | undefined
   let count = 0
@@ -42,8 +35,10 @@ export function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: HeadOpt
   }
 
   return {
+    /** Asks the node. Throws `RpcFault` without an answer, and once when the node went back. */
     ask: refresh,
-    async recent(ageMsMax) {
+    /** As ChainView. */
+    async recent(ageMsMax: number): Promise<ChainHead | undefined> {
       if (seen !== undefined && clock() - seen.atMs <= ageMsMax) return toChainHead(seen.head)
       asked ??= refresh().finally(() => {
         asked = undefined
@@ -64,7 +59,7 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
       rpc.getBlock(rpc.chain.finality),
       rpc.getBlock('latest'),
     ])
-    // Two nodes behind one address may answer, the one behind the other.
+    // Two nodes may share one address, and one may lag.
     if (final && latest) return { final, latestNumber: Math.max(final.number, latest.number) }
   } else {
     const latest = await rpc.getBlock('latest')
@@ -80,6 +75,5 @@ const isTakenBack = (before: Block, after: Block): boolean =>
 
 const toChainHead = ({ final, latestNumber }: Head): ChainHead => ({
   finalNumber: final.number,
-  finalMs: Number(final.time) * 1000,
   latestNumber,
 })

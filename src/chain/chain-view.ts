@@ -1,37 +1,31 @@
-import type { Clock } from '#src/core/time.ts'
 import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
-import { type Confirmations, createHeadWatch } from './chain-head.ts'
+import { createHeadWatch, type HeadOptions } from './chain-head.ts'
 import { toTopic } from './contract-questions.ts'
 import { amountOf, findLogs, topics, toProof } from './evidence.ts'
 import { look } from './look.ts'
-import { preflight } from './preflight.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
-import { checkChain } from './token-checks.ts'
+import { checkChain, preflight } from './token-checks.ts'
 
 export type ChainViewOptions = {
   /** Where payments go. */
   payTo?: string | undefined
-  confirmations: Confirmations
-  clock: Clock
-  log: (line: string) => void
-}
+} & HeadOptions
 
 /** The chain as billing sees it. Opens nothing before it is asked. */
 export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView {
-  const { chain } = rpc
   const heads = createHeadWatch(rpc, options)
 
   return {
     async preflight(signed, signature) {
       const token = findToken(rpc, signed)
       if (!token) return { kind: 'unavailable', reason: 'The token cannot be paid with that way.' }
-      return orUnavailable(() => preflight(rpc, { signed, signature, chain, token }))
+      return orUnavailable(() => preflight(rpc, token, { signed, signature }))
     },
     look: (signed, hint) =>
       orUnavailable(async () => look(rpc, { signed, hint, head: await heads.ask() })),
-    head: (ageMsMax) => heads.recent(ageMsMax),
+    head: heads.recent,
     async transfersTo(to, range) {
       const { final } = await heads.ask()
       if (range.to > final.number) throw new RpcFault(`Block ${range.to} is not final yet.`)

@@ -70,23 +70,20 @@ const RANGE_BLOCKS_MAX = 2000
 const RANGE_BLOCKS_MIN = 250
 
 /** Logs of a range of any length, asked for piece by piece. Throws `RpcFault` if any piece is missing. */
-export async function findLogs(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> {
-  const found: ChainLog[] = []
-  for (let { from } = question; from <= question.to; from += RANGE_BLOCKS_MAX) {
-    const to = Math.min(question.to, from + RANGE_BLOCKS_MAX - 1)
-    found.push(...(await findInPieces(rpc, { ...question, from, to })))
-  }
-  return found
-}
+export const findLogs = (rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> =>
+  Array.fromAsync(logsOf(rpc, question))
 
 /** As `findLogs`, but the first alone, and no piece after that which has it. */
-export async function findFirstLog(rpc: Rpc, question: LogQuestion): Promise<ChainLog | undefined> {
+export const findFirstLog = async (
+  rpc: Rpc,
+  question: LogQuestion,
+): Promise<ChainLog | undefined> => (await logsOf(rpc, question).next()).value ?? undefined
+
+async function* logsOf(rpc: Rpc, question: LogQuestion): AsyncGenerator<ChainLog, undefined> {
   for (let { from } = question; from <= question.to; from += RANGE_BLOCKS_MAX) {
     const to = Math.min(question.to, from + RANGE_BLOCKS_MAX - 1)
-    const [first] = await findInPieces(rpc, { ...question, from, to })
-    if (first) return first
+    yield* await findInPieces(rpc, { ...question, from, to })
   }
-  return undefined
 }
 
 /** Halves a range that the node does not answer for: there may be more in it than fits into an answer. */
@@ -121,7 +118,7 @@ export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentPro
   logIndex,
 })
 
-/** The receipt behind a log. A node that has forgotten what it just said is not to be relied upon. */
+/** The receipt behind a log. A node that contradicts what it just answered cannot be trusted. */
 export async function receiptOf(rpc: Rpc, log: ChainLog): Promise<Receipt> {
   const receipt = await rpc.getReceipt(log.txHash)
   if (receipt?.isSuccess && receipt.blockHash === log.blockHash) return receipt

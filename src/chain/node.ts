@@ -1,6 +1,6 @@
 /**
  * The one way to a node of a chain, for questions (`rpc.ts`) and for settlements of our own facilitator alike. The
- * URL may hold a key, and is in every message of viem's errors: whoever catches one goes by `answerOf` alone.
+ * URL may hold a key, and is in every message of viem's errors: code that catches one uses `answerOf` alone.
  */
 import type { Chain, HttpRequestError, RpcRequestError } from 'viem'
 

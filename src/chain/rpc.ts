@@ -1,8 +1,8 @@
 /**
  * Read-only questions to a node, each with one deadline for everything it takes.
  *
- * Raw requests instead of viem's actions: `readContract` would follow a contract's wish to fetch
- * a URL of the contract's choice (EIP-3668), and retells a dead node as an answer in places.
+ * Raw requests instead of viem's actions: `readContract` would fetch a URL of the contract's
+ * choice (EIP-3668), and in places reports a dead node as an answer.
  */
 import type { Hex } from 'viem'
 

@@ -7,22 +7,15 @@ import type { OracleAnswer } from '#src/selling/screening.ts'
 import { callContract } from './contract-questions.ts'
 import type { Rpc } from './rpc.ts'
 
-/** What contracts on the chain say of an address. */
-export type ChainAnswers = { oracle: OracleAnswer; issuers: OracleAnswer }
-
-export type SanctionsOracle = {
-  /** Asks the oracle and the issuers at once. `address` in any case. Never rejects. */
-  isSanctioned(address: string): Promise<ChainAnswers>
-}
-
 const no = `0x${'0'.repeat(64)}`
 const yes = `0x${'0'.repeat(63)}1`
 
 /** Asks Chainalysis' oracle on the chain of `rpc`, and the issuers there: whom they freeze could not pay either. */
-export function createSanctionsOracle(rpc: Rpc): SanctionsOracle {
+export function createSanctionsOracle(rpc: Rpc) {
   const { sanctionsOracle, tokens } = rpc.chain
   return {
-    async isSanctioned(address) {
+    /** Asks all at once. `address` in any case. Never rejects. */
+    async isSanctioned(address: string) {
       const [oracle, ...issuers] = await Promise.all([
         ask(rpc, { to: sanctionsOracle, question: 'isSanctioned' }, address),
         ...tokens.map(({ address: to, blockList: question }) =>

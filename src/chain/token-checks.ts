@@ -1,34 +1,68 @@
-import type { ChainView } from '#src/selling/chain-view.ts'
+/** What is asked of tokens: whether a payment would go through now, and whether anything could be sold for them. */
+import type { ChainView, PaymentFault, Preflight } from '#src/selling/chain-view.ts'
 import type { PaymentToken, TokenSymbol } from '#src/selling/payment-chain.ts'
+import type { SignedPayment } from '#src/selling/payment.ts'
 
 import type { Confirmations } from './chain-head.ts'
 import { askContract, askWord } from './contract-questions.ts'
+import { isNonceUsed } from './evidence.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
-import { domainSeparatorOf } from './typed-data.ts'
+import { isPaymentSignature } from './signatures.ts'
+import { domainSeparatorOf, hashPayment } from './typed-data.ts'
+
+/** Asks all that can be asked at once. Throws `RpcFault`. */
+export async function preflight(
+  rpc: Rpc,
+  token: PaymentToken,
+  { signed, signature }: { signed: SignedPayment; signature: string },
+): Promise<Preflight> {
+  const hash = await hashPayment(signed, rpc.chain, token)
+  const found: Record<PaymentFault, Promise<boolean>> = {
+    nonce_used: isNonceUsed(rpc, signed, 'latest'),
+    signature_invalid: not(isPaymentSignature(rpc, { address: signed.payer, hash, signature })),
+    payer_blocked: isBlocked(rpc, token, signed.payer),
+    insufficient_balance: lacksBalance(rpc, signed),
+    allowance_required: lacksAllowance(rpc, signed),
+  }
+  const all = Object.keys(found) as PaymentFault[]
+  const answers = await Promise.all(all.map((fault) => found[fault]))
+  const faults = all.filter((_, index) => answers[index])
+  return faults.length > 0 ? { kind: 'fault', faults } : { kind: 'ready' }
+}
+
+const lacksBalance = async (rpc: Rpc, { asset, payer, amount }: SignedPayment) =>
+  (await balanceOf(rpc, asset, payer)) < amount
+
+const balanceOf = (rpc: Rpc, to: string, owner: string): Promise<bigint> =>
+  askWord(rpc, { to, signature: 'balanceOf(address) view returns (uint256)', args: [owner] })
+
+const not = async (answer: Promise<boolean>) => !(await answer)
+
+/** Only Permit2 needs to be allowed to move the token. */
+async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean> {
+  if (signed.method !== 'permit2') return false
+  const signature = 'allowance(address,address) view returns (uint256)'
+  const args = [signed.payer, rpc.chain.permit2]
+  return (await askWord(rpc, { to: signed.asset, signature, args })) < signed.amount
+}
 
 /** Whether the issuer of a token has frozen an address. A token that knows no such question freezes none. */
-export async function isBlocked(rpc: Rpc, token: PaymentToken, address: string): Promise<boolean> {
+async function isBlocked(rpc: Rpc, token: PaymentToken, address: string): Promise<boolean> {
   const signature = `${token.blockList}(address) view returns (bool)`
   const answer = await askContract(rpc, { to: token.address, signature, args: [address] })
   return answer !== undefined && BigInt(answer) !== 0n
 }
 
-export type CheckOptions = {
-  /** Where payments go. */
-  payTo?: string | undefined
-  confirmations: Confirmations
-}
-
 /** As ChainView. */
 export async function checkChain(
   rpc: Rpc,
-  options: CheckOptions,
-): Promise<Awaited<ReturnType<ChainView['check']>>> {
-  const chain = await reasonOf(() => checkFinality(rpc, options.confirmations))
+  { payTo, confirmations }: { payTo?: string | undefined; confirmations: Confirmations },
+): ReturnType<ChainView['check']> {
+  const chain = await reasonOf(() => checkFinality(rpc, confirmations))
   if (chain !== undefined) return { chain, tokens: {} }
   const tokens: Partial<Record<TokenSymbol, string>> = {}
   for (const token of rpc.chain.tokens) {
-    const reason = await reasonOf(() => checkToken(rpc, token, options.payTo))
+    const reason = await reasonOf(() => checkToken(rpc, token, payTo))
     if (reason !== undefined) tokens[token.symbol] = reason
   }
   return { tokens }
@@ -53,26 +87,18 @@ async function checkToken(
   if (token.domain && !(await hasDomain(rpc, token))) {
     return `The EIP-712 domain of ${token.address} is not the one that wallets would sign in.`
   }
-  return payTo === undefined ? undefined : checkRecipient(rpc, token, payTo)
+  if (payTo === undefined) return undefined
+  await balanceOf(rpc, token.address, payTo)
+  // Every payment to a frozen address would fail.
+  return (await isBlocked(rpc, token, payTo))
+    ? `The issuer of ${token.symbol} has blocked the receiving address.`
+    : undefined
 }
 
 async function hasDomain(rpc: Rpc, token: PaymentToken): Promise<boolean> {
   const signature = 'DOMAIN_SEPARATOR() view returns (bytes32)'
   const answer = await askContract(rpc, { to: token.address, signature, args: [] })
   return answer?.toLowerCase() === (await domainSeparatorOf(rpc.chain, token))
-}
-
-/** Every payment to a frozen address would fail. */
-async function checkRecipient(
-  rpc: Rpc,
-  token: PaymentToken,
-  payTo: string,
-): Promise<string | undefined> {
-  const signature = 'balanceOf(address) view returns (uint256)'
-  await askWord(rpc, { to: token.address, signature, args: [payTo] })
-  return (await isBlocked(rpc, token, payTo))
-    ? `The issuer of ${token.symbol} has blocked the receiving address.`
-    : undefined
 }
 
 async function reasonOf(check: () => Promise<string | undefined>): Promise<string | undefined> {

@@ -1,6 +1,6 @@
+/** What a payer signs (EIP-712), and in which domains. */
 import type { Hex } from 'viem'
 
-/** What a payer signs (EIP-712), and the domains in which he does. */
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 

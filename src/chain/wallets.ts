@@ -42,12 +42,8 @@ async function readSignIn(message: string): Promise<Partial<SignIn>> {
   const { address, issuedAt, expirationTime, ...rest } = parseSiweMessage(message)
   const { domain, statement, uri, chainId, nonce } = rest
   const read: { [K in keyof SignIn]: SignIn[K] | undefined } = {
-    domain,
+    ...{ domain, statement, uri, chainId, nonce },
     address: address && getAddress(address),
-    statement,
-    uri,
-    chainId,
-    nonce,
     issuedMs: toMs(issuedAt),
     expiresMs: toMs(expirationTime),
   }

@@ -1,5 +1,5 @@
-import type { Billing } from '#src/billing/billing.ts'
 /** What billing does by itself, for as long as the server runs. */
+import type { Billing } from '#src/billing/billing.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 const SECOND_MS = 1000
@@ -83,7 +83,7 @@ function repeat(
 
   let running = run()
   return {
-    /** The next time comes no later than in `delayMs`, counted from the end of the work if that goes on. */
+    /** The next time comes no later than in `delayMs`, counted from the end of the work if that is running. */
     hasten(delayMs: number): void {
       if (isDisposed || delayMs >= hastenedMs) return
       hastenedMs = delayMs

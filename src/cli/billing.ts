@@ -17,6 +17,7 @@ import type { Screen } from '#src/selling/screening.ts'
 
 import { startBillingJobs } from './billing-jobs.ts'
 import { type CliContext, CliError } from './context.ts'
+import { startTimer } from './screening.ts'
 
 /** The first check of chain and facilitator is waited for so long before the greeting. */
 const FIRST_CHECK_MS_MAX = 3000
@@ -167,11 +168,6 @@ function describeChain({ chain, tokens }: ChainStatus): string {
 
 const join = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-
-function startTimer(callback: () => void, delayMs: number): () => void {
-  const timer = setTimeout(callback, delayMs)
-  return () => clearTimeout(timer)
-}
 
 async function atMost(promise: Promise<void>, ms: number): Promise<void> {
   const deadline = Promise.withResolvers<void>()

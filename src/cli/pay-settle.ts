@@ -1,8 +1,8 @@
-/** Hands a signed payment over until it is known what became of it; never signs a second one. */
+/** Submits a signed payment until it is known what became of it; never signs a second one. */
 import { type CliContext, CliError } from './context.ts'
 import { type Answer, describeFault, type PayServer, toRecord, toText } from './pay-server.ts'
 
-/** The same payment may be handed over as often as one likes: it is taken once. */
+/** The same payment may be submitted as often as one likes: it is taken once. */
 const ATTEMPTS_MAX = 10
 const LOOKS_MAX = 300
 const WAIT_SECONDS = 3
@@ -27,7 +27,7 @@ const doNotPayAgain =
 
 /** Prints the receipt. Throws `CliError` if it is not paid, or not known to be. */
 export async function settle(context: CliContext, purchase: Purchase): Promise<void> {
-  let answer = await handOver(context, purchase)
+  let answer = await submit(context, purchase)
   for (let count = 0; isInFlight(answer); count++) {
     if (count === LOOKS_MAX) throw new CliError(`The payment is still in flight. ${doNotPayAgain}`)
     answer = await look(context, purchase, answer)
@@ -39,7 +39,7 @@ export async function settle(context: CliContext, purchase: Purchase): Promise<v
 }
 
 /** No answer, and an answer that asks for it, lead to the same payment again. */
-async function handOver(
+async function submit(
   context: CliContext,
   { server, key, signed, sleep }: Purchase,
 ): Promise<Answer> {
@@ -63,12 +63,12 @@ const isRetried = ({ status, body }: Answer): boolean =>
 const isInFlight = ({ status, body }: Answer): boolean =>
   status === 202 || (status === 200 && body.status === 'pending')
 
-/** Asks once more for a payment in flight; one that was not sent yet is handed over again. */
+/** Asks once more for a payment in flight; one that was not sent yet is submitted again. */
 async function look(context: CliContext, purchase: Purchase, last: Answer): Promise<Answer> {
   const { server, key, sleep } = purchase
   context.printError(`waiting  ${toText(last.body.paymentState) || 'in flight'}`)
   await sleep(1000 * (last.retryAfterSeconds ?? WAIT_SECONDS))
-  if (last.body.retryAction === 'retry_same_payment') return handOver(context, purchase)
+  if (last.body.retryAction === 'retry_same_payment') return submit(context, purchase)
   const answer = await server.ask(pollPathOf(server, last), { key })
   const isSilent = answer.status === 0 || answer.status === 429 || answer.status >= 500
   return isSilent ? { ...last, retryAfterSeconds: answer.retryAfterSeconds } : answer

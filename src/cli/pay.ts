@@ -181,7 +181,7 @@ async function askQuote(
   { key, payer, flags }: { key: string; payer: Payer; flags: PayFlags },
 ) {
   const { tier, token: symbol, network, max, apiKeyFile } = flags
-  // Who signed up with the wallet is known by it; another account has to be told who pays.
+  // Who signed up with the wallet is known by it; another account has to name who pays.
   const guest = apiKeyFile === undefined ? {} : { payer: payer.address }
   const body = { tierId: tier, network, token: symbol, ...guest }
   const answer = await server.ask('/v1/billing/x402/quote', { key, body })

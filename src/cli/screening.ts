@@ -48,7 +48,8 @@ export function createScreening(context: CliContext, ledger: Ledger): Screening 
   }
 }
 
-function startTimer(callback: () => void, delayMs: number): () => void {
+/** Calls back once; returns how to cancel that. */
+export function startTimer(callback: () => void, delayMs: number): () => void {
   const timer = setTimeout(callback, delayMs)
   return () => clearTimeout(timer)
 }

@@ -37,7 +37,7 @@ export function createGasWallet(
   chainId: number,
 ): GasWallet {
   const { address } = account
-  let turn: Promise<unknown> = Promise.resolve()
+  let queue: Promise<unknown> = Promise.resolve()
   let nextNonce = 0
 
   async function sign(
@@ -52,7 +52,7 @@ export function createGasWallet(
     ])
     // Asked before anything is sent, because afterwards a refusal would prove nothing.
     broadcast.isOutOfGas = balance < call.gas * maxFeePerGas
-    // Whoever could not see everything has not checked everything.
+    // The SDK that could not see everything has not checked everything.
     if (broadcast.isOutOfGas || broadcast.isSilent) throw new Error('Nothing can be sent.')
     // The node may be one of several that do not yet know of our last transaction.
     const nonce = Math.max(seen, nextNonce)
@@ -68,7 +68,7 @@ export function createGasWallet(
       const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
       const gas = (BigInt(estimate) * GAS_PERCENT) / 100n
-      const sent = turn.then(async () => {
+      const sent = queue.then(async () => {
         const { nonce, serialized } = await sign(client, { to, data, gas }, broadcast)
         const hash = viem.keccak256(serialized)
         broadcast.txHash = hash
@@ -83,7 +83,7 @@ export function createGasWallet(
         nextNonce = nonce + 1
         return hash
       })
-      turn = sent.catch(() => {})
+      queue = sent.catch(() => {})
       return sent
     },
     resetNonce() {

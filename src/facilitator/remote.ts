@@ -1,6 +1,6 @@
 /**
  * A facilitator behind HTTP, by the protocol of x402 v2, which is not trusted. The client is ours because the SDK's
- * follows redirects, retries, and lets answers of any length in. Here a payment is handed over once a call; whether
+ * follows redirects, retries, and lets answers of any length in. Here a payment is submitted once a call; whether
  * and when again is for the caller to say.
  */
 import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'

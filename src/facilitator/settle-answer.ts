@@ -1,5 +1,5 @@
 /**
- * What a facilitator's answer to `settle` says, read as if it meant us harm. Nothing of it goes on that is
+ * What a facilitator's answer to `settle` says, read as if it meant us harm. Nothing of it is passed on that is
  * not a transaction hash or a word of letters, digits, dots and dashes: messages may hold URLs with keys.
  */
 import type { SettleResult } from '#src/selling/facilitator.ts'
@@ -8,7 +8,7 @@ export type SettleAnswer = {
   success: boolean
   txHash: string | undefined
   network: string | undefined
-  /** In lower case; undefined if it was not told, which it need not be. */
+  /** In lower case; undefined if it was not given: it is optional. */
   payer: string | undefined
   reason: string | undefined
 }
@@ -20,7 +20,7 @@ export type Expected = { network: string; payer: string | undefined }
 export const SETTLEMENT_PENDING = 'settlement_pending'
 
 const hashFormat = /^0x[0-9a-fA-F]{64}$/
-/** Some facilitators put a message behind the word. */
+/** Some facilitators put a message after the word. */
 const reasonFormat = /^([A-Za-z0-9_.-]{1,80})(?::|$)/
 
 /** Undefined for what is no answer to `settle` at all. */

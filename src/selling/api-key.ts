@@ -1,5 +1,5 @@
 /**
- * An API key: `bf_live_`, 160 random bits in base 62, and a checksum that tells a mistyped one
+ * An API key: `bf_live_`, 160 random bits in base 62, and a checksum that exposes a mistyped one
  * without asking the ledger. Only its SHA-256 digest is ever stored: the key has too much entropy
  * for a slow hash to add anything but load.
  */
@@ -19,7 +19,7 @@ export const DIGEST_LENGTH = 32
 export const KEY_LENGTH = KEY_PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH
 
 const shape = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
-/** Wherever a key, or most of one, may stand in a text. */
+/** Wherever a key, or most of one, may occur in a text. */
 const anywhere = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]+`, 'g')
 const HIDDEN = `${KEY_PREFIX}…`
 
@@ -42,10 +42,10 @@ export function digestOf(key: string, digest = new Uint8Array(DIGEST_LENGTH)): U
   return digest
 }
 
-/** The last characters, by which its owner tells it from others. */
+/** The last characters, by which its owner recognises it. */
 export const hintOf = (key: string): string => key.slice(-HINT_LENGTH)
 
-/** True if a key may stand in a text, which then must not be kept. */
+/** True if a text may hold a key, which then must not be kept. */
 export const holdsKey = (text: string): boolean => redactKeys(text) !== text
 
 /** Hides every key in a text that is to be shown or logged; of one in percent-encodings nothing is left. */

@@ -12,7 +12,7 @@ export type ChainVerdict =
   | { kind: 'open' }
   | { kind: 'unavailable'; reason: string }
 
-/** Why a payment cannot be taken as it stands; each is certain, none is a guess from a silent node. */
+/** Why a payment cannot be taken as it is; each is certain, none is a guess from a node that did not answer. */
 export type PaymentFault =
   | 'nonce_used'
   | 'signature_invalid'
@@ -29,9 +29,8 @@ export type Preflight =
 export type FoundTransfer = PaymentProof & { asset: string; from: string; amount: bigint }
 
 export type ChainHead = {
-  /** Number and time (Unix milliseconds) of the block up to which all is final. */
+  /** The block up to which all is final. */
   finalNumber: number
-  finalMs: number
   latestNumber: number
 }
 

@@ -3,18 +3,20 @@
  * who pays and how much. For the account's own wallet that is enough, so it is offered the plain price; for
  * any other wallet the amount is one that no other offer has.
  */
+import { DAY_MS } from '#src/core/time.ts'
+
 import type { TokenSymbol, TransferMethod } from './payment-chain.ts'
 import type { Terms } from './tier.ts'
 
 /** How long an offer may be signed. */
 export const OFFER_LIFE_MS = 10 * 60_000
-/** What a wallet is told: seconds from signing for which the payment stays valid. */
+/** What a wallet is asked for: seconds from signing for which the payment stays valid. */
 export const PAYMENT_TIMEOUT_SECONDS = 600
 /** How far ahead a payment's end may lie. */
-export const VALID_BEFORE_MS_MAX = 24 * 3_600_000
+export const VALID_BEFORE_MS_MAX = DAY_MS
 /** For so long an offer keeps its amount: it may be signed, then paid, and ten minutes more. */
 export const RESERVED_MS = OFFER_LIFE_MS + PAYMENT_TIMEOUT_SECONDS * 1000 + 10 * 60_000
-/** An open offer is shown again as long as it has this much of its life left. */
+/** An open offer is shown again as long as this much time is left to sign it. */
 export const OFFER_LEFT_MS_MIN = 3 * 60_000
 /** Offers that an account may have reserved and not paid, and how many of them may be of unique amounts. */
 export const OFFERS_MAX = 20

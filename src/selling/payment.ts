@@ -11,20 +11,6 @@
  */
 import type { TransferMethod } from './payment-chain.ts'
 
-export const paymentStates = [
-  'received',
-  'screened',
-  'settling',
-  'pending',
-  'unknown',
-  'settled',
-  'provisioned',
-  'rejected',
-  'void',
-  'review',
-] as const
-export type PaymentState = (typeof paymentStates)[number]
-
 /** States in which money may still arrive: no other payment may be asked for the same offer. */
 export const openStates = [
   'received',
@@ -34,6 +20,9 @@ export const openStates = [
   'unknown',
   'settled',
 ] as const
+
+export const paymentStates = [...openStates, 'provisioned', 'rejected', 'void', 'review'] as const
+export type PaymentState = (typeof paymentStates)[number]
 
 /** True while money may still arrive: what was rejected was not sent by us, but its payer can send it. */
 export const isUndecided = ({ state }: Pick<Payment, 'state'>): boolean =>
@@ -57,7 +46,7 @@ export type SignedPayment = {
   nonceContract: string
   /** SHA-256 of `payload`, hex. */
   payloadHash: string
-  /** The x402 payload as JSON in one canonical form: handed to the facilitator byte by byte. */
+  /** The x402 payload as JSON in one canonical form: sent to the facilitator byte by byte. */
   payload: string
 }
 
@@ -77,7 +66,7 @@ export type Payment = {
   signed: SignedPayment
   /** How often the facilitator was asked to settle. */
   attempts: number
-  /** While in the future, somebody is at it. */
+  /** While in the future, somebody holds the lease. */
   leaseUntilMs?: number | undefined
   /** As the facilitator reported it, or as it was found. */
   txHash?: string | undefined

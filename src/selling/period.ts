@@ -1,10 +1,10 @@
-import { DAY_MS } from '#src/core/time.ts'
-
 /**
  * What a paid period does to those that are there. The rule in one sentence: it starts at once if its
- * tier is higher than what runs, and what runs is moved behind it, whole; otherwise it starts when the
+ * tier is higher than what runs, and what runs is moved after it, whole; otherwise it starts when the
  * last period of the same or a higher tier ends. So periods never overlap, and no paid day is lost.
  */
+import { DAY_MS } from '#src/core/time.ts'
+
 import type { Subscription } from './subscription.ts'
 import type { Terms } from './tier.ts'
 
@@ -20,7 +20,7 @@ export type Booking = {
   endMs: number
   /** Periods that change, as they are afterwards. A running one is cut: see `rest`. */
   moved: Period[]
-  /** What is left of a running period that was cut, behind the new one; it needs an id. */
+  /** What is left of a running period that was cut, after the new one; it needs an id. */
   rest?: Omit<Period, 'id'> | undefined
 }
 

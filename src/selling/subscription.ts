@@ -21,7 +21,7 @@ export type Standing = {
   terms: Terms
   /** What gives the terms; undefined on the Free tier. */
   subscription: Subscription | undefined
-  /** Exclusive; the standing must be found anew from here on. Infinity for ever. */
+  /** Exclusive; the standing must be computed again from here on. Infinity if it never ends. */
   untilMs: number
 }
 

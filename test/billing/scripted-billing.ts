@@ -134,7 +134,7 @@ const fakeChain = (script: Script, calls: { looks: number }) => ({
   },
   head: async () =>
     script.hasHead
-      ? { finalNumber: script.finalNumber, finalMs: script.nowMs, latestNumber: script.finalNumber }
+      ? { finalNumber: script.finalNumber, latestNumber: script.finalNumber }
       : undefined,
   transfersTo: async (_: string, { from, to }: { from: number; to: number }) =>
     script.transfers.filter(({ blockNumber }) => blockNumber >= from && blockNumber <= to),

@@ -103,6 +103,24 @@ describe('pay', () => {
     expect(JSON.stringify([errors, requests])).not.toContain('7'.repeat(64))
   })
 
+  test('behavior: pays on the chain that is named, and is quoted on no other', async () => {
+    const network = 'eip155:8453'
+    const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const paymentRequirements = { ...quote.paymentRequirements, network, asset }
+    const onBase = { ...quote, paymentRequirements }
+    const steps: Step[] = [
+      [200, onBase],
+      [200, active],
+    ]
+    const { errors, requests, failure } = await payScripted(steps, { network })
+    expect(failure).toBeUndefined()
+    expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ network })
+    expect(errors.join('\n')).toContain('48.999999 USDC on Base')
+    const other = await payScripted([[200, quote]], { network })
+    expect(other.failure).toContain('another token than USDC on Base')
+    expect(other.requests).toHaveLength(1)
+  })
+
   test('behavior: without --yes nothing is signed or sent', async () => {
     const { errors, requests } = await payScripted([[200, quote]], { yes: undefined })
     expect(requests).toHaveLength(1)
