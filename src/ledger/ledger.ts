@@ -22,7 +22,10 @@ export type Ledger = Disposable & {
    */
   revision(): number
 
-  /** Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be nested. */
+  /**
+   * Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be nested. For
+   * commands, which may block: what a request does is one verb.
+   */
   atomically<T>(body: () => T): T
 
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
@@ -73,6 +76,46 @@ export type Ledger = Disposable & {
   /** Revokes a key for good from now on; false if it was revoked already. */
   revokeKey(id: string, by: Deed): boolean
 
+  /**
+   * Takes a signed challenge as answered and gives the wallet a key. Its account is made where there is none
+   * (`accountId`); where it is free (see `isFree`), its valid keys are revoked, so that it has one.
+   */
+  signUp(
+    signup: {
+      nonce: string
+      /** Of the challenge, which must not have expired. */
+      expiresMs: number
+      accountId: string
+      /** Lower case. */
+      address: string
+      key: KeySecret
+      /** Valid keys that an account may have. */
+      keysMax: number
+      once?: Once | undefined
+    },
+    nowMs: number,
+  ): KeyMade | Replayed | { kind: 'nonce_used' | 'blocked' | 'key_limit' }
+  /**
+   * Makes a key in place of one of an account's, in its family, which is valid for `overlapMs` yet. A key
+   * without label has that of the old one. `caller_invalid`: the key that asks has ended meanwhile.
+   */
+  rotateKey(
+    rotation: {
+      id: string
+      accountId: string
+      callerKeyId: string
+      key: KeySecret
+      overlapMs: number
+      keysMax: number
+      once?: Once | undefined
+    },
+    by: Deed,
+  ):
+    | KeyMade
+    | Replayed
+    | { kind: 'caller_invalid' | 'blocked' | 'unknown_key' | 'key_limit' }
+    | { kind: 'replaced'; expiresMs: number }
+
   /** Subscriptions of an account by start. */
   listSubscriptions(accountId: string): Subscription[]
   addSubscription(subscription: Omit<Subscription, 'createdMs'>, by: Deed): Subscription
@@ -83,13 +126,11 @@ export type Ledger = Disposable & {
   timeFloor(): number | undefined
   /** Keeps a time, which may be lost with power. Waits for nobody: throws while another process writes. */
   putTimeFloor(nowMs: number): void
-  /** Marks a challenge as answered; false if it was before. Forgets those that have expired. */
-  useNonce(nonce: string, expiresMs: number, nowMs: number): boolean
 
   /** What was answered under an id less than a day ago. */
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined
-  /** Keeps an answer. Forgets those older than a day. */
-  putAnswer(answer: StoredAnswer, nowMs: number): void
+  /** Keeps an answer, unless one is kept under its id: returns the one that is. Forgets those older than a day. */
+  putAnswer(answer: StoredAnswer, nowMs: number): StoredAnswer
 
   /**
    * Judges an address (lower case) by the sanctions list and by what the chain answered, and writes the verdict
@@ -202,6 +243,21 @@ export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string 
   const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
   return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
 }
+
+/** A fresh key as it is kept. */
+export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
+
+/** A key that was made, and the tier that its account has. */
+export type KeyMade = { kind: 'made'; key: ApiKey; account: Account; tierId: string }
+
+/** What was asked for was done before: this was answered. */
+export type Replayed = { kind: 'replayed'; answer: StoredAnswer }
+
+/**
+ * Makes what is kept of a change, in its transaction, so that it is not done twice. `answer` is synchronous and
+ * without effects, since an engine may call it again.
+ */
+export type Once = { id: string; answer: (made: KeyMade) => StoredAnswer }
 
 export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
 

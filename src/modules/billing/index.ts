@@ -91,10 +91,10 @@ async function quote({ service, idempotency }: Parts, request: Request): Promise
     secret: caller.accountId,
     body: JSON.stringify(wish),
   }
-  return idempotency.answer(request, call, async () => {
+  return idempotency.remember(request, call, async () => {
     const body = await service.quote(caller, wish)
     const header = toPaymentHeader(body.paymentRequired)
-    return () => jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
+    return jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
   })
 }
 

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 
 import { type AccessPlugin, callerOf } from '#src/http/access.ts'
 import { readBody } from '#src/http/body.ts'
-import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
+import type { Idempotency } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { NoQuery, parseQuery } from '#src/http/query.ts'
 import { searchOf } from '#src/http/url.ts'
@@ -67,10 +67,7 @@ async function signup({ service, idempotency }: Parts, request: Request): Promis
     secret: body.signature,
     body: JSON.stringify(body),
   }
-  return idempotency.answer(request, call, async () => {
-    const commit = await service.prepare(body)
-    return () => jsonAnswer(201, commit(), noStore)
-  })
+  return idempotency.answer(request, call, () => service.prepare(body))
 }
 
 function list({ service }: Parts, request: Request): Response {
@@ -87,9 +84,11 @@ async function rotate(parts: Parts, request: Request, id: string): Promise<Respo
     secret: tokenOf(request),
     body: JSON.stringify(body),
   }
-  return parts.idempotency.answer(request, call, async () => {
-    return () => jsonAnswer(201, parts.service.rotate({ caller, id }, body), noStore)
-  })
+  return parts.idempotency.answer(
+    request,
+    call,
+    async () => (keep) => parts.service.rotate({ caller, id }, body, keep),
+  )
 }
 
 function revoke({ service }: Parts, request: Request, id: string): Response {
