@@ -64,5 +64,3 @@ export function createAccountTable(db: Database) {
     },
   }
 }
-
-export type AccountTable = ReturnType<typeof createAccountTable>

@@ -1,9 +1,6 @@
 /** What the owners of keys do to them. Each verb is one transaction, with the answer that is kept of it. */
 import { standingAt } from '#src/selling/subscription.ts'
 
-import type { AccountTable } from './account-table.ts'
-import type { Note } from './audited-rows.ts'
-import type { KeyTable } from './key-table.ts'
 import {
   type Account,
   type Deed,
@@ -15,29 +12,16 @@ import {
   type Once,
   type Replayed,
 } from './ledger.ts'
-import type { AnswerTable, NonceTable } from './request-tables.ts'
-import type { SubscriptionTable } from './subscription-table.ts'
-import type { TierTable } from './tier-table.ts'
-import type { Atomically } from './transactions.ts'
+import type { Tables } from './sqlite-ledger.ts'
 
-type Parts = {
-  atomically: Atomically
-  record: Note
-  tiers: TierTable
-  accounts: AccountTable
-  keys: KeyTable
-  subscriptions: SubscriptionTable
-  nonces: NonceTable
-  answers: AnswerTable
-}
 type Signup = Parameters<Ledger['signUp']>[0]
 type SignupEnd = Exclude<ReturnType<Ledger['signUp']>, Replayed>
 type Rotation = Parameters<Ledger['rotateKey']>[0]
 type RotationEnd = Exclude<ReturnType<Ledger['rotateKey']>, Replayed>
 
 /** Creates the verbs. */
-export function createKeyChanges(parts: Parts) {
-  const { atomically, answers } = parts
+export function createKeyChanges(tables: Tables) {
+  const { atomically, answers } = tables
 
   function run<End extends KeyMade | { kind: string }>(
     { once, nowMs }: { once: Once | undefined; nowMs: number },
@@ -54,18 +38,18 @@ export function createKeyChanges(parts: Parts) {
 
   return {
     signUp: (signup, nowMs) =>
-      run({ once: signup.once, nowMs }, () => signUp(parts, signup, nowMs)),
+      run({ once: signup.once, nowMs }, () => signUp(tables, signup, nowMs)),
 
     rotateKey: (rotation, by) =>
-      run({ once: rotation.once, nowMs: by.nowMs }, () => rotateKey(parts, rotation, by)),
+      run({ once: rotation.once, nowMs: by.nowMs }, () => rotateKey(tables, rotation, by)),
   } satisfies Partial<Ledger>
 }
 
 const isMade = (end: { kind: string }): end is KeyMade => end.kind === 'made'
 
 /** Whatever refuses does so before anything is written. */
-function signUp(parts: Parts, signup: Signup, nowMs: number): SignupEnd {
-  const { record, accounts, keys, nonces } = parts
+function signUp(tables: Tables, signup: Signup, nowMs: number): SignupEnd {
+  const { record, accounts, keys, nonces } = tables
   const { nonce, expiresMs, address, key, keysMax } = signup
   nonces.forgetExpired(nowMs)
   if (nonces.has(nonce)) return { kind: 'nonce_used' }
@@ -87,11 +71,11 @@ function signUp(parts: Parts, signup: Signup, nowMs: number): SignupEnd {
     record(by, 'key.revoked', one.id)
   }
   const familyId = findEndedFamily(keys.list(id), nowMs) ?? key.id
-  return makeKey(parts, { account: accounts.get(id), key, familyId }, by)
+  return makeKey(tables, { account: accounts.get(id), key, familyId }, by)
 }
 
-function rotateKey(parts: Parts, rotation: Rotation, by: Deed): RotationEnd {
-  const { record, accounts, keys } = parts
+function rotateKey(tables: Tables, rotation: Rotation, by: Deed): RotationEnd {
+  const { record, accounts, keys } = tables
   const { id, accountId, key, keysMax, overlapMs } = rotation
   const { nowMs } = by
   const asking = keys.find(rotation.callerKeyId)
@@ -106,13 +90,13 @@ function rotateKey(parts: Parts, rotation: Rotation, by: Deed): RotationEnd {
 
   const { familyId } = old
   const label = key.label ?? old.label
-  const made = makeKey(parts, { account, key: { ...key, label }, familyId }, by)
+  const made = makeKey(tables, { account, key: { ...key, label }, familyId }, by)
   if (keys.expire(id, nowMs + overlapMs)) record(by, 'key.expiring', id)
   return made
 }
 
 function makeKey(
-  { record, keys, subscriptions, tiers }: Parts,
+  { record, keys, subscriptions, tiers }: Tables,
   { account, key, familyId }: { account: Account; key: KeySecret; familyId: string },
   by: Deed,
 ): KeyMade {

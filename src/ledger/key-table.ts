@@ -73,5 +73,3 @@ export function createKeyTable(db: Database) {
     },
   }
 }
-
-export type KeyTable = ReturnType<typeof createKeyTable>

@@ -48,6 +48,3 @@ export function createAnswerTable(db: Database) {
     },
   }
 }
-
-export type NonceTable = ReturnType<typeof createNonceTable>
-export type AnswerTable = ReturnType<typeof createAnswerTable>

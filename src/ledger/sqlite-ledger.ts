@@ -19,7 +19,8 @@ import { createTierTable } from './tier-table.ts'
 import { createTransactions } from './transactions.ts'
 import { createUsageTable } from './usage-table.ts'
 
-type Tables = ReturnType<typeof createTables>
+/** What the verbs share: the tables of the file, its transactions and its audit chain. */
+export type Tables = ReturnType<typeof createTables>
 
 /** `nowMs` dates the seeds of a new ledger, `lagMs` bounds how late others' commits may show. */
 export type EngineOptions = { nowMs: number; lagMs: number }

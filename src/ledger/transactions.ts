@@ -57,8 +57,6 @@ export function createTransactions(db: Database, lagMs: number) {
   }
 }
 
-export type Atomically = ReturnType<typeof createTransactions>['atomically']
-
 /** The outer transaction would commit without what a promise still had to do. */
 function runWithin<T>(body: () => T): T {
   const result = body()

@@ -43,7 +43,6 @@ export function createOfferTable(db: Database) {
   return { ...createReaders(db, rows), ...createAmounts(db, rows), ...createWriters(db, rows) }
 }
 
-export type OfferTable = ReturnType<typeof createOfferTable>
 type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
 
 function createReaders(db: Database, rows: Offers) {
