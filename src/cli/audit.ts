@@ -18,7 +18,7 @@ const verifyHelp = `
 Every row of the chain carries the hash of all before it, and every account, key, tier and
 subscription must be as its last row says. Nothing is changed, and a server may go on serving.
 
-A chain that was cut off at its end, or written anew as a whole, is sound in itself. So note the head
+A chain that was cut off at its end, or rewritten as a whole, is sound in itself. So note the head
 that is printed somewhere else, and give it next time: the chain must still hold exactly that row.
 
 Examples:
@@ -78,7 +78,7 @@ function compareHead(ledger: Ledger, { seq, hash }: Head): string[] {
   const row = ledger.listAudit(seq - 1, 1)[0]
   if (row?.seq !== seq) return [`Row ${seq}, the noted head, is gone: rows were removed.`]
   if (row.hash.toHex() === hash) return []
-  return [`Row ${seq} has another hash than the noted head: the chain was written anew.`]
+  return [`Row ${seq} has another hash than the noted head: the chain was rewritten.`]
 }
 
 function list(context: CliContext, { after, limit, json }: ListFlags): void {

@@ -28,13 +28,13 @@ type Stores = { history: HistoryStore; ledger: Ledger }
 /** Says, in place of the usual commands, what can be done with a server that listens. */
 export type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
 
-/** `bookfeed serve`: serves the history over HTTP until it is told to stop. */
+/** `bookfeed serve`: serves the history over HTTP until SIGTERM or SIGINT. */
 export const serveCommand = (context: CliContext): Command =>
   new Command('serve')
     .description('serve the history over HTTP until SIGTERM or SIGINT')
     .action(() => serve(context))
 
-/** Serves until it is told to stop. With `greetBuyer`, no key of the operator's is made. */
+/** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
   using stores = new DisposableStack()
   const history = stores.adopt(openDataFolder(context), (opened) => opened.dispose())

@@ -19,6 +19,6 @@ export function signupStateOf({ publicUrl, host }: Config, screening: SignupStat
   if (publicUrl !== '' || isLoopback(host)) return screening
   return {
     isOpen: false,
-    reason: 'BOOKFEED_PUBLIC_URL is not set, so wallets cannot be told what they sign in to.',
+    reason: 'BOOKFEED_PUBLIC_URL is not set, so wallets cannot show what they sign in to.',
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Transactions, and the revision: one number that stands for everything that decides who may do what. Our own
+ * Transactions, and the revision: one number that changes with everything that decides who may do what. Our own
  * changes raise it at once; for those of other connections SQLite is asked for a number that changes with them,
  * at each use or as seldom as the caller allows, because asking takes about a microsecond.
  */

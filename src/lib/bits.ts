@@ -8,7 +8,7 @@ import { assert } from './assert.ts'
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 assert(isLittleEndian, 'bookfeed runs on a little-endian machine')
 
-/** Spare bytes that a buffer needs behind its last bit, so that whole words can be loaded. */
+/** Spare bytes that a buffer needs after its last bit, so that whole words can be loaded. */
 export const READ_SLACK = 8
 
 /** A growable buffer that bits are appended to; reused, so that a page allocates nothing but its result. */
@@ -97,7 +97,7 @@ export class BitWriter {
     this.put(value >>> 16, 16)
   }
 
-  /** The words so far with a spare one behind, to copy from; valid until the next change. */
+  /** The words so far followed by a spare one, to copy from; valid until the next change. */
   toWords(): Int32Array {
     this.#words[this.#count] = this.#pending
     return this.#words
@@ -109,7 +109,7 @@ export class BitWriter {
     return new Uint8Array(this.#words.buffer, 0, (this.length + 7) >>> 3)
   }
 
-  /** A copy of `view` with `slack` zero bytes behind. */
+  /** A copy of `view` followed by `slack` zero bytes. */
   toBytes(slack = 0): Uint8Array<ArrayBuffer> {
     const written = this.view()
     const copy = new Uint8Array(written.length + slack)

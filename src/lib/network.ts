@@ -28,9 +28,8 @@ export function createNetworkSet(networks: readonly Network[]): (address: string
 }
 
 /**
- * Whom an address stands for when callers are told apart by it: an IPv4 address itself, also inside
- * IPv6; of IPv6 the network of `bits`, a multiple of 16: one line gets a /64, one customer may get
- * a /48. Undefined for what is no address.
+ * The subscriber that an address identifies: an IPv4 address itself, also inside IPv6; of IPv6 the
+ * network of `bits`, a multiple of 16: one line gets a /64, one customer may get a /48. Undefined for what is no address.
  */
 export function subscriberOf(address: string, bits = 64): string | undefined {
   const version = isIP(address)

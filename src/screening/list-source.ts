@@ -38,7 +38,7 @@ export function openListSource(location: string, options: ListSourceOptions): Pr
   return isUrl(location) ? openUrl(location, options) : openFile(location, options)
 }
 
-/** The location as it may be shown: a URL may hold a key anywhere behind its origin. */
+/** The location as it may be shown: a URL may hold a key anywhere after its origin. */
 export const toPublicName = (location: string): string =>
   isUrl(location) ? (URL.parse(location)?.origin ?? 'its URL') : location
 
@@ -101,7 +101,7 @@ async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>
 
 type Limits = { signal: AbortSignal; bytesMax: number; deadline?: AbortSignal }
 
-/** Yields chunks up to a limit, and turns what goes wrong into words. Opens nothing before it is read. */
+/** Yields chunks up to a limit, and translates errors into `ListFault`. Opens nothing before the first read. */
 async function* translate(
   open: () => AsyncIterable<Uint8Array>,
   { signal, bytesMax, deadline }: Limits,

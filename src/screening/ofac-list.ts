@@ -10,7 +10,7 @@ import { createSdnAdvancedFormat, SDN_ADVANCED_ROOT } from './sdn-advanced-forma
 import { createSdnFormat, SDN_ROOT } from './sdn-format.ts'
 import { createXmlScanner } from './xml-scanner.ts'
 
-/** Takes about two milliseconds, after which requests get their turn. */
+/** Takes about two milliseconds, after which waiting requests run. */
 const SLICE_BYTES = 65_536
 
 export type OfacList = {
