@@ -7,6 +7,7 @@ import type { HistoryStore } from '#src/history/history.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
+import { codeOf } from '#src/lib/message.ts'
 
 import { createBillingFor, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
@@ -117,7 +118,7 @@ function listen(app: App, { host, port }: Config): Server {
       error: () => new Response(null, { status: 500 }),
     })
   } catch (cause) {
-    throw new CliError(toListenMessage(codeOf(cause), host, port), { cause })
+    throw new CliError(toListenMessage(codeOf(cause) ?? String(cause), host, port), { cause })
   }
 }
 
@@ -147,6 +148,3 @@ async function drain(parts: { app: App; server: Server; log: LogBuffer }): Promi
   await parts.server.stop(true)
   parts.log.flush()
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error)
