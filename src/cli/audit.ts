@@ -32,7 +32,7 @@ const columns = ['seq', 'time', 'actor', 'action', 'subject', 'state']
 type Head = { seq: number; hash: string }
 type ListFlags = { after: number; limit: number; json?: true }
 
-/** `bookfeed audit`: what was done to accounts, keys and tiers, and whether that record is whole. */
+/** `bookfeed audit`: what was done to accounts, keys and tiers; whether that record is whole. */
 export const auditCommand = (context: CliContext): Command =>
   new Command('audit')
     .description('check and read the record of what was done')
@@ -56,7 +56,7 @@ const listCommand = (context: CliContext): Command =>
 
 function verify(context: CliContext, noted: Head | undefined): void {
   withExistingLedger(context, (ledger) => {
-    // Read before the walk, so that what is printed below was walked over, whoever writes meanwhile.
+    // Read before the walk, which therefore covers it, whoever writes meanwhile.
     const head = ledger.auditHead()
     let faults = 0
     for (const fault of listFaults(ledger, noted)) {
@@ -99,7 +99,7 @@ const toCells = ({ seq, timeMs, actor, action, subject, state }: AuditRow) => [
   state,
 ]
 
-/** The state is as it was hashed: parsing it would fail on just the row that somebody tampered with. */
+/** The state is as it was hashed: a row that was tampered with may not be JSON. */
 const toJson = ({ seq, timeMs, hash, ...row }: AuditRow) => ({
   ...{ seq, time: formatTime(timeMs) },
   ...row,

@@ -11,7 +11,7 @@ type LastStates = Map<string, Pick<AuditRow, 'seq' | 'state' | 'action'>>
 
 type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
 
-/** Returns the function that finds the faults, each a sentence; none means that the ledger is sound. */
+/** Returns the function that finds the faults, each a sentence; none in a sound ledger. */
 export const createAuditVerify = (tables: Tables) => (): string[] =>
   // In one state of the file, so that what is being written agrees with itself.
   readConsistently(tables.db, () => collect(verify(tables)))
@@ -49,7 +49,7 @@ function* verifyChain(rows: Iterable<AuditRow>, lastStates: LastStates): Generat
   }
 }
 
-/** Takes what there is, and says why if there is no more: a damaged file, or values of no type of ours. */
+/** Collects what can be read, and says why the rest cannot: the file may be damaged. */
 function collect(faults: Iterable<string>): string[] {
   const collected: string[] = []
   try {

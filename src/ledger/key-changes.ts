@@ -1,4 +1,4 @@
-/** What the owners of keys do to them. Each verb is one transaction, with the answer that is kept of it. */
+/** What owners do to their keys. Each verb is one transaction, with its kept answer. */
 import { standingAt } from '#src/selling/subscription.ts'
 
 import {

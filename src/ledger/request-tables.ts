@@ -1,4 +1,4 @@
-/** What is remembered of requests that must not be done twice: challenges that were answered, and answers. */
+/** What is remembered so that nothing is done twice: answered challenges, and answers. */
 import { idempotency, usedNonce } from '#db/ledger/schema.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
@@ -41,7 +41,7 @@ export function createAnswerTable(db: Database) {
     find: (id: string, nowMs: number): StoredAnswer | undefined =>
       find.get({ id, sinceMs: nowMs - DAY_MS }) ?? undefined,
 
-    /** Throws if there is one already: what it answers must not be done twice. Forgets the old ones. */
+    /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
     put(answer: StoredAnswer, nowMs: number): void {
       forget.run({ sinceMs: nowMs - DAY_MS })
       insert.run({ ...answer, createdMs: nowMs })

@@ -2,7 +2,7 @@
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BASE = 62n
 
-/** Prints bytes as one big-endian number, padded with zeros to `length` characters. Throws if it is too long. */
+/** Prints bytes as a big-endian number, zero-padded to `length`. Throws if it is too long. */
 export const toBase62 = (bytes: Uint8Array, length: number): string =>
   integerToBase62(BigInt(`0x0${bytes.toHex()}`), length)
 

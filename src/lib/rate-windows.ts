@@ -13,7 +13,7 @@ export type RateWindow = {
 
 export type RateWindowsOptions = {
   windowMs: number
-  /** Windows held at most; keys beyond share a single one. Infinity where keys cannot be made up. */
+  /** Windows held at most; further keys share one. Infinity where keys cannot be made up. */
   capacity: number
 }
 

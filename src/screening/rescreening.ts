@@ -18,7 +18,7 @@ export type RescreeningOptions = {
 
 type Tally = Record<Verdict['verdict'], number> & { failed: number }
 
-/** Screens all accounts once; ends early at an abort. False if something must be done again. Never rejects. */
+/** Screens all accounts once, or until aborted. False asks for a retry. Never rejects. */
 export async function rescreen(options: RescreeningOptions, signal: AbortSignal): Promise<boolean> {
   const tally: Tally = { clear: 0, hit: 0, unknown: 0, failed: 0 }
   try {

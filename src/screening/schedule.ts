@@ -1,4 +1,4 @@
-/** Keeps the sanctions list up to date and the accounts screened, for as long as the server runs. */
+/** Keeps the sanctions list up to date and the accounts screened while the server runs. */
 import { isStale, type SanctionsList } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
 
@@ -61,7 +61,7 @@ type Job = {
   dispose(): Promise<void>
 }
 
-/** Repeats work that says after how many milliseconds it wants to be done again, and never rejects. */
+/** Repeats work that returns the milliseconds until its next run, and never rejects. */
 function createJob(startTimer: StartTimer, work: () => Promise<number>): Job {
   let cancelTimer = () => {}
   let running: Promise<void> | undefined

@@ -1,6 +1,6 @@
+/** Accounts, keys and the like for tests of the ledger, by number: the same number is the same one. */
 import type { Actor, ApiKey, Deed, KeyDraft, Ledger, UsageEntry } from '#src/ledger/ledger.ts'
 import { createRandom } from '#src/lib/random.ts'
-/** Accounts, keys and the like for tests of the ledger, by number: the same number is the same one. */
 import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { defaultTiers, type Tier } from '#src/selling/tier.ts'

@@ -1,6 +1,6 @@
+/** Offers and signed payments for tests of the ledger, by number: the same number is the same one. */
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { OfferDraft, OfferRules, UnmatchedTransfer } from '#src/ledger/payments.ts'
-/** Offers and signed payments for tests of the ledger, by number: the same number is the same one. */
 import type { Offer } from '#src/selling/offer.ts'
 import { paymentChains } from '#src/selling/payment-chain.ts'
 import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'

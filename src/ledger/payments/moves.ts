@@ -90,7 +90,7 @@ function changed(before: Payment, change: Change, by: Deed): Payment {
 const proofKept = ({ proof }: Payment, state: PaymentState): PaymentProof | undefined =>
   spent.includes(state) ? undefined : proof
 
-/** Throws `LedgerRuleError` if the transfer has paid another payment, or another payment has the offer. */
+/** Throws `LedgerRuleError` if the transfer or the offer belongs to another payment. */
 function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
   const paid = proof && payments.findByProof(signed.network, proof)
   if (paid !== undefined && paid.id !== id) {
