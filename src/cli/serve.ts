@@ -118,7 +118,7 @@ function listen(app: App, { host, port }: Config): Server {
       error: () => new Response(null, { status: 500 }),
     })
   } catch (cause) {
-    throw new CliError(toListenMessage(codeOf(cause) ?? String(cause), host, port), { cause })
+    throw new CliError(toListenMessage(codeOf(cause), host, port), { cause })
   }
 }
 

@@ -29,9 +29,9 @@ const ID_PATTERN = /^[a-z0-9][a-z0-9-]{0,31}$/
 /** Changes or makes a tier, and prints each option that differs now. */
 export function setTier(context: CliContext, tierId: string, flags: TierFlags): void {
   if (!ID_PATTERN.test(tierId)) {
-    throw callError('A tier id is 1 to 32 lower-case letters, digits and -, such as pro.')
+    throw wrongCall('A tier id is 1 to 32 lower-case letters, digits and -, such as pro.')
   }
-  if (Object.keys(flags).length === 0) throw callError('Nothing to set: see the options in --help.')
+  if (Object.keys(flags).length === 0) throw wrongCall('Nothing to set: see the options in --help.')
   using ledger = openLedgerFile(context)
   const lines = ledger.atomically(() => {
     const change = plan(ledger.listTiers(), tierId, flags)
@@ -52,21 +52,21 @@ function plan(tiers: readonly Tier[], tierId: string, flags: TierFlags): Change 
   const after = apply(before ?? draft(tiers, tierId, flags), flags)
   assertSound(after)
   const rival = tiers.find((tier) => tier.rank === after.rank && tier.tierId !== tierId)
-  if (rival) throw callError(`--rank ${after.rank} is that of ${rival.tierId}.`)
+  if (rival) throw wrongCall(`--rank ${after.rank} is that of ${rival.tierId}.`)
   const others = tiers.filter((tier) => tier.tierId !== tierId)
   const lowest = [...others, after].toSorted((a, b) => a.rank - b.rank)[0]
   if (lowest?.tierId !== FREE_TIER_ID) {
-    throw callError(`--rank: the ${FREE_TIER_ID} tier must stay the lowest.`)
+    throw wrongCall(`--rank: the ${FREE_TIER_ID} tier must stay the lowest.`)
   }
   return { before, after }
 }
 
-/** A new tier is above all others until --rank says otherwise, and is not for sale. */
+/** A new tier ranks above all others until --rank says otherwise, and is not for sale. */
 function draft(tiers: readonly Tier[], tierId: string, flags: TierFlags): Tier {
   const { name, coins, routes, requestsPerMinute } = flags
   if (name === undefined || !coins || !routes || requestsPerMinute === undefined) {
     const known = tiers.map((tier) => tier.tierId).join(', ')
-    throw callError(
+    throw wrongCall(
       `There is no tier ${tierId} (there are ${known}). To make it, give --name, --coins, --routes and --requests-per-minute.`,
     )
   }
@@ -75,7 +75,7 @@ function draft(tiers: readonly Tier[], tierId: string, flags: TierFlags): Tier {
 }
 
 function apply(before: Tier, flags: TierFlags): Tier {
-  const { price, periodDays, contact, forSale, notForSale, ...plain } = flags
+  const { price, periodDays, forSale, notForSale, contact, ...plain } = flags
   return {
     ...before,
     ...plain,
@@ -88,9 +88,9 @@ function apply(before: Tier, flags: TierFlags): Tier {
 
 function assertSound({ tierId, isForSale, amountMicros, periodDays }: Tier): void {
   if (!isForSale) return
-  if (tierId === FREE_TIER_ID) throw callError('--for-sale: the Free tier cannot be for sale.')
-  if (!amountMicros) throw callError('A tier that is for sale needs a --price above 0.')
-  if (periodDays === undefined) throw callError('A tier that is for sale needs --period-days.')
+  if (tierId === FREE_TIER_ID) throw wrongCall('--for-sale: the Free tier cannot be for sale.')
+  if (!amountMicros) throw wrongCall('A tier that is for sale needs a --price above 0.')
+  if (periodDays === undefined) throw wrongCall('A tier that is for sale needs --period-days.')
 }
 
 /** A tier as texts by option; undefined for none. */
@@ -113,4 +113,4 @@ function compare({ before, after }: Change): string[] {
   )
 }
 
-const callError = (message: string): CliError => new CliError(message, { exitCode: 2 })
+const wrongCall = (message: string): CliError => new CliError(message, { exitCode: 2 })

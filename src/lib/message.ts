@@ -2,8 +2,6 @@
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-/** The code of what the system reports, such as `ENOENT`; undefined for any other error. */
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : undefined
+/** What the system calls a failure, such as `ENOENT`; the error as text where it has no such name. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error)

@@ -3,7 +3,6 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
 import type { Clock } from '#src/core/time.ts'
-import { codeOf } from '#src/lib/message.ts'
 
 import { ListFault } from './list-format.ts'
 
@@ -125,6 +124,6 @@ async function* translate(
 function toListFault(error: unknown, deadline?: AbortSignal): ListFault {
   if (error instanceof ListFault) return error
   if (deadline?.aborted) return new ListFault('did not arrive in time')
-  const code = codeOf(error)
-  return new ListFault(`cannot be read${code === undefined ? '' : ` (${code})`}`)
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return new ListFault(`cannot be read${typeof code === 'string' ? ` (${code})` : ''}`)
 }
