@@ -1,6 +1,6 @@
 /**
- * Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds. A column `seq`
- * counts the rows as they were inserted, and orders those of the same time.
+ * Tables of ledger.db: who may read what, and what was done about it. Times are Unix milliseconds.
+ * A column `seq` counts the rows as they were inserted, and orders those of the same time.
  */
 import { sql } from 'drizzle-orm/sql/sql'
 import { blob } from 'drizzle-orm/sqlite-core/columns/blob'
@@ -156,9 +156,7 @@ export const offer = sqliteTable(
     network: text('network').notNull(),
     /** Lower case. */
     asset: text('asset').notNull(),
-    /**
-     * Atomic units as decimal digits: SQLite's integers would lose some of them on the way to us.
-     */
+    /** Atomic units as decimal digits: as an integer it would lose some of them on the way. */
     amount: text('amount').notNull(),
     /** What a wallet signs, as JSON. */
     requirements: text('requirements').notNull(),

@@ -17,7 +17,7 @@ const verifyHelp = `
 Every row of the chain carries the hash of all before it, and every account, key, tier and
 subscription must be as its last row says. Nothing is changed, and a server may go on serving.
 
-A chain that was cut off at its end, or written anew as a whole, is sound in itself. So note the head
+A chain that was cut off at its end, or rewritten as a whole, is sound in itself. So note the head
 that is printed somewhere else, and give it next time: the chain must still hold exactly that row.
 
 Examples:
@@ -31,7 +31,7 @@ const columns = ['seq', 'time', 'actor', 'action', 'subject', 'state']
 type Head = { seq: number; hash: string }
 type ListFlags = { after: number; limit: number; json?: true }
 
-/** `bookfeed audit`: what was done to accounts, keys and tiers, and whether that record is whole. */
+/** `bookfeed audit`: what was done to accounts, keys and tiers; whether that record is whole. */
 export const auditCommand = (context: CliContext): Command =>
   new Command('audit')
     .description('check and read the record of what was done')
@@ -55,7 +55,7 @@ const listCommand = (context: CliContext): Command =>
 
 function verify(context: CliContext, noted: Head | undefined): void {
   withExistingLedger(context, (ledger) => {
-    // Read before the walk, so that what is printed below was walked over, whoever writes meanwhile.
+    // Read before the walk, which therefore covers it, whoever writes meanwhile.
     const head = ledger.auditHead()
     let faults = 0
     for (const fault of listFaults(ledger, noted)) {
@@ -77,7 +77,7 @@ function compareHead(ledger: Ledger, { seq, hash }: Head): string[] {
   const row = ledger.listAudit(seq - 1, 1)[0]
   if (row?.seq !== seq) return [`Row ${seq}, the noted head, is gone: rows were removed.`]
   if (row.hash.toHex() === hash) return []
-  return [`Row ${seq} has another hash than the noted head: the chain was written anew.`]
+  return [`Row ${seq} has another hash than the noted head: the chain was rewritten.`]
 }
 
 function list(context: CliContext, { after, limit, json }: ListFlags): void {
@@ -98,7 +98,7 @@ const toCells = ({ seq, timeMs, actor, action, subject, state }: AuditRow) => [
   state,
 ]
 
-/** The state is as it was hashed: parsing it would fail on just the row that somebody tampered with. */
+/** The state is as it was hashed: a row that was tampered with may not be JSON. */
 const toJson = ({ seq, timeMs, hash, ...row }: AuditRow) => ({
   ...{ seq, time: formatTime(timeMs) },
   ...row,

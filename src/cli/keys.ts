@@ -76,21 +76,20 @@ const revokeCommand = (context: CliContext): Command =>
     .argument('<id...>', 'ids of keys, key_…')
     .action((ids: string[]) => revokeKeys(context, ids))
 
-type KeyRow = { key: ApiKey; account: Account | undefined; tierId: string }
+type KeyRow = ReturnType<typeof toRow>
 
 function listKeys(context: CliContext, flags: ListFlags): void {
   const nowMs = context.clock()
   const rows = withExistingLedger(context, (ledger) => findRows(ledger, flags, nowMs))
   if (flags.json) {
-    context.print(renderJson(rows.map((row) => toJson(row, nowMs))))
+    context.print(renderJson(rows))
     return
   }
   if (rows.length === 0) {
     context.printError(flags.all ? 'no keys' : 'no valid keys; --all lists the others')
     return
   }
-  const cells = rows.map((row) => toCells(row, nowMs))
-  printTable(context, columns, cells)
+  printTable(context, columns, rows.map(toCells))
 }
 
 function findRows(ledger: Ledger, { account, all }: ListFlags, nowMs: number): KeyRow[] {
@@ -98,20 +97,12 @@ function findRows(ledger: Ledger, { account, all }: ListFlags, nowMs: number): K
     throw new CliError(`There is no account ${redactKeys(account)}.`)
   }
   const tiers = ledger.listTiers()
-  const tierIds = new Map<string, string>()
-  const tierOf = (accountId: string): string => {
-    const known = tierIds.get(accountId)
-    if (known !== undefined) return known
-    const { terms } = standingAt(ledger.listSubscriptions(accountId), tiers, nowMs)
-    tierIds.set(accountId, terms.tierId)
-    return terms.tierId
-  }
   const keys = ledger.listKeys(account).filter((key) => all || isValidKey(key, nowMs))
-  return keys.map((key) => ({
-    key,
-    account: ledger.findAccount(key.accountId),
-    tierId: tierOf(key.accountId),
-  }))
+  return keys.map((key) => {
+    const { terms } = standingAt(ledger.listSubscriptions(key.accountId), tiers, nowMs)
+    const owner = ledger.findAccount(key.accountId)
+    return toRow(key, { owner, tier: terms.tierId, status: statusOf(key, nowMs) })
+  })
 }
 
 function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): string {
@@ -120,37 +111,32 @@ function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): string {
   return expiresMs > nowMs ? 'expiring' : 'expired'
 }
 
-function toCells({ key, account, tierId }: KeyRow, nowMs: number): (string | undefined)[] {
-  const status = statusOf(key, nowMs)
-  const until = status === 'expiring' ? ` until ${formatTime(key.expiresMs)}` : ''
-  const blocked = account?.blockedMs === undefined ? '' : ', account blocked'
-  return [
-    key.id,
-    key.accountId,
-    account?.address,
-    key.label,
-    key.hint,
-    tierId,
-    formatTime(key.createdMs),
-    formatTime(key.lastUsedMs),
-    status + until + blocked,
-  ]
+function toCells(row: KeyRow): (string | undefined)[] {
+  const { id, accountId, address, label, hint, tier, createdAt, lastUsedAt, ...rest } = row
+  const until = rest.status === 'expiring' ? ` until ${rest.expiresAt}` : ''
+  const status = `${rest.status}${until}${rest.isBlocked ? ', account blocked' : ''}`
+  const texts = [id, accountId, address, label, hint, tier, createdAt, lastUsedAt, status]
+  return texts.map((text) => text ?? undefined)
 }
 
-function toJson({ key, account, tierId }: KeyRow, nowMs: number) {
+/** A key as `--json` prints it. */
+function toRow(
+  key: ApiKey,
+  { owner, tier, status }: { owner: Account | undefined; tier: string; status: string },
+) {
   return {
     id: key.id,
     accountId: key.accountId,
-    address: account?.address ?? null,
+    address: owner?.address ?? null,
     label: key.label ?? null,
     hint: key.hint,
-    tier: tierId,
+    tier,
     createdAt: formatTime(key.createdMs),
     lastUsedAt: formatTime(key.lastUsedMs) ?? null,
     expiresAt: formatTime(key.expiresMs) ?? null,
     revokedAt: formatTime(key.revokedMs) ?? null,
-    status: statusOf(key, nowMs),
-    isBlocked: account?.blockedMs !== undefined,
+    status,
+    isBlocked: owner?.blockedMs !== undefined,
   }
 }
 

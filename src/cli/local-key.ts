@@ -11,8 +11,9 @@ const LABEL = 'local'
 const topTierOf = (ledger: Ledger): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
 
 /**
- * Makes a key of the highest tier in a ledger that never had one, so that a first start can be tried
- * out. Undefined where there was one, and where others than this machine's users reach the server.
+ * Makes a key of the highest tier in a ledger that never had one, so that a first start can be
+ * tried out. Undefined where there was one, and where others than this machine's users reach the
+ * server.
  */
 export function makeLocalKey(context: CliContext, ledger: Ledger): string | undefined {
   if (!isLoopback(context.config().host)) return undefined
@@ -26,7 +27,7 @@ export function makeLocalKey(context: CliContext, ledger: Ledger): string | unde
   })
 }
 
-/** What to type for another key of the highest tier, in this folder whatever the data's is called. */
+/** What to type for another key of the highest tier, with the same data folder. */
 export function keyCommand({ invocation, env }: CliContext, ledger: Ledger): string {
   const data = env.BOOKFEED_DATA
     ? `BOOKFEED_DATA='${env.BOOKFEED_DATA.replaceAll("'", `'\\''`)}' `

@@ -40,7 +40,7 @@ export function openLedgerFile({ config, clock }: CliContext): Ledger {
   return openLedger(ledgerPathOf(dataPath), { nowMs: clock(), lagMs: LAG_MS })
 }
 
-/** Runs a command that makes no sense on an empty ledger; `body` is synchronous. Throws `CliError` if there is none. */
+/** Runs a synchronous command on a ledger. Throws `CliError` if there is none yet. */
 export function withExistingLedger<T>(context: CliContext, body: (ledger: Ledger) => T): T {
   const { dataPath } = context.config()
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
@@ -70,9 +70,9 @@ const STICKY = 0o1000
 const ourFiles = /^(history|ledger)\.db/
 
 /**
- * A data folder is its owner's alone: history.db holds the key that signs cursors, ledger.db the digests of keys,
- * and the WAL files hold what either was given last. Makes the folder, or takes the rights of others from it and
- * from its databases; warns of what stays open.
+ * A data folder is its owner's alone: history.db holds the key that signs cursors, ledger.db the
+ * digests of keys, and the WAL files hold what either was given last. Makes the folder, or takes
+ * the rights of others from it and from its databases; warns of what stays open.
  */
 function keepPrivate(folder: string, warn: (message: string) => void): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -7,6 +7,7 @@ import type { HistoryStore } from '#src/history/history.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
+import { codeOf } from '#src/lib/message.ts'
 
 import { createShop, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
@@ -28,13 +29,13 @@ type Stores = { history: HistoryStore; ledger: Ledger }
 /** Says, in place of the usual commands, what can be done with a server that listens. */
 export type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
 
-/** `bookfeed serve`: serves the history over HTTP until it is told to stop. */
+/** `bookfeed serve`: serves the history over HTTP until SIGTERM or SIGINT. */
 export const serveCommand = (context: CliContext): Command =>
   new Command('serve')
     .description('serve the history over HTTP until SIGTERM or SIGINT')
     .action(() => serve(context))
 
-/** Serves until it is told to stop. With `greetBuyer`, no key of the operator's is made. */
+/** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
   using stores = new DisposableStack()
   const history = stores.adopt(openDataFolder(context), (opened) => opened.dispose())
@@ -147,6 +148,3 @@ async function drain(parts: { app: App; server: Server; log: LogBuffer }): Promi
   await parts.server.stop(true)
   parts.log.flush()
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error)

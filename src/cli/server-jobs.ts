@@ -1,4 +1,4 @@
-/** What a server does again and again while it answers: short steps that no request has to wait for. */
+/** What a server does repeatedly while it answers, in steps that no request waits for. */
 import type { App } from '#src/app.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -23,7 +23,7 @@ export function startUsageFlush({ flushUsage }: App, log: (line: string) => void
       failures = 0
       return hasMore
     } catch (error) {
-      // The counters stay in memory until the ledger takes them; another process may be writing just now.
+      // The counters stay in memory until the next try: another process may be writing.
       if (++failures === FAILURES_REPORTED)
         log(`bookfeed: usage cannot be written: ${messageOf(error)}.`)
       return false

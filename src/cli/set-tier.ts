@@ -61,7 +61,7 @@ function plan(tiers: readonly Tier[], tierId: string, flags: TierFlags): Change 
   return { before, after }
 }
 
-/** A new tier stands above all others until --rank says otherwise, and is not for sale. */
+/** A new tier ranks above all others until --rank says otherwise, and is not for sale. */
 function draft(tiers: readonly Tier[], tierId: string, flags: TierFlags): Tier {
   const { name, coins, routes, requestsPerMinute } = flags
   if (name === undefined || !coins || !routes || requestsPerMinute === undefined) {
@@ -75,17 +75,14 @@ function draft(tiers: readonly Tier[], tierId: string, flags: TierFlags): Tier {
 }
 
 function apply(before: Tier, flags: TierFlags): Tier {
+  const { price, periodDays, forSale, notForSale, contact, ...plain } = flags
   return {
-    tierId: before.tierId,
-    name: flags.name ?? before.name,
-    rank: flags.rank ?? before.rank,
-    coins: flags.coins ?? before.coins,
-    routes: flags.routes ?? before.routes,
-    requestsPerMinute: flags.requestsPerMinute ?? before.requestsPerMinute,
-    amountMicros: given(flags.price, before.amountMicros),
-    periodDays: given(flags.periodDays, before.periodDays),
-    isForSale: (flags.forSale ?? before.isForSale) && !flags.notForSale,
-    contact: given(flags.contact, before.contact),
+    ...before,
+    ...plain,
+    amountMicros: given(price, before.amountMicros),
+    periodDays: given(periodDays, before.periodDays),
+    isForSale: (forSale ?? before.isForSale) && !notForSale,
+    contact: given(contact, before.contact),
   }
 }
 

@@ -4,7 +4,7 @@ import type { CliContext } from './context.ts'
 const GAP = '  '
 /** Stands for a value that there is none of. */
 const NONE = '-'
-/** What could move the cursor, colour or turn the line; labels are written by strangers. */
+/** What could move the cursor, or colour or reverse the line; labels are written by strangers. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** Cells; undefined where there is no value. */

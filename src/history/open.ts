@@ -8,7 +8,7 @@ const MEBIBYTE = 1024 * 1024
 export type HistoryOptions = {
   /** Bytes of chunks kept in memory. */
   chunkCacheBytes?: number
-  /** Milliseconds that commits of other connections may show late; 0, the default, asks at each use. */
+  /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
   /** Size that the file may not outgrow. */
   bytesMax?: number

@@ -8,6 +8,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:cry
 
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
+import { assert } from '#src/lib/assert.ts'
 
 import { targetOf } from './url.ts'
 
@@ -26,10 +27,10 @@ export type Answer = { status: number; headers: Record<string, string>; body: st
 /** Port: the store. Answers are kept for a day. */
 export type AnswerStore = {
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined
-  putAnswer(answer: StoredAnswer, nowMs: number): void
-  atomically<T>(body: () => T): T
+  /** Returns what is kept under the id: the answer, or the one before it. */
+  putAnswer(answer: StoredAnswer, nowMs: number): StoredAnswer
 }
-type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
+export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
 
 /** What tells one request from another. */
 export type Call = {
@@ -41,12 +42,20 @@ export type Call = {
   body: string
 }
 
-/** Does everything that may wait; what it returns does the rest at once, in one transaction. */
-export type Work = () => Promise<() => Answer>
+/** How the answer is kept in the transaction that does the work; undefined where it is not. */
+export type Keep = { id: string; seal(answer: Answer): StoredAnswer } | undefined
+
+/** What was answered: now, or by the one that did the work before. */
+export type Outcome = { answer: Answer } | { replayed: StoredAnswer }
+
+/** Does everything that may wait; what it returns does the rest at once, in one transaction with what is kept. */
+export type Work = () => Promise<(keep: Keep) => Outcome>
 
 export type Idempotency = {
   /** Answers a request, once for each `Idempotency-Key`. Throws `idempotency_mismatch`, `invalid_parameter`. */
   answer(request: Request, call: Call, work: Work): Promise<Response>
+  /** The same for work that may be done again: its answer is kept when it is there. */
+  remember(request: Request, call: Call, work: () => Promise<Answer>): Promise<Response>
 }
 
 /** Describes the header among the parameters of an operation. */
@@ -68,42 +77,52 @@ type Ticket = { id: string; fingerprint: string; sealKey: Uint8Array }
 export function createIdempotency({ store, clock, randomBytes }: Deps): Idempotency {
   const underWay = new Map<string, Promise<Response>>()
 
-  const replay = (ticket: Ticket): Response | undefined => {
-    const stored = store.findAnswer(ticket.id, clock())
-    if (stored === undefined) return undefined
-    if (stored.fingerprint !== ticket.fingerprint) throw refuseOther()
+  const replay = (ticket: Ticket, stored: StoredAnswer): Response => {
+    if (stored.fingerprint !== ticket.fingerprint) throw otherRequestError()
     return toResponse(unseal(ticket, stored.sealed), { [REPLAYED_HEADER]: 'true' })
   }
 
-  const run = async (ticket: Ticket, work: Work): Promise<Response> => {
+  const run = async (work: Work, ticket?: Ticket): Promise<Response> => {
     const commit = await work()
-    return store.atomically(() => {
-      // Another process may have been quicker.
-      const replayed = replay(ticket)
-      if (replayed !== undefined) return replayed
-      const answer = commit()
-      const { id, fingerprint } = ticket
-      const sealed = seal(ticket, answer, randomBytes(NONCE_BYTES))
-      store.putAnswer({ id, fingerprint, sealed }, clock())
-      return toResponse(answer)
-    })
+    const outcome = commit(ticket && { id: ticket.id, seal: (answer) => keep(ticket, answer) })
+    if ('answer' in outcome) return toResponse(outcome.answer)
+    assert(ticket !== undefined, 'nothing is replayed without a key')
+    // Another process was quicker.
+    return replay(ticket, outcome.replayed)
+  }
+
+  const keep = (ticket: Ticket, answer: Answer): StoredAnswer => {
+    const { id, fingerprint } = ticket
+    return { id, fingerprint, sealed: seal(ticket, answer, randomBytes(NONCE_BYTES)) }
+  }
+
+  async function answer(request: Request, call: Call, work: Work): Promise<Response> {
+    const key = readKey(request)
+    if (key === undefined) return run(work)
+    const ticket = toTicket(request, call, key)
+    // One at a time: whoever waits replays what the one before it did, or tries after it failed.
+    for (let other = underWay.get(ticket.id); other; other = underWay.get(ticket.id)) {
+      await other.catch(() => undefined)
+    }
+    const stored = store.findAnswer(ticket.id, clock())
+    if (stored !== undefined) return replay(ticket, stored)
+    const turn = run(work, ticket).finally(() => underWay.delete(ticket.id))
+    underWay.set(ticket.id, turn)
+    return turn
   }
 
   return {
-    async answer(request, call, work) {
-      const key = readKey(request)
-      if (key === undefined) return toResponse(store.atomically(await work()))
-      const ticket = toTicket(request, call, key)
-      // One at a time: whoever waits replays what the one before it did, or tries after it failed.
-      for (let other = underWay.get(ticket.id); other; other = underWay.get(ticket.id)) {
-        await other.catch(() => undefined)
-      }
-      const replayed = replay(ticket)
-      if (replayed !== undefined) return replayed
-      const turn = run(ticket, work).finally(() => underWay.delete(ticket.id))
-      underWay.set(ticket.id, turn)
-      return turn
-    },
+    answer,
+    remember: (request, call, work) =>
+      answer(request, call, async () => {
+        const made = await work()
+        return (ticket) => {
+          if (ticket === undefined) return { answer: made }
+          const mine = ticket.seal(made)
+          const kept = store.putAnswer(mine, clock())
+          return kept === mine ? { answer: made } : { replayed: kept }
+        }
+      }),
   }
 }
 
@@ -131,7 +150,7 @@ function readKey(request: Request): string | undefined {
   )
 }
 
-const refuseOther = (options: ErrorOptions = {}) =>
+const otherRequestError = (options: ErrorOptions = {}) =>
   new AppError(
     'idempotency_mismatch',
     'This `Idempotency-Key` was used for another request. Choose a new one, or repeat that request as it was.',
@@ -174,6 +193,6 @@ function unseal(ticket: Ticket, sealed: Uint8Array): Answer {
     return JSON.parse(text.toString()) as Answer
   } catch (cause) {
     // The same request, by someone with another secret.
-    throw refuseOther({ cause })
+    throw otherRequestError({ cause })
   }
 }

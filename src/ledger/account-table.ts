@@ -6,7 +6,7 @@ import type { Database } from '#src/sqlite/database.ts'
 import type { Account } from './ledger.ts'
 import { createRows } from './rows.ts'
 
-/** Every part is a search in an index. A grant is a subscription, and a made key is in the chain. */
+/** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
 const IS_FREE = `address IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM subscription WHERE account_id = account.id)
   AND NOT EXISTS (
@@ -64,5 +64,3 @@ export function createAccountTable(db: Database) {
     },
   }
 }
-
-export type AccountTable = ReturnType<typeof createAccountTable>

@@ -4,8 +4,8 @@
  *     hash of row n = SHA-256(hash of row n - 1, then the row as JSON in UTF-8)
  *     the row as JSON = [seq, timeMs, actor, action, subject, state]
  *
- * Before the first row are 32 zero bytes. JSON makes it unambiguous where one text ends and the next
- * begins. The head is read at each row, because another process may have written in between.
+ * Before the first row are 32 zero bytes. JSON makes it unambiguous where one text ends and the
+ * next begins. The head is read at each row, because another process may have written in between.
  */
 import { audit } from '#db/ledger/schema.ts'
 import type { Verdict } from '#src/selling/screening.ts'

@@ -11,51 +11,45 @@ type LastStates = Map<string, Pick<AuditRow, 'seq' | 'state' | 'action'>>
 
 type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
 
-/** Returns the function that finds the faults, each a sentence; none means that the ledger is sound. */
-export function createAuditVerify({ db, chain, rows }: Tables) {
-  function* verifyChain(lastStates: LastStates): Generator<string> {
-    let before: Pick<AuditRow, 'seq' | 'hash'> = chainStart
-    for (const row of chain.all()) {
-      if (row.seq !== before.seq + 1) {
-        yield `Audit row ${before.seq + 1} is missing: ${row.seq} is in its place.`
-      }
-      if (!isSame(row.hash, hashOf(before.hash, row))) {
-        yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
-      }
-      const kind = kindOf(row.action, row.subject)
-      const name = `${kind} ${row.subject}`
-      const known = lastStates.get(name)
-      if (known && isEnd(known.action)) {
-        yield `${name} was forgotten by audit row ${known.seq}, and row ${row.seq} uses it again.`
-      }
-      if (kind !== undefined) lastStates.set(name, row)
-      before = row
-    }
-  }
+/** Returns the function that finds the faults, each a sentence; none in a sound ledger. */
+export const createAuditVerify = (tables: Tables) => (): string[] =>
+  // In one state of the file, so that what is being written agrees with itself.
+  readConsistently(tables.db, () => collect(verify(tables)))
 
-  function* verifyRows(lastStates: LastStates): Generator<string> {
-    for (const row of rows.all()) {
-      const name = `${row.kind} ${row.id}`
-      yield* compare(name, row, lastStates.get(name))
-      lastStates.delete(name)
-    }
-    for (const [name, { seq, action }] of lastStates) {
-      if (isEnd(action)) continue
-      yield `${name} is gone, though audit row ${seq} records it.`
-    }
+function* verify({ chain, rows }: Tables): Generator<string> {
+  const lastStates: LastStates = new Map()
+  yield* verifyChain(chain.all(), lastStates)
+  for (const row of rows.all()) {
+    const name = `${row.kind} ${row.id}`
+    yield* compare(name, row, lastStates.get(name))
+    lastStates.delete(name)
   }
-
-  function* verify(): Generator<string> {
-    const lastStates: LastStates = new Map()
-    yield* verifyChain(lastStates)
-    yield* verifyRows(lastStates)
+  for (const [name, { seq, action }] of lastStates) {
+    if (!isEnd(action)) yield `${name} is gone, though audit row ${seq} records it.`
   }
-
-  /** In one state of the file, so that what is being written agrees with itself. */
-  return (): string[] => readConsistently(db, () => collect(verify()))
 }
 
-/** Takes what there is, and says why if there is no more: a damaged file, or values of no type of ours. */
+function* verifyChain(rows: Iterable<AuditRow>, lastStates: LastStates): Generator<string> {
+  let before: Pick<AuditRow, 'seq' | 'hash'> = chainStart
+  for (const row of rows) {
+    if (row.seq !== before.seq + 1) {
+      yield `Audit row ${before.seq + 1} is missing: ${row.seq} is in its place.`
+    }
+    if (!isSame(row.hash, hashOf(before.hash, row))) {
+      yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
+    }
+    const kind = kindOf(row.action, row.subject)
+    const name = `${kind} ${row.subject}`
+    const known = lastStates.get(name)
+    if (known && isEnd(known.action)) {
+      yield `${name} was forgotten by audit row ${known.seq}, and row ${row.seq} uses it again.`
+    }
+    if (kind !== undefined) lastStates.set(name, row)
+    before = row
+  }
+}
+
+/** Collects what can be read, and says why the rest cannot: the file may be damaged. */
 function collect(faults: Iterable<string>): string[] {
   const collected: string[] = []
   try {

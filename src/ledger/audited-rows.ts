@@ -1,8 +1,8 @@
 /**
- * The tables whose every change is in the audit chain, and what is written there of a row: all its
- * columns as JSON, null ones left out, bytes in hex. Read from the file in the transaction of the
- * change, so that reading it again later must give the same. Names are those of the file, as derived here: the
- * names of the schema may change, and what is in the chain may not.
+ * The tables whose every change is in the audit chain, and what is written there about a row: all
+ * its columns as JSON, null ones left out, bytes in hex. Read from the file in the transaction of
+ * the change, so that reading it again later must give the same. Names are those of the file, as
+ * derived here: the names of the schema may change, and what is in the chain may not.
  */
 import type { PaymentState } from '#src/selling/payment.ts'
 import type { Database } from '#src/sqlite/database.ts'
@@ -47,8 +47,9 @@ type Kind = keyof typeof tables
 type Row = Record<string, unknown>
 
 /**
- * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a signature, which
- * is worth money until it is used; `payload_hash` stands for it. `seq` is the order of the file alone.
+ * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a
+ * signature, which is worth money until it is used; `payload_hash` represents it. `seq` is the
+ * order of the file alone.
  */
 const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
 

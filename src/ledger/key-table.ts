@@ -44,8 +44,8 @@ export function createKeyTable(db: Database) {
     insert: rows.insert,
 
     /**
-     * The index shows by its timing at most how much of a hash agrees, and nobody chooses that; whether all
-     * of it does is decided in constant time.
+     * The index shows by its timing at most how much of a hash agrees, and nobody chooses that;
+     * whether all of it does is decided in constant time.
      */
     findByDigest(digest: Uint8Array): ApiKey | undefined {
       const row = digestLike.get({ digest })
@@ -73,5 +73,3 @@ export function createKeyTable(db: Database) {
     },
   }
 }
-
-export type KeyTable = ReturnType<typeof createKeyTable>

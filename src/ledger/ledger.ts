@@ -5,12 +5,12 @@ import type { Tier } from '#src/selling/tier.ts'
 import type { PaymentStore } from './payments.ts'
 
 /**
- * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs, so that engines can
- * be exchanged: `test/ledger/ledger-conformance.ts` is the contract as tests. Every verb is synchronous
- * and atomic, and what it returned survives kill -9 and a power cut (usage: see `addUsage`). Other
- * processes may read and write the same ledger at the same time. Every change of an account, key,
- * tier or subscription, and every screening, is a row of the audit chain in the same transaction.
- * Times are Unix milliseconds, and always the caller's.
+ * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs, so that
+ * engines can be exchanged: `test/ledger/ledger-conformance.ts` is the contract as tests. Every
+ * verb is synchronous and atomic, and what it returned survives kill -9 and a power cut (usage: see
+ * `addUsage`). Other processes may read and write the same ledger at the same time. Every change of
+ * an account, key, tier or subscription, and every screening, is a row of the audit chain in the
+ * same transaction. Times are Unix milliseconds, and always the caller's.
  */
 export type Ledger = Disposable & {
   /** Offers and payments, in the same transactions. */
@@ -18,11 +18,15 @@ export type Ledger = Disposable & {
 
   /**
    * Changes whenever something may have changed that decides who may do what: at our own changes at
-   * once, at those of other processes within the lag the store was opened with. Cheap: for each request.
+   * once, at those of other processes within the lag the store was opened with. Cheap: for each
+   * request.
    */
   revision(): number
 
-  /** Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be nested. */
+  /**
+   * Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be
+   * nested. For commands, which may block: what a request does is one verb.
+   */
   atomically<T>(body: () => T): T
 
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
@@ -47,15 +51,16 @@ export type Ledger = Disposable & {
   setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
 
   /**
-   * True if nothing was ever paid for or granted to an account, and the operator made neither it nor a
-   * key of it.
+   * True if nothing was ever paid for or granted to an account, and the operator made neither it
+   * nor a key of it.
    */
   isFree(accountId: string): boolean
   /**
-   * Looks at some accounts in the order of their ids and forgets those that are free, not blocked, have
-   * no payment or recent offer, and of which no key was made or used since `idleSinceMs`: the account,
-   * its keys and their usage. The audit chain keeps that they were, and their ids are not used again.
-   * Returns the ids that are gone, and where to go on; undefined after the last account.
+   * Looks at some accounts in the order of their ids and forgets those that are free, not blocked,
+   * have no payment or recent offer, and of which no key was made or used since `idleSinceMs`: the
+   * account, its keys and their usage. The audit chain keeps that they were, and their ids are not
+   * used again. Returns the ids that are gone, and where to go on; undefined after the last
+   * account.
    */
   forgetIdle(range: IdleRange, by: Deed): { forgotten: string[]; nextId: string | undefined }
 
@@ -73,6 +78,48 @@ export type Ledger = Disposable & {
   /** Revokes a key for good from now on; false if it was revoked already. */
   revokeKey(id: string, by: Deed): boolean
 
+  /**
+   * Takes a signed challenge as answered and gives the wallet a key. Its account is made where
+   * there is none (`accountId`); where it is free (see `isFree`), its valid keys are revoked, so
+   * that it has one.
+   */
+  signUp(
+    signup: {
+      nonce: string
+      /** Of the challenge, which must not have expired. */
+      expiresMs: number
+      accountId: string
+      /** Lower case. */
+      address: string
+      key: KeySecret
+      /** Valid keys that an account may have. */
+      keysMax: number
+      once?: Once | undefined
+    },
+    nowMs: number,
+  ): KeyMade | Replayed | { kind: 'nonce_used' | 'blocked' | 'key_limit' }
+  /**
+   * Makes a key in place of one of an account's, in its family, which is valid for `overlapMs` yet.
+   * A key without label has that of the old one. `caller_invalid`: the key that asks has ended
+   * meanwhile.
+   */
+  rotateKey(
+    rotation: {
+      id: string
+      accountId: string
+      callerKeyId: string
+      key: KeySecret
+      overlapMs: number
+      keysMax: number
+      once?: Once | undefined
+    },
+    by: Deed,
+  ):
+    | KeyMade
+    | Replayed
+    | { kind: 'caller_invalid' | 'blocked' | 'unknown_key' | 'key_limit' }
+    | { kind: 'replaced'; expiresMs: number }
+
   /** Subscriptions of an account by start. */
   listSubscriptions(accountId: string): Subscription[]
   addSubscription(subscription: Omit<Subscription, 'createdMs'>, by: Deed): Subscription
@@ -81,19 +128,18 @@ export type Ledger = Disposable & {
   readonly challengeKey: Uint8Array
   /** The time that was kept last; undefined if none was. */
   timeFloor(): number | undefined
-  /** Keeps a time, which may be lost with power. Waits for nobody: throws while another process writes. */
+  /** Keeps a time; a power cut may lose it. Never waits: throws while another process writes. */
   putTimeFloor(nowMs: number): void
-  /** Marks a challenge as answered; false if it was before. Forgets those that have expired. */
-  useNonce(nonce: string, expiresMs: number, nowMs: number): boolean
 
   /** What was answered under an id less than a day ago. */
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined
-  /** Keeps an answer. Forgets those older than a day. */
-  putAnswer(answer: StoredAnswer, nowMs: number): void
+  /** Keeps an answer unless its id has one; returns the kept one. Forgets those a day old. */
+  putAnswer(answer: StoredAnswer, nowMs: number): StoredAnswer
 
   /**
-   * Judges an address (lower case) by the sanctions list and by what the chain answered, and writes the verdict
-   * into the audit chain: the list that is asked is the one that is named, and nothing counts unwritten.
+   * Judges an address (lower case) by the sanctions list and by what the chain answered, and writes
+   * the verdict into the audit chain: the list that is asked is the one that is named, and nothing
+   * counts unwritten.
    */
   recordScreening(
     asked: {
@@ -107,9 +153,9 @@ export type Ledger = Disposable & {
   /** Facts about the sanctions list in force; none if its addresses are not all there. */
   sanctionsList(): SanctionsList | undefined
   /**
-   * Replaces the list, or confirms it where only `confirmedMs` differs, which never goes back. Nothing changes
-   * if it is `older` than the one in force, or `lossy`: without more than `lossPercentMax` (undefined: whatever
-   * is lost) of the addresses of that one.
+   * Replaces the list, or confirms it where only `confirmedMs` differs, which never goes back.
+   * Nothing changes if it is `older` than the one in force, or `lossy`: without more than
+   * `lossPercentMax` (undefined: whatever is lost) of the addresses of that one.
    */
   putSanctionsList(
     list: Omit<SanctionsList, 'entryCount'> & {
@@ -125,12 +171,12 @@ export type Ledger = Disposable & {
   isSanctioned(address: string): boolean
 
   /**
-   * Adds to the counters of keys, and remembers when each was last used. Survives kill -9; a power cut
-   * may take the last ones, because it does not wait for the disk. Nor for another process: throws, and adds
-   * nothing, while one writes.
+   * Adds to the counters of keys, and remembers when each was last used. Survives kill -9; a power
+   * cut may take the last ones, because it does not wait for the disk. Nor for another process:
+   * throws, and adds nothing, while one writes.
    */
   addUsage(entries: readonly UsageEntry[]): void
-  /** Counters of an account's keys from a day on (inclusive), summed over its keys, by day and route. */
+  /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
   usageOf(accountId: string, fromDay: string): UsageRow[]
   /** Forgets what is older than a day (exclusive). */
   pruneUsage(beforeDay: string): void
@@ -138,8 +184,9 @@ export type Ledger = Disposable & {
   /** Rows of the audit chain after a number, oldest first. */
   listAudit(afterSeq: number, limit: number): AuditRow[]
   /**
-   * Re-reads the whole chain and yields each fault: a row that does not carry the hash of all before it,
-   * a number left out, a table that differs from the last audited state of one of its rows.
+   * Re-reads the whole chain and yields each fault: a row that does not carry the hash of all
+   * before it, a number left out, a table that differs from the last audited state of one of its
+   * rows.
    */
   verifyAudit(): Iterable<string>
   /** Number and hash (hex) of the last row, to be noted elsewhere; undefined in an empty chain. */
@@ -195,13 +242,29 @@ export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boo
   revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
 
 /**
- * The family that a new key of an account goes on in: one whose keys have all ended, so that deleting
- * keys and making others opens no fresh rate windows. Undefined if every family has a valid key.
+ * The family that a new key of an account goes on in: one whose keys have all ended, so that
+ * deleting keys and making others opens no fresh rate windows. Undefined if every family has a
+ * valid key.
  */
 export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
   const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
   return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
 }
+
+/** A fresh key as it is kept. */
+export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
+
+/** A key that was made, and the tier that its account has. */
+export type KeyMade = { kind: 'made'; key: ApiKey; account: Account; tierId: string }
+
+/** What was asked for was done before: this was answered. */
+export type Replayed = { kind: 'replayed'; answer: StoredAnswer }
+
+/**
+ * Makes what is kept of a change, in its transaction, so that it is not done twice. `answer` is
+ * synchronous and without effects, since an engine may call it again.
+ */
+export type Once = { id: string; answer: (made: KeyMade) => StoredAnswer }
 
 export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
 
@@ -216,7 +279,7 @@ export type SanctionsList = {
   entryCount: number
 }
 
-/** True if a list may not be relied upon. One confirmed far in the future was so by a wrong clock. */
+/** True if a list is not to be relied upon; nor is one that a wrong clock dated far ahead. */
 export const isStale = (
   { confirmedMs }: Pick<SanctionsList, 'confirmedMs'>,
   { nowMs, staleAfterMs }: { nowMs: number; staleAfterMs: number },

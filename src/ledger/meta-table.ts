@@ -1,4 +1,4 @@
-/** Facts about the ledger itself: the key that signs challenges, and the time that it was last used at. */
+/** Facts about the ledger itself: the key that signs challenges, and its last time. */
 import { randomBytes } from 'node:crypto'
 
 import { type Database, transact, withoutWaiting } from '#src/sqlite/database.ts'

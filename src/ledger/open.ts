@@ -6,11 +6,11 @@ import { createSqliteLedger } from './sqlite-ledger.ts'
 export type LedgerOptions = {
   /** When the default tiers of a new ledger are audited as put. */
   nowMs: number
-  /** Milliseconds that commits of other connections may show late; 0, the default, asks at each use. */
+  /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
 }
 
-/** Opens or creates the ledger at `path`, brought up to date. Throws `StoreFault` on a file that cannot be used. */
+/** Opens or creates the ledger at `path` and migrates it. Throws `StoreFault` if it cannot. */
 export function openLedger(path: string, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
   const db = openDatabase(path, { format: ledgerFormat })
   try {

@@ -11,10 +11,11 @@ import type { Deed } from './ledger.ts'
  */
 export type PaymentStore = {
   /**
-   * Makes an offer. With a `payer`: at the price (less an atomic unit where this wallet has an open offer of
-   * something else at it). Without: at an amount below the price that no other offer has whose payment could
-   * still arrive. `open`: the account has the same offer already, usable and not begun to be paid.
-   * `limit`: it has as many as the rules allow. `no_amount`: no unique amount was found.
+   * Makes an offer. With a `payer`: at the price (less an atomic unit where this wallet has an open
+   * offer of something else at it). Without: at an amount below the price that no other offer has
+   * whose payment could still arrive. `open`: the account has the same offer already, usable and
+   * not begun to be paid. `limit`: it has as many as the rules allow. `no_amount`: no unique amount
+   * was found.
    */
   openOffer(
     draft: OfferDraft,
@@ -23,9 +24,10 @@ export type PaymentStore = {
   ): { kind: 'opened' | 'open'; offer: Offer } | { kind: 'limit' | 'no_amount' }
   findOffer(id: string): Offer | undefined
   /**
-   * The offer that a signed payment is for, at the moment `nowMs` at which it is made or taken. First the
-   * offers to its payer at that amount: of those that it may have been signed for the newest that nobody has
-   * paid. Then the holder of the unique amount, whosever it is; then an ended one of `accountId`.
+   * The offer that a signed payment is for, at the moment `nowMs` at which it is made or taken.
+   * First the offers to its payer at that amount: of those that it may have been signed for the
+   * newest that nobody has paid. Then the holder of the unique amount, whosever it is; then an
+   * ended one of `accountId`.
    */
   findOfferFor(
     signed: Pick<SignedPayment, 'network' | 'asset' | 'payer' | 'amount' | 'validBefore'>,
@@ -35,7 +37,7 @@ export type PaymentStore = {
   isOfferTaken(id: string): boolean
   /** Offers that hold a unique amount at `nowMs`, those that were paid left out, oldest first. */
   listReservedOffers(nowMs: number): ReservedOffer[]
-  /** Ends an offer of a unique amount and frees the amount; false if none holds it or a payment is on its way. */
+  /** Ends an offer and frees its unique amount; false if it has none or is being paid. */
   releaseOffer(id: string, by: Deed): boolean
   /** Offers of an account of an amount, newest first, expired or not; the newest 20. */
   listOffersOf(query: {
@@ -87,9 +89,9 @@ export type PaymentStore = {
   }): Payment[]
 
   /**
-   * Moves a payment from one of some states to another, with what was learned; undefined, and nothing
-   * changed, if it is in none of them (somebody else was quicker). Throws `LedgerRuleError` if the transfer has paid
-   * another payment, or another payment has the offer.
+   * Moves a payment from one of some states to another, with what was learned; undefined, and
+   * nothing changed, if it is in none of them (somebody else was quicker). Throws `LedgerRuleError`
+   * if the transfer has paid another payment, or another payment has the offer.
    */
   move(
     id: string,
@@ -104,14 +106,16 @@ export type PaymentStore = {
   ): Payment | undefined
 
   /**
-   * Takes the right to call the facilitator until `untilMs`: the payment is `screened`, or its `settling`,
-   * `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt. Undefined if not.
+   * Takes the right to call the facilitator until `untilMs`: the payment is `screened`, or its
+   * `settling`, `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt.
+   * Undefined if not.
    */
   lease(id: string, untilMs: number, by: Deed): Payment | undefined
 
   /**
-   * Turns a `settled` payment into its period, once: adds the subscription and moves those that it displaces
-   * (selling/period.ts) in one transaction. Returns the subscription, the same on every call.
+   * Turns a `settled` payment into its period, once: adds the subscription and moves those that it
+   * displaces (selling/period.ts) in one transaction. Returns the subscription, the same on every
+   * call.
    */
   provision(id: string, ids: { subscriptionId: string; restId: string }, by: Deed): Subscription
 
@@ -137,7 +141,7 @@ export type OfferRules = {
   /** The price, in atomic units of the token. */
   atomic: bigint
   reservedUntilMs: number
-  /** Exclusive bounds of what the account may have reserved and not paid: of all offers, of unique ones. */
+  /** Exclusive bounds of an account's reserved, unpaid offers: of all, and of unique amounts. */
   offersMax: number
   uniqueMax: number
   /** An offer that ends sooner is not shown again. */
@@ -158,8 +162,9 @@ export type UnmatchedTransfer = PaymentProof & {
 }
 
 /**
- * A rule of the ledger forbids a change: one transfer for two payments, or two payments of one offer. The only
- * error that means more money than was asked for; all others, failed assertions too, are faults of ours.
+ * A rule of the ledger forbids a change: one transfer for two payments, or two payments of one
+ * offer. The only error that means more money than was asked for; all others, failed assertions
+ * too, are faults of ours.
  */
 export class LedgerRuleError extends Error {
   override readonly name = 'LedgerRuleError'

@@ -1,4 +1,4 @@
-/** What is remembered of requests that must not be done twice: challenges that were answered, and answers. */
+/** What is remembered so that nothing is done twice: answered challenges, and answers. */
 import { idempotency, usedNonce } from '#db/ledger/schema.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
@@ -10,15 +10,16 @@ type NonceRow = typeof usedNonce.$inferSelect
 
 /** Remembers which challenges were answered. */
 export function createNonceTable(db: Database) {
-  const insert = db.prepare<unknown, [NonceRow]>(
-    `${sqlOf(usedNonce).insert()} ON CONFLICT (nonce) DO NOTHING`,
+  const find = db.prepare<unknown, [{ nonce: string }]>(
+    'SELECT 1 FROM used_nonce WHERE nonce = $nonce',
   )
+  const insert = db.prepare<unknown, [NonceRow]>(sqlOf(usedNonce).insert())
   const forget = db.prepare<unknown, [{ nowMs: number }]>(
     'DELETE FROM used_nonce WHERE expires_ms < $nowMs',
   )
   return {
-    /** False if it is there already. */
-    insert: (row: NonceRow): boolean => insert.run(row).changes > 0,
+    has: (nonce: string): boolean => find.get({ nonce }) !== null,
+    insert: (row: NonceRow): void => void insert.run(row),
 
     /** One that expires this very moment is kept: nobody can gain by the edge. */
     forgetExpired: (nowMs: number): void => void forget.run({ nowMs }),
@@ -40,10 +41,10 @@ export function createAnswerTable(db: Database) {
     find: (id: string, nowMs: number): StoredAnswer | undefined =>
       find.get({ id, sinceMs: nowMs - DAY_MS }) ?? undefined,
 
-    /** Throws if there is one already: what it answers must not be done twice. */
-    insert: (answer: StoredAnswer, createdMs: number): void =>
-      void insert.run({ ...answer, createdMs }),
-
-    forgetOld: (nowMs: number): void => void forget.run({ sinceMs: nowMs - DAY_MS }),
+    /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
+    put(answer: StoredAnswer, nowMs: number): void {
+      forget.run({ sinceMs: nowMs - DAY_MS })
+      insert.run({ ...answer, createdMs: nowMs })
+    },
   }
 }

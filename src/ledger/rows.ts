@@ -1,6 +1,7 @@
 /**
- * Statements on a table whose rows have a text `id`. Rows are the domain's: undefined in place of NULL, and
- * whatever else `parse` makes of them. A column `seq` counts insertions: it orders rows of the same time.
+ * Statements on a table whose rows have a text `id`. Rows are the domain's: undefined in place of
+ * NULL, and whatever else `parse` makes of them. A column `seq` counts insertions: it orders rows
+ * of the same time.
  */
 import { getTableName, type Table } from 'drizzle-orm/table'
 import { getTableColumns } from 'drizzle-orm/utils'
@@ -84,6 +85,6 @@ export function createRows<T extends Table, D>(
   }
 }
 
-/** What is bound; a column that is undefined or absent is NULL. The table says what type each value has. */
+/** What is bound; an absent column is NULL. The table gives each value its type. */
 const pick = (row: Readonly<Record<string, unknown>>, columns: readonly string[]): Values =>
   Object.fromEntries(columns.map((column) => [column, (row[column] ?? null) as Values[string]]))

@@ -45,7 +45,7 @@ export function createSanctionsTable(db: Database) {
       return { kind: 'lossy', lost, of: before.entryCount }
     }
     const isSameFile = before.sha256 === facts.sha256
-    // The same list from elsewhere takes no confirmation back; one by a clock that was ahead is taken back.
+    // An older copy of the list takes no confirmation back, unless a clock was ahead.
     const knownMs = isSameFile ? Math.min(before.confirmedMs, nowMs) : 0
     const confirmedMs = Math.max(facts.confirmedMs, knownMs)
     const entry = { ...facts, confirmedMs, entryCount: addresses.size }

@@ -7,6 +7,7 @@ import { createAccountTable } from './account-table.ts'
 import { createAuditChain } from './audit-chain.ts'
 import { createAuditVerify } from './audit-verify.ts'
 import { createAuditedRows, type Note } from './audited-rows.ts'
+import { createKeyChanges } from './key-changes.ts'
 import { createKeyTable } from './key-table.ts'
 import type { Deed, Ledger } from './ledger.ts'
 import { createMetaTable } from './meta-table.ts'
@@ -18,7 +19,8 @@ import { createTierTable } from './tier-table.ts'
 import { createTransactions } from './transactions.ts'
 import { createUsageTable } from './usage-table.ts'
 
-type Tables = ReturnType<typeof createTables>
+/** What the verbs share: the tables of the file, its transactions and its audit chain. */
+export type Tables = ReturnType<typeof createTables>
 
 /** `nowMs` dates the seeds of a new ledger, `lagMs` bounds how late others' commits may show. */
 export type EngineOptions = { nowMs: number; lagMs: number }
@@ -37,6 +39,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions
     ...createAccounts(tables),
     ...createForgetting(tables),
     ...createKeys(tables),
+    ...createKeyChanges(tables),
     ...createRequests(tables),
     ...createScreenings(tables),
     ...createAudit(tables),
@@ -188,20 +191,15 @@ const createKeys = ({ atomically, record, accounts, keys }: Tables) =>
     isNew: keys.isEmpty,
   }) satisfies Partial<Ledger>
 
-const createRequests = ({ atomically, nonces, answers, usage }: Tables) =>
+const createRequests = ({ atomically, answers, usage }: Tables) =>
   ({
-    useNonce: (nonce, expiresMs, nowMs) =>
-      atomically(() => {
-        nonces.forgetExpired(nowMs)
-        return nonces.insert({ nonce, expiresMs })
-      }),
-
     findAnswer: answers.find,
 
     putAnswer: (answer, nowMs) =>
       atomically(() => {
-        answers.forgetOld(nowMs)
-        answers.insert(answer, nowMs)
+        const known = answers.find(answer.id, nowMs)
+        if (known === undefined) answers.put(answer, nowMs)
+        return known ?? answer
       }),
 
     addUsage: usage.add,

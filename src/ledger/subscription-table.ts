@@ -31,7 +31,5 @@ export function createSubscriptionTable(db: Database) {
   }
 }
 
-export type SubscriptionTable = ReturnType<typeof createSubscriptionTable>
-
 /** As JSON, without what an entry of the catalogue has besides. */
 export const printTerms = (terms: Terms): string => JSON.stringify(termsOf(terms))

@@ -45,8 +45,6 @@ export function createTierTable(db: Database) {
   }
 }
 
-export type TierTable = ReturnType<typeof createTierTable>
-
 /** Those of `known` that are in `chosen`, in the order of the domain. */
 const pick = <T extends string>(known: readonly T[], chosen: readonly string[]): T[] =>
   known.filter((one) => chosen.includes(one))

@@ -1,7 +1,8 @@
 /**
- * Transactions, and the revision: one number that stands for everything that decides who may do what. Our own
- * changes raise it at once; for those of other connections SQLite is asked for a number that changes with them,
- * at each use or as seldom as the caller allows, because asking takes about a microsecond.
+ * Transactions, and the revision: one number that changes with everything that decides who may do
+ * what. Our own changes raise it at once; for those of other connections SQLite is asked for a
+ * number that changes with them, at each use or as seldom as the caller allows, because asking
+ * takes about a microsecond.
  */
 import { type Database, transact } from '#src/sqlite/database.ts'
 
@@ -9,7 +10,7 @@ import { type Database, transact } from '#src/sqlite/database.ts'
 export function createTransactions(db: Database, lagMs: number) {
   const commits = db.prepare<unknown, []>('PRAGMA data_version')
   let revision = 0
-  /** No revision is given twice, not even after a rollback: something may have been kept under it. */
+  /** No revision is given twice, even after a rollback: something may be cached under it. */
   let last = 0
   let seenCommits = commits.values()[0]?.[0]
   let askedMs = Number.NEGATIVE_INFINITY
@@ -37,15 +38,15 @@ export function createTransactions(db: Database, lagMs: number) {
     raise,
 
     /**
-     * The outermost call is the transaction, those within are part of it. Verbs check before they write, so
-     * one that threw and was caught left nothing.
+     * The outermost call is the transaction, those within are part of it. Verbs check before they
+     * write, so one that threw and was caught left nothing.
      */
     atomically<T>(body: () => T): T {
       if (db.inTransaction) return runWithin(body)
       let atStart: number | undefined
       try {
         return transact(db, () => {
-          // Others cannot commit from here on, so this is right again when the transaction is rolled back.
+          // Others cannot commit from here on, so this holds again after a rollback.
           atStart = ask()
           return body()
         })
@@ -56,8 +57,6 @@ export function createTransactions(db: Database, lagMs: number) {
     },
   }
 }
-
-export type Atomically = ReturnType<typeof createTransactions>['atomically']
 
 /** The outer transaction would commit without what a promise still had to do. */
 function runWithin<T>(body: () => T): T {

@@ -22,7 +22,7 @@ export function createUsageTable(db: Database) {
   )
   const removeBefore = db.prepare<unknown, [{ day: string }]>('DELETE FROM usage WHERE day < $day')
 
-  /** Waits for nothing, unless it is part of a transaction that does. Throws while another process writes. */
+  /** Never waits, except within a transaction. Throws while another process writes. */
   const run = (body: () => void): void =>
     db.inTransaction ? body() : withoutWaiting(db, () => transact(db, body))
 

@@ -2,27 +2,18 @@
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BASE = 62n
 
-/** Prints bytes as one big-endian number, padded with zeros to `length` characters. Throws if it is too long. */
-export function toBase62(bytes: Uint8Array, length: number): string {
-  let value = 0n
-  for (const byte of bytes) value = (value << 8n) | BigInt(byte)
-  let text = ''
-  for (; value > 0n; value /= BASE) text = ALPHABET.charAt(Number(value % BASE)) + text
-  if (text.length > length)
-    throw new RangeError(`${bytes.length} bytes need more than ${length} characters.`)
-  return text.padStart(length, ALPHABET.charAt(0))
-}
+/** Prints bytes as a big-endian number, zero-padded to `length`. Throws if it is too long. */
+export const toBase62 = (bytes: Uint8Array, length: number): string =>
+  integerToBase62(BigInt(`0x0${bytes.toHex()}`), length)
 
-/** Prints an integer below 2^53, padded with zeros to `length` characters. Throws if it is too long. */
-export function integerToBase62(integer: number, length: number): string {
-  let value = integer
+/** Prints an integer, padded with zeros to `length` characters. Throws if it is too long. */
+export function integerToBase62(integer: number | bigint, length: number): string {
   let text = ''
-  while (value > 0 || text.length < length) {
-    text = ALPHABET.charAt(value % ALPHABET.length) + text
-    value = Math.floor(value / ALPHABET.length)
+  for (let rest = BigInt(integer); rest > 0n; rest /= BASE) {
+    text = ALPHABET.charAt(Number(rest % BASE)) + text
   }
-  if (text.length > length) throw new RangeError(`${integer} needs more than ${length} characters.`)
-  return text
+  if (text.length > length) throw new RangeError(`A number needs more than ${length} characters.`)
+  return text.padStart(length, ALPHABET.charAt(0))
 }
 
 const digits = new Uint8Array(128)

@@ -1,17 +1,17 @@
 /**
- * Bits in deflate's order: the first bit is the lowest of the first byte. Positions are bit offsets.
- * Runs of bits are moved in 32-bit words of little-endian machines, signed, because the engine keeps
- * signed integers out of floating point.
+ * Bits in deflate's order: the first bit is the lowest of the first byte. Positions are bit
+ * offsets. Runs of bits are moved in 32-bit words of little-endian machines, signed, because the
+ * engine keeps signed integers out of floating point.
  */
 import { assert } from './assert.ts'
 
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 assert(isLittleEndian, 'bookfeed runs on a little-endian machine')
 
-/** Spare bytes that a buffer needs behind its last bit, so that whole words can be loaded. */
+/** Spare bytes that a buffer needs after its last bit, so that whole words can be loaded. */
 export const READ_SLACK = 8
 
-/** A growable buffer that bits are appended to; reused, so that a page allocates nothing but its result. */
+/** A growable buffer of bits; reused, so that a page allocates nothing but its result. */
 export class BitWriter {
   #words: Int32Array<ArrayBuffer>
   /** Words written; what is not a whole word yet is in `#pending`. */
@@ -36,7 +36,7 @@ export class BitWriter {
     this.#filled = 0
   }
 
-  /** Makes room for `count` further bytes. Every other method relies on its caller having done so. */
+  /** Makes room for `count` further bytes, which every other method takes for granted. */
   reserve(count: number): void {
     const needed = this.#count + (count >>> 2) + 4
     if (needed <= this.#words.length) return
@@ -61,9 +61,9 @@ export class BitWriter {
     this.#filled = next - 32
   }
 
-  /** Appends bits `start` (inclusive) to `end` (exclusive) of `source`, which has a word to spare. */
+  /** Appends bits `start` (inclusive) to `end` (exclusive) of `source`, plus a spare word. */
   copy(source: Int32Array, start: number, end: number): void {
-    // Bits up to the next whole word of ours; from there on, words are only shifted, all by the same.
+    // Bits up to our next whole word; from there on all words are shifted alike.
     const first = Math.min(-this.#filled & 31, end - start)
     this.put(load(source, start) & ((1 << first) - 1), first)
     const words = this.#words
@@ -97,7 +97,7 @@ export class BitWriter {
     this.put(value >>> 16, 16)
   }
 
-  /** The words so far with a spare one behind, to copy from; valid until the next change. */
+  /** The words so far followed by a spare one, to copy from; valid until the next change. */
   toWords(): Int32Array {
     this.#words[this.#count] = this.#pending
     return this.#words
@@ -109,7 +109,7 @@ export class BitWriter {
     return new Uint8Array(this.#words.buffer, 0, (this.length + 7) >>> 3)
   }
 
-  /** A copy of `view` with `slack` zero bytes behind. */
+  /** A copy of `view` followed by `slack` zero bytes. */
   toBytes(slack = 0): Uint8Array<ArrayBuffer> {
     const written = this.view()
     const copy = new Uint8Array(written.length + slack)

@@ -1,7 +1,7 @@
 /**
- * CRC-32 of joined texts without reading them again. `crc(A + B) = shift(crc(A), length of B) ^ crc(B)`,
- * where the shift multiplies by x^(8 * length) in GF(2) modulo the CRC's polynomial, the method of
- * zlib's crc32_combine.
+ * CRC-32 of joined texts without reading them again. `crc(A + B) = shift(crc(A), length of B) ^
+ * crc(B)`, where the shift multiplies by x^(8 * length) in GF(2) modulo the CRC's polynomial, the
+ * method of zlib's crc32_combine.
  */
 import { crc32 as zlibCrc32 } from 'node:zlib'
 

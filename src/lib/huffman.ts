@@ -32,7 +32,7 @@ const join = (a: Package | undefined, b: Package | undefined): Package => ({
   symbols: [...(a?.symbols ?? []), ...(b?.symbols ?? [])],
 })
 
-/** Canonical codes for `lengths`, each with its bits reversed, as deflate writes them lowest bit first. */
+/** Canonical codes for `lengths`, bits reversed, as deflate writes the lowest bit first. */
 export function reversedCodes(lengths: readonly number[]): number[] {
   const codes = lengths.map(() => 0)
   let next = 0

@@ -1,6 +1,6 @@
 /**
  * Fixed windows that count up to a limit: each begins with its key's first request in it. Exact:
- * within a window a key gets its limit, neither more nor less. Two maps take turns, one window's
+ * within a window a key gets its limit, neither more nor less. Two maps alternate, one window's
  * length each: what was made in the older one has ended when that one is dropped, so expiry needs
  * neither timers nor searching, and every call takes constant time.
  */
@@ -13,7 +13,7 @@ export type RateWindow = {
 
 export type RateWindowsOptions = {
   windowMs: number
-  /** Windows held at most; keys beyond share a single one. Infinity where keys cannot be made up. */
+  /** Windows held at most; further keys share one. Infinity where keys cannot be made up. */
   capacity: number
 }
 
@@ -30,19 +30,19 @@ export type RateWindows = {
 export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): RateWindows {
   let current = new Map<string, RateWindow>()
   let previous = new Map<string, RateWindow>()
-  let turnMs = Number.NEGATIVE_INFINITY
+  let rotatesMs = Number.NEGATIVE_INFINITY
   let shared: RateWindow = { used: 0, endMs: Number.NEGATIVE_INFINITY }
 
-  function turn(nowMs: number): void {
-    previous = nowMs < turnMs + windowMs ? current : new Map()
+  function rotate(nowMs: number): void {
+    previous = nowMs < rotatesMs + windowMs ? current : new Map()
     current = new Map()
-    turnMs = nowMs + windowMs
+    rotatesMs = nowMs + windowMs
   }
 
   const isFull = () => current.size + previous.size >= capacity
 
   function find(key: string, nowMs: number): RateWindow | undefined {
-    if (nowMs >= turnMs) turn(nowMs)
+    if (nowMs >= rotatesMs) rotate(nowMs)
     const window = current.get(key) ?? previous.get(key) ?? (isFull() ? shared : undefined)
     return window !== undefined && nowMs < window.endMs ? window : undefined
   }

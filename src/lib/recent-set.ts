@@ -1,6 +1,7 @@
 /**
- * Remembers about the last `size` texts, at least half as many and at most `size`: two sets, of which
- * the older is forgotten when the newer is half full. Cheaper than a cache that keeps exact order.
+ * Remembers about the last `size` texts, at least half as many and at most `size`: two sets, of
+ * which the older is forgotten when the newer is half full. Cheaper than a cache that keeps exact
+ * order.
  */
 export class RecentSet {
   readonly #half: number

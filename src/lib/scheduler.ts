@@ -1,6 +1,7 @@
 /**
- * Turns for work on one thread: one waiter goes on in each round of the event loop, so whatever else arrives
- * waits for one step. Owners take turns, each with its oldest waiter: who asks for much waits for himself.
+ * Turns for work on one thread: one waiter goes on in each round of the event loop, so whatever
+ * else arrives waits for one step. Owners take turns, each with its oldest waiter: who asks for
+ * much waits for himself.
  */
 export type Scheduler = {
   /** Resolves when it is the owner's turn to do one short step. */

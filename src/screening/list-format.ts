@@ -1,6 +1,6 @@
-/** What the formats of OFAC's list have in common: how the scanner calls them, and what is looked for. */
+/** What the formats of OFAC's list share: how they are called, and what is looked for. */
 
-/** A sanctions list that must not come into force. `message` says what it does, without its address: "is cut off". */
+/** A sanctions list that must not be used. `message` is its predicate: "is cut off". */
 export class ListFault extends Error {
   override name = 'ListFault'
 }
@@ -21,7 +21,7 @@ export type ListFormat = {
 
 /** Far above what was ever listed; it bounds the memory that a list can take. */
 const ADDRESSES_MAX = 1_000_000
-/** The name of a coin follows. It is not the chain: many hold addresses that are good on Polygon too. */
+/** A coin's name follows, which is not the chain: most addresses are valid on any EVM chain. */
 const currencyLabel = 'Digital Currency Address - '
 
 export const isCurrencyLabel = (text: string): boolean => text.trim().startsWith(currencyLabel)

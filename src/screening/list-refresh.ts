@@ -8,7 +8,7 @@ import { readOfacList } from './ofac-list.ts'
 
 /** More addresses than these were never taken off at once by intention. */
 const LOSS_PERCENT_MAX = 10
-/** The publisher's clock may be ahead by a time zone. A date far ahead would shut out all later lists. */
+/** The publisher may be a time zone ahead. A date far ahead would shut out later lists. */
 const AHEAD_MS_MAX = 2 * DAY_MS
 
 export type ListRefresh = {
@@ -23,8 +23,9 @@ export type ListRefresh = {
 }
 
 /**
- * Brings the published list into force, or confirms the one that is. Nothing changes unless all of it was
- * read. Throws `ListFault`, also if it is older than the one in force, of the future, or lacks too much of it.
+ * Brings the published list into force, or confirms the one that is. Nothing changes unless all of
+ * it was read. Throws `ListFault`, also if it is older than the one in force, of the future, or
+ * lacks too much of it.
  */
 export async function refreshList(
   refresh: ListRefresh,

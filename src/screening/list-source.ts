@@ -1,4 +1,4 @@
-/** Where a sanctions list comes from: its publisher, or a file that somebody else keeps up to date. */
+/** Where a sanctions list comes from: its publisher, or a file that others keep up to date. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
@@ -10,13 +10,13 @@ const DOWNLOAD_MS_MAX = 5 * 60_000
 const BYTES_MAX = 256 * 1024 * 1024
 const REDIRECTS_MAX = 3
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
-/** Publishers and their mirrors do not agree on what XML is; a page for people or an archive it is not. */
+/** Publishers do not agree on the type of XML; an HTML page or an archive it is not. */
 const xmlTypes = /\bxml\b|octet-stream|text\/plain/i
 
 export type ListSource = {
   /**
-   * When the list was the published one: now, or when the file was written last. A job that keeps a file up
-   * to date may have died, and must not keep it fresh by that.
+   * When the list was the published one: now, or when the file was written last. A job that keeps a
+   * file up to date may have died, and must not keep it fresh by that.
    */
   confirmedMs: number
   /** Throws `ListFault` if it cannot be read to its end. */
@@ -38,7 +38,7 @@ export function openListSource(location: string, options: ListSourceOptions): Pr
   return isUrl(location) ? openUrl(location, options) : openFile(location, options)
 }
 
-/** The location as it may be shown: a URL may hold a key anywhere behind its origin. */
+/** The location as it may be shown: a URL may hold a key anywhere after its origin. */
 export const toPublicName = (location: string): string =>
   isUrl(location) ? (URL.parse(location)?.origin ?? 'its URL') : location
 
@@ -101,7 +101,7 @@ async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>
 
 type Limits = { signal: AbortSignal; bytesMax: number; deadline?: AbortSignal }
 
-/** Yields chunks up to a limit, and turns what goes wrong into words. Opens nothing before it is read. */
+/** Yields chunks up to a limit; errors become `ListFault`. Opens at the first read. */
 async function* translate(
   open: () => AsyncIterable<Uint8Array>,
   { signal, bytesMax, deadline }: Limits,

@@ -1,7 +1,7 @@
 /**
- * Reads OFAC's list of sanctioned persons as published, in either of its XML formats, for the EVM addresses
- * on it. A list that is cut off or otherwise doubtful is refused as a whole: an address that went
- * missing on the way would pass for one that is not sanctioned.
+ * Reads OFAC's list of sanctioned persons as published, in either of its XML formats, for the EVM
+ * addresses on it. A list that is cut off or otherwise doubtful is refused as a whole: an address
+ * that went missing on the way would pass for one that is not sanctioned.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -10,7 +10,7 @@ import { createSdnAdvancedFormat, SDN_ADVANCED_ROOT } from './sdn-advanced-forma
 import { createSdnFormat, SDN_ROOT } from './sdn-format.ts'
 import { createXmlScanner } from './xml-scanner.ts'
 
-/** Takes about two milliseconds, after which requests get their turn. */
+/** Takes about two milliseconds, after which waiting requests run. */
 const SLICE_BYTES = 65_536
 
 export type OfacList = {
@@ -22,7 +22,7 @@ export type OfacList = {
   sha256: string
 }
 
-/** Reads a list to its end in constant memory. Throws `ListFault`, what `chunks` throws, and at an abort. */
+/** Reads a list in constant memory. Throws `ListFault`, what `chunks` throws, and at abort. */
 export async function readOfacList(
   chunks: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,

@@ -18,7 +18,7 @@ export type RescreeningOptions = {
 
 type Tally = Record<Verdict['verdict'], number> & { failed: number }
 
-/** Screens all accounts once; ends early at an abort. False if something must be done again. Never rejects. */
+/** Screens all accounts once, or until aborted. False asks for a retry. Never rejects. */
 export async function rescreen(options: RescreeningOptions, signal: AbortSignal): Promise<boolean> {
   const tally: Tally = { clear: 0, hit: 0, unknown: 0, failed: 0 }
   try {
@@ -34,7 +34,7 @@ export async function rescreen(options: RescreeningOptions, signal: AbortSignal)
     tally.failed++
     options.log(`Accounts could not be screened: ${messageOf(error)}.`)
   }
-  if (!signal.aborted) tell(tally, options.log)
+  if (!signal.aborted) report(tally, options.log)
   return tally.failed === 0
 }
 
@@ -65,12 +65,12 @@ async function screenAccount(
 /** Whether the account is to be blocked from now on; undefined leaves it as it is. */
 function toBlocked({ verdict, grounds }: Verdict): boolean | undefined {
   if (verdict === 'hit') return true
-  // The one who named the address may be the one who is silent now.
+  // The source that named the address may be the one that does not answer now.
   const isDefinite = grounds.oracle !== 'silent' && grounds.issuers !== 'silent'
   return verdict === 'clear' && isDefinite ? false : undefined
 }
 
-function tell({ clear, hit, unknown }: Tally, log: RescreeningOptions['log']): void {
+function report({ clear, hit, unknown }: Tally, log: RescreeningOptions['log']): void {
   const count = clear + hit + unknown
   if (count === 0) return
   log(`Screened ${count} accounts: ${clear} clear, ${hit} sanctioned, ${unknown} unknown.`)

@@ -1,4 +1,4 @@
-/** Keeps the sanctions list up to date and the accounts screened, for as long as the server runs. */
+/** Keeps the sanctions list up to date and the accounts screened while the server runs. */
 import { isStale, type SanctionsList } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
 
@@ -61,7 +61,7 @@ type Job = {
   dispose(): Promise<void>
 }
 
-/** Repeats work that says after how many milliseconds it wants to be done again, and never rejects. */
+/** Repeats work that returns the milliseconds until its next run, and never rejects. */
 function createJob(startTimer: StartTimer, work: () => Promise<number>): Job {
   let cancelTimer = () => {}
   let running: Promise<void> | undefined
@@ -110,17 +110,15 @@ async function refresh(
 }
 
 function toFailure(error: unknown, schedule: ScreeningSchedule & { location: string }): string {
-  const reason =
-    error instanceof ListFault ? error.message : `could not be refreshed: ${toText(error)}`
+  const text = messageOf(error).replaceAll('\n', ' ')
+  const reason = error instanceof ListFault ? error.message : `could not be refreshed: ${text}`
   return `The sanctions list at ${toPublicName(schedule.location)} ${reason}. ${findInForce(schedule)} The next try is in ${RETRY_MS / MINUTE_MS} minutes.`
 }
 
 function findInForce(schedule: ScreeningSchedule): string {
   try {
     const list = schedule.ledger.sanctionsList()
-    return list === undefined
-      ? 'No list is in force.'
-      : `${describe(list, schedule)} stays in force.`
+    return list ? `${describe(list, schedule)} stays in force.` : 'No list is in force.'
   } catch {
     return 'The ledger cannot be read.'
   }
@@ -132,5 +130,3 @@ function describe(list: SanctionsList, { clock, staleAfterMs }: ScreeningSchedul
   const stale = isStale(list, { nowMs: clock(), staleAfterMs }) ? ', which is too long ago,' : ''
   return `The sanctions list of ${publishedOn} with ${entryCount} addresses, confirmed at ${since}${stale}`
 }
-
-const toText = (error: unknown): string => messageOf(error).replaceAll('\n', ' ')

@@ -1,4 +1,4 @@
-/** Gives the verdict on an address (the rules are in selling/screening.ts) and writes it into the audit. */
+/** Judges an address by the rules of selling/screening.ts; the verdict is audited. */
 import type { Clock } from '#src/core/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'

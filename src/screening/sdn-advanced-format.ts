@@ -2,8 +2,8 @@
  * SDN_ADVANCED.XML. What a feature is, is said by a number that is explained before:
  *
  *     Sanctions ─┬─ DateOfIssue ─ Year, Month, Day
- *                ├─ ReferenceValueSets ─ FeatureTypeValues ─ FeatureType ID=…   Digital Currency Address - ETH
- *                └─ DistinctParties ─ … Profile ─ Feature FeatureTypeID=… ─ FeatureVersion ─ VersionDetail   0x…
+ *                ├─ ReferenceValueSets ─ FeatureTypeValues ─ FeatureType ID=…
+ *                └─ DistinctParties ─ … Profile ─ Feature FeatureTypeID=… ─ … VersionDetail   0x…
  */
 import {
   type ElementHandler,

@@ -1,6 +1,6 @@
 /**
- * A strict pass over XML in pieces, in constant memory. Nothing is expanded: a DOCTYPE is refused, and so
- * is every entity but the five of XML itself. The only file that knows the parser.
+ * A strict pass over XML in pieces, in constant memory. Nothing is expanded: a DOCTYPE is refused,
+ * and so is every entity but the five of XML itself. The only file that knows the parser.
  */
 import sax from 'sax'
 

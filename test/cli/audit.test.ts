@@ -109,7 +109,7 @@ describe('bookfeed audit verify', () => {
     expect(printed.length).toBeGreaterThan(1)
   })
 
-  test('error: a chain that was written anew is found by the head that was noted', async () => {
+  test('error: a chain that was rewritten is found by the head that was noted', async () => {
     using line = await aLineWithKey()
     const noted = line.head()
     line.dropTriggers()
@@ -122,7 +122,7 @@ describe('bookfeed audit verify', () => {
     const { exitCode, printed } = await line.run('audit', 'verify', '--head', noted)
     expect(exitCode).toBe(1)
     expect(printed).toEqual([
-      'Row 7 has another hash than the noted head: the chain was written anew.',
+      'Row 7 has another hash than the noted head: the chain was rewritten.',
     ])
   })
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 
 import { AppError } from '#src/core/errors.ts'
-import { type Call, createIdempotency, jsonAnswer } from '#src/http/idempotency.ts'
+import { type Call, createIdempotency, jsonAnswer, type Work } from '#src/http/idempotency.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
+import { aSignup } from '../ledger/ledger-records.ts'
 import { NOW_MS } from '../support/harness.ts'
 
 const DAY_MS = 86_400_000
@@ -20,14 +21,23 @@ function createRig(store = openLedger(':memory:', { nowMs: NOW_MS })) {
   const time = { nowMs: NOW_MS }
   const done = { count: 0 }
   const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
-  const { answer } = createIdempotency({ store, clock: () => time.nowMs, randomBytes })
-  const work = async () => {
+  const { answer, remember } = createIdempotency({ store, clock: () => time.nowMs, randomBytes })
+  const work: Work = async () => {
     await Promise.resolve()
-    return () => jsonAnswer(201, { secret: `made ${++done.count}` }, { 'X-Kind': 'thing' })
+    return (keep) => {
+      const number = store.listKeys().length + 1
+      const answer = jsonAnswer(201, { secret: `made ${number}` }, { 'X-Kind': 'thing' })
+      const once = keep && { id: keep.id, answer: () => keep.seal(answer) }
+      const made = store.signUp({ ...aSignup(number), once }, time.nowMs)
+      if (made.kind === 'replayed') return { replayed: made.answer }
+      expect(made.kind).toBe('made')
+      done.count++
+      return { answer }
+    }
   }
   const ask = (key: string | undefined, more: Partial<Call> = {}, path?: string) =>
     answer(requestOf(key, path), { ...call, ...more }, work)
-  return { store, time, done, answer, ask }
+  return { store, time, done, remember, ask }
 }
 
 const factsOf = async (response: Response) => ({
@@ -108,14 +118,14 @@ describe('answer', () => {
   })
 
   test('behavior: a failure is not kept; those who waited try in turn', async () => {
-    const { answer, ask, done } = createRig()
+    const { remember, ask, done } = createRig()
     let attempts = 0
     const failing = async () => {
       await Promise.resolve()
       if (++attempts < 3) throw new AppError('unavailable', 'Not yet.')
-      return () => jsonAnswer(201, {}, {})
+      return jsonAnswer(201, {}, {})
     }
-    const asked = Array.from({ length: 5 }, () => answer(requestOf('k'), call, failing))
+    const asked = Array.from({ length: 5 }, () => remember(requestOf('k'), call, failing))
     const results = await Promise.allSettled(asked)
     expect(results.map(({ status }) => status)).toEqual([
       'rejected',
@@ -129,16 +139,17 @@ describe('answer', () => {
     expect(done.count).toBe(0)
   })
 
-  test('behavior: what a failed commit wrote is not kept', async () => {
-    const { answer, store } = createRig()
-    const work = async () => () => {
-      store.createAccount({ id: 'acc_1' }, { actor: 'system', nowMs: NOW_MS })
-      throw new AppError('key_limit', 'No.')
-    }
-    for (const key of ['k', undefined]) {
-      expect(await codeOf(answer(requestOf(key), call, work))).toBe('key_limit')
-      expect(store.findAccount('acc_1')).toBeUndefined()
-    }
+  test('behavior: of two processes that remember, the later gives the answer of the first', async () => {
+    const one = createRig()
+    const other = createRig(one.store)
+    const ask = ({ remember }: typeof one, n: number) =>
+      remember(requestOf('k'), call, async () => jsonAnswer(200, { n }, {}))
+    const both = await Promise.all([ask(one, 1), ask(other, 2)])
+    const facts = await Promise.all(both.map(factsOf))
+    expect(facts.map(({ body, replayed }) => [body, replayed])).toEqual([
+      [{ n: 1 }, null],
+      [{ n: 1 }, 'true'],
+    ])
   })
 
   test('behavior: an answer is kept for a day', async () => {
@@ -172,8 +183,11 @@ describe('answer', () => {
     const stored: Parameters<typeof store.putAnswer>[0][] = []
     const spied = {
       findAnswer: (id: string) => stored.findLast((answer) => answer.id === id),
-      putAnswer: (answer: (typeof stored)[number]) => void stored.push(answer),
-      atomically: store.atomically,
+      signUp: (({ once, ...signup }, nowMs) => {
+        const made = store.signUp(signup, nowMs)
+        if (once && made.kind === 'made') stored.push(once.answer(made))
+        return made
+      }) satisfies typeof store.signUp,
     }
     const rig = createRig({ ...store, ...spied })
     await ask('unrelated')

@@ -8,6 +8,7 @@ import type { UseLedger } from './ledger-conformance.ts'
 import {
   accountIdOf,
   aKey,
+  aSignup,
   aSubscription,
   by,
   createKeyOne,
@@ -30,6 +31,8 @@ export function conformAtomicity(use: UseLedger): void {
   })
 }
 
+const someAnswer = { id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }
+
 /** One of everything that a transaction may hold. */
 function changeAll(ledger: Ledger): void {
   ledger.createAccount({ id: accountIdOf(2), address: '0xbb' }, by())
@@ -38,8 +41,8 @@ function changeAll(ledger: Ledger): void {
   ledger.revokeKey(keyIdOf(1), by())
   ledger.addSubscription(aSubscription(1), by())
   ledger.putTier({ ...tierOf('pro'), name: 'Changed' }, by())
-  ledger.useNonce('nonce', NOW_MS + 10, NOW_MS)
-  ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
+  ledger.signUp(aSignup(4), NOW_MS)
+  ledger.putAnswer(someAnswer, NOW_MS)
   ledger.addUsage([someUsage(1)])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
   ledger.putSanctionsList({ ...list, addresses: new Set(['0xcc']) }, by())
@@ -67,8 +70,8 @@ function conformAtomically(use: UseLedger): void {
         changeAll(ledger)
         return ledger.listKeys().length
       })
-      expect(answer).toBe(2)
-      expect(deedsOf(ledger)).toHaveLength(2 + 7)
+      expect(answer).toBe(3)
+      expect(deedsOf(ledger)).toHaveLength(2 + 9)
       expect(ledger.usageOf(accountIdOf(1), '')).toHaveLength(1)
     }),
   )
@@ -86,8 +89,8 @@ function conformAtomically(use: UseLedger): void {
       expect(stateOf(ledger)).toEqual(before)
       expect(() => ledger.atomically(() => ledger.atomically(fail))).toThrow('broken')
       expect(stateOf(ledger)).toEqual(before)
-      expect(ledger.useNonce('nonce', NOW_MS + 10, NOW_MS)).toBe(true)
       changeAll(ledger)
+      expect(ledger.findKey(keyIdOf(4))).toBeDefined()
       expect(stateOf(ledger)).not.toEqual(before)
     }),
   )
@@ -146,7 +149,8 @@ function conformRevision(use: UseLedger): void {
     ['a revocation', true, (ledger) => ledger.revokeKey(keyIdOf(1), by())],
     ['a subscription', true, (ledger) => ledger.addSubscription(aSubscription(1), by())],
     ['usage', false, (ledger) => ledger.addUsage([someUsage(1)])],
-    ['a nonce', false, (ledger) => ledger.useNonce('a', NOW_MS, NOW_MS)],
+    ['a signup', true, (ledger) => ledger.signUp(aSignup(4), NOW_MS)],
+    ['an answer', false, (ledger) => ledger.putAnswer(someAnswer, NOW_MS)],
     ['reading', false, (ledger) => stateOf(ledger)],
   ]
   for (const [name, isChange, act] of changes) {

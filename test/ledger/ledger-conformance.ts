@@ -5,6 +5,7 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 
 import { conformAccounts } from './ledger-conformance-accounts.ts'
 import { conformAtomicity } from './ledger-conformance-atomicity.ts'
+import { conformKeyChanges } from './ledger-conformance-key-changes.ts'
 import { conformKeys } from './ledger-conformance-keys.ts'
 import { conformRequests } from './ledger-conformance-requests.ts'
 import { conformScreening } from './ledger-conformance-screening.ts'
@@ -31,6 +32,7 @@ export function conformLedger(name: string, open: OpenLedger): void {
     conformTiers(use)
     conformAccounts(use)
     conformKeys(use)
+    conformKeyChanges(use)
     conformRequests(use)
     conformScreening(use)
     conformAtomicity(use)

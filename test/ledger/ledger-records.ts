@@ -32,6 +32,18 @@ export const aKey = (number: number, changes: Partial<KeyDraft> = {}): KeyDraft 
   ...changes,
 })
 
+/** A signup by wallet `number`, with its own challenge, account and key. */
+export const aSignup = (number: number, changes: Partial<Signup> = {}): Signup => ({
+  nonce: `nonce ${number}`,
+  expiresMs: NOW_MS + 10,
+  accountId: accountIdOf(number),
+  address: addressOf(number),
+  key: { id: keyIdOf(number), digest: aKey(number).digest, hint: aKey(number).hint },
+  keysMax: 1,
+  ...changes,
+})
+type Signup = Parameters<Ledger['signUp']>[0]
+
 type SubscriptionDraft = Omit<Subscription, 'createdMs'>
 export const aSubscription = (
   number: number,

@@ -15,6 +15,7 @@ import {
   accountIdOf,
   addressOf,
   aKey,
+  aSignup,
   aSubscription,
   by,
   createKeyOne,
@@ -57,7 +58,7 @@ function fill(ledger: Ledger): void {
   createKeyOne(ledger)
   ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
   ledger.putTier({ ...tierOf('pro'), amountMicros: 1 }, by())
-  ledger.useNonce('n', NOW_MS + 10, NOW_MS)
+  ledger.signUp(aSignup(7), NOW_MS)
   ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
   ledger.addUsage([someUsage(1)])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
@@ -73,7 +74,7 @@ describe('openLedger', () => {
     first.dispose()
     const again = openLedger(path, { nowMs: NOW_MS + 99 })
     expect(readAll(again)).toEqual(before)
-    expect(again.useNonce('n', NOW_MS + 10, NOW_MS)).toBe(false)
+    expect(again.signUp(aSignup(7), NOW_MS).kind).toBe('nonce_used')
     expect([...again.verifyAudit()]).toEqual([])
     again.dispose()
   })
@@ -174,8 +175,8 @@ describe('two handles on one file', () => {
 
   test('behavior: a nonce is used by one of them, an address is taken by one of them', () => {
     const [one, two] = openTwice()
-    expect(one.useNonce('a', NOW_MS + 9, NOW_MS)).toBe(true)
-    expect(two.useNonce('a', NOW_MS + 9, NOW_MS)).toBe(false)
+    expect(one.signUp(aSignup(7), NOW_MS).kind).toBe('made')
+    expect(two.signUp(aSignup(7), NOW_MS).kind).toBe('nonce_used')
     createKeyOne(one)
     const again = () => two.createAccount({ id: accountIdOf(2), address: addressOf(1) }, by())
     expect(again).toThrow('account acc_1')

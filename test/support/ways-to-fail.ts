@@ -232,7 +232,7 @@ async function askBroken(entry: Entry): Promise<Response> {
   })
   const tiers = () => defaultTiers.map((tier) => Object.defineProperty({ ...tier }, 'name', broken))
   const verbs: Partial<Ledger> = {
-    ...{ findKey: fail, listKeys: fail, usageOf: fail },
+    ...{ findKey: fail, listKeys: fail, rotateKey: fail, usageOf: fail },
     listTiers: tiers,
   }
   Object.assign(server.ledger, verbs)
@@ -257,7 +257,8 @@ async function askFull(entry: Entry): Promise<Response> {
   const full = (): never => {
     throw new StoreFault('No room is left on the disk. Free some space and try again.')
   }
-  Object.assign(server.ledger, { atomically: full, useNonce: full, revokeKey: full })
+  Object.assign(server.ledger, { signUp: full, rotateKey: full, putAnswer: full, revokeKey: full })
+  Object.assign(server.ledger.payments, { openOffer: full, claim: full })
   return server.send(path, init)
 }
 

@@ -99,7 +99,7 @@ const proofKept = ({ proof }: Payment, state: PaymentState): PaymentProof | unde
 const unlessTaken = (payments: PaymentTable, { signed }: Payment, proof?: PaymentProof) =>
   proof && payments.findByProof(signed.network, proof) === undefined ? proof : undefined
 
-/** Throws `LedgerRuleError` if the transfer has paid another payment, or another payment has the offer. */
+/** Throws `LedgerRuleError` if the transfer or the offer belongs to another payment. */
 function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
   const paid = proof && payments.findByProof(signed.network, proof)
   if (paid !== undefined && paid.id !== id) {

@@ -34,7 +34,7 @@ const AT_AMOUNT = 'network = $network AND asset = $asset AND amount = $amount'
 const NEWEST_FIRST = 'ORDER BY created_ms DESC, seq DESC'
 /** Whether a payment that ends at $endMs may have been signed for the offer. */
 const IS_TIMELY = `(created_ms <= $endMs AND $endMs <= expires_ms + ${VALID_BEFORE_MS_MAX})`
-/** A wallet has an offer at the price with each purchase: the newest are enough, however many there were. */
+/** A wallet has an offer at the price with each purchase: the newest are enough. */
 const CANDIDATES_MAX = 100
 
 /** Finds, adds and releases offers, and finds amounts that are free. */
@@ -43,7 +43,6 @@ export function createOfferTable(db: Database) {
   return { ...createReaders(db, rows), ...createAmounts(db, rows), ...createWriters(db, rows) }
 }
 
-export type OfferTable = ReturnType<typeof createOfferTable>
 type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
 
 function createReaders(db: Database, rows: Offers) {
@@ -139,7 +138,7 @@ function createAmounts(db: Database, rows: Offers) {
       return undefined
     },
 
-    /** An amount below the price that no offer has; undefined if none was found among those tried. */
+    /** An amount below the price that no offer has; undefined if none of those tried is free. */
     uniqueAmount(id: string, price: bigint, { network, asset, nowMs }: Place): bigint | undefined {
       const place = { network, asset: asset.toLowerCase(), nowMs }
       const cent = atMost(AMOUNT_SLOTS, price - 1n)
@@ -192,7 +191,7 @@ function createWriters(db: Database, rows: Offers) {
       })
     },
 
-    /** False if there is nothing to release: no such offer, no unique amount, or a payment has it. */
+    /** False if there is no such offer, it has no unique amount, or a payment has it. */
     release: (id: string, nowMs: number): boolean => release.run({ id, nowMs }).changes > 0,
   }
 }

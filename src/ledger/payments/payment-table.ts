@@ -1,6 +1,6 @@
 /**
- * Rows of the payment table. What was signed never changes; what became of it does. Amounts and seconds are
- * decimal digits in the file.
+ * Rows of the payment table. What was signed never changes; what became of it does. Amounts and
+ * seconds are decimal digits in the file.
  */
 import { payment as payments } from '#db/ledger/schema.ts'
 import type { Offer } from '#src/selling/offer.ts'
@@ -48,7 +48,7 @@ export function createPaymentTable(db: Database) {
   )
   const page = rows.list<Place>(`WHERE ${BEFORE} ${NEWEST_FIRST}`)
   const lists = new Map<string, (place: Place) => Payment[]>()
-  // By their own names: with one state the index gives them in order, so that a page reads no more than it has.
+  // Literals: with one state the index is in order, and a page reads no more than it has.
   const inStates = (states: readonly PaymentState[]) => {
     const names = namesOf(states)
     const list = lists.get(names) ?? rows.list<Place>(`WHERE state IN (${names}) AND ${AFTER}`)

@@ -1,40 +1,24 @@
 /** Offers and payments in the ledger's file. Every verb is one transaction with its audit rows. */
 import type { Offer } from '#src/selling/offer.ts'
-import type { Database } from '#src/sqlite/database.ts'
 
-import type { AccountTable } from '../account-table.ts'
-import type { Note } from '../audited-rows.ts'
 import type { PaymentStore } from '../payments.ts'
-import type { SubscriptionTable } from '../subscription-table.ts'
-import type { Atomically } from '../transactions.ts'
+import type { Tables } from '../sqlite-ledger.ts'
 import { createMoves } from './moves.ts'
 import { createOfferTable } from './offer-table.ts'
 import { createPaymentTable } from './payment-table.ts'
 import { createProvision } from './provision.ts'
 import { createScanTable, createTransferTable } from './transfer-table.ts'
 
-/** What payments share with the rest of the ledger: its file, transactions and audit chain. */
-export type LedgerParts = {
-  db: Database
-  atomically: Atomically
-  /** Audits what became of a row. */
-  note: Note
-  /** The same, where it decides who may do what. */
-  record: Note
-  accounts: AccountTable
-  subscriptions: SubscriptionTable
-}
-
 export type PaymentParts = ReturnType<typeof createParts>
 
-const createParts = (ledger: LedgerParts) => ({
+const createParts = (ledger: Tables) => ({
   ...ledger,
   offers: createOfferTable(ledger.db),
   payments: createPaymentTable(ledger.db),
 })
 
 /** Makes the payments of an open ledger. */
-export function createPayments(ledger: LedgerParts): PaymentStore {
+export function createPayments(ledger: Tables): PaymentStore {
   const parts = createParts(ledger)
   const { db, atomically, note, offers, payments } = parts
   const scans = createScanTable(db)

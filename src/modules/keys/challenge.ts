@@ -31,7 +31,7 @@ export type Genuine = {
 }
 
 export type ChallengeDeps = {
-  ledger: Pick<Ledger, 'challengeKey' | 'useNonce'>
+  ledger: Pick<Ledger, 'challengeKey'>
   /** Never steps back, or a message that was answered and forgotten would come back to life. */
   clock: Clock
   randomBytes: (length: number) => Uint8Array
@@ -96,19 +96,10 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
     },
 
     /**
-     * Takes the message as answered, in the caller's transaction. Throws `challenge_used`, and
-     * `challenge_expired`: while the wallet was asked, the time may have run out and the use of
+     * Throws `challenge_expired`: while the wallet was asked, the time may have run out and the use of
      * this very message been forgotten.
      */
-    use({ nonce, expiresMs }: Genuine): void {
-      const nowMs = clock()
-      assertFresh(expiresMs, nowMs)
-      if (ledger.useNonce(nonce, expiresMs, nowMs)) return
-      throw new AppError(
-        'challenge_used',
-        'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
-      )
-    },
+    assertFresh,
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
+import type { Idempotency } from '#src/http/idempotency.ts'
 import { route } from '#src/http/route.ts'
 
 import {
@@ -65,10 +65,7 @@ const signupRoutes = ({ service, idempotency }: Deps) => [
         secret: body.signature,
         body: JSON.stringify(body),
       }
-      return idempotency.answer(request, call, async () => {
-        const commit = await service.prepare(body)
-        return () => jsonAnswer(201, commit(), noStore)
-      })
+      return idempotency.answer(request, call, () => service.prepare(body))
     },
   }),
 ]
@@ -95,7 +92,7 @@ const ownKeyRoutes = ({ service, idempotency }: Deps) => [
     operationId: 'rotateKey',
     summary: 'Replace a key',
     description:
-      'Gives a new key in place of one of yours. The old one goes on working for `overlapSeconds`; both share one allowance. A key that was replaced already cannot be again. With an `overlapSeconds` of 0 the key that asks may end itself, and the answer cannot be asked for again.',
+      'Gives a new key in place of one of yours. The old one continues to work for `overlapSeconds`; both share one allowance. A key that was replaced already cannot be again. With an `overlapSeconds` of 0 the key that asks may end itself, and the answer cannot be asked for again.',
     id: keyId,
     body: RotateBody,
     isReplayable: true,
@@ -110,7 +107,7 @@ const ownKeyRoutes = ({ service, idempotency }: Deps) => [
       return idempotency.answer(
         request,
         call,
-        async () => () => jsonAnswer(201, service.rotate({ caller, id }, body), noStore),
+        async () => (keep) => service.rotate({ caller, id }, body, keep),
       )
     },
   }),

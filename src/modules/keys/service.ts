@@ -1,25 +1,24 @@
-import { AppError } from '#src/core/errors.ts'
 /** What an account does with its keys. Another account's keys are answered like unknown ones. */
+import { AppError } from '#src/core/errors.ts'
 import { toIso } from '#src/core/time.ts'
+import type { Keep, Outcome } from '#src/http/idempotency.ts'
 import { type ApiKey, type Deed, isValidKey } from '#src/ledger/ledger.ts'
-import { assert } from '#src/lib/assert.ts'
 import { blockedError, type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import { type ChallengeDeps, createChallenges } from './challenge.ts'
-import type { KeyBody, KeyList, RotateBody, RotatedKey } from './model.ts'
-import { createKeyMaker, type KeyMakerDeps, type MakeKey } from './new-key.ts'
+import type { KeyBody, KeyList, NewKey, RotateBody, RotatedKey } from './model.ts'
+import { type KeyDeps, keyLimitError, makeKey } from './new-key.ts'
 import { createSignup, type SignupDeps } from './signup.ts'
 
-export type KeyDeps = ChallengeDeps & KeyMakerDeps & SignupDeps
+export type KeyServiceDeps = ChallengeDeps & KeyDeps & SignupDeps
 type Asked = { caller: Caller; id: string }
+type RotateRequest = { body: RotateBody; keep: Keep }
 
 /** Makes the service of a ledger. */
-export function createKeyService(deps: KeyDeps) {
-  const makeKey = createKeyMaker(deps)
-  const challenges = createChallenges(deps)
+export function createKeyService(deps: KeyServiceDeps) {
   return {
-    ...createSignup(deps, { challenges, makeKey }),
+    ...createSignup(deps, createChallenges(deps)),
 
     /** The caller's valid keys, oldest first. */
     list(caller: Caller): KeyList {
@@ -29,8 +28,9 @@ export function createKeyService(deps: KeyDeps) {
       return { data: valid.map((key) => toBody(key, caller.keyId)), nextCursor: null }
     },
 
-    /** Replaces a key; must run in a transaction. Throws `unknown_key`, `key_replaced`, `key_limit`. */
-    rotate: (asked: Asked, body: RotateBody): RotatedKey => rotate(deps, makeKey, { asked, body }),
+    /** Replaces a key. Throws `unknown_key`, `key_replaced`, `key_limit`. */
+    rotate: (asked: Asked, body: RotateBody, keep: Keep): Outcome =>
+      rotate(deps, asked, { body, keep }),
 
     /** Ends a key for good; nothing happens if that was done before. Throws `unknown_key`. */
     revoke(asked: Asked): void {
@@ -42,53 +42,56 @@ export function createKeyService(deps: KeyDeps) {
 
 export type KeyService = ReturnType<typeof createKeyService>
 
-function rotate(
-  deps: KeyDeps,
-  makeKey: MakeKey,
-  { asked, body }: { asked: Asked; body: RotateBody },
-): RotatedKey {
-  const { ledger } = deps
-  const deed = toDeed(deps, asked.caller)
-  assertStillValid(deps, asked.caller, deed.nowMs)
-  const old = findOwn(deps, asked)
-  if (!isValidKey(old, deed.nowMs)) throw refuseUnknown(asked.id)
-  if (old.expiresMs !== undefined) throw refuseReplaced(old.expiresMs)
-  const account = ledger.findAccount(old.accountId)
-  assert(account !== undefined, 'A key has an account.')
-  const { familyId } = old
-  const label = body.label ?? old.label
-  const made = makeKey({ account, label, familyId, replacedCount: 1 }, deed)
-  const expiresMs = deed.nowMs + body.overlapSeconds * 1000
-  ledger.expireKey(old.id, expiresMs, deed)
-  return { ...made, replaces: { id: old.id, expiresAt: toIso(expiresMs) } }
+/** The body may have come long after the key was checked, and after it was revoked: the ledger checks it again. */
+function rotate(deps: KeyServiceDeps, { caller, id }: Asked, request: RotateRequest): Outcome {
+  const { label, overlapSeconds } = request.body
+  const deed = toDeed(deps, caller)
+  const overlapMs = overlapSeconds * 1000
+  const keysMax = deps.keysPerAccountMax
+  const print = (key: NewKey): RotatedKey => ({
+    ...key,
+    replaces: { id, expiresAt: toIso(deed.nowMs + overlapMs) },
+  })
+  return makeKey(deps, { label, keep: request.keep, print }, (key, once) => {
+    const { accountId, keyId: callerKeyId } = caller
+    const rotation = { id, accountId, callerKeyId, key, overlapMs, keysMax, once }
+    const done = deps.ledger.rotateKey(rotation, deed)
+    switch (done.kind) {
+      case 'caller_invalid':
+        throw unauthenticatedError()
+      case 'blocked':
+        throw blockedError()
+      case 'unknown_key':
+        throw unknownError(id)
+      case 'replaced':
+        throw replacedError(done.expiresMs)
+      case 'key_limit':
+        throw keyLimitError(keysMax)
+      default:
+        return done
+    }
+  })
 }
 
-/** The body may have come long after the key was checked, and after it was revoked. */
-function assertStillValid({ ledger }: KeyDeps, caller: Caller, nowMs: number): void {
-  const key = ledger.findKey(caller.keyId)
-  if (key === undefined || !isValidKey(key, nowMs)) throw unauthenticatedError()
-  if (ledger.findAccount(caller.accountId)?.blockedMs !== undefined) throw blockedError()
-}
-
-const toDeed = ({ clock }: KeyDeps, { accountId }: Caller): Deed => ({
+const toDeed = ({ clock }: KeyServiceDeps, { accountId }: Caller): Deed => ({
   actor: `account:${accountId}`,
   nowMs: clock(),
 })
 
-function findOwn({ ledger }: KeyDeps, { caller, id }: Asked): ApiKey {
+function findOwn({ ledger }: KeyServiceDeps, { caller, id }: Asked): ApiKey {
   const key = ledger.findKey(id)
   if (key?.accountId === caller.accountId) return key
-  throw refuseUnknown(id)
+  throw unknownError(id)
 }
 
-const refuseUnknown = (id: string) =>
+const unknownError = (id: string) =>
   new AppError(
     'unknown_key',
     `You have no valid key ${excerpt(id)}. GET /v1/keys lists those you have.`,
     { param: 'id' },
   )
 
-const refuseReplaced = (expiresMs: number) =>
+const replacedError = (expiresMs: number) =>
   new AppError(
     'key_replaced',
     `This key was replaced already and ends at ${toIso(expiresMs)}. Rotate the one that replaced it; GET /v1/keys lists both.`,

@@ -5,24 +5,23 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
-import { type Account, type Deed, isValidKey, type Ledger } from '#src/ledger/ledger.ts'
+import type { Keep, Outcome } from '#src/http/idempotency.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
-import type { Challenges, Genuine } from './challenge.ts'
-import type { Challenge, NewKey, SignupBody } from './model.ts'
-import type { MakeKey } from './new-key.ts'
+import type { Challenges } from './challenge.ts'
+import type { Challenge, SignupBody } from './model.ts'
+import { type KeyDeps, keyLimitError, makeKey } from './new-key.ts'
 
-export type SignupDeps = {
+export type SignupDeps = KeyDeps & {
   ledger: Ledger
   clock: Clock
-  mint: () => string
   wallets: Wallets
   screen: Screen
   /** Whether new accounts are taken in. */
   signup: () => SignupState
 }
-type Parts = { challenges: Challenges; makeKey: MakeKey }
 
 const SCREENING_RETRY_SECONDS = 60
 const WALLET_RETRY_SECONDS = 10
@@ -32,13 +31,13 @@ export type Signup = {
   challenge(address: string): Promise<Challenge>
   /** Under whose name a signed message counts: that of the account it claims. */
   scopeOf(message: string): Promise<string>
-  /** Checks a signed message; what it returns makes the key and must run in a transaction. */
-  prepare(body: SignupBody): Promise<() => NewKey>
+  /** Checks a signed message; what it returns makes the key. */
+  prepare(body: SignupBody): Promise<(keep: Keep) => Outcome>
 }
 
 /** Creates the way to a first key. */
-export function createSignup(deps: SignupDeps, { challenges, makeKey }: Parts): Signup {
-  const { clock, signup, wallets } = deps
+export function createSignup(deps: SignupDeps, challenges: Challenges): Signup {
+  const { signup, wallets } = deps
   return {
     async challenge(address) {
       assertOpen(signup())
@@ -55,14 +54,26 @@ export function createSignup(deps: SignupDeps, { challenges, makeKey }: Parts): 
       const genuine = await challenges.verify(body.message)
       await assertSigned(wallets, { ...body, address: genuine.address })
       await assertAllowed(deps, genuine.address)
-      return () => {
-        challenges.use(genuine)
-        const nowMs = clock()
-        const account = takeAccount(deps, genuine, nowMs)
-        const deed = { actor: `account:${account.id}` as const, nowMs }
-        replaceFreeKey(deps, account, deed)
-        return makeKey({ account, label: body.label }, deed)
-      }
+      return (keep) =>
+        makeKey(deps, { label: body.label, keep }, (key, once) => {
+          const nowMs = deps.clock()
+          challenges.assertFresh(genuine.expiresMs, nowMs)
+          const accountId = `acc_${deps.mint()}`
+          const keysMax = deps.keysPerAccountMax
+          const draft = { ...genuine, accountId, key, keysMax, once }
+          const done = deps.ledger.signUp(draft, nowMs)
+          switch (done.kind) {
+            case 'nonce_used':
+              throw usedError()
+            // Since it was screened, or until it is screened again.
+            case 'blocked':
+              throw sanctionedError()
+            case 'key_limit':
+              throw keyLimitError(keysMax)
+            default:
+              return done
+          }
+        })
     },
   }
 }
@@ -80,11 +91,9 @@ async function assertSigned(wallets: Wallets, signed: Signed): Promise<void> {
     case 'valid':
       return
     case 'invalid':
-      throw refuseSignature(
-        'The signature is not one of this message by the account that it names.',
-      )
+      throw signatureError('The signature is not one of this message by the account that it names.')
     case 'contract_unsupported':
-      throw refuseSignature(
+      throw signatureError(
         'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.',
       )
     case 'unavailable':
@@ -94,7 +103,7 @@ async function assertSigned(wallets: Wallets, signed: Signed): Promise<void> {
   }
 }
 
-const refuseSignature = (message: string) =>
+const signatureError = (message: string) =>
   new AppError('signature_invalid', message, { param: 'signature' })
 
 /** Fails closed: without an answer nobody is let in. A hit blocks what the address has already. */
@@ -108,28 +117,14 @@ async function assertAllowed({ screen, ledger, clock }: SignupDeps, address: str
   }
   const account = ledger.findAccountByAddress(address)
   if (account) ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
-  throw refuseSanctioned()
+  throw sanctionedError()
 }
 
-const refuseSanctioned = () =>
+const sanctionedError = (): AppError =>
   new AppError('sanctioned', 'The address is on a sanctions list. No key can be given to it.')
 
-/**
- * An account that pays nothing has one key, so that it has one allowance. The new key ends the old one
- * instead of being refused, because who signs up again has often lost it. It goes on in its window.
- */
-function replaceFreeKey({ ledger }: SignupDeps, { id }: Account, deed: Deed): void {
-  if (!ledger.isFree(id)) return
-  for (const key of ledger.listKeys(id)) {
-    if (isValidKey(key, deed.nowMs)) ledger.revokeKey(key.id, deed)
-  }
-}
-
-function takeAccount({ ledger, mint }: SignupDeps, { address }: Genuine, nowMs: number): Account {
-  const known = ledger.findAccountByAddress(address)
-  // Blocked since it was screened, or until it is screened anew.
-  if (known?.blockedMs !== undefined) throw refuseSanctioned()
-  if (known) return known
-  const id = `acc_${mint()}`
-  return ledger.createAccount({ id, address }, { actor: `account:${id}`, nowMs })
-}
+const usedError = (): AppError =>
+  new AppError(
+    'challenge_used',
+    'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
+  )

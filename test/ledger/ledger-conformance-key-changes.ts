@@ -1,0 +1,202 @@
+/** The ledger's conformance suite on signup, rotation and the answers that are kept of them. */
+import { describe, expect, test } from 'bun:test'
+
+import type { KeyMade, Ledger, Once } from '#src/ledger/ledger.ts'
+
+import type { UseLedger } from './ledger-conformance.ts'
+import {
+  accountIdOf,
+  addressOf,
+  aKey,
+  aSignup,
+  aSubscription,
+  by,
+  createKeyOne,
+  deedsOf,
+  keyIdOf,
+  NOW_MS,
+} from './ledger-records.ts'
+
+export function conformKeyChanges(use: UseLedger): void {
+  describe('signUp', () => {
+    conformSignup(use)
+    conformNonces(use)
+  })
+  describe('rotateKey', () => {
+    conformRotation(use)
+  })
+  describe('once', () => {
+    conformOnce(use)
+  })
+}
+
+const kindOf = (ledger: Ledger, number: number, changes = {}) =>
+  ledger.signUp(aSignup(number, changes), NOW_MS).kind
+
+function conformSignup(use: UseLedger): void {
+  test(
+    'default: makes account and key, each a deed of the account itself',
+    use((ledger) => {
+      const made = ledger.signUp(aSignup(2), NOW_MS)
+      const account = { id: accountIdOf(2), address: addressOf(2), createdMs: NOW_MS }
+      expect(made).toMatchObject({ kind: 'made', account, tierId: 'free' })
+      expect(ledger.findAccountByAddress(addressOf(2))).toMatchObject(account)
+      expect(ledger.findKeyByDigest(aKey(2).digest)).toMatchObject({
+        ...{ id: keyIdOf(2), accountId: accountIdOf(2), familyId: keyIdOf(2) },
+      })
+      expect(deedsOf(ledger)).toEqual([
+        'account:acc_2 account.created acc_2',
+        'account:acc_2 key.created key_2',
+      ])
+    }),
+  )
+
+  test(
+    'behavior: a free account has one key, in the family of the one that it ends',
+    use((ledger) => {
+      ledger.signUp(aSignup(2), NOW_MS)
+      ledger.signUp({ ...aSignup(3), address: addressOf(2) }, NOW_MS + 1)
+      const keys = ledger.listKeys()
+      expect(keys.map(({ id, revokedMs }) => [id, revokedMs])).toEqual([
+        [keyIdOf(2), NOW_MS + 1],
+        [keyIdOf(3), undefined],
+      ])
+      expect(keys.map(({ familyId }) => familyId)).toEqual([keyIdOf(2), keyIdOf(2)])
+      expect(ledger.findAccount(accountIdOf(3))).toBeUndefined()
+    }),
+  )
+
+  test(
+    'behavior: one that was granted something keeps its keys, up to their number',
+    use((ledger) => {
+      createKeyOne(ledger)
+      ledger.addSubscription(aSubscription(1), by())
+      const address = addressOf(1)
+      expect(ledger.signUp({ ...aSignup(2), address, keysMax: 2 }, NOW_MS)).toMatchObject({
+        ...{ kind: 'made', tierId: 'pro' },
+      })
+      const before = deedsOf(ledger)
+      expect(kindOf(ledger, 3, { address, keysMax: 2 })).toBe('key_limit')
+      expect(ledger.countValidKeys(accountIdOf(1), NOW_MS)).toBe(2)
+      expect(deedsOf(ledger)).toEqual(before)
+      expect(kindOf(ledger, 3, { address, keysMax: 3 })).toBe('made')
+    }),
+  )
+
+  test(
+    'error: a blocked account gets none, and its message is not used up',
+    use((ledger) => {
+      createKeyOne(ledger)
+      ledger.setBlocked(accountIdOf(1), true, by())
+      expect(kindOf(ledger, 2, { address: addressOf(1) })).toBe('blocked')
+      ledger.setBlocked(accountIdOf(1), false, by())
+      expect(kindOf(ledger, 2, { address: addressOf(1), keysMax: 2 })).toBe('made')
+    }),
+  )
+}
+
+function conformNonces(use: UseLedger): void {
+  test(
+    'default: a challenge is answered once, each on its own',
+    use((ledger) => {
+      const kinds = ['a', 'a', 'b', 'a', 'b'].map((nonce, number) =>
+        kindOf(ledger, number + 2, { nonce }),
+      )
+      expect(kinds).toEqual(['made', 'nonce_used', 'made', 'nonce_used', 'nonce_used'])
+      expect(ledger.listKeys()).toHaveLength(2)
+    }),
+  )
+
+  test(
+    'behavior: is remembered to its very end, and forgotten once it has expired',
+    use((ledger) => {
+      const useNonce = (number: number, lifeMs: number, afterMs: number) =>
+        ledger.signUp(
+          aSignup(number, { nonce: number === 4 ? 'b' : 'a', expiresMs: NOW_MS + lifeMs }),
+          NOW_MS + afterMs,
+        ).kind
+      expect(useNonce(2, 10, 0)).toBe('made')
+      expect(useNonce(3, 10, 10)).toBe('nonce_used')
+      expect(useNonce(4, 90, 11)).toBe('made')
+      expect(useNonce(5, 90, 11)).toBe('made')
+    }),
+  )
+}
+
+const actor = `account:${accountIdOf(1)}` as const
+const rotation = {
+  ...{ id: keyIdOf(1), accountId: accountIdOf(1), callerKeyId: keyIdOf(1) },
+  ...{ key: aKey(2), overlapMs: 5, keysMax: 1 },
+}
+
+function conformRotation(use: UseLedger): void {
+  test(
+    'default: makes a key of the same family, and the old one ends after the overlap',
+    use((ledger) => {
+      createKeyOne(ledger)
+      expect(ledger.rotateKey(rotation, by(NOW_MS, actor)).kind).toBe('made')
+      expect(ledger.findKey(keyIdOf(1))?.expiresMs).toBe(NOW_MS + 5)
+      expect(ledger.findKey(keyIdOf(2))).toMatchObject({ familyId: keyIdOf(1) })
+      expect(deedsOf(ledger).slice(2)).toEqual([
+        `${actor} key.created key_2`,
+        `${actor} key.expiring key_1`,
+      ])
+    }),
+  )
+
+  test(
+    'error: what is refused changes nothing',
+    use((ledger) => {
+      createKeyOne(ledger)
+      const rotate = (changes: object, nowMs = NOW_MS) =>
+        ledger.rotateKey({ ...rotation, key: aKey(9), ...changes }, by(nowMs, actor))
+      expect(rotate({ callerKeyId: keyIdOf(7) })).toEqual({ kind: 'caller_invalid' })
+      expect(rotate({ id: keyIdOf(7) })).toEqual({ kind: 'unknown_key' })
+      ledger.setBlocked(accountIdOf(1), true, by())
+      expect(rotate({})).toEqual({ kind: 'blocked' })
+      ledger.setBlocked(accountIdOf(1), false, by())
+      ledger.createKey(aKey(3), by())
+      expect(rotate({})).toEqual({ kind: 'key_limit' })
+      ledger.expireKey(keyIdOf(1), NOW_MS + 9, by())
+      expect(rotate({})).toEqual({ kind: 'replaced', expiresMs: NOW_MS + 9 })
+      expect(rotate({}, NOW_MS + 9)).toEqual({ kind: 'caller_invalid' })
+      expect(ledger.findKey(keyIdOf(9))).toBeUndefined()
+    }),
+  )
+}
+
+function conformOnce(use: UseLedger): void {
+  const once: Once = {
+    id: 'once',
+    answer: ({ key }: KeyMade) => ({
+      ...{ id: 'once', fingerprint: key.id, sealed: Uint8Array.of(1) },
+    }),
+  }
+
+  test(
+    'default: keeps the answer with what was done, and does it once',
+    use((ledger) => {
+      expect(ledger.signUp({ ...aSignup(2), once }, NOW_MS).kind).toBe('made')
+      const answer = { id: 'once', fingerprint: keyIdOf(2), sealed: Uint8Array.of(1) }
+      expect(ledger.findAnswer('once', NOW_MS)).toEqual(answer)
+      expect(ledger.signUp({ ...aSignup(3), once }, NOW_MS)).toEqual({ kind: 'replayed', answer })
+      expect(ledger.listKeys()).toHaveLength(1)
+    }),
+  )
+
+  test(
+    'behavior: an answer that cannot be made, or a refusal, keeps nothing',
+    use((ledger) => {
+      const fail = (): never => {
+        throw new Error('broken')
+      }
+      const broken = { ...once, answer: fail }
+      expect(() => ledger.signUp({ ...aSignup(2), once: broken }, NOW_MS)).toThrow('broken')
+      expect([ledger.listKeys(), deedsOf(ledger)]).toEqual([[], []])
+      ledger.signUp(aSignup(2), NOW_MS)
+      const again = { ...aSignup(3), nonce: aSignup(2).nonce, once }
+      expect(ledger.signUp(again, NOW_MS).kind).toBe('nonce_used')
+      expect(ledger.findAnswer('once', NOW_MS)).toBeUndefined()
+    }),
+  )
+}
