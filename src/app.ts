@@ -7,6 +7,7 @@ import { createUsageMeter, type UsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
+import { createMarketFinder, type FindMarket } from '#src/core/market-name.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import { createClientAddress } from '#src/http/client-address.ts'
@@ -100,7 +101,8 @@ export function createApp(deps: AppDeps): App {
   const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
   // One for all: whatever arrives waits for one step of the long work of all routes.
   const work = createWork({ timer, streamsMax })
-  const elysia = createElysia(deps, {
+  const ports = {
+    findMarket: createMarketFinder(deps.history),
     trap: trap.plugin,
     work,
     takeSignup: gate.takeSignup,
@@ -108,11 +110,14 @@ export function createApp(deps: AppDeps): App {
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
     checkReadiness: createReadiness(deps, () => !isDraining),
-  })
+  }
+  const routes = listRoutes(deps, ports)
+  const elysia = createElysia(deps, ports, routes)
   const front = createFrontDoor({
     handle: (request) => elysia.fetch(request),
     takeError: trap.take,
-    routes: createRouteTable(elysia.routes),
+    // Those that Elysia has besides ours are of the documentation.
+    routes: createRouteTable([...routes, ...elysia.routes]),
     gate: deps.gate ?? gate,
     work,
     logsEachRequest: config.log === 'json',
@@ -132,6 +137,7 @@ export function createApp(deps: AppDeps): App {
 }
 
 type Ports = {
+  findMarket: FindMarket
   listTiers: Authenticator['listTiers']
   takeSignup: AccessGate['takeSignup']
   trap: AnyElysia
@@ -144,7 +150,7 @@ type Ports = {
 /** Every route, in the order of the documentation. */
 function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   const { version, history, clock, config, signup } = deps
-  const { work, checkReadiness, listTiers } = ports
+  const { work, checkReadiness, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const pages = createPageCache(config.pageCacheBytes)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
@@ -155,7 +161,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     marketRoutes(createMarketService(data)),
     coverageRoutes(createCoverageService(data)),
     snapshotRoutes({ service: createSnapshotService(data), pages, work }),
-    asOfRoutes(createAsOfService(data)),
+    asOfRoutes(createAsOfService({ history, clock, findMarket })),
     fillRoutes(createFillService(data)),
     quoteRoutes({ history, cursors, clock, pages, work }),
     priceRoutes({ history, cursors, clock, pages, work }),
@@ -173,9 +179,8 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   ].flat()
 }
 
-function createElysia(deps: AppDeps, ports: Ports): AnyElysia {
+function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): AnyElysia {
   const components = createComponents()
-  const { findMarket } = deps.history
   return new Elysia({
     name: 'bookfeed',
     // Both are part of what is tested: other values change what Elysia accepts.
@@ -187,6 +192,6 @@ function createElysia(deps: AppDeps, ports: Ports): AnyElysia {
     .use(ports.trap)
     .use(openapi(deps.version, components))
     .use(swaggerPage())
-    .use(serveRoutes(listRoutes(deps, ports), { ...ports, findMarket, components }))
+    .use(serveRoutes(routes, { ...ports, components }))
     .compile()
 }

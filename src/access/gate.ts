@@ -1,14 +1,14 @@
-import { AppError } from '#src/core/errors.ts'
-import type { Clock } from '#src/core/time.ts'
-import { isPreflight } from '#src/http/cors.ts'
-import type { Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
-import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
-import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
 /**
  * The gate of the front door: who asks, and may they still ask. Keys have windows of their own,
  * callers without a valid one share that of their address, and calls of billing never take from the
  * allowance for data: whoever has used that up can still buy a larger one.
  */
+import { AppError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
+import { isPreflight } from '#src/http/cors.ts'
+import type { Arrival, Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
+import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
+import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
@@ -58,8 +58,9 @@ export function createGate(deps: GateDeps): AccessGate {
   }
 
   /** Keys by what they may, everybody else by address. */
-  function placeOf({ request, target, peers }: Call, caller: Caller | undefined): Place {
-    const kind = isBilling(target) ? 'billing' : 'data'
+  function placeOf(arrival: Arrival, caller: Caller | undefined): Place {
+    const { request, peers, allowance } = arrival
+    const kind = allowance === 'billing' ? 'billing' : 'data'
     const nowMs = timer()
     if (caller === undefined) {
       const key = addressOf(request, peers)
@@ -69,27 +70,26 @@ export function createGate(deps: GateDeps): AccessGate {
     return { windows: ofKeys[kind], key: caller.familyId, limit, nowMs }
   }
 
-  function admit(call: Call, caller: Caller | undefined): Visit {
-    const place = placeOf(call, caller)
-    if (!isApi(call.target) || isPreflight(call.request)) {
-      const rate = stateOf(place)
-      const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE, peers: call.peers }
-      return { ...visit, isCounted: false, refusal: undefined }
+  function admit(arrival: Arrival, caller: Caller | undefined): Visit {
+    const { request, peers, allowance } = arrival
+    const place = placeOf(arrival, caller)
+    const common = { caller, enteredMs: place.nowMs, route: NO_ROUTE, peers }
+    if (allowance === 'none' || isPreflight(request)) {
+      return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
     }
     const window = place.windows.take(place.key, place.limit, place.nowMs)
     const rate = window === undefined ? stateOf(place) : toState(place, window)
-    const refusal = window === undefined ? toRefusal(rate) : undefined
-    const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE, peers: call.peers }
-    return { ...visit, isCounted: refusal === undefined, refusal }
+    const refusal = window === undefined ? allowanceError(rate) : undefined
+    return { ...common, rate, isCounted: refusal === undefined, refusal }
   }
 
   return {
-    enter(request, target, peers) {
+    enter(arrival) {
       try {
-        const caller = authenticator.authenticate(request.headers.get('authorization'))
-        return admit({ request, target, peers }, caller)
+        const { headers } = arrival.request
+        return admit(arrival, authenticator.authenticate(headers.get('authorization')))
       } catch (cause) {
-        return toClosed({ target, cause, nowMs: timer() })
+        return toClosed(arrival, { cause, nowMs: timer() })
       }
     },
 
@@ -146,18 +146,12 @@ function createSignupGate({ addressOf, signupsPerDay, timer }: GateDeps): TakeSi
   }
 }
 
-type Call = { request: Request; target: string; peers: PeerSource | undefined }
 type Place = { windows: RateWindows; key: string; limit: number; nowMs: number }
 
 const createPools = (capacity: number) => ({
   data: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
   billing: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
 })
-
-/** Health, documentation and the rest outside `/v1` take nothing from an allowance. */
-const isApi = (target: string): boolean => /^\/v1(?:[/?]|$)/.test(target)
-
-const isBilling = (target: string): boolean => target.startsWith('/v1/billing/')
 
 function stateOf(place: Place): RateState {
   const window = place.windows.find(place.key, place.nowMs)
@@ -171,7 +165,7 @@ const toState = (
   { used, endMs }: { used: number; endMs: number },
 ): RateState => ({ limit, remaining: Math.max(0, limit - used), leftMs: endMs - nowMs })
 
-function toRefusal({ limit, leftMs }: RateState): AppError {
+function allowanceError({ limit, leftMs }: RateState): AppError {
   const retryAfterSeconds = toSeconds(leftMs)
   return new AppError(
     'rate_limited',
@@ -190,19 +184,21 @@ function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError
   )
 }
 
-type Closed = { target: string; cause: unknown; nowMs: number }
-
 /** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */
-const toClosed = ({ target, cause, nowMs }: Closed): Visit => ({
+const toClosed = (
+  { allowance }: Arrival,
+  { cause, nowMs }: { cause: unknown; nowMs: number },
+): Visit => ({
   caller: undefined,
   rate: { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS },
   isCounted: false,
   enteredMs: nowMs,
-  refusal: isApi(target)
-    ? new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
-        cause,
-        retryAfterSeconds: 5,
-      })
-    : undefined,
+  refusal:
+    allowance === 'none'
+      ? undefined
+      : new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
+          cause,
+          retryAfterSeconds: 5,
+        }),
   route: NO_ROUTE,
 })

@@ -45,6 +45,9 @@ export type HistoryStore = {
   /** The market of the venue's name; of several (there should be none) the one listed first. */
   findMarketBySlug(slug: string): Market | undefined
 
+  /** The market that an asset is an outcome of. */
+  findMarketByAsset(assetId: string): Market | undefined
+
   /** Markets of one coin by `orderMs`, then by conditionId. */
   listMarkets(query: MarketQuery): Market[]
 

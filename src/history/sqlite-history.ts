@@ -30,6 +30,7 @@ type Readers = Pick<
   | 'coinTotals'
   | 'findMarket'
   | 'findMarketBySlug'
+  | 'findMarketByAsset'
   | 'trades'
   | 'gaps'
   | 'listMarkets'
@@ -162,6 +163,8 @@ function createReaders({ db, markets, trades, views, ...tables }: Tables): Reade
     findMarket: (conditionId) =>
       naming(marketName(conditionId), () => views.find(conditionId)?.market),
     findMarketBySlug: (slug) => naming(`Market ${slug}`, () => markets.findBySlug(slug)),
+    findMarketByAsset: (assetId) =>
+      naming(`The market of asset ${assetId}`, () => markets.findByAsset(assetId)),
     listMarkets: markets.list,
     listUnclosed: markets.listUnclosed,
     trades: createTradeRead({ db, markets, trades }, read),

@@ -52,9 +52,9 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, gate, work, mint, timer } = options
+  const { handle, takeError, routes, gate, work, mint, timer } = options
   const finish = createFinish(options)
-  const fail = createFail(options.routes)
+  const fail = createFail(routes)
 
   const settle = (exchange: Exchange, response: Response) => {
     const thrown = response.status >= 400 ? takeError(exchange.inner) : undefined
@@ -68,7 +68,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const inner = isSound && request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, mint)
     const target = targetOf(url)
-    const visit = gate.enter(request, target, peers)
+    const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers })
     bindVisit(inner, visit)
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
     const call = { request, inner, requestId, target, visit, peers, startedMs }

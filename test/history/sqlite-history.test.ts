@@ -39,6 +39,7 @@ function openForgetful(options: HistoryOptions): HistoryStore {
     listMarkets: (query) => again().listMarkets(query),
     listUnclosed: () => again().listUnclosed(),
     findMarketBySlug: (slug) => again().findMarketBySlug(slug),
+    findMarketByAsset: (assetId) => again().findMarketByAsset(assetId),
     coinTotals: (nowMs) => again().coinTotals(nowMs),
     putTrades: (batch) => again().putTrades(batch),
     trades: (query) => again().trades(query),

@@ -29,7 +29,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
   const lines: string[] = []
   const left: (number | undefined)[] = []
   const gate: Gate = {
-    enter: (request) => ({ ...visit, route: request.method }),
+    enter: ({ request }) => ({ ...visit, route: request.method }),
     mark: ({ route }, headers) => headers.set('X-Seen', route),
     send() {},
     leave: (_visit, bytes) => void left.push(bytes),

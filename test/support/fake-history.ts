@@ -12,6 +12,7 @@ export function fakeHistory(verbs: Partial<HistoryStore> = {}): HistoryStore {
     putMarket: refuse,
     findMarket: () => undefined,
     findMarketBySlug: () => undefined,
+    findMarketByAsset: () => undefined,
     listMarkets: () => [],
     listUnclosed: () => [],
     putTrades: refuse,

@@ -28,6 +28,9 @@ export function createMarketTable(db: Database) {
   const bySlug = db.prepare<MarketRow, [string]>(
     'SELECT * FROM market WHERE slug = ? ORDER BY order_ms DESC, condition_id DESC LIMIT 1',
   )
+  const byAsset = db.prepare<MarketRow, [string]>(
+    'SELECT * FROM market WHERE up_asset_id = ?1 OR down_asset_id = ?1 LIMIT 1',
+  )
   const byId = db.prepare<MarketRow, [number]>('SELECT * FROM market WHERE id = ?')
   // Left to itself SQLite looks at every market.
   const unsealed = db.prepare<{ id: number }, []>(
@@ -67,6 +70,7 @@ export function createMarketTable(db: Database) {
   return {
     find,
     findBySlug: (slug: string): StoredMarket | undefined => toMarketIfAny(bySlug.get(slug)),
+    findByAsset: (assetId: string): StoredMarket | undefined => toMarketIfAny(byAsset.get(assetId)),
     findById: (id: number): StoredMarket | undefined => toMarketIfAny(byId.get(id)),
     /** The least id above another. */
     nextId: (after: number): number | undefined => nextId.get(after)?.id,

@@ -69,7 +69,7 @@ export const DayExportQuery = Type.Object({
   ...shared,
   after: Type.Optional(
     Type.String({
-      pattern: '^0x[0-9a-f]{64}:[1-9][0-9]{0,15}$',
+      pattern: '^0x(?:[0-9a-f]{62}|[0-9a-f]{64}):[1-9][0-9]{0,15}$',
       description:
         'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
     }),
