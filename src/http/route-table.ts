@@ -2,6 +2,7 @@
 import { assert } from '#src/lib/assert.ts'
 
 import type { Allowance } from './gate.ts'
+import { pathOf } from './url.ts'
 
 export type RouteTable = {
   /** The window that a request is taken from: that of the routes whose addresses begin like `target`. */
@@ -40,7 +41,12 @@ export function createRouteTable(routes: readonly KnownRoute[]): RouteTable {
 const isApi = (target: string): boolean => /^\/v1(?:[/?]|$)/.test(target)
 
 /** The first two parts of a path, such as `/v1/billing`. */
-const areaOf = (target: string): string => /^\/[^/?]*(?:\/[^/?]*)?/.exec(target)?.[0] ?? target
+function areaOf(target: string): string {
+  const path = pathOf(target)
+  const second = path.indexOf('/', 1)
+  const end = second < 0 ? -1 : path.indexOf('/', second + 1)
+  return end < 0 ? path : path.slice(0, end)
+}
 
 function toPattern(path: string): RegExp {
   const segments = path.split('/').filter((segment) => segment !== '')
