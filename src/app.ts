@@ -7,6 +7,7 @@ import { createUsageMeter, type UsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
+import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder, type FindMarket } from '#src/core/market-name.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
@@ -32,6 +33,7 @@ import { coinRoutes } from '#src/modules/coins/index.ts'
 import { createCoinService } from '#src/modules/coins/service.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { createCoverageService } from '#src/modules/coverage/service.ts'
+import { findExample } from '#src/modules/documentation/example.ts'
 import { documentationRoutes } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { createExportService } from '#src/modules/exports/service.ts'
@@ -190,7 +192,7 @@ function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): An
     handler: { standardHostname: false },
   })
     .use(ports.trap)
-    .use(openapi(deps.version, components))
+    .use(openapi(deps.version, components, () => ifSound(() => findExample(deps.history))))
     .use(swaggerPage())
     .use(serveRoutes(routes, { ...ports, components }))
     .compile()

@@ -6,15 +6,17 @@ import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-
 import { type Coin, coins, isCoin, type Market } from '#src/core/market.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
+import { exampleMarket } from './fields.ts'
+
 /** What the document says of the parts of paths. */
 export const pathParameters = {
   coin: Type.String({
     description: `Coin in any case: ${coins.join(', ')}.`,
-    examples: ['btc'],
+    examples: [exampleMarket.coin],
   }),
   conditionId: Type.String({
     description: `A market of the coin: ${marketNameText}.`,
-    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+    examples: [exampleMarket.conditionId],
   }),
 }
 

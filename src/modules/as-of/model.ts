@@ -8,7 +8,7 @@ import {
   maxAgeParameter,
   outcomeParameter,
 } from '#src/http/data-query.ts'
-import { nullable, text, time } from '#src/http/fields.ts'
+import { exampleMarket, nullable, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
 
@@ -40,7 +40,7 @@ export const AsOfBody = Type.Object({
 const conditionId = Type.String({
   pattern: MARKET_NAME_PATTERN,
   description: `A market of the coin: ${marketNameText}.`,
-  examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+  examples: [exampleMarket.conditionId],
 })
 
 const Moment = Type.Object(
@@ -62,7 +62,7 @@ export const BatchBody = Type.Object({
         {
           conditionId: conditionId.examples?.[0],
           outcome: outcome.examples?.[0],
-          ts: 1776153611000,
+          ts: exampleMarket.tsMs,
         },
       ],
     ],
