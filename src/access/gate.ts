@@ -41,7 +41,7 @@ export type GateDeps = {
 }
 
 export type AccessGate = Gate & {
-  /** Where a caller stands, without taking anything. */
+  /** The windows of a caller, without taking anything. */
   windowsOf(caller: Caller): { data: RateState; billing: RateState }
   takeSignup: TakeSignup
 }

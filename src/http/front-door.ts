@@ -19,7 +19,7 @@ import { STREAM_SECONDS_MAX } from './stream.ts'
 import { decodePart, hostError, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
 
-/** `peers` tells the caller's address; without it all callers without a key are one. */
+/** `peers` reports the caller's address; without it all callers without a key are one. */
 export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
 
 export type FrontDoorOptions = {
@@ -215,6 +215,6 @@ async function withoutBody(response: Response, isStream: boolean): Promise<Respo
   return new Response(isStream ? nothing() : null, { status, headers })
 }
 
-/** Of no body Bun would tell the length, 0; of a stream it tells none, and never pulls it for HEAD. */
+/** Of no body Bun would send the length, 0; of a stream it sends none, and never pulls it for HEAD. */
 const nothing = (): ReadableStream<Uint8Array> =>
   new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })

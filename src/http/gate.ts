@@ -64,7 +64,7 @@ export type Gate = {
   enter(arrival: Arrival): Visit
   /** Reports its window to the caller. `headers` are those of any response. Must not throw. */
   mark(visit: Visit, headers: Headers): void
-  /** Counts a piece of a body that goes on; the request with the first. Must not throw. */
+  /** Counts a piece of a body that is being sent; the request with the first. Must not throw. */
   send(visit: Visit, bytes: number): void
   /** Counts what was answered, once all of it was, unless it was counted piece by piece. Must not throw. */
   leave(visit: Visit, bytes: number | undefined): void

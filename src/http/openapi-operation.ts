@@ -132,8 +132,9 @@ export function createComponents() {
 }
 
 const problemOf = (code: ErrorCode) => {
-  const shown = errorExamples[code] ?? { detail: `${errorCodes[code].title}.`, extras: {} }
-  return toProblem({ code, ...shown }, 'req_5f0c1b7e9a2d4c36')
+  const shown = errorExamples[code] ?? `${errorCodes[code].title}.`
+  const { detail, ...extras } = typeof shown === 'string' ? { detail: shown } : shown
+  return toProblem({ code, detail, extras }, 'req_5f0c1b7e9a2d4c36')
 }
 
 function failureHeadersOf(codes: readonly ErrorCode[]): HeaderTexts {

@@ -1,5 +1,5 @@
 /**
- * What a caller is told of its window on every response: the three headers of the specification, and
+ * What every response reports of the caller's window: the three headers of the specification, and
  * the two of the IETF's draft (draft-ietf-httpapi-ratelimit-headers), which say the same.
  */
 import type { RateState } from './gate.ts'

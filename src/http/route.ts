@@ -85,7 +85,7 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   access: A
   /** The rate window that requests are taken from; `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
-  /** Keeps the connection of an admitted request for so many seconds of silence. */
+  /** Keeps the connection of an admitted request for so many idle seconds. */
   keepOpenSeconds?: number
   tag: string
   operationId: string

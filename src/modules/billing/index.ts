@@ -19,7 +19,7 @@ import {
   paymentId,
   PendingBody,
   QuoteBody,
-  QuoteWish,
+  QuoteOrder,
   ReceiptList,
   ReceiptQuery,
   SettleBody,
@@ -86,7 +86,7 @@ const offerRoutes = ({ service, idempotency }: Deps) => [
     summary: 'Get an offer for a tier',
     description:
       'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer of the same with three minutes left is answered again.',
-    body: QuoteWish,
+    body: QuoteOrder,
     isReplayable: true,
     ok: {
       description: 'The offer.',
@@ -102,15 +102,15 @@ const offerRoutes = ({ service, idempotency }: Deps) => [
       'billing_unavailable',
       'storage_unavailable',
     ],
-    answer({ request, caller, body: wish }) {
+    answer({ request, caller, body: order }) {
       const call = {
         scope: `quote ${caller.accountId}`,
         // An offer holds no secret: the ledger has it in plain beside this answer.
         secret: caller.accountId,
-        body: JSON.stringify(wish),
+        body: JSON.stringify(order),
       }
       return idempotency.answer(request, call, async () => {
-        const body = await service.quote(caller, wish)
+        const body = await service.quote(caller, order)
         const header = toPaymentHeader(body.paymentRequired)
         return () => jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
       })

@@ -75,7 +75,7 @@ export const ChainBody = object('Chain', {
 export type ChainBody = Static<typeof ChainBody>
 export const ChainList = Type.Array(ChainBody, { description: 'Every chain that is known.' })
 
-export const QuoteWish = Type.Object({
+export const QuoteOrder = Type.Object({
   tierId: Type.String({
     minLength: 1,
     maxLength: 64,

@@ -81,7 +81,7 @@ export const MarketCoverageBody = object('Coverage', {
   source: literals(['recorded', 'simulated'], {
     description: 'Where the books come from: the venue, or our simulator.',
   }),
-  status: literals(marketStatuses, { description: 'Where the market stands.' }),
+  status: literals(marketStatuses, { description: 'Stage of the market.' }),
   requested: Type.Object(
     {
       from: timeOrNull(

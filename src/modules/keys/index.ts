@@ -95,7 +95,7 @@ const ownKeyRoutes = ({ service, idempotency }: Deps) => [
     operationId: 'rotateKey',
     summary: 'Replace a key',
     description:
-      'Gives a new key in place of one of yours. The old one goes on working for `overlapSeconds`; both share one allowance. A key that was replaced already cannot be again. With an `overlapSeconds` of 0 the key that asks may end itself, and the answer cannot be asked for again.',
+      'Gives a new key in place of one of yours. The old one continues to work for `overlapSeconds`; both share one allowance. A key that was replaced already cannot be again. With an `overlapSeconds` of 0 the key that asks may end itself, and the answer cannot be asked for again.',
     id: keyId,
     body: RotateBody,
     isReplayable: true,
