@@ -8,8 +8,9 @@ import type { Components } from './openapi-operation.ts'
 
 const description = `Order-book history of prediction markets.
 
-- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Both are Unix milliseconds, or seconds below 100000000000.
-- Lists are paged: hand \`nextCursor\` back as \`cursor\` until it is \`null\`.
+- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Send Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z.
+- A market has three names: its \`conditionId\`, its slug, and the id of either of its assets.
+- Lists are paged: send \`nextCursor\` as \`cursor\` until it is \`null\`.
 - Every failure is a problem document (RFC 9457); branch on its \`code\`. All codes: [/errors](/errors).
 - Data needs an API key: \`Authorization: Bearer bf_live_…\`. \`POST /v1/keys/challenge\` begins a signup with a wallet.
 - Limits are exact, per key and minute; every response says what is left. Billing has a window of its own.

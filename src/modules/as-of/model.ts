@@ -78,16 +78,16 @@ export const BatchAnswer = Type.Object({
       conditionId: text('Of the market; where there is none what was sent, in lower case.'),
       outcome: literals(outcomes, { description: 'Of the request.' }),
       ts,
-      snapshot: Type.Union([SnapshotBody, Type.Null()], nullable),
+      snapshot: nullable(SnapshotBody, 'Null where there is an error.'),
       ageMs: nullable(
         Type.Integer(),
         'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
         328,
       ),
-      error: Type.Union([literals(['unknown_market', 'no_snapshot', 'stale'], {}), Type.Null()], {
-        description:
-          'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
-      }),
+      error: nullable(
+        literals(['unknown_market', 'no_snapshot', 'stale'], {}),
+        'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
+      ),
     }),
     { description: 'One answer for each request, in their order.' },
   ),
