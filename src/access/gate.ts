@@ -6,10 +6,10 @@
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { isPreflight } from '#src/http/cors.ts'
-import type { Arrival, Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
+import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
 import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
 import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import type { Caller, RateState } from '#src/selling/caller.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import type { Authenticator } from './authenticator.ts'

@@ -3,19 +3,7 @@
  * around each request; routes ask it about the caller.
  */
 import type { AppError } from '#src/core/errors.ts'
-import type { Caller } from '#src/selling/caller.ts'
-
-/** The rate window of a caller, as the headers report it. */
-export type RateState = {
-  /** Requests a window. */
-  limit: number
-  /** Never below 0. */
-  remaining: number
-  /** Milliseconds to the end of the window; a whole window where none has begun. */
-  leftMs: number
-  /** A minute if it is not said. */
-  window?: 'minute' | 'day'
-}
+import type { Caller, RateState } from '#src/selling/caller.ts'
 
 /** One request on its way through. */
 export type Visit = {

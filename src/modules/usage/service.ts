@@ -1,8 +1,7 @@
 /** What a caller may use, and what it has used. */
 import { type Clock, DAY_MS, toIso } from '#src/core/time.ts'
-import type { RateState } from '#src/http/gate.ts'
 import type { UsageRow } from '#src/ledger/ledger.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import type { Caller, RateState } from '#src/selling/caller.ts'
 
 import type { UsageBody, UsageDay } from './model.ts'
 
