@@ -1,9 +1,6 @@
 /** The span of time that a request is about. */
 import { AppError } from './errors.ts'
-import { toIso } from './time.ts'
-
-/** 9999-12-31T23:59:59.999Z: later ones have no text of four digits for the year. */
-export const MOMENT_MS_MAX = 253_402_300_799_999
+import { MOMENT_MS_MAX, toIso } from './time.ts'
 
 /** `from` is inclusive, `to` exclusive; Unix milliseconds. */
 export type RangeQuery = { from?: number; to?: number }

@@ -12,24 +12,32 @@ const MILLISECONDS_FROM = 100_000_000_000
 /** A Unix time in milliseconds, whether it was given in these or in seconds. */
 export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? time : time * 1000)
 
+/** 9999-12-31T23:59:59.999Z: the year of a later time has more than four digits. */
+export const MOMENT_MS_MAX = 253_402_300_799_999
+
 const rfc3339 =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:[Zz]|([+ -])((?:[01]\d|2[0-3]):[0-5]\d))$/
+  /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i
 
 /**
- * Reads a moment in Unix milliseconds from a Unix time or from a text of RFC 3339; undefined for anything else. A
- * space in front of an offset is a `+` that was not percent-encoded.
+ * Reads a moment as people write it: Unix milliseconds, Unix seconds (what is below 100000000000), or RFC 3339
+ * with `Z` or an offset (`2026-11-20T00:00:00Z`, `2026-11-20T01:00:00.250+01:00`). Returns Unix milliseconds, which
+ * are a safe integer; what is finer is cut off. Undefined for anything else: local times, days and times of day that
+ * there are not, leap seconds, and texts of moments before 1970 or after 9999.
  */
-export function parseMoment(sent: unknown): number | undefined {
-  if (typeof sent === 'number') {
-    return Number.isSafeInteger(sent) && sent >= 0 ? toUnixMs(sent) : undefined
+export function parseMoment(text: string): number | undefined {
+  if (/^(0|[1-9]\d{0,15})$/.test(text)) {
+    const unixMs = toUnixMs(Number(text))
+    return Number.isSafeInteger(unixMs) ? unixMs : undefined
   }
-  const match = typeof sent === 'string' ? rfc3339.exec(sent) : null
-  if (match === null) return undefined
-  const [text, year = '', month = '', day = '', sign] = match
+  const [, wall, fraction = '', sign = '+', hours = '0', minutes = '0'] = rfc3339.exec(text) ?? []
+  if (wall === undefined) return undefined
+  const wallMs = Date.parse(`${wall}Z`)
   // The 30th of February would be taken for the 2nd of March.
-  const isDay = new Date(Date.UTC(+year, +month - 1, +day)).getUTCDate() === +day
-  const timeMs = Date.parse((sign === ' ' ? text.replace(' ', '+') : text).toUpperCase())
-  return isDay && timeMs >= 0 ? timeMs : undefined
+  if (new Date(wallMs).toJSON()?.slice(0, wall.length) !== wall.toUpperCase()) return undefined
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000
+  const unixMs =
+    wallMs + Number(fraction.slice(0, 3).padEnd(3, '0')) - (sign === '-' ? -offsetMs : offsetMs)
+  return unixMs >= 0 && unixMs <= MOMENT_MS_MAX ? unixMs : undefined
 }
 
 /** The year in which the venue opened: nothing of it is older. */

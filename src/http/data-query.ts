@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { AppError } from '#src/core/errors.ts'
 import { intervals } from '#src/core/interval.ts'
 import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import { MOMENT_MS_MAX } from '#src/core/range.ts'
+import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 

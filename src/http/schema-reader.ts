@@ -250,11 +250,22 @@ const momentRule = ({ maximum = Number.MAX_SAFE_INTEGER }: TSchema, place: Place
   expected:
     'a time: Unix milliseconds such as 1776153610000, or RFC 3339 such as 2026-04-14T08:00:10Z',
   read(sent) {
-    const isDigits = place === 'query' && typeof sent === 'string' && isCanonicalInteger(sent)
-    const timeMs = parseMoment(isDigits ? Number(sent) : sent)
+    const timeMs = place === 'query' ? queryMoment(sent) : memberMoment(sent)
     return timeMs !== undefined && timeMs <= maximum ? timeMs : undefined
   },
 })
+
+/** A space is a `+` that was not percent-encoded: the sign of an offset. */
+const queryMoment = (sent: unknown): number | undefined =>
+  typeof sent === 'string' ? parseMoment(sent.replace(' ', '+')) : undefined
+
+/** Numbers are Unix times; a text of digits is neither form. */
+function memberMoment(sent: unknown): number | undefined {
+  if (typeof sent !== 'string') {
+    return Number.isSafeInteger(sent) ? parseMoment(String(sent)) : undefined
+  }
+  return isCanonicalInteger(sent) ? undefined : parseMoment(sent)
+}
 
 /** Canonical decimal digits only: one value has one spelling, so caches and cursors agree. */
 function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
