@@ -1,9 +1,9 @@
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { LedgerStore, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 /**
  * Counts what keys use. A request, or a piece of a stream, only adds to a counter in memory; `flush`, on a
  * timer, adds the counters to the ledger. A killed process loses what came after its last flush.
  */
-import { type Clock, DAY_MS } from '#src/core/time.ts'
-import type { LedgerStore, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
 const DAYS_KEPT = 90

@@ -31,7 +31,7 @@ export type AnswerStore = {
 }
 type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
 
-/** What distinguishes one request from another. */
+/** What tells one request from another. */
 export type Call = {
   /** Whose keys these are: two callers may choose the same. */
   scope: string
@@ -71,7 +71,7 @@ export function createIdempotency({ store, clock, randomBytes }: Deps): Idempote
   const replay = (ticket: Ticket): Response | undefined => {
     const stored = store.findAnswer(ticket.id, clock())
     if (stored === undefined) return undefined
-    if (stored.fingerprint !== ticket.fingerprint) throw otherRequestError()
+    if (stored.fingerprint !== ticket.fingerprint) throw refuseOther()
     return toResponse(unseal(ticket, stored.sealed), { [REPLAYED_HEADER]: 'true' })
   }
 
@@ -131,7 +131,7 @@ function readKey(request: Request): string | undefined {
   )
 }
 
-const otherRequestError = (options: ErrorOptions = {}) =>
+const refuseOther = (options: ErrorOptions = {}) =>
   new AppError(
     'idempotency_mismatch',
     'This `Idempotency-Key` was used for another request. Choose a new one, or repeat that request as it was.',
@@ -174,6 +174,6 @@ function unseal(ticket: Ticket, sealed: Uint8Array): Answer {
     return JSON.parse(text.toString()) as Answer
   } catch (cause) {
     // The same request, by someone with another secret.
-    throw otherRequestError({ cause })
+    throw refuseOther({ cause })
   }
 }

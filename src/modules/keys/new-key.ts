@@ -1,5 +1,5 @@
-/** Making a key, at signup and at rotation; to be called within the transaction that wants it. */
 import { AppError } from '#src/core/errors.ts'
+/** Making a key, at signup and at rotation; to be called within the transaction that wants it. */
 import { toIso } from '#src/core/time.ts'
 import { type Account, type Deed, findEndedFamily, type LedgerStore } from '#src/ledger/ledger.ts'
 import { digestOf, hintOf, holdsKey, mintKey } from '#src/selling/api-key.ts'
@@ -14,7 +14,7 @@ export type KeyMakerDeps = {
   keysPerAccountMax: number
 }
 
-export type KeyOrder = {
+export type Wish = {
   account: Account
   label: string | undefined
   /** Of the key that this one replaces. */
@@ -23,7 +23,7 @@ export type KeyOrder = {
   replacedCount?: number
 }
 
-export type MakeKey = (order: KeyOrder, deed: Deed) => NewKey
+export type MakeKey = (wish: Wish, deed: Deed) => NewKey
 
 /** Creates what makes keys. The result throws `key_limit`, and `invalid_parameter` for a label. */
 export function createKeyMaker({
@@ -34,9 +34,9 @@ export function createKeyMaker({
 }: KeyMakerDeps): MakeKey {
   return ({ account, label, familyId, replacedCount = 0 }, deed) => {
     const { nowMs } = deed
-    if (label !== undefined && holdsKey(label)) throw labelError()
+    if (label !== undefined && holdsKey(label)) throw refuseLabel()
     if (ledger.countValidKeys(account.id, nowMs) - replacedCount >= keysPerAccountMax) {
-      throw keyLimitError(keysPerAccountMax)
+      throw refuseMore(keysPerAccountMax)
     }
     const id = `key_${mint()}`
     const key = mintKey(randomBytes)
@@ -58,13 +58,13 @@ export function createKeyMaker({
   }
 }
 
-const keyLimitError = (max: number) =>
+const refuseMore = (max: number) =>
   new AppError(
     'key_limit',
     `The account has ${max} valid keys, as many as it may have. GET /v1/keys lists them; revoke one by DELETE /v1/keys/{id}.`,
   )
 
-const labelError = () =>
+const refuseLabel = () =>
   new AppError('invalid_parameter', '`label` holds a key. It is kept in clear: choose another.', {
     param: 'label',
   })

@@ -1,5 +1,5 @@
-/** What an account does with its keys. Another account's keys are answered like unknown ones. */
 import { AppError } from '#src/core/errors.ts'
+/** What an account does with its keys. Another account's keys are answered like unknown ones. */
 import { toIso } from '#src/core/time.ts'
 import { type ApiKey, type Deed, isValidKey } from '#src/ledger/ledger.ts'
 import { assert } from '#src/lib/assert.ts'
@@ -51,8 +51,8 @@ function rotate(
   const deed = toDeed(deps, asked.caller)
   assertStillValid(deps, asked.caller, deed.nowMs)
   const old = findOwn(deps, asked)
-  if (!isValidKey(old, deed.nowMs)) throw unknownKeyError(asked.id)
-  if (old.expiresMs !== undefined) throw keyReplacedError(old.expiresMs)
+  if (!isValidKey(old, deed.nowMs)) throw refuseUnknown(asked.id)
+  if (old.expiresMs !== undefined) throw refuseReplaced(old.expiresMs)
   const account = ledger.findAccount(old.accountId)
   assert(account !== undefined, 'A key has an account.')
   const { familyId } = old
@@ -78,17 +78,17 @@ const toDeed = ({ clock }: KeyDeps, { accountId }: Caller): Deed => ({
 function findOwn({ ledger }: KeyDeps, { caller, id }: Asked): ApiKey {
   const key = ledger.findKey(id)
   if (key?.accountId === caller.accountId) return key
-  throw unknownKeyError(id)
+  throw refuseUnknown(id)
 }
 
-const unknownKeyError = (id: string) =>
+const refuseUnknown = (id: string) =>
   new AppError(
     'unknown_key',
     `You have no valid key ${excerpt(id)}. GET /v1/keys lists those you have.`,
     { param: 'id' },
   )
 
-const keyReplacedError = (expiresMs: number) =>
+const refuseReplaced = (expiresMs: number) =>
   new AppError(
     'key_replaced',
     `This key was replaced already and ends at ${toIso(expiresMs)}. Rotate the one that replaced it; GET /v1/keys lists both.`,

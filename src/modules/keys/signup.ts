@@ -80,9 +80,11 @@ async function assertSigned(wallets: Wallets, signed: Signed): Promise<void> {
     case 'valid':
       return
     case 'invalid':
-      throw signatureError('The signature is not one of this message by the account that it names.')
+      throw refuseSignature(
+        'The signature is not one of this message by the account that it names.',
+      )
     case 'contract_unsupported':
-      throw signatureError(
+      throw refuseSignature(
         'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.',
       )
     case 'unavailable':
@@ -92,7 +94,7 @@ async function assertSigned(wallets: Wallets, signed: Signed): Promise<void> {
   }
 }
 
-const signatureError = (message: string) =>
+const refuseSignature = (message: string) =>
   new AppError('signature_invalid', message, { param: 'signature' })
 
 /** Fails closed: without an answer nobody is let in. A hit blocks what the address has already. */
@@ -106,15 +108,15 @@ async function assertAllowed({ screen, ledger, clock }: SignupDeps, address: str
   }
   const account = ledger.findAccountByAddress(address)
   if (account) ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
-  throw sanctionedError()
+  throw refuseSanctioned()
 }
 
-const sanctionedError = () =>
+const refuseSanctioned = () =>
   new AppError('sanctioned', 'The address is on a sanctions list. No key can be given to it.')
 
 /**
  * An account that pays nothing has one key, so that it has one allowance. The new key ends the old one
- * instead of being refused, because who signs up again has often lost it. It stays in its window.
+ * instead of being refused, because who signs up again has often lost it. It goes on in its window.
  */
 function replaceFreeKey({ ledger }: SignupDeps, { id }: Account, deed: Deed): void {
   if (!ledger.isFree(id)) return
@@ -125,8 +127,8 @@ function replaceFreeKey({ ledger }: SignupDeps, { id }: Account, deed: Deed): vo
 
 function takeAccount({ ledger, mint }: SignupDeps, { address }: Genuine, nowMs: number): Account {
   const known = ledger.findAccountByAddress(address)
-  // Blocked since it was screened, or until it is screened again.
-  if (known?.blockedMs !== undefined) throw sanctionedError()
+  // Blocked since it was screened, or until it is screened anew.
+  if (known?.blockedMs !== undefined) throw refuseSanctioned()
   if (known) return known
   const id = `acc_${mint()}`
   return ledger.createAccount({ id, address }, { actor: `account:${id}`, nowMs })
