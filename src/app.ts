@@ -7,6 +7,8 @@ import { createUsageMeter, type UsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
+import { ifSound } from '#src/core/errors.ts'
+import { createMarketFinder, type FindMarket } from '#src/core/market-name.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import { createClientAddress } from '#src/http/client-address.ts'
@@ -31,6 +33,7 @@ import { coinRoutes } from '#src/modules/coins/index.ts'
 import { createCoinService } from '#src/modules/coins/service.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { createCoverageService } from '#src/modules/coverage/service.ts'
+import { findExample } from '#src/modules/documentation/example.ts'
 import { documentationRoutes } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { createExportService } from '#src/modules/exports/service.ts'
@@ -100,7 +103,8 @@ export function createApp(deps: AppDeps): App {
   const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
   // One for all: whatever arrives waits for one step of the long work of all routes.
   const work = createWork({ timer, streamsMax })
-  const elysia = createElysia(deps, {
+  const ports = {
+    findMarket: createMarketFinder(deps.history),
     trap: trap.plugin,
     work,
     takeSignup: gate.takeSignup,
@@ -108,11 +112,14 @@ export function createApp(deps: AppDeps): App {
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
     checkReadiness: createReadiness(deps, () => !isDraining),
-  })
+  }
+  const routes = listRoutes(deps, ports)
+  const elysia = createElysia(deps, ports, routes)
   const front = createFrontDoor({
     handle: (request) => elysia.fetch(request),
     takeError: trap.take,
-    routes: createRouteTable(elysia.routes),
+    // Those that Elysia has besides ours are of the documentation.
+    routes: createRouteTable([...routes, ...elysia.routes]),
     gate: deps.gate ?? gate,
     work,
     logsEachRequest: config.log === 'json',
@@ -132,6 +139,7 @@ export function createApp(deps: AppDeps): App {
 }
 
 type Ports = {
+  findMarket: FindMarket
   listTiers: Authenticator['listTiers']
   takeSignup: AccessGate['takeSignup']
   trap: AnyElysia
@@ -144,7 +152,7 @@ type Ports = {
 /** Every route, in the order of the documentation. */
 function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   const { version, history, clock, config, signup } = deps
-  const { work, checkReadiness, listTiers } = ports
+  const { work, checkReadiness, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const pages = createPageCache(config.pageCacheBytes)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
@@ -155,7 +163,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     marketRoutes(createMarketService(data)),
     coverageRoutes(createCoverageService(data)),
     snapshotRoutes({ service: createSnapshotService(data), pages, work }),
-    asOfRoutes(createAsOfService(data)),
+    asOfRoutes(createAsOfService({ history, clock, findMarket })),
     fillRoutes(createFillService(data)),
     quoteRoutes({ history, cursors, clock, pages, work }),
     priceRoutes({ history, cursors, clock, pages, work }),
@@ -173,9 +181,8 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   ].flat()
 }
 
-function createElysia(deps: AppDeps, ports: Ports): AnyElysia {
+function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): AnyElysia {
   const components = createComponents()
-  const { findMarket } = deps.history
   return new Elysia({
     name: 'bookfeed',
     // Both are part of what is tested: other values change what Elysia accepts.
@@ -185,8 +192,8 @@ function createElysia(deps: AppDeps, ports: Ports): AnyElysia {
     handler: { standardHostname: false },
   })
     .use(ports.trap)
-    .use(openapi(deps.version, components))
+    .use(openapi(deps.version, components, () => ifSound(() => findExample(deps.history))))
     .use(swaggerPage())
-    .use(serveRoutes(listRoutes(deps, ports), { ...ports, findMarket, components }))
+    .use(serveRoutes(routes, { ...ports, components }))
     .compile()
 }

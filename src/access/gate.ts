@@ -6,10 +6,10 @@
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import { isPreflight } from '#src/http/cors.ts'
-import type { Gate, PeerSource, RateState, TakeSignup, Visit } from '#src/http/gate.ts'
+import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
 import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
 import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import type { Caller, RateState } from '#src/selling/caller.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import type { Authenticator } from './authenticator.ts'
@@ -57,8 +57,9 @@ export function createGate(deps: GateDeps): AccessGate {
   }
 
   /** Keys by what they may, everybody else by address. */
-  function placeOf({ request, target, peers }: Call, caller: Caller | undefined): Place {
-    const kind = isBilling(target) ? 'billing' : 'data'
+  function placeOf(arrival: Arrival, caller: Caller | undefined): Place {
+    const { request, peers, allowance } = arrival
+    const kind = allowance === 'billing' ? 'billing' : 'data'
     const nowMs = timer()
     if (caller === undefined) {
       const key = addressOf(request, peers)
@@ -68,23 +69,26 @@ export function createGate(deps: GateDeps): AccessGate {
     return { windows: ofKeys[kind], key: caller.familyId, limit, nowMs }
   }
 
-  function admit(call: Call, caller: Caller | undefined): Visit {
-    const place = placeOf(call, caller)
-    const isFree = !isApi(call.target) || isPreflight(call.request)
-    const window = isFree ? undefined : place.windows.take(place.key, place.limit, place.nowMs)
+  function admit(arrival: Arrival, caller: Caller | undefined): Visit {
+    const { request, peers, allowance } = arrival
+    const place = placeOf(arrival, caller)
+    const common = { caller, enteredMs: place.nowMs, route: NO_ROUTE, peers }
+    if (allowance === 'none' || isPreflight(request)) {
+      return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
+    }
+    const window = place.windows.take(place.key, place.limit, place.nowMs)
     const rate = window === undefined ? stateOf(place) : toState(place, window)
-    const refusal = isFree || window !== undefined ? undefined : allowanceError(rate)
-    const visit = { caller, rate, enteredMs: place.nowMs, route: NO_ROUTE, peers: call.peers }
-    return { ...visit, isCounted: window !== undefined, refusal }
+    const refusal = window === undefined ? allowanceError(rate) : undefined
+    return { ...common, rate, isCounted: refusal === undefined, refusal }
   }
 
   return {
-    enter(request, target, peers) {
+    enter(arrival) {
       try {
-        const caller = authenticator.authenticate(request.headers.get('authorization'))
-        return admit({ request, target, peers }, caller)
+        const { headers } = arrival.request
+        return admit(arrival, authenticator.authenticate(headers.get('authorization')))
       } catch (cause) {
-        return toClosed({ target, cause, nowMs: timer() })
+        return toClosed(arrival, { cause, nowMs: timer() })
       }
     },
 
@@ -141,18 +145,12 @@ function createSignupGate({ addressOf, signupsPerDay, timer }: GateDeps): TakeSi
   }
 }
 
-type Call = { request: Request; target: string; peers: PeerSource | undefined }
 type Place = { windows: RateWindows; key: string; limit: number; nowMs: number }
 
 const createPools = (capacity: number) => ({
   data: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
   billing: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
 })
-
-/** Health, documentation and the rest outside `/v1` take nothing from an allowance. */
-const isApi = (target: string): boolean => /^\/v1(?:[/?]|$)/.test(target)
-
-const isBilling = (target: string): boolean => target.startsWith('/v1/billing/')
 
 function stateOf(place: Place): RateState {
   const window = place.windows.find(place.key, place.nowMs)
@@ -166,38 +164,40 @@ const toState = (
   { used, endMs }: { used: number; endMs: number },
 ): RateState => ({ limit, remaining: Math.max(0, limit - used), leftMs: endMs - nowMs })
 
-const allowanceError = (rate: RateState): AppError =>
-  rateError(
-    rate,
-    (wait) =>
-      `The allowance of ${rate.limit} requests a minute is used up. ${wait}; GET /v1/billing/tiers shows larger ones.`,
-  )
-
-const signupsError = (rate: RateState): AppError =>
-  rateError(
-    rate,
-    (wait) =>
-      `This address may sign up ${rate.limit / REQUESTS_PER_SIGNUP} times a ${rate.window ?? 'minute'}, with or without a key. ${wait}.`,
-  )
-
-function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
+function allowanceError({ limit, leftMs }: RateState): AppError {
   const retryAfterSeconds = toSeconds(leftMs)
-  return new AppError('rate_limited', print(`Wait ${retryAfterSeconds} s`), { retryAfterSeconds })
+  return new AppError(
+    'rate_limited',
+    `The allowance of ${limit} requests a minute is used up. Wait ${retryAfterSeconds} s; GET /v1/billing/tiers shows larger ones.`,
+    { retryAfterSeconds },
+  )
 }
 
-type Closed = { target: string; cause: unknown; nowMs: number }
+function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError {
+  const retryAfterSeconds = toSeconds(leftMs)
+  const signups = limit / REQUESTS_PER_SIGNUP
+  return new AppError(
+    'rate_limited',
+    `This address may sign up ${signups} times a ${window}, with or without a key. Wait ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
+  )
+}
 
 /** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */
-const toClosed = ({ target, cause, nowMs }: Closed): Visit => ({
+const toClosed = (
+  { allowance }: Arrival,
+  { cause, nowMs }: { cause: unknown; nowMs: number },
+): Visit => ({
   caller: undefined,
   rate: { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS },
   isCounted: false,
   enteredMs: nowMs,
-  refusal: isApi(target)
-    ? new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
-        cause,
-        retryAfterSeconds: 5,
-      })
-    : undefined,
+  refusal:
+    allowance === 'none'
+      ? undefined
+      : new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
+          cause,
+          retryAfterSeconds: 5,
+        }),
   route: NO_ROUTE,
 })

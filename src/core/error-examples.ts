@@ -1,7 +1,8 @@
 /** An example of each failure for the documentation, beside the codes in errors.ts. */
 import type { ErrorCode, ErrorExtras } from './errors.ts'
 
-type ErrorExamples = Partial<Record<ErrorCode, { detail: string; extras: ErrorExtras }>>
+/** What `detail` says, or all members of an example. */
+type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & ErrorExtras)>>
 
 const exampleFailure = (errorReason: string) =>
   ({ success: false, errorReason, transaction: '', network: 'eip155:137' }) as const
@@ -30,81 +31,77 @@ const examplePaymentRequired = {
 const billingExamples: ErrorExamples = {
   payment_invalid: {
     detail: 'The payment is not one of x402 v2: `payload.authorization.nonce` is missing.',
-    extras: { param: 'paymentPayload' },
+    param: 'paymentPayload',
   },
   payment_required: {
     detail:
       'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload`.',
-    extras: {
-      paymentRequired: examplePaymentRequired,
-      paymentResponse: exampleFailure('payment_required'),
-      retryAction: 'sign_anew',
-    },
+    paymentRequired: examplePaymentRequired,
+    paymentResponse: exampleFailure('payment_required'),
+    retryAction: 'sign_anew',
   },
   payment_rejected: {
     detail: 'The payment ended before it was made; no money moved and none can any more.',
-    extras: {
-      reason: 'expired',
-      retryAction: 'sign_anew',
-      paymentRequired: examplePaymentRequired,
-      paymentResponse: exampleFailure('invalid_exact_evm_payload_authorization_valid_before'),
-    },
+    reason: 'expired',
+    retryAction: 'sign_anew',
+    paymentRequired: examplePaymentRequired,
+    paymentResponse: exampleFailure('invalid_exact_evm_payload_authorization_valid_before'),
   },
   unknown_tier: {
     detail: 'There is no tier "gold". GET /v1/billing/tiers lists those there are.',
-    extras: { param: 'tierId' },
+    param: 'tierId',
   },
   unknown_network: {
     detail: 'There is no chain "eip155:1" here. GET /v1/billing/x402/chains lists those there are.',
-    extras: { param: 'network' },
+    param: 'network',
   },
   unknown_token: {
     detail: 'Polygon has no token "DAI" here. GET /v1/billing/x402/chains lists those there are.',
-    extras: { param: 'token' },
+    param: 'token',
   },
   unknown_offer: {
     detail: 'You have no such offer. POST /v1/billing/x402/quote makes one.',
-    extras: { param: 'quoteId' },
+    param: 'quoteId',
   },
   unknown_payment: {
     detail: 'You have no such payment. GET /v1/billing/payments lists those you have.',
-    extras: { param: 'id' },
+    param: 'id',
   },
   tier_not_for_sale: {
     detail: 'The Enterprise tier is not sold here. Ask the operator of this server.',
-    extras: { param: 'tierId' },
+    param: 'tierId',
   },
   offer_limit: {
     detail: 'An account may have 20 unpaid offers of the last half hour. Pay one of them, or wait.',
-    extras: { retryAction: 'wait_and_retry' },
+    retryAction: 'wait_and_retry',
   },
   payment_limit: {
     detail: '5 payments for this offer have failed. This one was not sent.',
-    extras: { retryAction: 'sign_anew' },
+    retryAction: 'sign_anew',
   },
   offer_used: {
     detail: 'Another payment for this offer is on its way. Do not pay again.',
-    extras: { retryAction: 'abandon' },
+    retryAction: 'abandon',
   },
   payment_conflict: {
     detail: 'This payment belongs to another offer or account.',
-    extras: { retryAction: 'abandon' },
+    retryAction: 'abandon',
   },
   payment_in_review: {
     detail: 'The operator looks at this payment. Do not pay again.',
-    extras: { retryAction: 'ask_operator' },
+    retryAction: 'ask_operator',
   },
   offer_expired: {
     detail: 'The offer has expired, and nothing was paid. Ask for a new one and sign that.',
-    extras: { retryAction: 'sign_anew' },
+    retryAction: 'sign_anew',
   },
   allowance_required: {
     detail: 'Approve Permit2 to move the token, then send the same payment again.',
-    extras: { retryAction: 'approve_then_retry' },
+    retryAction: 'approve_then_retry',
   },
   billing_unavailable: {
     detail: 'Payments cannot be taken just now: the chain cannot be read. Nothing was paid.',
-    extras: { retryAction: 'wait_and_retry' },
+    retryAction: 'wait_and_retry',
   },
 }
 
@@ -113,111 +110,88 @@ export const errorExamples: ErrorExamples = {
   ...billingExamples,
   invalid_parameter: {
     detail: '`limit` is "5000", but must be an integer from 1 to 1000 in plain decimal digits.',
-    extras: { param: 'limit' },
+    param: 'limit',
   },
   cursor_invalid: {
     detail: 'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged.',
-    extras: { param: 'cursor' },
+    param: 'cursor',
   },
   cursor_mismatch: {
     detail: 'The cursor belongs to another market or other filters. Only `limit` may change.',
-    extras: { param: 'cursor' },
+    param: 'cursor',
   },
-  invalid_request: { detail: 'The path has a malformed percent-encoding.', extras: {} },
+  invalid_request: 'The path has a malformed percent-encoding.',
   unknown_coin: {
     detail: 'There is no coin "doge". Coins are btc, eth, sol, xrp.',
-    extras: { param: 'coin' },
+    param: 'coin',
   },
   unknown_market: {
     detail:
       'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',
-    extras: { param: 'conditionId' },
+    param: 'conditionId',
   },
-  damaged: {
-    detail:
-      'Market 0x0b56… is damaged on the disk of this server, and not served. All other markets are served as before.',
-    extras: {},
-  },
+  damaged:
+    'Market 0x0b56… is damaged on the disk of this server, and not served. All other markets are served as before.',
   no_snapshot: {
     detail:
       'No snapshot of this market is held by 2026-04-14T07:00:00.000Z. The first is of 2026-04-14T07:56:50.120Z.',
-    extras: { param: 'ts' },
+    param: 'ts',
   },
   stale: {
     detail:
       'The last snapshot of this market by 2026-04-14T08:00:20.000Z is 9328 ms old, and `maxAgeMs` is 5000.',
-    extras: { param: 'maxAgeMs' },
+    param: 'maxAgeMs',
   },
-  unauthenticated: {
-    detail: 'This needs a valid API key: send `Authorization: Bearer bf_live_…`.',
-    extras: {},
-  },
+  unauthenticated: 'This needs a valid API key: send `Authorization: Bearer bf_live_…`.',
   tier_coin: {
     detail: 'The Starter tier includes btc, eth, not sol. These do: Pro, Enterprise.',
-    extras: { requiredTier: 'pro' },
+    requiredTier: 'pro',
   },
   tier_route: {
     detail: 'The Free tier does not include snapshots. These do: Starter, Pro, Enterprise.',
-    extras: { requiredTier: 'starter' },
+    requiredTier: 'starter',
   },
   challenge_invalid: {
     detail:
       'The message is for "elsewhere.example", but this server is api.example.com. Sign the message of POST /v1/keys/challenge exactly as it is.',
-    extras: { param: 'message' },
+    param: 'message',
   },
   signature_invalid: {
     detail: 'The signature is not one of this message by the account that it names.',
-    extras: { param: 'signature' },
+    param: 'signature',
   },
-  challenge_used: {
-    detail: 'This message was signed in with before. Ask for a new one and sign that.',
-    extras: {},
-  },
-  challenge_expired: {
-    detail: 'The message has expired. Ask for a new one and sign that.',
-    extras: {},
-  },
-  key_limit: {
-    detail: 'The account has 10 valid keys, and may have no more. Revoke one.',
-    extras: {},
-  },
+  challenge_used: 'This message was signed in with before. Ask for a new one and sign that.',
+  challenge_expired: 'The message has expired. Ask for a new one and sign that.',
+  key_limit: 'The account has 10 valid keys, and may have no more. Revoke one.',
   unknown_key: {
     detail: 'You have no valid key key_1. GET /v1/keys lists those you have.',
-    extras: { param: 'id' },
+    param: 'id',
   },
-  unsupported_media_type: {
-    detail: 'Send the body as JSON, with the header `Content-Type: application/json`.',
-    extras: {},
-  },
+  unsupported_media_type:
+    'Send the body as JSON, with the header `Content-Type: application/json`.',
   idempotency_mismatch: {
     detail: 'This `Idempotency-Key` was used for another request. Choose a new one.',
-    extras: { param: 'Idempotency-Key' },
+    param: 'Idempotency-Key',
   },
-  signup_closed: {
-    detail: 'Nobody can be screened, because this server has no list.',
-    extras: {},
-  },
+  signup_closed: 'Nobody can be screened, because this server has no list.',
   screening_unavailable: {
     detail: 'The address could not be screened. Try again.',
-    extras: { retryAfterSeconds: 60 },
+    retryAfterSeconds: 60,
   },
   rate_limited: {
     detail: 'The allowance of 60 requests a minute is used up. Wait 23 s.',
-    extras: { retryAfterSeconds: 23 },
+    retryAfterSeconds: 23,
   },
   too_many_streams: {
     detail:
       '4 exports of this account are running, which is what the Pro tier includes. Wait for one to end.',
-    extras: { retryAfterSeconds: 5 },
+    retryAfterSeconds: 5,
   },
-  sanctioned: { detail: 'The address of this account is on a sanctions list.', extras: {} },
-  internal: {
-    detail: 'The server failed. Report the requestId; a retry may help.',
-    extras: {},
-  },
+  sanctioned: 'The address of this account is on a sanctions list.',
+  internal: 'The server failed. Report the requestId; a retry may help.',
   storage_unavailable: {
     detail: 'No room is left on the disk. Free some space and try again.',
-    extras: { retryAfterSeconds: 30 },
+    retryAfterSeconds: 30,
   },
-  unavailable: { detail: 'Not ready: accepting.', extras: { retryAfterSeconds: 5 } },
+  unavailable: { detail: 'Not ready: accepting.', retryAfterSeconds: 5 },
 }

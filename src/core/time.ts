@@ -16,18 +16,15 @@ export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? t
 export const MOMENT_MS_MAX = 253_402_300_799_999
 
 const rfc3339 =
-  /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+ -])([01]\d|2[0-3]):([0-5]\d))$/i
+  /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i
 
 /**
  * Reads a moment as people write it: Unix milliseconds, Unix seconds (what is below 100000000000), or RFC 3339
  * with `Z` or an offset (`2026-11-20T00:00:00Z`, `2026-11-20T01:00:00.250+01:00`). Returns Unix milliseconds, which
  * are a safe integer; what is finer is cut off. Undefined for anything else: local times, days and times of day that
- * there are not, leap seconds, and texts of moments before 1970 or after 9999. A space before an offset is a `+` that was
- * not percent-encoded.
+ * there are not, leap seconds, and texts of moments before 1970 or after 9999.
  */
-export function parseMoment(sent: unknown): number | undefined {
-  const text = typeof sent === 'number' ? String(sent) : sent
-  if (typeof text !== 'string') return undefined
+export function parseMoment(text: string): number | undefined {
   if (/^(0|[1-9]\d{0,15})$/.test(text)) {
     const unixMs = toUnixMs(Number(text))
     return Number.isSafeInteger(unixMs) ? unixMs : undefined

@@ -1,8 +1,8 @@
-import type { Clock } from '#src/core/time.ts'
 /**
  * One JSON line a request. Lines are built by concatenation, because `JSON.stringify` of an object
  * costs more than the rest of the request's bookkeeping; only what the caller sent is escaped.
  */
+import type { Clock } from '#src/core/time.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
 
 const TARGET_LENGTH_MAX = 2048

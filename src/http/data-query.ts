@@ -8,19 +8,20 @@ import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
+import { exampleMarket } from './fields.ts'
 import { literals, moment } from './schema-reader.ts'
 
-/** Without `examples`: the documentation page would fill them in, and find nothing in other markets. */
-export const momentParameter = (what: string, maximum?: number) =>
+/** By itself without `examples`: the documentation page would fill them in, and leave out what is beyond. */
+export const momentParameter = (what: string, options: Parameters<typeof moment>[0] = {}) =>
   moment({
-    ...(maximum === undefined ? {} : { maximum }),
+    ...options,
     description: `${what} Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z.`,
   })
 
 /** `ts` of the state that prevailed at a moment; it can be printed as a time. */
 export const asOfParameter = momentParameter(
   'The moment: the state prevailing then, at or before it and never after.',
-  MOMENT_MS_MAX,
+  { maximum: MOMENT_MS_MAX, examples: [exampleMarket.tsMs] },
 )
 
 export const maxAgeParameter = Type.Optional(

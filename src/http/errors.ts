@@ -3,15 +3,12 @@
  * the message of any error and the refused input. The plugin only remembers what was thrown; the
  * front door, which knows the request id, writes the answer.
  */
-import { type AnyElysia, Elysia, NotFoundError, ParseError, ValidationError } from 'elysia'
+import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 
 import { AppError, errorCodes } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
-import { excerpt } from '#src/selling/excerpt.ts'
 
 import type { Failure } from './problem.ts'
-
-const NAME_LENGTH_MAX = 40
 
 export type ErrorTrap = {
   /** Must be the first plugin of an app. */
@@ -45,11 +42,9 @@ export function toFailure(error: unknown): Failure {
   if (error instanceof AppError) {
     return { code: error.code, detail: error.message, extras: error.extras }
   }
-  if (error instanceof ParseError) {
-    return failure('invalid_request', 'The body cannot be read as its Content-Type says.')
-  }
-  if (error instanceof ValidationError && error.type !== 'response') return toInvalid(error)
-  return failure('internal', 'The server failed. Report the requestId; a retry may help.')
+  // Elysia validates and parses nothing of ours, so what it throws besides is a fault too.
+  const detail = 'The server failed. Report the requestId; a retry may help.'
+  return { code: 'internal', detail, extras: {} }
 }
 
 /**
@@ -73,18 +68,3 @@ const lineOf = (error: unknown): string =>
 
 const textOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
-
-const failure = (code: Failure['code'], detail: string): Failure => ({ code, detail, extras: {} })
-
-/** Names the place only: the messages of the validator can hold what was sent. */
-function toInvalid(error: ValidationError): Failure {
-  const first = error.all[0]
-  const path = first && 'path' in first && typeof first.path === 'string' ? first.path : ''
-  const name = excerpt(path.replace(/^\//, '').slice(0, NAME_LENGTH_MAX))
-  if (name === '') return failure('invalid_request', `The ${error.type} is not valid.`)
-  return {
-    code: error.type === 'body' ? 'invalid_request' : 'invalid_parameter',
-    detail: `\`${name}\` of the ${error.type} is not valid.`,
-    extras: { param: name },
-  }
-}

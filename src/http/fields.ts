@@ -7,6 +7,17 @@ import {
   Type,
 } from '@sinclair/typebox'
 
+/** What examples are about. The document shows a market that the server holds in its place (`openapi.ts`). */
+export const exampleMarket = {
+  coin: 'btc',
+  conditionId: '0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb',
+  /** A moment that something is known of. */
+  tsMs: 1_776_153_610_000,
+  /** UTC day of its window. */
+  day: '2026-04-13',
+}
+export type ExampleMarket = typeof exampleMarket
+
 /** An object that the document names, because clients want it as a type. */
 export const object = <T extends TProperties>($id: string, members: T, options?: ObjectOptions) =>
   Type.Object(members, { $id, ...options })
@@ -52,7 +63,7 @@ const CURSOR = 'AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'
 
 export const conditionIdField = text(
   'Market identifier: `0x` and lower-case hex digits.',
-  '0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb',
+  exampleMarket.conditionId,
 )
 
 function optionsOf(description: string, example: unknown): SchemaOptions {

@@ -14,14 +14,19 @@ export type FixedText = {
   chosenBy?: 'Accept'
   /** Its Content-Security-Policy. */
   policy?: string
+  /** Its Cache-Control, if it is not that of pages. */
+  caching?: string
+  /** The text in gzip, if it was compressed before. */
+  gzipped?: Uint8Array<ArrayBuffer>
 }
 
 /** Returns what answers a request for a text. */
-export function createFixedText({ text, contentType, chosenBy, policy }: FixedText) {
+export function createFixedText(fixed: FixedText) {
+  const { text, contentType, chosenBy, policy, caching = MAX_AGE } = fixed
   let plain: Coded | undefined
   let gzipped: Coded | undefined
   const headers = {
-    'Cache-Control': MAX_AGE,
+    'Cache-Control': caching,
     Vary: varyOf(chosenBy),
     ...(policy === undefined ? {} : { 'Content-Security-Policy': policy }),
   }
@@ -29,7 +34,7 @@ export function createFixedText({ text, contentType, chosenBy, policy }: FixedTe
   return (request: Request): Response => {
     plain ??= code(text)
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-    if (isGzip) gzipped ??= compressed(plain)
+    if (isGzip) gzipped ??= compressed(plain, fixed.gzipped)
     const { bytes, etag } = (isGzip && gzipped) || plain
     const unchanged = answerUnchanged(request, etag, headers)
     if (unchanged !== undefined) return unchanged
@@ -52,8 +57,8 @@ function code(text: string): Coded {
   return { bytes, etag: `"${tagOf(bytes)}"` }
 }
 
-const compressed = ({ bytes, etag }: Coded): Coded => ({
-  bytes: Bun.gzipSync(bytes),
+const compressed = ({ bytes, etag }: Coded, gzipped = Bun.gzipSync(bytes)): Coded => ({
+  bytes: gzipped,
   etag: etag.replace(/"$/, '.gzip"'),
 })
 

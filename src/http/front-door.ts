@@ -19,7 +19,7 @@ import { STREAM_SECONDS_MAX } from './stream.ts'
 import { decodePart, hostError, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
 
-/** `peers` tells the caller's address; without it all callers without a key are one. */
+/** `peers` reports the caller's address; without it all callers without a key are one. */
 export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
 
 export type FrontDoorOptions = {
@@ -52,9 +52,9 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, gate, work, mint, timer } = options
+  const { handle, takeError, routes, gate, work, mint, timer } = options
   const finish = createFinish(options)
-  const fail = createFail(options.routes)
+  const fail = createFail(routes)
 
   const settle = (exchange: Exchange, response: Response) => {
     const thrown = response.status >= 400 ? takeError(exchange.inner) : undefined
@@ -68,7 +68,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const inner = isSound && request.method === 'HEAD' ? asGet(request) : request
     const requestId = requestIdOf(request, mint)
     const target = targetOf(url)
-    const visit = gate.enter(request, target, peers)
+    const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers })
     bindVisit(inner, visit)
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
     const call = { request, inner, requestId, target, visit, peers, startedMs }
@@ -215,6 +215,6 @@ async function withoutBody(response: Response, isStream: boolean): Promise<Respo
   return new Response(isStream ? nothing() : null, { status, headers })
 }
 
-/** Of no body Bun would tell the length, 0; of a stream it tells none, and never pulls it for HEAD. */
+/** Of no body Bun would send the length, 0; of a stream it sends none, and never pulls it for HEAD. */
 const nothing = (): ReadableStream<Uint8Array> =>
   new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })

@@ -1,27 +1,15 @@
-import type { AppError } from '#src/core/errors.ts'
 /**
- * What stands before every route: who asks, how much they may still ask, and what was used. The front
- * door calls it around each request; the `access` plugin asks it about the caller.
+ * What is before every route: who asks, how much they may still ask, and what was used. The front door calls it
+ * around each request; routes ask it about the caller.
  */
-import type { Caller } from '#src/selling/caller.ts'
-
-/** The rate window of a caller, as the headers tell it. */
-export type RateState = {
-  /** Requests a window. */
-  limit: number
-  /** Never below 0. */
-  remaining: number
-  /** Milliseconds to the end of the window; a whole window where none has begun. */
-  leftMs: number
-  /** A minute if it is not said. */
-  window?: 'minute' | 'day'
-}
+import type { AppError } from '#src/core/errors.ts'
+import type { Caller, RateState } from '#src/selling/caller.ts'
 
 /** One request on its way through. */
 export type Visit = {
   /** Undefined without a valid key. */
   caller: Caller | undefined
-  /** The window that the headers tell of. */
+  /** The window that the headers report. */
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
@@ -30,13 +18,13 @@ export type Visit = {
   /** Set when the request must not reach a route. */
   refusal: AppError | undefined
   peers?: PeerSource | undefined
-  /** What usage is counted under; the `access` plugin names it. */
+  /** What usage is counted under; the route names it. */
   route: string
   /** Set when the body is made while it is sent. */
   body?: SentBody
   /** True once bytes of the body were counted while it was sent. */
   isCountedAsSent?: boolean
-  /** Keeps the connection for so many seconds of silence: the answer takes that long at most. */
+  /** Keeps the connection for so many idle seconds: the answer takes that long at most. */
   keepOpen?: (seconds: number) => void
 }
 
@@ -48,18 +36,23 @@ export type SentBody = {
   onPiece: (bytes: number) => void
 }
 
-/** Tells the address that a request came from, and how long it may stay silent; Bun's server is one. */
+/** Reports the address that a request came from, and sets how long it may stay idle; Bun's server is one. */
 export type PeerSource = {
   requestIP(request: Request): { address: string } | null
   timeout?(request: Request, seconds: number): void
 }
 
+/** The rate window that a request is taken from; nothing outside of `/v1` takes from any. */
+export type Allowance = 'none' | 'data' | 'billing'
+
+export type Arrival = { request: Request; allowance: Allowance; peers: PeerSource | undefined }
+
 export type Gate = {
-  /** Finds the caller and takes from its window. `target` is path and query as sent. Must not throw. */
-  enter(request: Request, target: string, peers: PeerSource | undefined): Visit
-  /** Tells the caller of its window. `headers` are those of any response. Must not throw. */
+  /** Finds the caller and takes from its window. Must not throw. */
+  enter(arrival: Arrival): Visit
+  /** Reports its window to the caller. `headers` are those of any response. Must not throw. */
   mark(visit: Visit, headers: Headers): void
-  /** Counts a piece of a body that goes on; the request with the first. Must not throw. */
+  /** Counts a piece of a body that is being sent; the request with the first. Must not throw. */
   send(visit: Visit, bytes: number): void
   /** Counts what was answered, once all of it was, unless it was counted piece by piece. Must not throw. */
   leave(visit: Visit, bytes: number | undefined): void
@@ -67,7 +60,7 @@ export type Gate = {
 
 /**
  * Takes one from the signups of the address that a request came from, with a key or without. Throws
- * `rate_limited`, and then the headers tell of that window.
+ * `rate_limited`, and then the headers report that window.
  */
 export type TakeSignup = (request: Request, visit: Visit) => void
 

@@ -1,6 +1,6 @@
 import { byteOf } from '#src/wire/json-bytes.ts'
 
-/** Answers with JSON of known length, so that the access log can tell it. */
+/** Answers with JSON of known length, so that the access log has it. */
 export function jsonResponse(
   value: unknown,
   init: { status?: number; headers?: Record<string, string> } = {},

@@ -2,25 +2,23 @@
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
+import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
 import { type Coin, coins, isCoin, type Market } from '#src/core/market.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
-/** Port: the history, or a test's list. */
-export type FindMarket = (conditionId: string) => Market | undefined
+import { exampleMarket } from './fields.ts'
 
 /** What the document says of the parts of paths. */
 export const pathParameters = {
   coin: Type.String({
     description: `Coin in any case: ${coins.join(', ')}.`,
-    examples: ['btc'],
+    examples: [exampleMarket.coin],
   }),
   conditionId: Type.String({
-    description: 'A `conditionId` of the list of markets: `0x` and 64 hex digits in any case.',
-    examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
+    description: `A market of the coin: ${marketNameText}.`,
+    examples: [exampleMarket.conditionId],
   }),
 }
-
-const conditionIdPattern = /^0x[0-9a-f]{64}$/
 
 /** Throws `unknown_coin`. */
 export function readCoin(text: string): Coin {
@@ -35,19 +33,21 @@ export function readCoin(text: string): Coin {
 
 /** Throws `invalid_parameter`, or `unknown_market` also for a market of another coin. */
 export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
-  const conditionId = name.toLowerCase()
-  if (!conditionIdPattern.test(conditionId)) {
+  if (!isMarketName(name)) {
     throw new AppError(
       'invalid_parameter',
-      `\`conditionId\` is "${excerpt(name)}", but must be 0x and 64 hex digits.`,
+      `\`conditionId\` is "${excerpt(name)}", but must be 0x and 62 or 64 hex digits, an asset id or a slug.`,
       { param: 'conditionId' },
     )
   }
-  const market = find(conditionId)
+  const market = find(name)
   if (market?.coin === coin) return market
   throw new AppError(
     'unknown_market',
-    `There is no ${coin} market ${conditionId}. GET /v1/${coin}/markets lists those there are.`,
+    `There is no ${coin} market ${shown(name)}. GET /v1/${coin}/markets lists those there are.`,
     { param: 'conditionId' },
   )
 }
+
+/** A condition id is shown whole, in its one form. */
+const shown = (name: string): string => (/^0x/i.test(name) ? name.toLowerCase() : excerpt(name))

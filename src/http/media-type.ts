@@ -5,8 +5,8 @@ import Negotiator from 'negotiator'
 const ACCEPT_LENGTH_MAX = 1_024
 
 /**
- * Names the one of `types` that the caller likes best. Of those liked alike it is the one that `Accept` tells
- * first, then the one that stands first here; `otherwise` where none is welcome.
+ * Names the one of `types` that the caller likes best. Of those liked alike it is the one that `Accept` names
+ * first, then the one that is first here; `otherwise` where none is welcome.
  */
 export function preferredType<T extends string>(
   { headers }: Request,

@@ -115,7 +115,10 @@ export function createComponents() {
 
     /** One response a status, one example a code. */
     failures(codes: ReadonlySet<ErrorCode>): Record<string, Reference> {
-      const byStatus = Map.groupBy([...codes].sort(), (code) => errorCodes[code].status)
+      const byStatus = Map.groupBy(
+        codesInOrder.filter((code) => codes.has(code)),
+        (code) => errorCodes[code].status,
+      )
       return Object.fromEntries([...byStatus].map(([status, some]) => [status, failure(some)]))
     },
 
@@ -131,9 +134,13 @@ export function createComponents() {
   }
 }
 
+// The keys of a table that is written out in full.
+const codesInOrder = Object.keys(errorCodes) as ErrorCode[]
+
 const problemOf = (code: ErrorCode) => {
-  const shown = errorExamples[code] ?? { detail: `${errorCodes[code].title}.`, extras: {} }
-  return toProblem({ code, ...shown }, 'req_5f0c1b7e9a2d4c36')
+  const shown = errorExamples[code] ?? `${errorCodes[code].title}.`
+  const { detail, ...extras } = typeof shown === 'string' ? { detail: shown } : shown
+  return toProblem({ code, detail, extras }, 'req_5f0c1b7e9a2d4c36')
 }
 
 function failureHeadersOf(codes: readonly ErrorCode[]): HeaderTexts {

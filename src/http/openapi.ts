@@ -2,13 +2,15 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 
+import { type ExampleMarket, exampleMarket } from './fields.ts'
 import { createFixedText } from './fixed-text.ts'
 import type { Components } from './openapi-operation.ts'
 
 const description = `Order-book history of prediction markets.
 
-- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Both are Unix milliseconds, or seconds below 100000000000.
-- Lists are paged: hand \`nextCursor\` back as \`cursor\` until it is \`null\`.
+- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Send Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z.
+- A market has three names: its \`conditionId\`, its slug, and the id of either of its assets.
+- Lists are paged: send \`nextCursor\` as \`cursor\` until it is \`null\`.
 - Every failure is a problem document (RFC 9457); branch on its \`code\`. All codes: [/errors](/errors).
 - Data needs an API key: \`Authorization: Bearer bf_live_…\`. \`POST /v1/keys/challenge\` begins a signup with a wallet.
 - Limits are exact, per key and minute; every response says what is left. Billing has a window of its own.
@@ -39,14 +41,28 @@ const documentation = {
   },
 }
 
-/** Serves the document; its routes are those of the app that uses this, and `components` what they share. */
-export const openapi = (version: string, { all }: Components) => {
-  // Every route is there by the first request, so the document stays what it is then.
+/** Port: a market that the server holds, if there is one. */
+export type FindExample = () => ExampleMarket | undefined
+
+/**
+ * Serves the document; its routes are those of the app that uses this, `components` what they share. Its examples are
+ * of a market that is held, as soon as there is one, so that they find something.
+ */
+export const openapi = (version: string, { all }: Components, findExample: FindExample) => {
+  let held: ExampleMarket | undefined
   let answer: ReturnType<typeof createFixedText> | undefined
+  const contentType = 'application/json'
   return new Elysia({ name: 'openapi' })
     .mapResponse(({ request, responseValue }) => {
-      const contentType = 'application/json'
-      answer ??= createFixedText({ text: JSON.stringify(responseValue), contentType })
+      const isNew = held === undefined
+      held ??= findExample()
+      // Every route is there by the first request, so the document stays what it is then.
+      if (answer === undefined || (isNew && held !== undefined)) {
+        answer = createFixedText({
+          text: showing(held, JSON.stringify(responseValue)),
+          contentType,
+        })
+      }
       return answer(request)
     })
     .use(
@@ -62,4 +78,15 @@ export const openapi = (version: string, { all }: Components) => {
         },
       }),
     )
+}
+
+/** Puts a market in the place of that of the examples. */
+function showing(held: ExampleMarket | undefined, document: string): string {
+  if (held === undefined) return document
+  const { coin, conditionId, tsMs, day } = exampleMarket
+  return document
+    .replaceAll(conditionId, held.conditionId)
+    .replaceAll(`:${tsMs}`, `:${held.tsMs}`)
+    .replaceAll(`"example":"${day}"`, `"example":"${held.day}"`)
+    .replaceAll(`"example":"${coin}"`, `"example":"${held.coin}"`)
 }

@@ -1,8 +1,8 @@
 /**
- * What a caller is told of its window on every response: the three headers of the specification, and
+ * What every response reports of the caller's window: the three headers of the specification, and
  * the two of the IETF's draft (draft-ietf-httpapi-ratelimit-headers), which say the same.
  */
-import type { RateState } from './gate.ts'
+import type { RateState } from '#src/selling/caller.ts'
 
 export const RATE_WINDOW_MS = 60_000
 const MS_PER_SECOND = 1000

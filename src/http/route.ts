@@ -8,6 +8,7 @@ import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox
 import { type AnyElysia, Elysia } from 'elysia'
 
 import type { ErrorCode } from '#src/core/errors.ts'
+import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
@@ -22,10 +23,10 @@ import {
   type DataAnswer,
   encodingTexts,
 } from './data-response.ts'
-import { visitOf } from './gate.ts'
+import { type Allowance, visitOf } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { jsonResponse } from './json.ts'
-import { type FindMarket, pathParameters, readCoin, readMarket } from './market-path.ts'
+import { pathParameters, readCoin, readMarket } from './market-path.ts'
 import {
   type Components,
   type HeaderTexts,
@@ -84,7 +85,7 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   access: A
   /** The rate window that requests are taken from; `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
-  /** Keeps the connection of an admitted request for so many seconds of silence. */
+  /** Keeps the connection of an admitted request for so many idle seconds. */
   keepOpenSeconds?: number
   tag: string
   operationId: string
@@ -116,7 +117,7 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
 export type Route = Readonly<{
   method: string
   path: string
-  allowance: 'billing' | 'data'
+  allowance: Allowance
   toHandler: (ports: RoutePorts) => Handler
   toOperation: (components: Components) => object
 }>
@@ -135,7 +136,7 @@ export const route = <
 ): Route => ({
   method: spec.method,
   path: spec.path,
-  allowance: spec.allowance ?? 'data',
+  allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
   // The reader gives exactly what the types of the call say.
   toHandler: (ports) => createHandler(spec as unknown as AnySpec, ports),
   toOperation: (components) => toOperation(spec as unknown as AnySpec, components),

@@ -64,7 +64,7 @@ type Field = {
   /** Of a bounded list of objects, whose entries are read by their own fields. */
   list: { fields: Fields; min: number; max: number } | undefined
 }
-export type Fields = ReadonlyMap<string, Field>
+export type Fields = { all: readonly Field[]; byName: ReadonlyMap<string, Field> }
 
 const compiled = {
   query: new WeakMap<TObject, Fields>(),
@@ -75,12 +75,10 @@ const compiled = {
 export function fieldsOf(schema: TObject, place: Place): Fields {
   const known = compiled[place].get(schema)
   if (known !== undefined) return known
-  const fields = new Map(
-    Object.entries(schema.properties).map(([name, property]) => [
-      name,
-      toField(name, property, place),
-    ]),
+  const all = Object.entries(schema.properties).map(([name, property]) =>
+    toField(name, property, place),
   )
+  const fields = { all, byName: new Map(all.map((field) => [field.name, field])) }
   compiled[place].set(schema, fields)
   return fields
 }
@@ -103,7 +101,7 @@ export function parseQuery<S extends TObject>(schema: S, search: string): Static
     if (end > start) readPair(fields, values, search.slice(start, end))
     start = end + 1
   }
-  for (const { name, default: fallback, isRequired } of fields.values()) {
+  for (const { name, default: fallback, isRequired } of fields.all) {
     if (values[name] !== undefined) continue
     if (fallback !== undefined) values[name] = fallback
     else if (isRequired) throw parameterError(name, `\`${name}\` is missing.`)
@@ -115,7 +113,7 @@ export function parseQuery<S extends TObject>(schema: S, search: string): Static
 function readPair(fields: Fields, values: Record<string, unknown>, pair: string): void {
   const split = pair.indexOf('=')
   const name = decode(split < 0 ? pair : pair.slice(0, split), undefined)
-  const field = fields.get(name)
+  const field = fields.byName.get(name)
   if (field === undefined) throw unknownParameterError(name, fields)
   if (values[name] !== undefined) {
     throw parameterError(name, `\`${name}\` is repeated. Send it once.`)
@@ -150,10 +148,10 @@ export function readMembers(
   members: Record<string, unknown>,
   path = '',
 ): Record<string, unknown> {
-  const unknown = Object.keys(members).find((name) => !fields.has(name))
+  const unknown = Object.keys(members).find((name) => !fields.byName.has(name))
   if (unknown !== undefined) throw unknownMemberError(unknown, fields, path)
   const values: Record<string, unknown> = {}
-  for (const field of fields.values()) {
+  for (const field of fields.all) {
     const { name } = field
     const value = Object.hasOwn(members, name) ? members[name] : field.default
     const place = path + name
@@ -202,12 +200,12 @@ function typeOf(value: unknown): string {
 const parameterError = (param: string, message: string) =>
   new AppError('invalid_parameter', message, { param })
 
-const namesOf = (fields: Fields): string =>
-  [...fields.keys()].map((name) => `\`${name}\``).join(', ')
+const namesOf = ({ all }: Fields): string => all.map(({ name }) => `\`${name}\``).join(', ')
 
 function unknownParameterError(name: string, fields: Fields): AppError {
   const param = excerpt(name)
-  const hint = fields.size === 0 ? 'This route has no parameters.' : `Known are ${namesOf(fields)}.`
+  const hint =
+    fields.all.length === 0 ? 'This route has no parameters.' : `Known are ${namesOf(fields)}.`
   return parameterError(param, `\`${param}\` is not a parameter of this route. ${hint}`)
 }
 
@@ -252,11 +250,22 @@ const momentRule = ({ maximum = Number.MAX_SAFE_INTEGER }: TSchema, place: Place
   expected:
     'a time: Unix milliseconds such as 1776153610000, or RFC 3339 such as 2026-04-14T08:00:10Z',
   read(sent) {
-    const isDigits = place === 'query' && typeof sent === 'string' && isCanonicalInteger(sent)
-    const timeMs = parseMoment(isDigits ? Number(sent) : sent)
+    const timeMs = place === 'query' ? queryMoment(sent) : memberMoment(sent)
     return timeMs !== undefined && timeMs <= maximum ? timeMs : undefined
   },
 })
+
+/** A space is a `+` that was not percent-encoded: the sign of an offset. */
+const queryMoment = (sent: unknown): number | undefined =>
+  typeof sent === 'string' ? parseMoment(sent.replace(' ', '+')) : undefined
+
+/** Numbers are Unix times; a text of digits is neither form. */
+function memberMoment(sent: unknown): number | undefined {
+  if (typeof sent !== 'string') {
+    return Number.isSafeInteger(sent) ? parseMoment(String(sent)) : undefined
+  }
+  return isCanonicalInteger(sent) ? undefined : parseMoment(sent)
+}
 
 /** Canonical decimal digits only: one value has one spelling, so caches and cursors agree. */
 function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {

@@ -30,7 +30,6 @@ import {
   readFields,
 } from './data-query.ts'
 import { answerTagged, COVERAGE_HEADER, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
-import type { FindMarket } from './market-path.ts'
 import { type Route, route } from './route.ts'
 import type { Work } from './work.ts'
 
@@ -55,7 +54,7 @@ const ROW_BYTES_USUAL = 192
 
 /** Port: what of a history decides how a page is named and what it covers. */
 export type SeriesHistory = {
-  findMarket: FindMarket
+  findMarket: (conditionId: string) => Market | undefined
   gaps: (market: Market) => readonly Gap[]
   cursorKey: Uint8Array
 }

@@ -87,14 +87,14 @@ const members = {
   sources: Type.Optional(Sources),
 }
 
-/** A client that sends `fields` must not be told that what it left out is there. */
+/** A client that sends `fields` must not read that what it left out is there. */
 export const SnapshotBody = Type.Partial(Type.Object(members), {
   $id: 'Snapshot',
   description:
     'Without `fields` every member is there, but not `receivedAt`, and `sources` only with `view=consolidated`; with `fields` those that it names.',
 })
 
-/** A snapshot that was in force at a moment. */
+/** The snapshot prevailing at a moment. */
 export const AgedSnapshotBody = object(
   'AgedSnapshot',
   {

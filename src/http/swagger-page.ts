@@ -6,9 +6,65 @@ import { Elysia } from 'elysia'
 import { version } from 'swagger-ui-dist/package.json'
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 
+import { tagOf } from '#src/core/tag.ts'
+
+import { compressAside } from './data-response.ts'
+import { createFixedText } from './fixed-text.ts'
+
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 
-const ASSETS_PATH = `/swagger/assets/${version}`
+/** The key is kept as long as the tab is, so that a reload does not ask for it again. */
+const start = `const KEPT = 'bookfeed.authorization'
+
+const keepAuthorization = () => ({
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        authorize: (authorize) => (given) => {
+          sessionStorage.setItem(KEPT, JSON.stringify(given))
+          return authorize(given)
+        },
+        logout: (logout) => (names) => {
+          sessionStorage.removeItem(KEPT)
+          return logout(names)
+        },
+      },
+    },
+  },
+})
+
+window.ui = SwaggerUIBundle({
+  url: '/swagger/json',
+  dom_id: '#swagger-ui',
+  plugins: [keepAuthorization],
+  onComplete() {
+    const kept = sessionStorage.getItem(KEPT)
+    if (kept !== null) window.ui.authActions.authorize(JSON.parse(kept))
+  },
+  deepLinking: true,
+  defaultModelRendering: 'example',
+  defaultModelsExpandDepth: -1,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+})
+`
+
+/** An opened operation fits on two screens: what is long is scrolled in its place. */
+const style = `.swagger-ui .opblock .opblock-section-header { min-height: 0; padding: 4px 20px }
+.swagger-ui .opblock-description-wrapper p { margin: 0 0 4px }
+.swagger-ui table.parameters > tbody > tr > td { padding: 4px 0 }
+.swagger-ui .parameters-container { max-height: 60vh; overflow: auto }
+.swagger-ui .responses-inner { padding: 4px 20px }
+.swagger-ui .responses-table > tbody { display: block; max-height: 70vh; overflow: auto }
+.swagger-ui .response .highlight-code > .microlight { max-height: 12rem }
+.swagger-ui .response .headers-wrapper { max-height: 6rem; overflow: auto }
+.swagger-ui .response:not([data-code^='2']) .headers-wrapper { display: none }
+.swagger-ui .response:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
+`
+
+// Of ours a change is another address, because all are kept for ever.
+const ASSETS_PATH = `/swagger/assets/${version}-${tagOf(start + style)}`
 
 const page = `<!doctype html>
 <html lang="en">
@@ -18,6 +74,7 @@ const page = `<!doctype html>
   <title>Bookfeed API</title>
   <link rel="icon" href="data:,">
   <link rel="stylesheet" href="${ASSETS_PATH}/swagger-ui.css">
+  <link rel="stylesheet" href="${ASSETS_PATH}/page.css">
 </head>
 <body>
   <div id="swagger-ui"></div>
@@ -27,16 +84,6 @@ const page = `<!doctype html>
 </html>
 `
 
-const start = `window.ui = SwaggerUIBundle({
-  url: '/swagger/json',
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  displayRequestDuration: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-})
-`
-
 // Swagger UI draws its icons from data addresses. Its styles are a file and properties, so nothing is inline.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -44,22 +91,42 @@ const POLICY =
 
 const FOREVER = 'public, max-age=31536000, immutable'
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+const STYLE_TYPE = 'text/css; charset=utf-8'
 
 /** Serves `/swagger` and its assets; to be used after the plugin, whose page it replaces. */
-export const swaggerPage = () =>
-  new Elysia({ name: 'swagger-page', detail: { hide: true } })
-    .get('/swagger', () => {
-      const headers = {
-        'Content-Type': 'text/html; charset=utf-8',
-        'Content-Security-Policy': POLICY,
-      }
-      return new Response(page, { headers })
-    })
-    .get(`${ASSETS_PATH}/start.js`, () => asset(start, SCRIPT_TYPE))
-    .get(`${ASSETS_PATH}/swagger-ui-bundle.js`, () => asset(Bun.file(bundlePath), SCRIPT_TYPE))
-    .get(`${ASSETS_PATH}/swagger-ui.css`, () =>
-      asset(Bun.file(stylePath), 'text/css; charset=utf-8'),
-    )
+export const swaggerPage = () => {
+  const assets: [name: string, answer: (request: Request) => Response | Promise<Response>][] = [
+    ['start.js', createAsset(start, SCRIPT_TYPE)],
+    ['page.css', createAsset(style, STYLE_TYPE)],
+    ['swagger-ui-bundle.js', createFileAsset(bundlePath, SCRIPT_TYPE)],
+    ['swagger-ui.css', createFileAsset(stylePath, STYLE_TYPE)],
+  ]
+  const app = new Elysia({ name: 'swagger-page', detail: { hide: true } }).get('/swagger', () => {
+    const headers = {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': POLICY,
+    }
+    return new Response(page, { headers })
+  })
+  for (const [name, answer] of assets) {
+    app.get(`${ASSETS_PATH}/${name}`, ({ request }) => answer(request))
+  }
+  return app
+}
 
-const asset = (body: string | Blob, contentType: string) =>
-  new Response(body, { headers: { 'Content-Type': contentType, 'Cache-Control': FOREVER } })
+const createAsset = (text: string, contentType: string) =>
+  createFixedText({ text, contentType, caching: FOREVER })
+
+/** A file, read and compressed beside this thread when it is first asked for. */
+function createFileAsset(path: string, contentType: string) {
+  let made: Promise<ReturnType<typeof createFixedText>> | undefined
+  const make = async () => {
+    const text = await Bun.file(path).text()
+    const gzipped = await compressAside(new TextEncoder().encode(text))
+    return createFixedText({ text, contentType, caching: FOREVER, gzipped })
+  }
+  return async (request: Request): Promise<Response> => {
+    made ??= make()
+    return (await made)(request)
+  }
+}

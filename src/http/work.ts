@@ -2,7 +2,7 @@
  * How much a request may do at once. Long work is a generator that yields often: it runs for some milliseconds,
  * then whoever else waits has a turn, account by account. What is answered at once counts too: after some
  * milliseconds of it in one round of the event loop, further requests wait for their turns, or those who connect
- * anew for each request would keep the others out.
+ * again for each request would keep the others out.
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'

@@ -13,6 +13,18 @@ export type Caller = {
   standing: Standing
 }
 
+/** The rate window of a caller, as the headers report it. */
+export type RateState = {
+  /** Requests a window. */
+  limit: number
+  /** Never below 0. */
+  remaining: number
+  /** Milliseconds to the end of the window; a whole window where none has begun. */
+  leftMs: number
+  /** A minute if it is not said. */
+  window?: 'minute' | 'day'
+}
+
 /** The one answer to a key that is missing, malformed, unknown, expired or revoked. */
 export const unauthenticatedError = () =>
   new AppError(

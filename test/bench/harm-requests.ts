@@ -85,7 +85,7 @@ function batches({ conditionIds, windowStartMs }: Places): HarmRequest[] {
   const moments = (view: string) =>
     JSON.stringify({
       requests: Array.from({ length: MOMENTS }, (_, index) => ({
-        market: conditionIds[index % conditionIds.length],
+        conditionId: conditionIds[index % conditionIds.length],
         outcome: index % 2 === 0 ? 'up' : 'down',
         ts: at,
       })),

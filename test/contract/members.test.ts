@@ -33,7 +33,7 @@ const kinds: Record<string, Record<string, string>[]> = {
 }
 
 const momentsOf = ({ conditionId }: KnownMarket) =>
-  (['up', 'down'] as const).map((outcome) => ({ market: conditionId, outcome, ts: NOW_MS }))
+  (['up', 'down'] as const).map((outcome) => ({ conditionId, outcome, ts: NOW_MS }))
 
 /** A fill of money instead of shares, which the address has. */
 const spending = (address: string): string => address.replace('size=1', 'usdc=1')

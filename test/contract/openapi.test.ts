@@ -71,13 +71,17 @@ describe('GET /swagger', () => {
     const html = await response.text()
     expect(html).not.toContain('//')
     const paths = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? '')
-    expect(paths).toHaveLength(3)
+    expect(paths).toHaveLength(4)
     for (const path of paths) {
       const asset = await send(path)
       expect([path, asset.status]).toEqual([path, 200])
       expect(asset.headers.get('cache-control')).toContain('immutable')
       expect(asset.headers.get('content-type')).toMatch(/^text\/(javascript|css); charset=utf-8$/)
-      expect((await asset.arrayBuffer()).byteLength).toBeGreaterThan(100)
+      const length = (await asset.arrayBuffer()).byteLength
+      expect(length).toBeGreaterThan(100)
+      const gzip = await send(path, { headers: { 'accept-encoding': 'gzip' } })
+      expect(gzip.headers.get('content-encoding')).toBe('gzip')
+      expect((await gzip.arrayBuffer()).byteLength).toBeLessThan(length)
     }
   })
 })

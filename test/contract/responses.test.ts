@@ -301,6 +301,24 @@ describe('the document', () => {
     }
   })
 
+  test('behavior: what it shows of data works on the server that serves it, and finds something', async () => {
+    const ofData = reading.filter(({ path }) => path.startsWith('/v1/{coin}'))
+    for (const { path, parameters = [] } of ofData) {
+      const shown = parameters.map(({ name, example }) => [name, String(example)] as const)
+      const known = Object.fromEntries(shown)
+      const query = parameters.filter((each) => each.in === 'query' && each.required)
+      const asked = query.map(({ name }) => `${name}=${known[name]}`)
+      // An order needs an amount, in one of two units.
+      if (path.endsWith('/fill')) asked.push('size=1')
+      const address = path.replace(/\{(\w+)\}/g, (_, name: string) => known[name] ?? '')
+      const response = await send(`${address}?${asked.join('&')}`)
+      expect([address, asked, response.status]).toEqual([address, asked, 200])
+      if (!/\/(snapshots|quotes|at)$/.test(path)) continue
+      const { data } = (await response.json()) as { data: unknown[] }
+      expect([address, data.length > 0]).toEqual([address, true])
+    }
+  })
+
   // OpenAPI 3.0.3: a nullable enum has null among its values, or null is none of them.
   test('behavior: an enum that may be null says so', () => {
     for (const [at, schema] of schemasOf(document)) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
-import { Elysia, t } from 'elysia'
+import { Elysia } from 'elysia'
 
 import { AppError } from '#src/core/errors.ts'
 import { createErrorTrap } from '#src/http/errors.ts'
@@ -29,7 +29,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
   const lines: string[] = []
   const left: (number | undefined)[] = []
   const gate: Gate = {
-    enter: (request) => ({ ...visit, route: request.method }),
+    enter: ({ request }) => ({ ...visit, route: request.method }),
     mark: ({ route }, headers) => headers.set('X-Seen', route),
     send() {},
     leave: (_visit, bytes) => void left.push(bytes),
@@ -56,8 +56,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
         cause: new Error(SECRET),
       })
     })
-    .get('/query', ({ query }) => query, { query: t.Object({ limit: t.Integer() }) })
-    .post('/body', ({ body }) => body, { body: t.Object({ a: t.String() }) })
+    .post('/body', () => new Response(null, { status: 204 }), { parse: 'none' })
     .compile()
   const door = createFrontDoor({
     handle: (request) => app.fetch(request),
@@ -98,7 +97,6 @@ describe('createFrontDoor', () => {
       ['/reject'],
       ['/throw-string'],
       ['/expected'],
-      ['/query?limit=x'],
       ['/coins/%zz'],
       ['/ok', { method: 'PUT' }],
       ['/ok', { method: 'HEAD' }],
@@ -212,21 +210,6 @@ describe('createFrontDoor', () => {
 
   test.each(['/coins/%', '/coins/%zz', '/coins/%C3'])('error: %s is 400', async (path) => {
     expect((await problemOf(await createDoor().send(path))).code).toBe('invalid_request')
-  })
-
-  test('error: what the validator refused is not echoed', async () => {
-    const { send } = createDoor()
-    const json = { 'content-type': 'application/json' }
-    const bodies = [`{"a":${JSON.stringify({ deep: SECRET })}}`, `{"${SECRET}`, '[]', '']
-    for (const body of bodies) {
-      const response = await send('/body', { method: 'POST', headers: json, body })
-      const problem = await problemOf(response)
-      expect([body, problem.status]).toEqual([body, 400])
-      expect(JSON.stringify(problem)).not.toContain('secret')
-    }
-    const problem = await problemOf(await send(`/query?limit=${SECRET}`))
-    expect([problem.code, problem.param]).toEqual(['invalid_parameter', 'limit'])
-    expect(JSON.stringify(problem)).not.toContain('secret')
   })
 })
 

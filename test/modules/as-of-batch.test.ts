@@ -19,7 +19,7 @@ const server = createHarness({ history })
 const { send } = server
 const PATH = '/v1/btc/snapshots/at'
 
-type Moment = { market: string; outcome: Outcome; ts: number }
+type Moment = { conditionId: string; outcome: Outcome; ts: number }
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   send(PATH, asJson(body, headers))
@@ -32,7 +32,7 @@ async function readAnswers(body: object): Promise<{ text: string; data: unknown[
 }
 
 const momentOf = ({ conditionId }: KnownMarket, outcome: Outcome, ts: number): Moment => ({
-  market: conditionId,
+  conditionId,
   outcome,
   ts,
 })
@@ -58,7 +58,7 @@ describe('POST /v1/{coin}/snapshots/at', () => {
     const { text } = await readAnswers({ requests: drawn.map(({ moment }) => moment), depth: 3 })
     const expected = drawn.map(({ market, moment: { outcome, ts } }) => {
       const row = rowAt(rowsOf.get(market) ?? [], outcome, ts)
-      const head = `"market":"${market.conditionId}","outcome":"${outcome}","ts":"${new Date(ts).toISOString()}"`
+      const head = `"conditionId":"${market.conditionId}","outcome":"${outcome}","ts":"${new Date(ts).toISOString()}"`
       return row === undefined
         ? `{${head},"snapshot":null,"ageMs":null,"error":"no_snapshot"}`
         : `{${head},"snapshot":${toCutText(row, { depth: 3 })},"ageMs":${ts - row.timestampMs},"error":null}`
@@ -86,29 +86,39 @@ describe('POST /v1/{coin}/snapshots/at', () => {
   const firstMs = timeOf(both, 0)
 
   test.each([
-    ['before the first state', { market: both.conditionId, ts: firstMs - 1, error: 'no_snapshot' }],
-    ['before any window', { market: both.conditionId, ts: 0, error: 'no_snapshot' }],
-    ['in the window', { market: both.conditionId, ts: timeOf(both, 100), error: null }],
-    ['in a gap', { market: both.conditionId, ts: lastMs + 10_000, error: null }],
+    [
+      'before the first state',
+      { conditionId: both.conditionId, ts: firstMs - 1, error: 'no_snapshot' },
+    ],
+    ['before any window', { conditionId: both.conditionId, ts: 0, error: 'no_snapshot' }],
+    ['in the window', { conditionId: both.conditionId, ts: timeOf(both, 100), error: null }],
+    ['in a gap', { conditionId: both.conditionId, ts: lastMs + 10_000, error: null }],
     [
       'in a gap, too old',
-      { market: both.conditionId, ts: lastMs + 10_000, maxAgeMs: 9_999, error: 'stale' },
+      { conditionId: both.conditionId, ts: lastMs + 10_000, maxAgeMs: 9_999, error: 'stale' },
     ],
-    ['behind every window', { market: both.conditionId, ts: lastMs + 86_400_000, error: null }],
+    [
+      'behind every window',
+      { conditionId: both.conditionId, ts: lastMs + 86_400_000, error: null },
+    ],
     [
       'behind it, too old',
-      { market: both.conditionId, ts: lastMs + 86_400_000, maxAgeMs: 1, error: 'stale' },
+      { conditionId: both.conditionId, ts: lastMs + 86_400_000, maxAgeMs: 1, error: 'stale' },
     ],
-    ['of no market', { market: conditionIdOf('0'), ts: firstMs, error: 'unknown_market' }],
-    ['of another coin', { market: edge.conditionId, ts: firstMs, error: 'unknown_market' }],
+    ['of no market', { conditionId: conditionIdOf('0'), ts: firstMs, error: 'unknown_market' }],
+    ['of another coin', { conditionId: edge.conditionId, ts: firstMs, error: 'unknown_market' }],
   ])(
     'behavior: of a moment %s, GET and POST say the same',
-    async (_where, { market, ts, error, ...asked }) => {
+    async (_where, { conditionId, ts, error, ...asked }) => {
       const terms = { maxAgeMs: 1e12, ...asked }
       for (const view of ['own', 'consolidated']) {
         const params = { ...terms, ts, view, outcome: 'down' }
-        const get = await send(withParams(`/v1/btc/markets/${market}/snapshots/at`, params))
-        const batch = await post({ requests: [{ market, ts, outcome: 'down' }], view, ...terms })
+        const get = await send(withParams(`/v1/btc/markets/${conditionId}/snapshots/at`, params))
+        const batch = await post({
+          requests: [{ conditionId, ts, outcome: 'down' }],
+          view,
+          ...terms,
+        })
         const { data } = (await batch.json()) as { data: [{ snapshot: object; ageMs: number }] }
         const [{ snapshot, ageMs }] = data
         expect(data).toMatchObject([{ error, snapshot: error === null ? {} : null }])
@@ -126,24 +136,24 @@ describe('POST /v1/{coin}/snapshots/at', () => {
     const ts = timeOf(both, -1) + 60_000
     const requests = [
       momentOf(both, 'up', ts),
-      { market: conditionIdOf('0'), outcome: 'up', ts },
+      { conditionId: conditionIdOf('0'), outcome: 'up', ts },
       momentOf(edge, 'up', ts),
       momentOf(both, 'down', 0),
       momentOf(both, 'up', timeOf(both, 100)),
       {
         ...momentOf(both, 'up', timeOf(both, 100)),
-        market: both.conditionId.toUpperCase().replace('0X', '0x'),
+        conditionId: both.conditionId.toUpperCase().replace('0X', '0x'),
       },
     ]
     const { data } = await readAnswers({ requests, maxAgeMs: 30_000, fields: 'outcome' })
     const none = { snapshot: null, ageMs: null }
-    const found = { market: both.conditionId, snapshot: { outcome: 'up' }, error: null }
+    const found = { conditionId: both.conditionId, snapshot: { outcome: 'up' }, error: null }
     expect(data).toMatchObject([
-      { market: both.conditionId, snapshot: null, ageMs: expect.any(Number), error: 'stale' },
-      { market: conditionIdOf('0'), ...none, error: 'unknown_market' },
+      { conditionId: both.conditionId, snapshot: null, ageMs: expect.any(Number), error: 'stale' },
+      { conditionId: conditionIdOf('0'), ...none, error: 'unknown_market' },
       // Of another coin than the one in the path.
-      { market: edge.conditionId, ...none, error: 'unknown_market' },
-      { market: both.conditionId, ...none, error: 'no_snapshot' },
+      { conditionId: edge.conditionId, ...none, error: 'unknown_market' },
+      { conditionId: both.conditionId, ...none, error: 'no_snapshot' },
       found,
       found,
     ])
@@ -201,7 +211,7 @@ describe('POST /v1/{coin}/snapshots/at', () => {
     expect(await coverageOf(held, held)).toBe('full')
     expect(await coverageOf(held, late)).toStartWith('partial;covered=0.5;gaps=1;')
     expect(await coverageOf(late)).toStartWith('none;')
-    expect(await coverageOf({ ...held, market: conditionIdOf('0') })).toStartWith('none;')
+    expect(await coverageOf({ ...held, conditionId: conditionIdOf('0') })).toStartWith('none;')
   })
 
   test('behavior: others are answered while a long batch is', async () => {
@@ -257,10 +267,10 @@ describe('what a batch refuses', () => {
     ['half a millisecond', 'requests[3].ts', around({ ...sound, ts: 1.5 })],
     ['a moment as text', 'requests[3].ts', around({ ...sound, ts: '1767225600000' })],
     ['a moment too late', 'requests[3].ts', around({ ...sound, ts: 253_402_300_800_000 })],
-    ['a short conditionId', 'requests[3].market', around({ ...sound, market: '0x0' })],
-    ['a number for a market', 'requests[3].market', around({ ...sound, market: 1 })],
+    ['a short conditionId', 'requests[3].conditionId', around({ ...sound, conditionId: '0x0' })],
+    ['a number for a market', 'requests[3].conditionId', around({ ...sound, conditionId: 1 })],
     ['a shouted outcome', 'requests[3].outcome', around({ ...sound, outcome: 'Up' })],
-    ['no outcome', 'requests[3].outcome', around({ market: sound.market, ts: 1 })],
+    ['no outcome', 'requests[3].outcome', around({ conditionId: sound.conditionId, ts: 1 })],
     ['a depth of its own', 'requests[3].depth', around({ ...sound, depth: 1 })],
     ['a depth of 0', 'depth', { requests: [sound], depth: 0 }],
     ['a depth as text', 'depth', { requests: [sound], depth: '1' }],
@@ -295,7 +305,7 @@ describe('what a batch refuses', () => {
   })
 
   test('behavior: 500 entries fit into a body, also with spaces between members', () => {
-    const longest = { market: both.conditionId, outcome: 'down', ts: 1_776_153_611_000 }
+    const longest = { conditionId: both.conditionId, outcome: 'down', ts: 1_776_153_611_000 }
     const body = JSON.stringify({ requests: Array.from({ length: 500 }, () => longest) })
     const spaced = body.replaceAll(',', ', ').replaceAll(':', ': ')
     expect(spaced.length).toBeLessThan(65_536)

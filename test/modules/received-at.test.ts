@@ -118,7 +118,7 @@ async function expectTimes(history: HistoryStore, expected: readonly (string | n
     expect(received(await rowsOf(`snapshots/at?ts=${ts}&${fields}`))).toEqual([
       expected[row] ?? null,
     ])
-    const requests = [{ market: conditionId, outcome: 'down', ts }]
+    const requests = [{ conditionId, outcome: 'down', ts }]
     const body = JSON.stringify({ requests, fields: 'receivedAt' })
     const headers = { 'content-type': 'application/json' }
     const answer = await send('/v1/btc/snapshots/at', { method: 'POST', headers, body })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { createHarness } from '../support/harness.ts'
@@ -273,7 +274,47 @@ describe('path', () => {
   ])('error: conditionId %s is malformed', async (spelling) => {
     const problem = await readProblem(await send(pathOf('btc', spelling)))
     expect([problem.status, problem.param]).toEqual([400, 'conditionId'])
-    expect(problem.detail.length).toBeLessThan(120)
+    expect(problem.detail.length).toBeLessThan(125)
+  })
+
+  test('behavior: a slug or an asset id is the market too, and the answer is the same', async () => {
+    const own = openHistory(':memory:')
+    const conditionId = conditionIdOf('abc').slice(0, 64)
+    const assetIds = { up: '9'.repeat(78), down: '8' }
+    own.putMarket({
+      ...{ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' },
+      ...{ slug: 'btc-updown-5m-1767323100', assetIds, windowStartMs: 1_767_323_100_000 },
+    })
+    const { send: ask } = createHarness({ history: own })
+    const read = async (name: string) => (await ask(pathOf('btc', name))).text()
+    const expected = await read(conditionId)
+    expect(JSON.parse(expected)).toEqual({ data: [], nextCursor: null })
+    for (const name of ['btc-updown-5m-1767323100', assetIds.up, assetIds.down]) {
+      expect([name, await read(name)]).toEqual([name, expected])
+      expect(await read(name)).toBe(expected)
+    }
+    for (const name of ['btc-updown-5m-1', '7', 'BTC-UPDOWN-5M-1767323100']) {
+      expect((await readProblem(await ask(pathOf('btc', name)))).code).toBe('unknown_market')
+    }
+    expect((await ask(pathOf('eth', '8'))).status).toBe(404)
+  })
+
+  test('behavior: a time may be RFC 3339, and nothing of the answer depends on the form', async () => {
+    const fromMs = both.rows[3]?.timestampMs ?? 0
+    const iso = new Date(fromMs).toISOString()
+    const offset = iso.replace('Z', '+00:00')
+    const forms = [`${fromMs}`, iso, iso.toLowerCase(), offset, encodeURIComponent(offset)]
+    const answers = await Promise.all(
+      forms.map(async (form) => {
+        const response = await send(`${both.path}?limit=2&from=${form}`)
+        return [response.status, response.headers.get('etag'), await response.text()]
+      }),
+    )
+    expect(answers[0]?.[0]).toBe(200)
+    for (const answer of answers) expect(answer).toEqual(answers[0] ?? [])
+    const { detail } = await readProblem(await send(`${both.path}?from=yesterday`))
+    expect(detail).toContain('1776153610000')
+    expect(detail).toContain('2026-04-14T08:00:10Z')
   })
 
   test.each([

@@ -86,7 +86,7 @@ async function soundInit({ send }: Server, entry: Entry, place: Place): Promise<
 
 /** A moment that something is held of. */
 const momentsOf = ({ conditionId }: Place) => ({
-  requests: [{ market: conditionId, outcome: 'up', ts: NOW_MS }],
+  requests: [{ conditionId, outcome: 'up', ts: NOW_MS }],
 })
 
 /** The body that the document shows; empty for an operation without one. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
+import { MARKET_NAME_PATTERN, marketNameText } from '#src/core/market-name.ts'
 import { outcomes } from '#src/core/market.ts'
 import {
   asOfParameter,
@@ -7,7 +8,7 @@ import {
   maxAgeParameter,
   outcomeParameter,
 } from '#src/http/data-query.ts'
-import { nullable, time } from '#src/http/fields.ts'
+import { exampleMarket, nullable, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
 
@@ -36,14 +37,15 @@ export const AsOfBody = Type.Object({
   }),
 })
 
-const market = {
-  description: 'A `conditionId` of the coin: `0x` and 64 hex digits in any case.',
-  examples: ['0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb'],
-}
+const conditionId = Type.String({
+  pattern: MARKET_NAME_PATTERN,
+  description: `A market of the coin: ${marketNameText}.`,
+  examples: [exampleMarket.conditionId],
+})
 
 const Moment = Type.Object(
   {
-    market: Type.String({ ...market, pattern: '^0x[0-9a-fA-F]{64}$' }),
+    conditionId,
     outcome,
     ts: asOfParameter,
   },
@@ -55,7 +57,15 @@ export const BatchBody = Type.Object({
     minItems: 1,
     maxItems: MOMENTS_MAX,
     description: 'Moments of markets of the coin, in any order; each is answered by itself.',
-    examples: [[{ market: market.examples[0], outcome: outcome.examples?.[0], ts: 1776153611000 }]],
+    examples: [
+      [
+        {
+          conditionId: conditionId.examples?.[0],
+          outcome: outcome.examples?.[0],
+          ts: exampleMarket.tsMs,
+        },
+      ],
+    ],
   }),
   maxAgeMs: maxAgeParameter,
   ...cutParameters,
@@ -65,19 +75,19 @@ export type BatchBody = Static<typeof BatchBody>
 export const BatchAnswer = Type.Object({
   data: Type.Array(
     Type.Object({
-      market: Type.String({ ...market, description: 'Of the request, in lower case.' }),
+      conditionId: text('Of the market; where there is none what was sent, in lower case.'),
       outcome: literals(outcomes, { description: 'Of the request.' }),
       ts,
-      snapshot: Type.Union([SnapshotBody, Type.Null()], nullable),
+      snapshot: nullable(SnapshotBody, 'Null where there is an error.'),
       ageMs: nullable(
         Type.Integer(),
         'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
         328,
       ),
-      error: Type.Union([literals(['unknown_market', 'no_snapshot', 'stale'], {}), Type.Null()], {
-        description:
-          'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
-      }),
+      error: nullable(
+        literals(['unknown_market', 'no_snapshot', 'stale'], {}),
+        'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
+      ),
     }),
     { description: 'One answer for each request, in their order.' },
   ),

@@ -3,6 +3,7 @@ import { consolidate } from '#src/core/consolidated.ts'
 import { coverageText, tallyText } from '#src/core/coverage-text.ts'
 import { type CoverageTally, tallyCoverage } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
+import type { FindMarket } from '#src/core/market-name.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
@@ -14,7 +15,7 @@ import { createRowCut, type RowCut, wantsReceived } from '#src/wire/row-cut.ts'
 
 import type { AsOfQuery, BatchBody } from './model.ts'
 
-type Deps = { history: HistoryStore; clock: Clock }
+type Deps = { history: HistoryStore; clock: Clock; findMarket: FindMarket }
 
 /** What is wanted of each moment. */
 type Terms = { cut: RowCut; view: AsOfQuery['view']; maxAgeMs: number | undefined }
@@ -30,7 +31,7 @@ type Found =
 export type AsOfAnswer = { body: string; coverage: string }
 
 /** Makes the service of a history. */
-export function createAsOfService({ history, clock }: Deps) {
+export function createAsOfService({ history, clock, findMarket }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
@@ -60,11 +61,11 @@ export function createAsOfService({ history, clock }: Deps) {
       const read = find({ cut, view, maxAgeMs })
       const texts: string[] = []
       const tallies: CoverageTally[] = []
-      for (const { market: name, outcome, ts: tsMs } of requests) {
+      for (const { conditionId: name, outcome, ts: tsMs } of requests) {
         yield
-        const conditionId = name.toLowerCase()
-        const market = history.findMarket(conditionId)
-        const head = `"market":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
+        const market = findMarket(name)
+        const conditionId = market?.coin === coin ? market.conditionId : name.toLowerCase()
+        const head = `"conditionId":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
         if (market?.coin !== coin) {
           texts.push(`{${head},${toMembers({ kind: 'unknown_market' })}}`)
           tallies.push(tallyOfNothing(1, 1))

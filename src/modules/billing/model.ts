@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { retryActions } from '#src/core/errors.ts'
-import { nullable, object, text, textOrNull, time, timeOrNull } from '#src/http/fields.ts'
-import { literals } from '#src/http/schema-reader.ts'
+import { listOf, nullable, object, text, textOrNull, time, timeOrNull } from '#src/http/fields.ts'
+import { literals, opaqueObject } from '#src/http/schema-reader.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 import { tokenSymbols } from '#src/selling/payment-chain.ts'
 import { paymentStates } from '#src/selling/payment.ts'
@@ -75,7 +75,7 @@ export const ChainBody = object('Chain', {
 export type ChainBody = Static<typeof ChainBody>
 export const ChainList = Type.Array(ChainBody, { description: 'Every chain that is known.' })
 
-export const QuoteWish = Type.Object({
+export const QuoteOrder = Type.Object({
   tierId: Type.String({
     minLength: 1,
     maxLength: 64,
@@ -144,42 +144,35 @@ export type QuoteBody = Static<typeof QuoteBody>
 
 export const SettleBody = Type.Object({
   paymentPayload: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>(
-      Type.Object(
-        {},
+    opaqueObject(PAYMENT_BYTES_MAX, {
+      description:
+        'The payment payload of x402 v2 that a wallet signed; instead of the header PAYMENT-SIGNATURE.',
+      examples: [
         {
-          additionalProperties: true,
-          'x-max-bytes': PAYMENT_BYTES_MAX,
-          description:
-            'The payment payload of x402 v2 that a wallet signed; instead of the header PAYMENT-SIGNATURE.',
-          examples: [
-            {
-              x402Version: 2,
-              accepted: {
-                scheme: 'exact',
-                network: 'eip155:137',
-                asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
-                amount: '48999863',
-                payTo: '0x1111111111111111111111111111111111111111',
-                maxTimeoutSeconds: 600,
-                extra: { name: 'USD Coin', version: '2' },
-              },
-              payload: {
-                signature: `0x${'5a'.repeat(64)}1b`,
-                authorization: {
-                  from: '0x52908400098527886e0f7030069857d2e4169ee7',
-                  to: '0x1111111111111111111111111111111111111111',
-                  value: '48999863',
-                  validAfter: '0',
-                  validBefore: '1776154200',
-                  nonce: `0x${'3c'.repeat(32)}`,
-                },
-              },
+          x402Version: 2,
+          accepted: {
+            scheme: 'exact',
+            network: 'eip155:137',
+            asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+            amount: '48999863',
+            payTo: '0x1111111111111111111111111111111111111111',
+            maxTimeoutSeconds: 600,
+            extra: { name: 'USD Coin', version: '2' },
+          },
+          payload: {
+            signature: `0x${'5a'.repeat(64)}1b`,
+            authorization: {
+              from: '0x52908400098527886e0f7030069857d2e4169ee7',
+              to: '0x1111111111111111111111111111111111111111',
+              value: '48999863',
+              validAfter: '0',
+              validBefore: '1776154200',
+              nonce: `0x${'3c'.repeat(32)}`,
             },
-          ],
+          },
         },
-      ),
-    ),
+      ],
+    }),
   ),
   quoteId: Type.Optional(
     Type.String({
@@ -283,13 +276,7 @@ export const ReceiptBody = object('Receipt', {
 })
 export type ReceiptBody = Static<typeof ReceiptBody>
 
-export const ReceiptList = Type.Object({
-  data: Type.Array(ReceiptBody, { description: 'Payments, newest first.' }),
-  nextCursor: nullable(
-    Type.String({ examples: ['AQGc6l8QAP6hzTn-jm5LJgqXnfEgVrAxqtqM'] }),
-    'Cursor of the next page; null when there is no further payment.',
-  ),
-})
+export const ReceiptList = listOf(ReceiptBody, 'Payments, newest first.')
 export type ReceiptList = Static<typeof ReceiptList>
 
 export const SubscriptionBody = object('Subscription', {

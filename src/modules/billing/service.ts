@@ -1,4 +1,4 @@
-/** What billing tells an account, in the shapes of HTTP. Which payments are whose is decided below. */
+/** What billing reports to an account, in the shapes of HTTP. Which payments are whose is decided below. */
 import type { Billing, ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
@@ -18,8 +18,8 @@ const TIME_BYTES = 6
 export const createBillingService = ({ billing, cursors, clock }: Deps) => ({
   chains: (): ChainBody[] => billing.chains().map(toChainBody),
 
-  quote: async (caller: Caller, wish: Parameters<Billing['quote']>[1]): Promise<QuoteBody> =>
-    toQuoteBody(await billing.quote(caller, wish)),
+  quote: async (caller: Caller, order: Parameters<Billing['quote']>[1]): Promise<QuoteBody> =>
+    toQuoteBody(await billing.quote(caller, order)),
 
   /** Answers who sends no payment: throws `payment_required` with what to sign, or why there is none. */
   demand(caller: Caller, quoteId: string): never {
@@ -51,7 +51,7 @@ export const createBillingService = ({ billing, cursors, clock }: Deps) => ({
   payments(caller: Caller, { limit, cursor }: ReceiptQuery): ReceiptList {
     const scope = `payments ${caller.accountId}`
     const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
-    // One more than asked tells whether a next page exists.
+    // One more than asked shows whether a next page exists.
     const found = billing.payments(caller, { limit: limit + 1, after })
     const last = found.length > limit ? found[limit - 1] : undefined
     const nextCursor = last === undefined ? null : cursors.encode(scope, toPayload(last.payment))

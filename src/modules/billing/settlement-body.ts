@@ -1,6 +1,6 @@
+/** What became of a payment, as its payer sees it: never the payload, which holds a signature. */
 import type { Settlement } from '#src/billing/billing.ts'
 import type { RetryAction } from '#src/core/errors.ts'
-/** What became of a payment, as its payer sees it: never the payload, which holds a signature. */
 import { toIso } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 import { findChain, type PaymentToken } from '#src/selling/payment-chain.ts'
@@ -32,7 +32,7 @@ const meanings: Record<PaymentState, { status: Status; retryAction?: RetryAction
   review: { status: 'review', retryAction: 'ask_operator' },
 }
 
-/** What a payer should do other than sign anew, because that would help nothing or pay twice. */
+/** What a payer should do other than sign again, because that would help nothing or pay twice. */
 const actionsByReason: Readonly<Record<string, RetryAction>> = {
   offer_used: 'abandon',
   payer_blocked: 'abandon',
@@ -85,7 +85,7 @@ export function toPaymentBody(settlement: Settlement): PaymentBody {
   return { ...common, status, ...(action ? { retryAction: action } : {}) }
 }
 
-/** What x402 tells a client of a payment that went through. */
+/** What x402 reports to a client of a payment that went through. */
 export function toSettleResponse({ payment }: Settlement) {
   const { payer, network, amount } = payment.signed
   const transaction = transactionOf(payment) ?? ''

@@ -81,7 +81,7 @@ export const MarketCoverageBody = object('Coverage', {
   source: literals(['recorded', 'simulated'], {
     description: 'Where the books come from: the venue, or our simulator.',
   }),
-  status: literals(marketStatuses, { description: 'Where the market stands.' }),
+  status: literals(marketStatuses, { description: 'Stage of the market.' }),
   requested: Type.Object(
     {
       from: timeOrNull(
@@ -171,15 +171,11 @@ export const DAYS_MAX = 366
 
 export const CoinCoverageQuery = Type.Object({
   from: Type.Optional(
-    momentParameter(
-      `A moment of the first day. Without it ${DAYS_DEFAULT} days up to \`to\`.`,
-      1776153600000,
-    ),
+    momentParameter(`A moment of the first day. Without it ${DAYS_DEFAULT} days up to \`to\`.`),
   ),
   to: Type.Optional(
     momentParameter(
       `End, exclusive: the day of the moment before it is the last one. Without it ${DAYS_DEFAULT} days from \`from\`, or up to today. At most ${DAYS_MAX} days.`,
-      1776240000000,
     ),
   ),
   timeframe: Type.Optional(literals(timeframes, { description: 'Only windows of this length.' })),

@@ -2,7 +2,16 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import { timeframeMs } from '#src/core/market.ts'
 import { outcomeParameter, rangeParameters } from '#src/http/data-query.ts'
-import { count, listOf, object, text, textOrNull, time, timeOrNull } from '#src/http/fields.ts'
+import {
+  count,
+  exampleMarket,
+  listOf,
+  object,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+} from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 
 const formats = ['ndjson', 'csv', 'parquet'] as const
@@ -31,7 +40,6 @@ const shared = {
       minimum: 1,
       maximum: LEVELS_MAX,
       description: `Of CSV and Parquet: levels a side. All by default with \`levels\`; ${STATE_LEVELS_DEFAULT} by default and at most ${STATE_LEVELS_MAX} with \`states\`.`,
-      examples: [10],
     }),
   ),
   include: Type.Optional(
@@ -61,7 +69,7 @@ export const DayExportQuery = Type.Object({
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
     description:
       'A day in UTC: the markets whose windows begin in it (where a window is unknown, its first snapshot). Day and coin make one file.',
-    examples: ['2026-04-13'],
+    examples: [exampleMarket.day],
   }),
   timeframe: Type.Optional(
     literals(Object.keys(timeframeMs), { description: 'Only markets of this timeframe.' }),
@@ -69,7 +77,7 @@ export const DayExportQuery = Type.Object({
   ...shared,
   after: Type.Optional(
     Type.String({
-      pattern: '^0x[0-9a-f]{64}:[1-9][0-9]{0,15}$',
+      pattern: '^0x(?:[0-9a-f]{62}|[0-9a-f]{64}):[1-9][0-9]{0,15}$',
       description:
         'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
     }),

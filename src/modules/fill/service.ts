@@ -1,5 +1,5 @@
-import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
 /** Fills an order against the book of a moment; knows the history's verbs and the answer's shape, nothing of HTTP. */
+import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
 import { coverageText } from '#src/core/coverage-text.ts'
 import { exactMicros, exactNumber, formatMicros, type Micros } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'

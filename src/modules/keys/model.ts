@@ -68,7 +68,7 @@ export const RotateBody = Type.Object({
     minimum: 0,
     maximum: OVERLAP_SECONDS_MAX,
     default: 86_400,
-    description: 'How long the old key goes on working; 0 ends it at once.',
+    description: 'How long the old key continues to work; 0 ends it at once.',
     examples: [3600],
   }),
   label: Type.Optional(label),

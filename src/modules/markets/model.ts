@@ -121,7 +121,7 @@ export const ListQuery = Type.Object({
   status: Type.Optional(
     literals(marketStatuses, {
       description:
-        'Only markets that stand so at the moment of the request; `closed` are those without a known winner.',
+        'Only markets of this status at the moment of the request; `closed` are those without a known winner.',
     }),
   ),
   ...rangeParameters("the window's start"),

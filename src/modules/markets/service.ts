@@ -50,7 +50,7 @@ export function createMarketService({ history, cursors, clock }: Deps) {
     for (;;) {
       const count = Math.min(BLOCK, query.limit - texts.length)
       const after = last ?? query.after
-      // One more than asked tells whether a next page exists.
+      // One more than asked shows whether a next page exists.
       const found = history.listMarkets({ ...query, nowMs, limit: count + 1, after })
       for (const market of found.slice(0, count)) {
         texts.push(JSON.stringify(bodyOf(market, nowMs)))

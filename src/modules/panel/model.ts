@@ -25,7 +25,7 @@ export const PanelQuery = Type.Object({
   offsets: Type.String({
     minLength: 1,
     description:
-      'Moments before the close, 1 to 8, separated by commas: a minus sign, a whole number, and `ms`, `s`, `m` or `h`. None may lie before the window.',
+      'Moments before the expiry, 1 to 8, separated by commas: a minus sign, a whole number, and `ms`, `s`, `m` or `h`. None may lie before the window.',
     examples: ['-240s,-60s,-5s'],
   }),
   ...rangeParameters("the window's start"),
@@ -51,7 +51,7 @@ const depth = (side: string) =>
   )
 
 const PanelState = Type.Object({
-  timestamp: time("The venue's time of the state in force.", '2026-04-14T08:03:59.873Z'),
+  timestamp: time("The venue's time of the prevailing state.", '2026-04-14T08:03:59.873Z'),
   ageMs: count('Milliseconds from `timestamp` to `ts`.', 127),
   bid: decimalOrNull('Best bid, exact; null when the side is empty.', 0.53),
   bidSize: decimalOrNull('Shares at the best bid.', 12480.06),
@@ -70,14 +70,14 @@ const PanelState = Type.Object({
 const state = (outcome: string) =>
   nullable(
     PanelState,
-    `State of "${outcome}" in force at \`ts\`, at or before it and never after; null when none is recorded by then, or none that \`maxAgeMs\` allows.`,
+    `State of "${outcome}" prevailing at \`ts\`, at or before it and never after; null when none is recorded by then, or none that \`maxAgeMs\` allows.`,
   )
 
 const LastTrade = Type.Object({
   price: decimal('As the venue printed it, exact.', 0.531),
   outcome: nullable(
     literals(outcomes, {}),
-    'Outcome that was traded; null where the source does not tell.',
+    'Outcome that was traded; null where the source does not say.',
     null,
   ),
   timestamp: time("The venue's time of the trade.", '2026-04-14T08:03:58.020Z'),
@@ -91,7 +91,7 @@ const PanelRow = object('PanelRow', {
     examples: ['5m'],
   }),
   windowStart: time('Start of the window, inclusive.', '2026-04-14T08:00:00.000Z'),
-  windowEnd: time('End of the window: the close.', '2026-04-14T08:05:00.000Z'),
+  windowEnd: time('End of the window: the expiry.', '2026-04-14T08:05:00.000Z'),
   strike: decimalOrNull("The coin's price that the end is compared with, in USD.", 76211.8001656),
   finalPrice: decimalOrNull("The coin's price at the end. Not known at `ts`.", 76198.42),
   winner: nullable(
@@ -111,7 +111,7 @@ const PanelRow = object('PanelRow', {
     },
     {
       description:
-        'Whether `ts` lies in a recorded interval; false in a gap, where the state in force may have been another. At the very close it is asked of the millisecond before.',
+        'Whether `ts` lies in a recorded interval; false in a gap, where the prevailing state may have been another. At the very expiry it is asked of the millisecond before.',
     },
   ),
   up: state('up'),

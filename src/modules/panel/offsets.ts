@@ -1,4 +1,4 @@
-/** Reads moments before a market's close: `-240s,-60s,-5s`. */
+/** Reads moments before a market's expiry: `-240s,-60s,-5s`. */
 import { AppError } from '#src/core/errors.ts'
 import { type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { excerpt } from '#src/selling/excerpt.ts'

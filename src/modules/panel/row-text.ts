@@ -36,7 +36,7 @@ export function marketText(market: ClosedMarket): string {
   return text.slice(0, -1)
 }
 
-/** A row behind what its market's rows begin with. */
+/** A row, after what its market's rows begin with. */
 export function rowText(market: string, { offset, tsMs, ...moment }: Moment): string {
   const { lastTrade, isCovered, up, down } = moment
   const place = `"offset":"${offset.text}","offsetMs":${-offset.beforeMs || 0},"ts":"${toIso(tsMs)}"`
@@ -50,7 +50,7 @@ function tradeText({ price, outcome, timestampMs }: Trade): string {
   return `{"price":${formatMicros(price)},"outcome":${traded},"timestamp":"${toIso(timestampMs)}"}`
 }
 
-/** The state in force at a moment. */
+/** The state prevailing at a moment. */
 export function stateText(snapshot: Snapshot, tsMs: number): string {
   const { timestampMs, bids, asks } = snapshot
   const age = `"timestamp":"${toIso(timestampMs)}","ageMs":${tsMs - timestampMs}`

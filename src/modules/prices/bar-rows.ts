@@ -41,7 +41,7 @@ export function* readPriceBars(history: History, request: BarsOf): Steps<SeriesP
 
 /**
  * A bar of an open market may still grow until a state at or after its end has come of each outcome: a
- * follower goes on in front of it, and is given it anew. Undefined where no bar of the page can grow.
+ * follower resumes before it, and is given it again. Undefined where no bar of the page can grow.
  */
 function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
   if (range.order === 'desc') return undefined

@@ -2,9 +2,10 @@ import type { HistoryStore } from '#src/history/history.ts'
 import { route } from '#src/http/route.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 
+import { readPriceBars } from './bar-rows.ts'
+import { readPriceChanges } from './changes.ts'
 import { NowList, NowQuery, PriceList, PriceQuery } from './model.ts'
 import { pricesNow } from './now.ts'
-import { createPrices } from './service.ts'
 
 type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
   history: HistoryStore
@@ -28,7 +29,15 @@ export const priceRoutes = (deps: Deps) => [
       pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() }),
   }),
   seriesRoute(
-    { ...deps, name: 'prices', parameters: PriceQuery, read: createPrices(deps.history) },
+    {
+      ...deps,
+      name: 'prices',
+      parameters: PriceQuery,
+      read: (asked) =>
+        asked.stepMs === undefined
+          ? readPriceChanges(deps.history, asked)
+          : readPriceBars(deps.history, { ...asked, stepMs: asked.stepMs }),
+    },
     {
       operationId: 'listPrices',
       summary: 'Prices of a market over time',

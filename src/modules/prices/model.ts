@@ -108,7 +108,7 @@ const OutcomePrice = (name: string) =>
       Type.Object({
         ...{ bid, ask, mid },
         timestamp: time(
-          "The venue's time of the last state, UTC. Its age is not told, so that what did not change is a 304.",
+          "The venue's time of the last state, UTC. Its age is left out, so that what did not change is a 304.",
           '2026-04-14T08:00:10.672Z',
         ),
       }),
@@ -119,7 +119,7 @@ const OutcomePrice = (name: string) =>
 
 const LastTrade = Type.Object({
   price: decimal('As the venue printed it, exact.', 0.531),
-  outcome: outcomeOrNull('Outcome that was traded; null where the venue does not tell.'),
+  outcome: outcomeOrNull('Outcome that was traded; null where the venue does not say.'),
   timestamp: time("The venue's time of the trade.", '2026-04-14T08:00:09.120Z'),
 })
 

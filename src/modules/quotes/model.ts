@@ -41,7 +41,7 @@ export const QuoteQuery = Type.Object({
   ...seriesParameters({
     range: '`timestamp`, or of `time` with `interval`',
     interval:
-      'The state in force at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step behind the close has no row, so of `1h` and a market of five minutes most have none.',
+      'The state prevailing at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step after the expiry has no row, so of `1h` and a market of five minutes most have none.',
   }).properties,
   fields: fieldsParameterOf(
     quoteFields,
@@ -49,7 +49,7 @@ export const QuoteQuery = Type.Object({
   ),
 })
 
-/** A client that sends `fields` must not be told that what it left out is there. */
+/** A client that sends `fields` must not read that what it left out is there. */
 export const QuoteRow = Type.Partial(Type.Object(members), {
   $id: 'Quote',
   description:

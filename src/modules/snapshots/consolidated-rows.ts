@@ -1,11 +1,11 @@
+/**
+ * Rows of consolidated ladders. Each stored state gives one, with what prevails of the other outcome
+ * at its time, to the millisecond and with it: so the ladder of a row is what `at` says of its time.
+ */
 import { consolidate } from '#src/core/consolidated.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import type { HistoryStore, RowQuery } from '#src/history/history.ts'
-/**
- * Rows of consolidated ladders. Each stored state gives one, with what is in force of the other outcome
- * at its time, to the millisecond and with it: so the ladder of a row is what `at` says of its time.
- */
 import type { ConsolidatedRow } from '#src/wire/consolidated-text.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
@@ -79,7 +79,7 @@ function toRows(
 type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number | undefined }
 
 /**
- * Finds what is in force of the other outcome at the time of each state in turn, ascending: in the slice
+ * Finds what prevails of the other outcome at the time of each state in turn, ascending: in the slice
  * itself where that is certain, else in the store.
  */
 function createOtherFinder(history: HistoryStore, { market, states, stepMs }: Slice) {
@@ -88,9 +88,9 @@ function createOtherFinder(history: HistoryStore, { market, states, stepMs }: Sl
   let ahead = 0
 
   function isInForce(found: StoredSnapshot | undefined, timestampMs: number): boolean {
-    // Of the last moment there may be more behind the slice.
+    // Of the last moment there may be more after the slice.
     if (stepMs === undefined) return timestampMs < lastMs
-    // Between the slice's states there are others, but not behind the last of a step.
+    // Between the slice's states there are others, but not after the last of a step.
     return found !== undefined && stepOf(found.timestampMs, stepMs) === stepOf(timestampMs, stepMs)
   }
 

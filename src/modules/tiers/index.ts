@@ -1,8 +1,8 @@
+import { formatMicros } from '#src/core/decimal.ts'
 import { route } from '#src/http/route.ts'
-import type { Tier } from '#src/selling/tier.ts'
+import { streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
-import { TierList } from './model.ts'
-import { toTierBody } from './service.ts'
+import { type TierBody, TierList } from './model.ts'
 
 /** `GET /v1/billing/tiers` shows what there is to buy. */
 export const tierRoutes = (listTiers: () => readonly Tier[]) => [
@@ -21,3 +21,18 @@ export const tierRoutes = (listTiers: () => readonly Tier[]) => [
     answer: () => listTiers().map(toTierBody),
   }),
 ]
+
+/** Shows an entry of the catalogue; what is not there is null. */
+const toTierBody = (tier: Tier): TierBody => ({
+  id: tier.tierId,
+  tierId: tier.tierId,
+  name: tier.name,
+  coins: [...tier.coins],
+  routes: [...tier.routes],
+  requestsPerMinute: tier.requestsPerMinute,
+  concurrentStreams: streamsMaxOf(tier),
+  priceUsdc: tier.amountMicros === undefined ? null : formatMicros(tier.amountMicros),
+  periodDays: tier.periodDays ?? null,
+  isForSale: tier.isForSale,
+  contact: tier.contact ?? null,
+})

@@ -1,12 +1,11 @@
-import { type Clock, DAY_MS, toIso } from '#src/core/time.ts'
-import type { RateState } from '#src/http/gate.ts'
-import type { UsageRow } from '#src/ledger/ledger.ts'
 /** What a caller may use, and what it has used. */
-import type { Caller } from '#src/selling/caller.ts'
+import { type Clock, DAY_MS, toIso } from '#src/core/time.ts'
+import type { UsageRow } from '#src/ledger/ledger.ts'
+import type { Caller, RateState } from '#src/selling/caller.ts'
 
 import type { UsageBody, UsageDay } from './model.ts'
 
-/** Port: the allowances of a caller as they stand, without taking from them. */
+/** Port: the current allowances of a caller, without taking from them. */
 export type WindowsOf = (caller: Caller) => { data: RateState; billing: RateState }
 /** Port: the counters of a caller's account, those that are not written yet included. */
 export type UsageOf = (caller: Caller) => readonly UsageRow[]
