@@ -68,7 +68,7 @@ export type CoverageTally = {
   totalMs: number
   coveredMs: number
   /** By reason, where there is any. */
-  gaps: ReadonlyMap<TallyReason, { count: number; ms: number }>
+  gaps: ReadonlyMap<TallyReason, Tallied>
 }
 
 /** Whether a market's trading window is known from its start to its end. */
@@ -134,12 +134,12 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const { fromMs, toMs } = spanOf(question)
   const span = { fromMs, toMs: Math.max(toMs, fromMs + 1) }
   const asked = askedOutcomes(question)
-  const gaps = new Map<TallyReason, { count: number; ms: number }>()
+  const gaps = new Map<TallyReason, Tallied>()
   let coveredMs = 0
   for (const outcome of asked) {
     eachPiece(timelineOf(question, outcome), span, (fromMs, toMs, reason) => {
       if (reason === undefined) coveredMs += toMs - fromMs
-      else addGap(gaps, reason, toMs - fromMs)
+      else addGap(gaps, reason, { count: 1, ms: toMs - fromMs })
     })
   }
   if (isBounded(question) || coveredMs === 0) {
@@ -152,16 +152,14 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   }
 }
 
-function addGap(
-  gaps: Map<TallyReason, { count: number; ms: number }>,
-  reason: GapReason,
-  ms: number,
-): void {
+type Tallied = { count: number; ms: number }
+
+function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tallied): void {
   const sum = gaps.get(reason)
-  if (sum === undefined) gaps.set(reason, { count: 1, ms })
+  if (sum === undefined) gaps.set(reason, { ...more })
   else {
-    sum.count++
-    sum.ms += ms
+    sum.count += more.count
+    sum.ms += more.ms
   }
 }
 
@@ -317,16 +315,13 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
 export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
   const [only] = tallies
   if (only !== undefined && tallies.length === 1) return only
-  const gaps = new Map<TallyReason, { count: number; ms: number }>()
+  const gaps = new Map<TallyReason, Tallied>()
   let totalMs = 0
   let coveredMs = 0
   for (const tally of tallies) {
     totalMs += tally.totalMs
     coveredMs += tally.coveredMs
-    for (const [reason, { count, ms }] of tally.gaps) {
-      const sum = gaps.get(reason) ?? { count: 0, ms: 0 }
-      gaps.set(reason, { count: sum.count + count, ms: sum.ms + ms })
-    }
+    for (const [reason, sum] of tally.gaps) addGap(gaps, reason, sum)
   }
   return { totalMs, coveredMs, gaps }
 }

@@ -46,11 +46,6 @@ export type TextFile = {
 
 export type LineSourceItem = (LineBatch | LongLine) & ReadProgress
 
-export type LineSourceOptions = LineBatchLimits & {
-  /** Ends reading at once with an `AbortError`. */
-  signal: AbortSignal
-}
-
 /** A file that cannot be read, or not to its end. `message` is a reason without the file's name. */
 export class SourceFault extends Error {
   constructor(reason: string, options?: ErrorOptions) {
@@ -67,18 +62,7 @@ export async function openText(path: string, signal: AbortSignal): Promise<TextF
   return { path, progress, ...(await peek(text, HEAD_BYTES)), close }
 }
 
-/**
- * Reads a file, or standard input for `-`, as batches of whole lines in constant memory. Throws
- * `SourceFault` after the last whole line that was readable.
- */
-export async function* readLineBatches(
-  path: string,
-  { signal, ...limits }: LineSourceOptions,
-): AsyncGenerator<LineSourceItem> {
-  yield* batchLines(await openText(path, signal), limits)
-}
-
-/** The same of a file that is open. */
+/** Reads batches of whole lines, in constant memory. Throws `SourceFault` after the last whole line that was readable. */
 export async function* batchLines(
   { chunks, progress }: TextFile,
   limits: LineBatchLimits,

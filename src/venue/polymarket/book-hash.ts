@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 
 import type { Micros } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { createCache } from '#src/lib/cache.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
 import { putMicros } from '#src/wire/micros-bytes.ts'
 
@@ -33,17 +34,7 @@ type Probe = (tick: Tick, price: number) => boolean
 export function createBookVerifier(): BookVerifier {
   const writer = createBookWriter()
   const tails = createTails()
-  const memories = new Map<string, Memory>()
-
-  function remember(conditionId: string, memory: Memory): void {
-    memories.delete(conditionId)
-    memories.set(conditionId, memory)
-    if (memories.size <= MARKETS_MAX) return
-    for (const oldest of memories.keys()) {
-      memories.delete(oldest)
-      return
-    }
-  }
+  const memories = createCache<string, Memory>(MARKETS_MAX)
 
   return {
     verify(snapshot) {
@@ -54,7 +45,7 @@ export function createBookVerifier(): BookVerifier {
       const probe: Probe = (tick, price) => isHash(prefix, tails[tick]?.[price], sourceHash)
       const found = findLikely(memory, snapshot, probe) ?? search(memory, probe)
       if (found === undefined) return false
-      if (found !== memory || !memories.has(conditionId)) remember(conditionId, found)
+      if (found !== memory) memories.set(conditionId, found, { size: 1 })
       return true
     },
   }
