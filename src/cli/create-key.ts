@@ -37,7 +37,7 @@ export async function createKey(context: CliContext, flags: CreateFlags): Promis
   })
 }
 
-/** As at signup, but where nothing can be asked the operator decides, and is told so. */
+/** As at signup, but where nothing can be asked the operator decides, and is warned. */
 async function screen({ context, ledger, flags }: Task): Promise<void> {
   if (flags.address === undefined) return
   const { verdict } = await createScreening(context, ledger).screen(flags.address)

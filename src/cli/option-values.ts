@@ -63,7 +63,7 @@ export function parsePrice(text: string): Micros {
   throw new InvalidArgumentError('It must be a plain decimal of at most six decimals, such as 49.')
 }
 
-/** Lets `none` stand beside what `parse` reads. */
+/** Accepts `none` beside what `parse` reads. */
 export const orNone =
   <T>(parse: (text: string) => T) =>
   (text: string): OrNone<T> =>

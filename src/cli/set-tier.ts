@@ -62,7 +62,7 @@ function plan(tiers: readonly Tier[], tierId: string, flags: TierFlags): Change 
   return { before, after }
 }
 
-/** A new tier stands above all others until --rank says otherwise, and is not for sale. */
+/** A new tier ranks above all others until --rank says otherwise, and is not for sale. */
 function draft(tiers: readonly Tier[], tierId: string, flags: TierFlags): Tier {
   const { name, coins, routes, requestsPerMinute } = flags
   if (name === undefined || !coins || !routes || requestsPerMinute === undefined) {

@@ -13,12 +13,12 @@ export const isLoopback = (host: string): boolean =>
 
 /**
  * Whether a server with these settings can take wallets in: it must know its own address, by which
- * they tell it from an impostor, and it must be able to screen them.
+ * they distinguish it from an impostor, and it must be able to screen them.
  */
 export function signupStateOf({ publicUrl, host }: Config, screening: SignupState): SignupState {
   if (publicUrl !== '' || isLoopback(host)) return screening
   return {
     isOpen: false,
-    reason: 'BOOKFEED_PUBLIC_URL is not set, so wallets cannot be told what they sign in to.',
+    reason: 'BOOKFEED_PUBLIC_URL is not set, so wallets cannot see what they sign in to.',
   }
 }

@@ -3,8 +3,8 @@ import { messageOf } from '#src/lib/message.ts'
 
 /** Well below the ten seconds of usage that a killed process may lose. */
 const FLUSH_MS = 2000
-/** In a row, before the operator is told. */
-const FAILURES_TOLD = 5
+/** In a row, before the operator is warned. */
+const FAILURES_LOGGED = 5
 
 /** Moves what was used into the ledger again and again, in parts that no request has to wait for. */
 export function startUsageFlush({ flushUsage }: App, log: (line: string) => void) {
@@ -17,7 +17,7 @@ export function startUsageFlush({ flushUsage }: App, log: (line: string) => void
       return hasMore
     } catch (error) {
       // The counters stay in memory until the ledger takes them; another process may be writing just now.
-      if (++failures === FAILURES_TOLD)
+      if (++failures === FAILURES_LOGGED)
         log(`bookfeed: usage cannot be written: ${messageOf(error)}.`)
       return false
     }

@@ -60,7 +60,7 @@ export function imbalanceOf(bidSize: Micros, askSize: Micros): Micros {
   const rest = scaled - whole
   const isDoubtful = Math.abs(rest - 0.5) < DOUBT
   const rounded = isDoubtful ? roundExactly(bidSize, askSize) : whole + (rest > 0.5 ? 1 : 0)
-  // Not -0, which no text tells from 0 but a comparison does.
+  // Not -0, which prints as 0 but does not compare as 0.
   return difference < 0 && rounded > 0 ? -rounded : rounded
 }
 

@@ -1,7 +1,7 @@
 /**
- * Series by steps: at each multiple of an interval the state of each outcome in force, at or before it
- * and never after. Where nothing is known to be in force there is no row: before an outcome's first
- * state, inside a gap, and behind the market's close or what is held of it.
+ * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or before it
+ * and never after. Where no state is known to prevail there is no row: before an outcome's first
+ * state, inside a gap, and after the end of the market's window or of what is held of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
@@ -21,7 +21,7 @@ export type StepQuery = {
   range: StatePart
 }
 
-/** Where a mark stands among others: by time, then up before down. */
+/** The place of a mark among others: by time, then up before down. */
 export const placeOf = ({ timeMs, outcome }: Mark): Position => ({
   timestampMs: timeMs,
   id: outcomes.indexOf(outcome) + 1,
@@ -105,13 +105,13 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
 
 /**
  * The last moment that can be answered for. While a market is open that is before the last state of each
- * outcome, of a silent one before that of the market, so that no later state can change an answer; a
+ * outcome, of one that has gone quiet before that of the market, so that no later state can change an answer; a
  * follower sees each step once.
  */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
   const lasts = asked.map((outcome) => {
-    const held = isSilent(market, outcome) ? market.lastSnapshotMs : market.spans[outcome]?.lastMs
+    const held = isQuiet(market, outcome) ? market.lastSnapshotMs : market.spans[outcome]?.lastMs
     return held ?? Number.POSITIVE_INFINITY
   })
   return Math.min(...lasts) - 1
@@ -131,10 +131,10 @@ export function decidedStepsEndMs(
 }
 
 /** True when an outcome ended so long before the market, or what is held of it so far, that its end is a gap. */
-function isSilent(market: Market, outcome: Outcome): boolean {
+function isQuiet(market: Market, outcome: Outcome): boolean {
   const { spans, lastSnapshotMs = 0, timeframe } = market
   const lastMs = spans[outcome]?.lastMs ?? lastSnapshotMs
-  // The close is not in the window any more.
+  // The end of the window is not in it.
   const endMs = Math.max(lastSnapshotMs, (closeOf(market) ?? 0) - 1)
   return endMs - lastMs > silenceMs(timeframe)
 }
@@ -143,9 +143,9 @@ function isSilent(market: Market, outcome: Outcome): boolean {
 const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
-/** The last moment at which the state of an outcome is known, inclusive: that of the close is known at the close. */
+/** The last moment at which the state of an outcome is known, inclusive: that at the end of the window is known at the end. */
 function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
-  if (isSilent(market, outcome)) return heldMs
+  if (isQuiet(market, outcome)) return heldMs
   return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
 }
 
@@ -161,7 +161,7 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
     spans.push({ fromMs: at, toMs: Math.min(gap.fromMs - 1, toMs) })
     at = gap.toMs
   }
-  // At the close only what was known before it is.
+  // At the end of the window only what was known before it is.
   if (at < toMs || at <= held.lastMs) spans.push({ fromMs: at, toMs })
   return spans.filter((span) => span.fromMs <= span.toMs)
 }
@@ -169,8 +169,8 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
 /** States read at once between marks. */
 const BLOCK = 1_024
 
-/** Finds, in steps, the state in force at each of the marks, which ascend; `outcome` where all are of one. */
-export function* readInForce<S extends State>(
+/** Finds, in steps, the state that prevails at each of the marks, which ascend; `outcome` where all are of one. */
+export function* readPrevailing<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],
   outcome: Outcome | undefined,

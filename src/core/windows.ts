@@ -1,6 +1,6 @@
 /**
  * Windows of which no market is held. Those of a timeframe follow one another without a pause, so the held ones
- * tell where the others begin: day and four-hour windows follow the clocks of New York, not multiples of
+ * show where the others begin: day and four-hour windows follow the clocks of New York, not multiples of
  * their length. Where none is held, multiples are taken.
  */
 import type { CoverageTally, Span } from './coverage.ts'

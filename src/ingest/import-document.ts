@@ -83,7 +83,7 @@ type Entry = { entry: number; text: string | undefined }
 
 /** Splits a document without building it, so that memory is that of its text and one entry. */
 function* splitEntries(document: Uint8Array): Generator<Entry> {
-  // What steps over values relies on a zero byte behind them.
+  // What steps over values relies on a zero byte after them.
   const bytes = new Uint8Array(document.length + 1)
   bytes.set(document)
   let entry = 0

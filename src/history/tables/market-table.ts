@@ -1,11 +1,11 @@
 /** Rows of the market table. */
 import { AppError } from '#src/core/errors.ts'
 import {
-  lifeFault,
   type Market,
   type MarketFacts,
   otherOutcome,
   outcomes,
+  windowFault,
   type WinnerSource,
   winnerSources,
 } from '#src/core/market.ts'
@@ -254,7 +254,7 @@ function assertAgrees(known: Market | undefined, told: MarketFacts): void {
 
 /** Throws `market_conflict` for the time of a book or trade, where there is one, that is too far from the window. */
 export function assertInLife(market: MarketFacts, timeMs: number | undefined): void {
-  const fault = timeMs === undefined ? undefined : lifeFault(market, timeMs)
+  const fault = timeMs === undefined ? undefined : windowFault(market, timeMs)
   if (fault === undefined) return
   throw new AppError('market_conflict', `Market ${market.conditionId}: ${fault}.`)
 }

@@ -1,7 +1,7 @@
 /** Best bid and ask over time, from the columns that the store keeps of them: no book is opened. */
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
 import type { ReadStates } from '#src/core/states.ts'
-import { listMarks, type Mark, placeOf, readInForce } from '#src/core/steps.ts'
+import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
 import type { HistoryStore, Top } from '#src/history/history.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/http/series.ts'
 import type { Steps } from '#src/http/work.ts'
@@ -116,7 +116,7 @@ function* toSteps(
 ): Steps<SeriesPage> {
   const taken = marks.slice(0, limit)
   const ascending = order === 'asc' ? taken : taken.toReversed()
-  const states = yield* readInForce(read, ascending, outcome)
+  const states = yield* readPrevailing(read, ascending, outcome)
   const rows = ascending.flatMap(({ timeMs }, index): StepRow[] => {
     const top = states[index]
     return top === undefined ? [] : [{ timeMs, top }]

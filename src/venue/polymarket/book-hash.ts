@@ -10,11 +10,11 @@ import type { BookVerifier } from '../venue.ts'
 
 /**
  * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best level last
- * on both sides, with the market's minimum size, tick and last trade price behind it. What a recording does not
+ * on both sides, with the market's minimum size, tick and last trade price after it. What a recording does not
  * say of these is found by trying: the prefix is hashed once, and each guess costs one more block.
  */
 
-/** Prices that a trade can have, in thousandths: 1 to 999; 0 stands for no trade so far. */
+/** Prices that a trade can have, in thousandths: 1 to 999; 0 is no trade so far. */
 const NO_TRADE = 0
 const THOUSAND = 1000
 const ticks = ['0.01', '0.001'] as const
@@ -75,7 +75,7 @@ function search(memory: Memory, probe: Probe): Memory | undefined {
   return undefined
 }
 
-/** The tick of the book before comes first: it changes once or twice in a market's life. */
+/** The tick of the book before comes first: it changes once or twice in a market. */
 const ticksOf = ({ tick }: Memory): Tick[] => (tick === 0 ? [0, 1] : [1, 0])
 
 function learn(memory: Memory, tick: Tick, price: number): Memory {

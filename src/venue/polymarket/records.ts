@@ -1,5 +1,5 @@
 import { MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
-import { lifeFault, type Outcome, type OutcomeMap } from '#src/core/market.ts'
+import { type Outcome, type OutcomeMap, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { timeFault, toIso } from '#src/core/time.ts'
 
@@ -90,7 +90,7 @@ function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   const timestampMs = readTimeMs(value.timestamp, 'timestamp')
   const facts = readNamed(value, timestampMs)
   if ('kind' in facts) return facts
-  const fault = timeFault(timestampMs, nowMs) ?? lifeFault(facts, timestampMs)
+  const fault = timeFault(timestampMs, nowMs) ?? windowFault(facts, timestampMs)
   if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
   // The venue gives one price for both outcomes and not which of them was traded.
   const price = readPrice(value.lastTradePrice, 'lastTradePrice')
@@ -196,7 +196,7 @@ function readTickSize(value: unknown, path: string): number | undefined {
   return tickSize
 }
 
-/** The coin's prices at the window's ends belong to the event, which may stand around the market or in it. */
+/** The coin's prices at the window's ends belong to the event, which may contain the market or be in it. */
 function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
   const events: unknown = market.events
   const own: unknown = Array.isArray(events) ? events[0] : undefined
