@@ -32,20 +32,24 @@ export function* listMarks(query: StepQuery): Generator<void, Mark[]> {
   const { order, limit, outcome } = query.range
   const asked = outcome === undefined ? outcomes : [outcome]
   const endMs = decidedMs(query.market, asked)
-  const direction = order === 'asc' ? 1 : -1
-  const series = (order === 'asc' ? asked : asked.toReversed()).map((each) =>
-    createSeries(query, each, endMs),
-  )
+  const isUp = order === 'asc'
+  const series = (isUp ? asked : asked.toReversed()).map((each): Series => {
+    const steps = stepsOf(query, each, endMs)
+    return { outcome: each, steps, timeMs: steps.next().value }
+  })
   const marks: Mark[] = []
   while (marks.length <= limit) {
-    const first = firstOf(series, direction)
+    const first = firstOf(series, isUp ? 1 : -1)
     if (first?.timeMs === undefined) break
     marks.push({ timeMs: first.timeMs, outcome: first.outcome })
-    first.advance()
+    first.timeMs = first.steps.next().value
     if (marks.length % BLOCK === 0) yield
   }
   return marks
 }
+
+/** The steps of one outcome; `timeMs` is the next one, undefined when all have been taken. */
+type Series = { outcome: Outcome; steps: Generator<number, undefined>; timeMs: number | undefined }
 
 /** The series whose next step comes first in a direction; undefined when all have ended. */
 function firstOf(series: readonly Series[], direction: number): Series | undefined {
@@ -57,27 +61,9 @@ function firstOf(series: readonly Series[], direction: number): Series | undefin
   return first
 }
 
-type Series = { outcome: Outcome; timeMs: number | undefined; advance: () => void }
-
-/** The steps of one outcome, one after the other. */
-function createSeries(query: StepQuery, outcome: Outcome, endMs: number): Series {
-  const steps = stepsOf(query, { outcome, spans: knownSpans(query, outcome, endMs) })
-  const series: Series = {
-    outcome,
-    timeMs: undefined,
-    advance() {
-      const { value, done } = steps.next()
-      series.timeMs = done === true ? undefined : value
-    },
-  }
-  series.advance()
-  return series
-}
-
-function* stepsOf(
-  { stepMs, range }: StepQuery,
-  { outcome, spans }: { outcome: Outcome; spans: readonly KnownSpan[] },
-): Generator<number, undefined> {
+function* stepsOf(query: StepQuery, outcome: Outcome, endMs: number): Generator<number, undefined> {
+  const { stepMs, range } = query
+  const spans = knownSpans(query, outcome, endMs)
   const isUp = range.order === 'asc'
   const bounds = boundsOf(range, outcome)
   for (const span of isUp ? spans : spans.toReversed()) {

@@ -3,7 +3,7 @@ import type { Span } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS, parseMoment } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import { readRange } from '#src/http/data-query.ts'
 import type { Steps } from '#src/http/work.ts'
@@ -152,9 +152,8 @@ function readShape({ shape, depth, after, include }: ShapeQuery, format: Format)
 
 /** Start of a day in Unix milliseconds. */
 function readDay(day: string): number {
-  const startMs = Date.parse(`${day}T00:00:00.000Z`)
-  // The 30th of February would be taken for the 2nd of March.
-  if (new Date(startMs).toJSON()?.slice(0, day.length) === day) return startMs
+  const startMs = parseMoment(`${day}T00:00:00Z`)
+  if (startMs !== undefined) return startMs
   throw parameterError('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
 }
 
