@@ -79,7 +79,7 @@ export function createExportService({ history, clock, mint, work }: Deps) {
       const { format, name } = plan
       const record = records.create({ name, format, contentEncoding })
       const encoding = isGzip ? 'gzip' : 'identity'
-      const made = inTurns(piecesOf(plan, record.progress, encoding), () => work.turn(accountId))
+      const made = inTurns(piecesOf(plan, record, encoding), () => work.turn(accountId))
       const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
       const hasher = new Bun.CryptoHasher('sha256')
 
