@@ -4,7 +4,7 @@ import { Command } from 'commander'
 
 import type { ImportFault, ImportProgress, ImportReport } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
-import { STDIN } from '#src/ingest/line-source.ts'
+import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { codeOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError, stopSignal } from './context.ts'
@@ -162,17 +162,11 @@ function checkFiles(files: readonly string[]): Map<string, number | undefined> {
       if (entry.isDirectory()) faults.push(`${file}: a folder, not a file`)
       if (entry.isFile()) sizes.set(file, entry.size)
     } catch (error) {
-      faults.push(`${file}: ${toReason(error)}`)
+      faults.push(`${file}: ${readFaultOf(error) ?? `cannot be read (${codeOf(error)})`}`)
     }
   }
   if (faults.length > 0) throw new CliError(`Nothing was imported. ${faults.join('; ')}.`)
   return sizes
-}
-
-function toReason(error: unknown): string {
-  const code = codeOf(error)
-  if (code === 'ENOENT') return 'no such file'
-  return code === 'EACCES' ? 'no permission to read it' : `cannot be read (${code})`
 }
 
 function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) => void {

@@ -96,10 +96,11 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
   } catch (error) {
     failure = { error }
   }
+  const head = Buffer.concat(beginning)
 
   async function* whole(): AsyncGenerator<Uint8Array> {
     try {
-      yield* beginning
+      if (head.length > 0) yield head
       if (failure !== undefined) throw failure.error
       yield* text
     } finally {
@@ -107,7 +108,7 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
       await text.return(undefined)
     }
   }
-  return { head: Buffer.concat(beginning), chunks: whole() }
+  return { head, chunks: whole() }
 }
 
 /** Puts failures that a user can cause into words. */
@@ -173,9 +174,12 @@ const reasons: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the gzip data is damaged; the lines before that were read',
 }
 
+/** Why a file cannot be read, where that is the user's to mend. */
+export const readFaultOf = (error: unknown): string | undefined => reasons[codeOf(error)]
+
 /** Throws on whatever is not the user's to mend. */
 function toSourceFault(error: unknown): SourceFault {
-  const reason = reasons[codeOf(error)]
+  const reason = readFaultOf(error)
   if (reason === undefined) throw error
   return new SourceFault(reason, { cause: error })
 }
