@@ -23,16 +23,6 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
   const check = createBookCheck()
   let before: Before | undefined
 
-  /** Shows the check of the books what was skipped before the first batch that is new. */
-  function catchUp(): void {
-    if (before?.skipped !== undefined) check.check(scan(before.skipped, () => true).snapshots)
-  }
-
-  function begin(): void {
-    before = undefined
-    check.begin()
-  }
-
   function nameOf({ bytes }: LineBatch): { id: string; endsAt: string | undefined } {
     const startsAt = timeTextOf(bytes, 'first')
     const isContinued = startsAt !== undefined && before?.endsAt === startsAt
@@ -40,8 +30,20 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     return { id, endsAt: timeTextOf(bytes, 'last') }
   }
 
+  /** Reads what is new, and before it what was skipped, because the check of the books has to see that too. */
+  function read(file: string, batch: LineBatch) {
+    if (before?.skipped !== undefined) check.check(scan(before.skipped, () => true).snapshots)
+    return scan(batch, (line, reason) => {
+      refuse(run, { file, line }, reason)
+      return report.ending === 'complete'
+    })
+  }
+
   return (file, batch) => {
-    if (batch.firstLine === 1) begin()
+    if (batch.firstLine === 1) {
+      before = undefined
+      check.begin()
+    }
     const { id, endsAt } = nameOf(batch)
     report.batches++
     if (history.findBatch(id) !== undefined) {
@@ -50,13 +52,9 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
       before = { id, endsAt, skipped: batch }
       return
     }
-    catchUp()
-    before = { id, endsAt, skipped: undefined }
     const isWhole = watchLosses(run)
-    const scanned = scan(batch, (line, reason) => {
-      refuse(run, { file, line }, reason)
-      return report.ending === 'complete'
-    })
+    const scanned = read(file, batch)
+    before = { id, endsAt, skipped: undefined }
     if (report.ending !== 'complete') return
     const snapshots = check.check(scanned.snapshots)
     countHashes(run, snapshots)

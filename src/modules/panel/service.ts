@@ -4,8 +4,8 @@
  */
 import { type CoverageTally, type Span, tallyCoverage } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
-import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import { type Coin, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
+import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import type { Clock } from '#src/core/time.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { HistoryStore } from '#src/history/history.ts'

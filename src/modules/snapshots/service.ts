@@ -1,7 +1,7 @@
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
 import type { Market } from '#src/core/market.ts'
-import { decodePosition, encodePosition, startOf } from '#src/core/row-cursor.ts'
+import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { Encoding, HistoryStore, Page as StorePage, RowQuery } from '#src/history/history.ts'
