@@ -1,3 +1,7 @@
+/**
+ * Takes tables (CSV) of how BTC 5-minute windows ended. They know no market's id, so they add to markets that are
+ * held by the name of their window, and never replace what is known of these.
+ */
 import { ifSound } from '#src/core/errors.ts'
 import { timeframeMs } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
@@ -7,11 +11,6 @@ import { venues } from '#src/venue/venues.ts'
 import { type ImportPlace, type ImportRun, refusalOf, refuse, warn } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { keepFacts } from './record-keeper.ts'
-
-/**
- * Takes tables (CSV) of how BTC 5-minute windows ended. They know no market's id, so they add to markets that are
- * held by the name of their window, and never replace what is known of these.
- */
 
 const columns = ['timestamp', 'outcome', 'btc_open', 'btc_close'] as const
 type Column = (typeof columns)[number]

@@ -1,3 +1,8 @@
+/**
+ * Brings recorded files into the history: snapshots, last trade prices and what is known of markets. What a file
+ * holds is seen from its content. Everything is recognised when it comes again, so that an import can be
+ * broken off anywhere, even by a power cut, and simply run again.
+ */
 import { setImmediate } from 'node:timers/promises'
 
 import { ifSound } from '#src/core/errors.ts'
@@ -16,12 +21,6 @@ import {
 } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { batchLines, openText, SourceFault, type TextFile } from './line-source.ts'
-
-/**
- * Brings recorded files into the history: snapshots, last trade prices and what is known of markets. What a file
- * holds is seen from its content. Everything is recognised when it comes again, so that an import can be
- * broken off anywhere, even by a power cut, and simply run again.
- */
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
 const BATCH_LINES_MAX = 2000

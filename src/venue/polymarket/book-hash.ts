@@ -1,3 +1,8 @@
+/**
+ * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best level last
+ * on both sides, with the market's minimum size, tick and last trade price after it. What a recording does not
+ * say of these is found by trying: the prefix is hashed once, and each guess costs one more block.
+ */
 import { createHash, type Hash } from 'node:crypto'
 
 import type { Micros } from '#src/core/decimal.ts'
@@ -7,12 +12,6 @@ import { byteOf } from '#src/wire/json-bytes.ts'
 import { putMicros } from '#src/wire/micros-bytes.ts'
 
 import type { BookVerifier } from '../venue.ts'
-
-/**
- * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best level last
- * on both sides, with the market's minimum size, tick and last trade price after it. What a recording does not
- * say of these is found by trying: the prefix is hashed once, and each guess costs one more block.
- */
 
 /** Prices that a trade can have, in thousandths: 1 to 999; 0 is no trade so far. */
 const NO_TRADE = 0
