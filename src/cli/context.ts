@@ -42,6 +42,9 @@ export class CliError extends Error {
   }
 }
 
+/** For a command that was called wrongly. */
+export const usageError = (message: string): CliError => new CliError(message, { exitCode: 2 })
+
 /** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */
 export function stopSignal({ onStop }: CliContext): Disposable & { signal: AbortSignal } {
   const stop = new AbortController()

@@ -5,7 +5,7 @@ import { redactKeys } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, CliError, usageError } from './context.ts'
 import { byOperator, issueKey } from './issue-key.ts'
 import { openLedgerFile } from './open-data-folder.ts'
 import { createScreening } from './screening.ts'
@@ -26,7 +26,7 @@ type Created = { key: string; apiKey: ApiKey; account: Account }
 /** Prints the key alone on standard output, so that a shell can take it, and the rest beside it. */
 export async function createKey(context: CliContext, flags: CreateFlags): Promise<void> {
   if (flags.days !== undefined && flags.tier === FREE_TIER_ID) {
-    throw new CliError('--days needs a --tier above free, which has no end.', { exitCode: 2 })
+    throw usageError('--days needs a --tier above free, which has no end.')
   }
   using ledger = openLedgerFile(context)
   const task = { context, ledger, flags, nowMs: context.clock() }
@@ -63,9 +63,7 @@ function create(task: Task): Created {
 function assertTier({ ledger, flags }: Task): void {
   const known = ledger.listTiers().map(({ tierId }) => tierId)
   if (known.includes(flags.tier)) return
-  throw new CliError(`--tier ${redactKeys(flags.tier)} is none of ${known.join(', ')}.`, {
-    exitCode: 2,
-  })
+  throw usageError(`--tier ${redactKeys(flags.tier)} is none of ${known.join(', ')}.`)
 }
 
 /** The account that was asked for; undefined if one is to be made. */

@@ -2,16 +2,16 @@ import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'
 
-import type { ImportFault, ImportReport } from '#src/ingest/import-run.ts'
+import type { ImportFault, ImportProgress, ImportReport } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
-import { STDIN } from '#src/ingest/line-source.ts'
+import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { codeOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError, stopSignal } from './context.ts'
-import { createImportProgress } from './import-progress.ts'
 import { summarize } from './import-summary.ts'
 import { openDataFolder } from './open-data-folder.ts'
-import { count } from './table.ts'
+import { createProgress, type Progress } from './progress.ts'
+import { count, formatCount } from './table.ts'
 
 /** Bad lines and entries printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 20
@@ -104,6 +104,50 @@ async function runImport(
   }
 }
 
+type ImportView = Pick<Progress, 'note' | 'end'> & { update(progress: ImportProgress): void }
+
+/** Shows how far an import of files of these sizes has come; a size is undefined for a pipe. */
+function createImportProgress(
+  context: CliContext,
+  sizes: ReadonlyMap<string, number | undefined>,
+): ImportView {
+  const { note, end, update } = createProgress(context, 'importing')
+  const startedMs = context.clock()
+  const totals = [...sizes.values()]
+  const total = totals.reduce<number>((sum, size) => sum + (size ?? 0), 0)
+  const isKnown = total > 0 && totals.every((size) => size !== undefined)
+  let file = ''
+  let bytesBefore = 0
+  let bytesHere = 0
+
+  return {
+    note,
+    end,
+    update(progress) {
+      if (progress.file !== file) {
+        bytesBefore += bytesHere
+        file = progress.file
+      }
+      bytesHere = progress.bytesRead
+      const seconds = Math.max((context.clock() - startedMs) / 1000, 0.001)
+      const fraction = isKnown ? Math.min(1, (bytesBefore + bytesHere) / total) : undefined
+      const { lines } = progress
+      const parts = [
+        `${formatCount(lines)} lines`,
+        `${formatCount(Math.round(lines / seconds))} lines/s`,
+      ]
+      if (fraction !== undefined) parts.unshift(`${Math.floor(fraction * 100)} %`)
+      if (fraction) parts.push(`${formatSeconds((seconds * (1 - fraction)) / fraction)} left`)
+      update(parts.join(', '), fraction)
+    },
+  }
+}
+
+function formatSeconds(seconds: number): string {
+  const whole = Math.ceil(seconds)
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
+}
+
 /** Finds everything that is wrong with the files before the first is read, and their sizes. */
 function checkFiles(files: readonly string[]): Map<string, number | undefined> {
   const sizes = new Map<string, number | undefined>()
@@ -118,17 +162,11 @@ function checkFiles(files: readonly string[]): Map<string, number | undefined> {
       if (entry.isDirectory()) faults.push(`${file}: a folder, not a file`)
       if (entry.isFile()) sizes.set(file, entry.size)
     } catch (error) {
-      faults.push(`${file}: ${toReason(error)}`)
+      faults.push(`${file}: ${readFaultOf(error) ?? `cannot be read (${codeOf(error)})`}`)
     }
   }
   if (faults.length > 0) throw new CliError(`Nothing was imported. ${faults.join('; ')}.`)
   return sizes
-}
-
-function toReason(error: unknown): string {
-  const code = codeOf(error)
-  if (code === 'ENOENT') return 'no such file'
-  return code === 'EACCES' ? 'no permission to read it' : `cannot be read (${code})`
 }
 
 function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) => void {

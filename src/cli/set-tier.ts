@@ -3,7 +3,7 @@ import { formatMicros, type Micros } from '#src/core/decimal.ts'
 import type { Coin } from '#src/core/market.ts'
 import { FREE_TIER_ID, type Tier, type TierRoute } from '#src/selling/tier.ts'
 
-import { type CliContext, CliError } from './context.ts'
+import { type CliContext, usageError } from './context.ts'
 import { byOperator } from './issue-key.ts'
 import { openLedgerFile } from './open-data-folder.ts'
 import { given, type OrNone } from './option-values.ts'
@@ -29,9 +29,10 @@ const ID_PATTERN = /^[a-z0-9][a-z0-9-]{0,31}$/
 /** Changes or makes a tier, and prints each option that differs now. */
 export function setTier(context: CliContext, tierId: string, flags: TierFlags): void {
   if (!ID_PATTERN.test(tierId)) {
-    throw wrongCall('A tier id is 1 to 32 lower-case letters, digits and -, such as pro.')
+    throw usageError('A tier id is 1 to 32 lower-case letters, digits and -, such as pro.')
   }
-  if (Object.keys(flags).length === 0) throw wrongCall('Nothing to set: see the options in --help.')
+  if (Object.keys(flags).length === 0)
+    throw usageError('Nothing to set: see the options in --help.')
   using ledger = openLedgerFile(context)
   const lines = ledger.atomically(() => {
     const change = plan(ledger.listTiers(), tierId, flags)
@@ -52,11 +53,11 @@ function plan(tiers: readonly Tier[], tierId: string, flags: TierFlags): Change 
   const after = apply(before ?? draft(tiers, tierId, flags), flags)
   assertSound(after)
   const rival = tiers.find((tier) => tier.rank === after.rank && tier.tierId !== tierId)
-  if (rival) throw wrongCall(`--rank ${after.rank} is that of ${rival.tierId}.`)
+  if (rival) throw usageError(`--rank ${after.rank} is that of ${rival.tierId}.`)
   const others = tiers.filter((tier) => tier.tierId !== tierId)
   const lowest = [...others, after].toSorted((a, b) => a.rank - b.rank)[0]
   if (lowest?.tierId !== FREE_TIER_ID) {
-    throw wrongCall(`--rank: the ${FREE_TIER_ID} tier must stay the lowest.`)
+    throw usageError(`--rank: the ${FREE_TIER_ID} tier must stay the lowest.`)
   }
   return { before, after }
 }
@@ -66,7 +67,7 @@ function draft(tiers: readonly Tier[], tierId: string, flags: TierFlags): Tier {
   const { name, coins, routes, requestsPerMinute } = flags
   if (name === undefined || !coins || !routes || requestsPerMinute === undefined) {
     const known = tiers.map((tier) => tier.tierId).join(', ')
-    throw wrongCall(
+    throw usageError(
       `There is no tier ${tierId} (there are ${known}). To make it, give --name, --coins, --routes and --requests-per-minute.`,
     )
   }
@@ -88,9 +89,9 @@ function apply(before: Tier, flags: TierFlags): Tier {
 
 function assertSound({ tierId, isForSale, amountMicros, periodDays }: Tier): void {
   if (!isForSale) return
-  if (tierId === FREE_TIER_ID) throw wrongCall('--for-sale: the Free tier cannot be for sale.')
-  if (!amountMicros) throw wrongCall('A tier that is for sale needs a --price above 0.')
-  if (periodDays === undefined) throw wrongCall('A tier that is for sale needs --period-days.')
+  if (tierId === FREE_TIER_ID) throw usageError('--for-sale: the Free tier cannot be for sale.')
+  if (!amountMicros) throw usageError('A tier that is for sale needs a --price above 0.')
+  if (periodDays === undefined) throw usageError('A tier that is for sale needs --period-days.')
 }
 
 /** A tier as texts by option; undefined for none. */
@@ -112,5 +113,3 @@ function compare({ before, after }: Change): string[] {
     old[option] === text ? [] : [`${option} ${old[option] ?? 'none'} → ${text ?? 'none'}`],
   )
 }
-
-const wrongCall = (message: string): CliError => new CliError(message, { exitCode: 2 })

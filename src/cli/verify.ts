@@ -14,7 +14,7 @@ const help = `
 Every chunk is decoded and every snapshot parsed; order, counts, CRCs and the columns for best bid and
 ask are compared with the books themselves, totals with what they are of, and all else (trades, facts,
 gaps, hashes) with its checksum. SQLite checks its own pages and indexes. Nothing is changed. A server
-may go on serving meanwhile.
+may keep serving meanwhile.
 
 Exit code: 0 when the history is sound, 1 when anything is not.`
 

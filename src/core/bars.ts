@@ -25,7 +25,7 @@ export type BarQuery = {
   stepMs: number
   /** The range; `after` is the `barPlaceOf` of a bar. */
   range: StatePart
-  /** A page ends early, with a bar at least, behind as many states, so that an answer does not take long. */
+  /** A page ends early, with a bar at least, after as many states, so that an answer does not take long. */
   statesMax: number
 }
 
@@ -33,7 +33,7 @@ export type BarQuery = {
 export const doubleMidOf = (levels: BestLevels): DoubleMid | undefined =>
   levels.bidSize > 0 && levels.askSize > 0 ? levels.bidPrice + levels.askPrice : undefined
 
-/** Where a bar stands among others: by its start, then up before down. */
+/** The place of a bar among others: by its start, then up before down. */
 export const barPlaceOf = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'>): Position =>
   placeOf({ timeMs: startMs, outcome })
 
@@ -96,7 +96,7 @@ function restOf(
     : { fromMs, toMs: Math.min(toMs, after.id > 0 ? startMs + stepMs : startMs) }
 }
 
-/** Adds the bars of a finished step that lie behind the place where the page begins. */
+/** Adds the bars of a finished step that come after the place where the page begins. */
 function takeBars(bars: Bar[], step: Step, { order, after }: StatePart): void {
   const direction = order === 'asc' ? 1 : -1
   for (const outcome of order === 'asc' ? outcomes : outcomes.toReversed()) {

@@ -15,7 +15,7 @@ export type ChangesQuery<S extends State> = {
 
 export type ChangesPage<S extends State> = {
   rows: S[]
-  /** The last place looked at, which may be behind the last row; undefined where there was none. */
+  /** The last place looked at, which may be after the last row; undefined where there was none. */
   last: Position | undefined
   hasMore: boolean
 }
@@ -24,7 +24,7 @@ export type ChangesPage<S extends State> = {
 const BLOCK_MAX = 2_048
 const BLOCK_MIN = 128
 
-/** Reads one page, a block a step: up to `limit` changes behind `after`, in either order. */
+/** Reads one page, a block a step: up to `limit` changes after `after`, in either order. */
 export function* readChanges<S extends State>({
   read,
   isSame,
@@ -60,10 +60,10 @@ function takeChanges<S extends State>(
   return false
 }
 
-/** Returns the function that tells of one block after the other which of its states are changes. */
+/** Returns a function that flags the changes among the states of one block after the other. */
 function createFlagger<S extends State>({ read, isSame, range }: ChangesQuery<S>) {
   const { fromMs, toMs, outcome, after } = range
-  // What stood at the place from which the page goes on: the place itself is part of it.
+  // The states at the place from which the page continues, which is one of them.
   const upTo = after && { ...after, id: after.id + 1 }
   const before: Latest<S> =
     upTo === undefined
@@ -86,7 +86,7 @@ function flagForwards<S extends State>(
   return changes
 }
 
-/** A block that was read backwards is told from what stood before its last state, the earliest. */
+/** Compares a block that was read backwards with the states before its last one, the earliest. */
 function flagBackwards<S extends State>(
   { read, isSame, range }: ChangesQuery<S>,
   { block, isEnd }: { block: readonly S[]; isEnd: boolean },

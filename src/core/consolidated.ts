@@ -5,7 +5,7 @@
  * The venue shows every resting order in both books: of states of one moment each is the exact mirror of
  * the other. So the two are two looks at one ladder, not two ladders, and sizes are never added up: that
  * would count every order twice. Of two states the newer one says which levels there are, and their sizes:
- * what only the older one shows was taken or cancelled meanwhile, so that it just tells which levels both
+ * what only the older one shows was taken or cancelled meanwhile, so that it only shows which levels both
  * show, and nothing when it is older by more than `SKEW_MS_MAX`. Only of states of the same millisecond
  * the levels are united: one that the own book lacks is kept unless it would cross that book.
  * So the result is crossed only where one of the books is crossed by itself.
@@ -38,7 +38,7 @@ export type ConsolidatedBook = {
 export const SKEW_MS_MAX = 1_000
 
 /**
- * Makes one ladder of what is in force of an outcome, `own`, and of the other one, at the same moment.
+ * Makes one ladder of an outcome's prevailing state, `own`, and the other one's, at the same moment.
  * Of states of the same time `own` counts as the newer. Undefined when there is neither.
  */
 export function consolidate(

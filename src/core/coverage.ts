@@ -48,18 +48,18 @@ export type CoverageQuestion = {
   gaps: readonly Gap[]
   /** Undefined for both. */
   outcome?: Outcome | undefined
-  /** Undefined bounds are those of the market's life, `lifeOf`. */
+  /** Undefined bounds are those of `marketSpanOf`. */
   fromMs?: number | undefined
   toMs?: number | undefined
   nowMs: number
 }
 
-/** End of a stored gap that has none yet: it reaches to the end of the market's life. */
+/** End of a stored gap that has none yet: it reaches to the end of `marketSpanOf`. */
 export const ENDLESS_MS = Number.MAX_SAFE_INTEGER
 
 const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 
-/** States of one outcome further apart than this are a silence, which is a gap: 5 s of 5 minutes. */
+/** States of one outcome further apart than this have a gap between them: 5 s of 5 minutes. */
 export const silenceMs = (timeframe: Timeframe): number => timeframeMs[timeframe] / 60
 
 /** What a span holds of all outcomes asked for, without its pieces. */
@@ -68,7 +68,7 @@ export type CoverageTally = {
   totalMs: number
   coveredMs: number
   /** By reason, where there is any. */
-  gaps: ReadonlyMap<TallyReason, { count: number; ms: number }>
+  gaps: ReadonlyMap<TallyReason, Tallied>
 }
 
 /** Whether a market's trading window is known from its start to its end. */
@@ -84,9 +84,9 @@ export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =
 /**
  * The time that a market is answered for when no other is asked: its window, where known, and what is
  * held beyond it. Of the window of a market that is neither closed nor resolved nothing after `nowMs`
- * counts, so that the life of one to come is empty. Undefined when neither window nor snapshots are known.
+ * counts, so that the span of one to come is empty. Undefined when neither window nor snapshots are known.
  */
-export function lifeOf(market: Market, nowMs: number): Span | undefined {
+export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
   const fromMs = Math.min(windowStartMs ?? MAX, windowEndMs ?? MAX, firstSnapshotMs ?? MAX)
   if (fromMs === MAX) return undefined
@@ -96,11 +96,11 @@ export function lifeOf(market: Market, nowMs: number): Span | undefined {
   return { fromMs, toMs: Math.max(fromMs, isOver ? endMs : Math.min(endMs, nowMs), heldEndMs) }
 }
 
-/** The span that a question is about; empty (`toMs` is `fromMs`) when its bounds leave nothing of the life. */
+/** The span that a question is about; empty (`toMs` is `fromMs`) when its bounds leave nothing of the market's. */
 export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span {
-  const life = lifeOf(market, nowMs)
-  const startMs = fromMs ?? life?.fromMs ?? toMs ?? nowMs
-  const endMs = toMs ?? life?.toMs ?? startMs
+  const whole = marketSpanOf(market, nowMs)
+  const startMs = fromMs ?? whole?.fromMs ?? toMs ?? nowMs
+  const endMs = toMs ?? whole?.toMs ?? startMs
   if (endMs > startMs) return { fromMs: startMs, toMs: endMs }
   const momentMs = fromMs ?? (toMs === undefined ? startMs : Math.max(0, toMs - 1))
   return { fromMs: momentMs, toMs: momentMs }
@@ -108,9 +108,9 @@ export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span 
 
 /**
  * Tiles the span of a question by what is recorded and what is not, for up, then down. Recorded is an
- * outcome from its first to its last snapshot, but for stored gaps. Inside the market's life, before the
- * first one is a gap where it reaches into the window, because nothing is in force yet; before the window and
- * after the last one where it is longer than `silenceMs` allows a book to be quiet. So is all outside the life.
+ * outcome from its first to its last snapshot, but for stored gaps. Inside `marketSpanOf`, the time before the
+ * first one is a gap where it reaches into the window, because no state prevails yet; so is the time before the window
+ * and after the last one where it is longer than `silenceMs`, and all that is outside.
  */
 export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   const span = spanOf(question)
@@ -134,12 +134,12 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const { fromMs, toMs } = spanOf(question)
   const span = { fromMs, toMs: Math.max(toMs, fromMs + 1) }
   const asked = askedOutcomes(question)
-  const gaps = new Map<TallyReason, { count: number; ms: number }>()
+  const gaps = new Map<TallyReason, Tallied>()
   let coveredMs = 0
   for (const outcome of asked) {
     eachPiece(timelineOf(question, outcome), span, (fromMs, toMs, reason) => {
       if (reason === undefined) coveredMs += toMs - fromMs
-      else addGap(gaps, reason, toMs - fromMs)
+      else addGap(gaps, reason, { count: 1, ms: toMs - fromMs })
     })
   }
   if (isBounded(question) || coveredMs === 0) {
@@ -152,16 +152,14 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   }
 }
 
-function addGap(
-  gaps: Map<TallyReason, { count: number; ms: number }>,
-  reason: GapReason,
-  ms: number,
-): void {
+type Tallied = { count: number; ms: number }
+
+function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tallied): void {
   const sum = gaps.get(reason)
-  if (sum === undefined) gaps.set(reason, { count: 1, ms })
+  if (sum === undefined) gaps.set(reason, { ...more })
   else {
-    sum.count++
-    sum.ms += ms
+    sum.count += more.count
+    sum.ms += more.ms
   }
 }
 
@@ -187,11 +185,14 @@ const timelineOf = (question: CoverageQuestion, outcome: Outcome): Timeline => (
   derived: derivedRuns(question, outcome),
 })
 
-/** Ends a run that has no end yet where the market's life does. */
+/** Ends a run that has no end yet where `marketSpanOf` does. */
 function endRuns(runs: readonly Run[], { market, nowMs }: CoverageQuestion): readonly Run[] {
   const last = runs.at(-1)
   if (last?.toMs !== ENDLESS_MS) return runs
-  return [...runs.slice(0, -1), { ...last, toMs: lifeOf(market, nowMs)?.toMs ?? last.fromMs + 1 }]
+  return [
+    ...runs.slice(0, -1),
+    { ...last, toMs: marketSpanOf(market, nowMs)?.toMs ?? last.fromMs + 1 },
+  ]
 }
 
 /** Calls `visit` with the pieces that tile a span, in order of time. */
@@ -232,27 +233,27 @@ function firstEndingAfter(runs: readonly Run[], timeMs: number): number {
 
 /** What follows from a market's facts: where nothing can have been recorded of an outcome. */
 function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run[] {
-  const life = lifeOf(market, nowMs)
+  const whole = marketSpanOf(market, nowMs)
   const outside: GapReason = hasWindow(market) ? 'not_open' : 'import'
   const inside: GapReason = market.source === 'simulated' ? 'venue_silent' : 'import'
-  if (life === undefined) return [{ fromMs: MIN, toMs: MAX, reason: outside }]
+  if (whole === undefined) return [{ fromMs: MIN, toMs: MAX, reason: outside }]
   const held = market.spans[outcome]
   const quietMs = held === undefined ? 0 : silenceMs(market.timeframe)
-  const { firstMs, lastMs } = held ?? { firstMs: life.toMs, lastMs: life.toMs }
+  const { firstMs, lastMs } = held ?? { firstMs: whole.toMs, lastMs: whole.toMs }
   const runs: Run[] = []
-  pushJoined(runs, { fromMs: MIN, toMs: life.fromMs, reason: outside })
+  pushJoined(runs, { fromMs: MIN, toMs: whole.fromMs, reason: outside })
   const startMs = market.windowStartMs ?? MAX
-  if (firstMs > Math.max(life.fromMs, startMs) || firstMs - life.fromMs > quietMs) {
-    pushJoined(runs, { fromMs: life.fromMs, toMs: firstMs, reason: inside })
+  if (firstMs > Math.max(whole.fromMs, startMs) || firstMs - whole.fromMs > quietMs) {
+    pushJoined(runs, { fromMs: whole.fromMs, toMs: firstMs, reason: inside })
   }
-  if (life.toMs - (lastMs + 1) > quietMs) {
-    pushJoined(runs, { fromMs: lastMs + 1, toMs: life.toMs, reason: inside })
+  if (whole.toMs - (lastMs + 1) > quietMs) {
+    pushJoined(runs, { fromMs: lastMs + 1, toMs: whole.toMs, reason: inside })
   }
-  pushJoined(runs, { fromMs: life.toMs, toMs: MAX, reason: outside })
+  pushJoined(runs, { fromMs: whole.toMs, toMs: MAX, reason: outside })
   return runs
 }
 
-/** Joins a run to the last one where that goes on with the same reason. */
+/** Joins a run to the last one where that continues with the same reason. */
 function pushJoined(runs: Run[], run: Run): void {
   const last = runs.at(-1)
   if (last?.toMs === run.fromMs && last.reason === run.reason) {
@@ -271,7 +272,7 @@ const ranks: readonly GapReason[] = [
 
 type United = Record<Outcome, readonly Run[]>
 
-/** The store hands out the same list as long as it is true, so it is put in order once. */
+/** The store returns the same list as long as it is true, so it is put in order once. */
 const unitedLists = new WeakMap<readonly Gap[], United>()
 
 function unitedOf(gaps: readonly Gap[]): United {
@@ -317,16 +318,13 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
 export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
   const [only] = tallies
   if (only !== undefined && tallies.length === 1) return only
-  const gaps = new Map<TallyReason, { count: number; ms: number }>()
+  const gaps = new Map<TallyReason, Tallied>()
   let totalMs = 0
   let coveredMs = 0
   for (const tally of tallies) {
     totalMs += tally.totalMs
     coveredMs += tally.coveredMs
-    for (const [reason, { count, ms }] of tally.gaps) {
-      const sum = gaps.get(reason) ?? { count: 0, ms: 0 }
-      gaps.set(reason, { count: sum.count + count, ms: sum.ms + ms })
-    }
+    for (const [reason, sum] of tally.gaps) addGap(gaps, reason, sum)
   }
   return { totalMs, coveredMs, gaps }
 }

@@ -1,7 +1,7 @@
 /**
  * Cursors: a place in a list, readable by nobody but us. `version, payload, scope tag, seal`, in
  * base64url. The tag binds it to one list with one set of filters, the seal to our key, so that a
- * changed byte is told from a cursor of another query. Nothing expires.
+ * changed byte is distinguished from a cursor of another query. Nothing expires.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -52,7 +52,7 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
       if (!isOurs) {
         throw new AppError(
           'cursor_invalid',
-          'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged, or leave it out to begin anew.',
+          'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged, or leave it out to start over.',
           { param: 'cursor' },
         )
       }

@@ -25,7 +25,7 @@ export function parseMicros(text: string): Micros | undefined {
   return Number.isSafeInteger(micros) ? micros : undefined
 }
 
-/** The same as `threeDigits` without idle zeros behind: 530 is `53`. */
+/** The same as `threeDigits` without trailing zeros: 530 is `53`. */
 const trimmedDigits = threeDigits.map((digits) => digits.replace(/0+$/, ''))
 
 /** Prints the shortest decimal: 530_000 is `0.53`, 2_000_000 is `2`. */

@@ -8,7 +8,7 @@ import { type Micros, MICROS_PER_UNIT } from './decimal.ts'
 /** A buy takes asks, a sell takes bids. */
 export type Side = 'buy' | 'sell'
 
-/** Shares, or USDC before fees: what is spent on a buy, what is wished for in a sell. */
+/** Shares, or USDC before fees: what is spent on a buy, what is to be received in a sell. */
 export type FillAmount = { unit: 'shares' | 'usdc'; amount: Micros }
 
 /**

@@ -98,7 +98,7 @@ export type Market = MarketFacts & {
   id: number
   /** Rises whenever anything that a reader could see of the market changes. */
   revision: number
-  /** Number of the store's, which rises whenever its parts of the market are cut anew; never shown. */
+  /** Number of the store's, which rises whenever its chunks of the market change; never shown. */
   layout: number
   assetIds: OutcomeMap<string>
   snapshotCounts: { up: number; down: number }
@@ -106,7 +106,7 @@ export type Market = MarketFacts & {
   verifiedCounts: { up: number; down: number }
   /** Times of the first and last snapshot of each outcome. */
   spans: OutcomeMap<{ firstMs: number; lastMs: number }>
-  /** Longest time between two consecutive snapshots of an outcome. */
+  /** Longest time between two consecutive snapshots of an outcome, a gap or not. */
   longestSilenceMs: OutcomeMap<number>
   firstSnapshotMs?: number | undefined
   lastSnapshotMs?: number | undefined
@@ -119,7 +119,7 @@ export type Market = MarketFacts & {
 export const marketStatuses = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof marketStatuses)[number]
 
-/** Where a market stands: `upcoming` before its window, `open` in it, `closed` after it, `resolved` once a winner is known. */
+/** `upcoming` before its window, `open` in it, `closed` after it, `resolved` once a winner is known. */
 export function statusOf(market: Market, nowMs: number): MarketStatus {
   if (market.winner !== undefined) return 'resolved'
   if (market.isClosed || nowMs >= (market.windowEndMs ?? Number.POSITIVE_INFINITY)) return 'closed'
@@ -127,17 +127,17 @@ export function statusOf(market: Market, nowMs: number): MarketStatus {
 }
 
 /** How far from its window a market has books and trades: it is listed about a day before. */
-const LIFE_MARGIN_MS = 2 * DAY_MS
+const WINDOW_MARGIN_MS = 2 * DAY_MS
 
 type Window = Pick<MarketFacts, 'timeframe' | 'windowStartMs' | 'windowEndMs'>
 
 /** Says why a book or trade of a time cannot be of a market; undefined when it can, or its window is not known. */
-export function lifeFault(market: Window, timeMs: number): string | undefined {
+export function windowFault(market: Window, timeMs: number): string | undefined {
   const lengthMs = timeframeMs[market.timeframe]
   const { windowStartMs, windowEndMs } = market
   const startMs = windowStartMs ?? (windowEndMs ?? Number.NaN) - lengthMs
   const endMs = windowEndMs ?? (windowStartMs ?? Number.NaN) + lengthMs
   // Of a window that is not known, both comparisons are false.
-  if (!(timeMs < startMs - LIFE_MARGIN_MS || timeMs > endMs + LIFE_MARGIN_MS)) return undefined
+  if (!(timeMs < startMs - WINDOW_MARGIN_MS || timeMs > endMs + WINDOW_MARGIN_MS)) return undefined
   return `${toIso(timeMs)} is more than two days from the window, ${toIso(startMs)} to ${toIso(endMs)}`
 }

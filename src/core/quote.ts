@@ -1,7 +1,4 @@
-/**
- * Best bid and ask, and what follows from them, as exact decimals. Quotes are printed by the thousand, so
- * numbers are texts at once and no object is made of them.
- */
+/** Best bid and ask, and what follows from them, as exact decimals. */
 import { formatMicros, type Micros, MICROS_PER_UNIT } from './decimal.ts'
 
 /** Best levels in millionths; price and size of an empty side are both 0. */
@@ -12,30 +9,6 @@ export type BestLevels = {
   askSize: Micros
 }
 
-/** The members `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread` and `imbalance` of a JSON object; null where a side is empty. */
-export const quoteText = (levels: BestLevels): string =>
-  `${bidText(levels)},${askText(levels)},${midText(levels)},"imbalance":${imbalanceText(levels)}`
-
-const bidText = ({ bidPrice, bidSize }: BestLevels): string =>
-  bidSize > 0
-    ? `"bid":${formatMicros(bidPrice)},"bidSize":${formatMicros(bidSize)}`
-    : '"bid":null,"bidSize":null'
-
-const askText = ({ askPrice, askSize }: BestLevels): string =>
-  askSize > 0
-    ? `"ask":${formatMicros(askPrice)},"askSize":${formatMicros(askSize)}`
-    : '"ask":null,"askSize":null'
-
-const midText = (levels: BestLevels): string =>
-  hasBoth(levels)
-    ? `"mid":${formatMid(levels.bidPrice, levels.askPrice)},"spread":${formatSigned(levels.askPrice - levels.bidPrice)}`
-    : '"mid":null,"spread":null'
-
-const imbalanceText = (levels: BestLevels): string =>
-  hasBoth(levels) ? formatSigned(imbalanceOf(levels.bidSize, levels.askSize)) : 'null'
-
-const hasBoth = ({ bidSize, askSize }: BestLevels): boolean => bidSize > 0 && askSize > 0
-
 /** Half of the sum of two prices: up to seven decimals. */
 export function formatMid(bidPrice: Micros, askPrice: Micros): string {
   const sum = bidPrice + askPrice
@@ -44,10 +17,6 @@ export function formatMid(bidPrice: Micros, askPrice: Micros): string {
   const fraction = below % MICROS_PER_UNIT
   return `${(below - fraction) / MICROS_PER_UNIT}.${String(fraction).padStart(6, '0')}5`
 }
-
-/** Prints millionths that may be negative. */
-export const formatSigned = (micros: Micros): string =>
-  micros < 0 ? `-${formatMicros(-micros)}` : formatMicros(micros)
 
 /** How near to a half the quotient may come before integers decide; far more than its error. */
 const DOUBT = 1e-4
@@ -60,7 +29,7 @@ export function imbalanceOf(bidSize: Micros, askSize: Micros): Micros {
   const rest = scaled - whole
   const isDoubtful = Math.abs(rest - 0.5) < DOUBT
   const rounded = isDoubtful ? roundExactly(bidSize, askSize) : whole + (rest > 0.5 ? 1 : 0)
-  // Not -0, which no text tells from 0 but a comparison does.
+  // Not -0, which prints as 0 but does not compare as 0.
   return difference < 0 && rounded > 0 ? -rounded : rounded
 }
 

@@ -26,7 +26,7 @@ export function createSteadyClock({ clock, timer, ledger }: Deps) {
 
   function now(): number {
     const [systemMs, timerMs] = [clock(), timer()]
-    // While the system's clock is the earlier one, half as fast as time, so that it catches up and nothing stands still.
+    // While the system's clock is the earlier one, half as fast as real time, so that it catches up and never halts.
     const slowedMs = lastMs + (timerMs - readMs) / 2
     readMs = timerMs
     const isBack = systemMs < lastMs && lastMs - systemMs <= AHEAD_MS_MAX

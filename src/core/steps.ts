@@ -1,7 +1,7 @@
 /**
- * Series by steps: at each multiple of an interval the state of each outcome in force, at or before it
- * and never after. Where nothing is known to be in force there is no row: before an outcome's first
- * state, inside a gap, and behind the market's close or what is held of it.
+ * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or before it
+ * and never after. Where no state is known to prevail there is no row: before an outcome's first
+ * state, inside a gap, and after the end of the market's window or of what is held of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
@@ -21,7 +21,7 @@ export type StepQuery = {
   range: StatePart
 }
 
-/** Where a mark stands among others: by time, then up before down. */
+/** The place of a mark among others: by time, then up before down. */
 export const placeOf = ({ timeMs, outcome }: Mark): Position => ({
   timestampMs: timeMs,
   id: outcomes.indexOf(outcome) + 1,
@@ -32,20 +32,24 @@ export function* listMarks(query: StepQuery): Generator<void, Mark[]> {
   const { order, limit, outcome } = query.range
   const asked = outcome === undefined ? outcomes : [outcome]
   const endMs = decidedMs(query.market, asked)
-  const direction = order === 'asc' ? 1 : -1
-  const series = (order === 'asc' ? asked : asked.toReversed()).map((each) =>
-    createSeries(query, each, endMs),
-  )
+  const isUp = order === 'asc'
+  const series = (isUp ? asked : asked.toReversed()).map((each): Series => {
+    const steps = stepsOf(query, each, endMs)
+    return { outcome: each, steps, timeMs: steps.next().value }
+  })
   const marks: Mark[] = []
   while (marks.length <= limit) {
-    const first = firstOf(series, direction)
+    const first = firstOf(series, isUp ? 1 : -1)
     if (first?.timeMs === undefined) break
     marks.push({ timeMs: first.timeMs, outcome: first.outcome })
-    first.advance()
+    first.timeMs = first.steps.next().value
     if (marks.length % BLOCK === 0) yield
   }
   return marks
 }
+
+/** The steps of one outcome; `timeMs` is the next one, undefined when all have been taken. */
+type Series = { outcome: Outcome; steps: Generator<number, undefined>; timeMs: number | undefined }
 
 /** The series whose next step comes first in a direction; undefined when all have ended. */
 function firstOf(series: readonly Series[], direction: number): Series | undefined {
@@ -57,27 +61,9 @@ function firstOf(series: readonly Series[], direction: number): Series | undefin
   return first
 }
 
-type Series = { outcome: Outcome; timeMs: number | undefined; advance: () => void }
-
-/** The steps of one outcome, one after the other. */
-function createSeries(query: StepQuery, outcome: Outcome, endMs: number): Series {
-  const steps = stepsOf(query, { outcome, spans: knownSpans(query, outcome, endMs) })
-  const series: Series = {
-    outcome,
-    timeMs: undefined,
-    advance() {
-      const { value, done } = steps.next()
-      series.timeMs = done === true ? undefined : value
-    },
-  }
-  series.advance()
-  return series
-}
-
-function* stepsOf(
-  { stepMs, range }: StepQuery,
-  { outcome, spans }: { outcome: Outcome; spans: readonly KnownSpan[] },
-): Generator<number, undefined> {
+function* stepsOf(query: StepQuery, outcome: Outcome, endMs: number): Generator<number, undefined> {
+  const { stepMs, range } = query
+  const spans = knownSpans(query, outcome, endMs)
   const isUp = range.order === 'asc'
   const bounds = boundsOf(range, outcome)
   for (const span of isUp ? spans : spans.toReversed()) {
@@ -105,13 +91,13 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
 
 /**
  * The last moment that can be answered for. While a market is open that is before the last state of each
- * outcome, of a silent one before that of the market, so that no later state can change an answer; a
+ * outcome, of one that has gone quiet before that of the market, so that no later state can change an answer; a
  * follower sees each step once.
  */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
   const lasts = asked.map((outcome) => {
-    const held = isSilent(market, outcome) ? market.lastSnapshotMs : market.spans[outcome]?.lastMs
+    const held = isQuiet(market, outcome) ? market.lastSnapshotMs : market.spans[outcome]?.lastMs
     return held ?? Number.POSITIVE_INFINITY
   })
   return Math.min(...lasts) - 1
@@ -131,10 +117,10 @@ export function decidedStepsEndMs(
 }
 
 /** True when an outcome ended so long before the market, or what is held of it so far, that its end is a gap. */
-function isSilent(market: Market, outcome: Outcome): boolean {
+function isQuiet(market: Market, outcome: Outcome): boolean {
   const { spans, lastSnapshotMs = 0, timeframe } = market
   const lastMs = spans[outcome]?.lastMs ?? lastSnapshotMs
-  // The close is not in the window any more.
+  // The end of the window is not in it.
   const endMs = Math.max(lastSnapshotMs, (closeOf(market) ?? 0) - 1)
   return endMs - lastMs > silenceMs(timeframe)
 }
@@ -143,9 +129,9 @@ function isSilent(market: Market, outcome: Outcome): boolean {
 const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
-/** The last moment at which the state of an outcome is known, inclusive: that of the close is known at the close. */
+/** The last moment at which the state of an outcome is known, inclusive: that at the end of the window is known at the end. */
 function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
-  if (isSilent(market, outcome)) return heldMs
+  if (isQuiet(market, outcome)) return heldMs
   return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
 }
 
@@ -161,7 +147,7 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
     spans.push({ fromMs: at, toMs: Math.min(gap.fromMs - 1, toMs) })
     at = gap.toMs
   }
-  // At the close only what was known before it is.
+  // At the end of the window only what was known before it is.
   if (at < toMs || at <= held.lastMs) spans.push({ fromMs: at, toMs })
   return spans.filter((span) => span.fromMs <= span.toMs)
 }
@@ -169,8 +155,8 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
 /** States read at once between marks. */
 const BLOCK = 1_024
 
-/** Finds, in steps, the state in force at each of the marks, which ascend; `outcome` where all are of one. */
-export function* readInForce<S extends State>(
+/** Finds, in steps, the state that prevails at each of the marks, which ascend; `outcome` where all are of one. */
+export function* readPrevailing<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],
   outcome: Outcome | undefined,

@@ -7,7 +7,7 @@ export type Trade = {
   readonly timestampMs: number
   /** Of the outcome traded, between 0 and 1. */
   readonly price: Micros
-  /** The outcome traded; undefined where the source does not tell, and never guessed. */
+  /** The outcome traded; undefined where the source does not say, and never guessed. */
   readonly outcome?: Outcome | undefined
   /** Shares. */
   readonly size?: Micros | undefined

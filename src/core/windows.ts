@@ -1,9 +1,9 @@
 /**
  * Windows of which no market is held. Those of a timeframe follow one another without a pause, so the held ones
- * tell where the others begin: day and four-hour windows follow the clocks of New York, not multiples of
+ * show where the others begin: day and four-hour windows follow the clocks of New York, not multiples of
  * their length. Where none is held, multiples are taken.
  */
-import type { CoverageTally, Span } from './coverage.ts'
+import type { CoverageTally, Span, TallyReason } from './coverage.ts'
 import { type Timeframe, timeframeMs } from './market.ts'
 
 export type WindowQuery = {
@@ -72,16 +72,15 @@ export function tallyMissing(
   return tallyOfNothing(count * outcomes, ms * outcomes)
 }
 
-/** So many outcomes or moments of markets whose windows are not known, so that no time of them counts. */
-export const tallyOfUnknown = (count: number): CoverageTally => ({
-  totalMs: 0,
-  coveredMs: 0,
-  gaps: new Map(count === 0 ? [] : [['window_unknown', { count, ms: 0 }]]),
-})
-
-/** So many gaps of together so many milliseconds, beside which there is nothing. */
-export const tallyOfNothing = (count: number, ms: number): CoverageTally => ({
+const tallyOf = (reason: TallyReason, count: number, ms: number): CoverageTally => ({
   totalMs: ms,
   coveredMs: 0,
-  gaps: new Map(count === 0 ? [] : [['import', { count, ms }]]),
+  gaps: new Map(count === 0 ? [] : [[reason, { count, ms }]]),
 })
+
+/** So many outcomes or moments of markets whose windows are not known, so that no time of them counts. */
+export const tallyOfUnknown = (count: number): CoverageTally => tallyOf('window_unknown', count, 0)
+
+/** So many gaps of together so many milliseconds, beside which there is nothing. */
+export const tallyOfNothing = (count: number, ms: number): CoverageTally =>
+  tallyOf('import', count, ms)

@@ -1,4 +1,5 @@
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
+import { createCache } from '#src/lib/cache.ts'
 import { venues } from '#src/venue/venues.ts'
 
 /**
@@ -21,31 +22,19 @@ type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
 export function createBookCheck(): BookCheck {
   const verifier = venues.polymarket.createBookVerifier()
   /** The states of each asset at its last time. */
-  const runs = new Map<string, Placed[]>()
+  const runs = createCache<string, Placed[]>(ASSETS_MAX)
 
   function place(snapshot: Snapshot): Placed {
     const { assetId, timestampMs } = snapshot
-    const run = runs.get(assetId)
-    const last = run?.at(-1)
-    if (run === undefined || last?.snapshot.timestampMs !== timestampMs) {
-      const first = { snapshot, sequence: 0, occurrence: 0 }
-      keep(assetId, [first])
-      return first
-    }
-    if (isSameState(last.snapshot, snapshot)) return last
+    const run = runs.get(assetId) ?? []
+    if (run.length === 0) runs.set(assetId, run, { size: 1 })
+    const last = run.at(-1)
+    if (last?.snapshot.timestampMs !== timestampMs) run.length = 0
+    else if (isSameState(last.snapshot, snapshot)) return last
     const before = run.filter((other) => isSameState(other.snapshot, snapshot))
     const next = { snapshot, sequence: run.length, occurrence: before.length }
     run.push(next)
     return next
-  }
-
-  function keep(assetId: string, run: Placed[]): void {
-    runs.set(assetId, run)
-    if (runs.size <= ASSETS_MAX) return
-    for (const oldest of runs.keys()) {
-      runs.delete(oldest)
-      return
-    }
   }
 
   return {

@@ -1,3 +1,7 @@
+/**
+ * Takes a JSON document: an array, an object over several lines, or some of these one after the other, as
+ * when pages of the venue's catalogue were saved into one file. Its entries are the elements of its arrays.
+ */
 import { setImmediate } from 'node:timers/promises'
 
 import { RecordFault } from '#src/core/record-fault.ts'
@@ -9,11 +13,6 @@ import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/wire/json-
 import { batchIdOf, type ImportRun, refusalOf, refuse, watchLosses } from './import-run.ts'
 import { SourceFault, type TextFile } from './line-source.ts'
 import { keepRecords, type PlacedRecord } from './record-keeper.ts'
-
-/**
- * Takes a JSON document: an array, an object over several lines, or some of these one after the other, as
- * when pages of the venue's catalogue were saved into one file. Its entries are the elements of its arrays.
- */
 
 /** Documents are read whole; 64 MiB are twenty thousand markets. */
 const DOCUMENT_BYTES_MAX = 67_108_864
@@ -83,7 +82,7 @@ type Entry = { entry: number; text: string | undefined }
 
 /** Splits a document without building it, so that memory is that of its text and one entry. */
 function* splitEntries(document: Uint8Array): Generator<Entry> {
-  // What steps over values relies on a zero byte behind them.
+  // What steps over values relies on a zero byte after them.
   const bytes = new Uint8Array(document.length + 1)
   bytes.set(document)
   let entry = 0

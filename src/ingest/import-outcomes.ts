@@ -1,5 +1,9 @@
+/**
+ * Takes tables (CSV) of how BTC 5-minute windows ended. They know no market's id, so they add to markets that are
+ * held by the name of their window, and never replace what is known of these.
+ */
 import { ifSound } from '#src/core/errors.ts'
-import { type Outcome, timeframeMs } from '#src/core/market.ts'
+import { timeframeMs } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
 import { venues } from '#src/venue/venues.ts'
@@ -7,11 +11,6 @@ import { venues } from '#src/venue/venues.ts'
 import { type ImportPlace, type ImportRun, refusalOf, refuse, warn } from './import-run.ts'
 import type { LineBatch } from './line-batcher.ts'
 import { keepFacts } from './record-keeper.ts'
-
-/**
- * Takes tables (CSV) of how BTC 5-minute windows ended. They know no market's id, so they add to markets that are
- * held by the name of their window, and never replace what is known of these.
- */
 
 const columns = ['timestamp', 'outcome', 'btc_open', 'btc_close'] as const
 type Column = (typeof columns)[number]
@@ -23,16 +22,6 @@ export const isOutcomeHeader = (line: string): boolean => {
 }
 
 const cellsOf = (line: string): string[] => line.split(',').map((cell) => cell.trim())
-
-/** A row, and which window it is of. */
-type OutcomeRow = {
-  slug: string
-  outcome: Outcome
-  strike?: string | undefined
-  finalPrice?: string | undefined
-  /** Prices that could not be read, and why. */
-  leftOut: readonly string[]
-}
 
 /** Returns a function that takes the batches of one file in their order. */
 export function createOutcomeImport(run: ImportRun): (file: string, batch: LineBatch) => void {
@@ -47,7 +36,12 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
       return
     }
     const names = header
-    const refusal = refusalOf(() => keepRow(run, place, readRow(names, cells, run.isStrict)))
+    const refusal = refusalOf(() => {
+      if (cells.length !== names.length) {
+        throw new RecordFault(`${cells.length} columns where the first line has ${names.length}`)
+      }
+      keepRow(run, place, (column) => cells[names.indexOf(column)])
+    })
     if (refusal !== undefined) refuse(run, place, refusal)
   }
 
@@ -59,15 +53,13 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
   }
 }
 
-function readRow(
-  header: readonly string[],
-  cells: readonly string[],
-  isStrict: boolean,
-): OutcomeRow {
-  if (cells.length !== header.length) {
-    throw new RecordFault(`${cells.length} columns where the first line has ${header.length}`)
-  }
-  const cell = (column: Column): string | undefined => cells[header.indexOf(column)]
+/** Throws `RecordFault`. */
+function keepRow(
+  run: ImportRun,
+  place: ImportPlace,
+  cell: (column: Column) => string | undefined,
+): void {
+  const { history, report, source, isStrict } = run
   const leftOut: string[] = []
   const readPrice = (column: Column): string | undefined => {
     const read = () => readOptionalDecimal(cell(column), column)
@@ -77,31 +69,23 @@ function readRow(
   if (startMs % timeframeMs['5m'] !== 0) {
     throw new RecordFault('timestamp: no window of 5m starts then')
   }
-  return {
-    slug: venues.polymarket.slugOf({ coin: 'btc', timeframe: '5m', startMs }),
-    outcome: readOutcome(cell('outcome'), 'outcome'),
-    strike: readPrice('btc_open'),
-    finalPrice: readPrice('btc_close'),
-    leftOut,
-  }
-}
-
-function keepRow(run: ImportRun, place: ImportPlace, row: OutcomeRow): void {
-  const { history, report, source } = run
-  const market = ifSound(() => history.findMarketBySlug(row.slug))
+  const winner = readOutcome(cell('outcome'), 'outcome')
+  const [strike, finalPrice] = [readPrice('btc_open'), readPrice('btc_close')]
+  const slug = venues.polymarket.slugOf({ coin: 'btc', timeframe: '5m', startMs })
+  const market = ifSound(() => history.findMarketBySlug(slug))
   if (market === undefined || market.source !== source) {
     report.windowsNotHeld++
     return
   }
   const { conditionId, coin, timeframe } = market
-  warn(run, place, row.leftOut)
+  warn(run, place, leftOut)
   keepFacts(run, place, {
     conditionId,
     coin,
     timeframe,
-    strike: market.strike ?? row.strike,
-    finalPrice: market.finalPrice ?? row.finalPrice,
-    winner: row.outcome,
+    strike: market.strike ?? strike,
+    finalPrice: market.finalPrice ?? finalPrice,
+    winner,
     winnerSource: 'dataset',
   })
 }

@@ -103,13 +103,13 @@ export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = '')
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const line = text.subarray(0, text.indexOf('\n') + 1 || text.length)
   // Versions that left times of receipt out gave the other name: what they imported is read once more. The first
-  // line stands for all, because recorders write each line alike.
+  // line represents all, because recorders write each line alike.
   const isTimed = line.includes('"_recv"') || line.includes('"receivedAt"')
   const hash = createHash('sha256').update(before).update(bytes).digest('hex')
   return `import:${source}:${hash}${isTimed ? ':timed' : ''}`
 }
 
-/** What concerns single records in the history: the rest of an import goes on. */
+/** What concerns single records in the history: the import continues with the next. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
 
 /** Reads or writes records. Returns why they are refused: what is wrong with them, or why the history cannot keep them. */

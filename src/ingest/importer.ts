@@ -1,3 +1,8 @@
+/**
+ * Brings recorded files into the history: snapshots, last trade prices and what is known of markets. What a file
+ * holds is seen from its content. Everything is recognised when it comes again, so that an import can be
+ * broken off anywhere, even by a power cut, and simply run again.
+ */
 import { setImmediate } from 'node:timers/promises'
 
 import { ifSound } from '#src/core/errors.ts'
@@ -17,22 +22,15 @@ import {
 import type { LineBatch } from './line-batcher.ts'
 import { batchLines, openText, SourceFault, type TextFile } from './line-source.ts'
 
-/**
- * Brings recorded files into the history: snapshots, last trade prices and what is known of markets. What a file
- * holds is seen from its content. Everything is recognised when it comes again, so that an import can be
- * broken off anywhere, even by a power cut, and simply run again.
- */
-
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
 const BATCH_LINES_MAX = 2000
 const BATCH_BYTES_MAX = 8_388_608
 
 type TakeBatch = (file: string, batch: LineBatch) => void
-type Importer = ImportRun & {
-  takeLines: TakeBatch
-  /** Opens the files that are read after all others. */
-  later: (() => Promise<TextFile>)[]
-}
+type Importer = ImportRun & { takeLines: TakeBatch }
+
+/** A file to be read; `isLast` after all others. */
+type Queued = { path: string; opened?: TextFile; isLast?: true }
 
 /**
  * Imports files in their order, but tables of outcomes last, because they only add to markets that are held. Rejects
@@ -42,27 +40,31 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   const { history, files, clock, signal } = options
   const report = emptyReport()
   const run: ImportRun = { ...options, report, touched: new Set() }
-  const importer: Importer = { ...run, takeLines: createLineImport(run), later: [] }
+  const importer: Importer = { ...run, takeLines: createLineImport(run) }
   const startedMs = clock()
-  for (const path of files) {
-    await guard(importer, path, async () => {
-      const file = await openText(path, signal)
+  const queue: Queued[] = files.map((path) => ({ path }))
+  for (const { path, opened, isLast } of queue) {
+    await guard(run, path, async () => {
+      const file = opened ?? (await openText(path, signal))
       const kind = kindOf(file.head)
-      if (kind === 'outcomes') await putOff(importer, file)
-      else await importFile(importer, file, kind)
+      if (kind !== 'outcomes' || isLast) await importFile(importer, file, kind)
+      else queue.push(await putOff(file))
     })
     if (report.ending !== 'complete') break
-  }
-  for (const open of importer.later) {
-    if (report.ending !== 'complete') break
-    const file = await open()
-    await guard(importer, file.path, () => importFile(importer, file, 'outcomes'))
   }
   if (report.ending === 'complete') closeEndedMarkets(history, clock())
   countHeld(run)
   report.seconds = (clock() - startedMs) / 1000
   report.linesPerSecond = report.seconds > 0 ? Math.round(report.lines / report.seconds) : 0
   return report
+}
+
+/** A pipe cannot be opened twice, so it waits open; other files would take up memory. */
+async function putOff(file: TextFile): Promise<Queued> {
+  const { path } = file
+  if (file.progress.bytesTotal === undefined) return { path, opened: file, isLast: true }
+  await file.close()
+  return { path, isLast: true }
 }
 
 /** Counts what is held of the markets that were touched, but for damaged ones. */
@@ -101,16 +103,6 @@ function kindOf(head: Uint8Array): FileKind {
   const [line = ''] = text.split('\n', 1)
   if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
   return isOutcomeHeader(line) ? 'outcomes' : 'lines'
-}
-
-/** A pipe cannot be opened twice, so it waits open; other files would take up memory. */
-async function putOff({ later, signal }: Importer, file: TextFile): Promise<void> {
-  if (file.progress.bytesTotal === undefined) {
-    later.push(() => Promise.resolve(file))
-    return
-  }
-  await file.close()
-  later.push(() => openText(file.path, signal))
 }
 
 async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {

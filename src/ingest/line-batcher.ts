@@ -1,9 +1,8 @@
-import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
-
 /**
  * Cuts a stream of bytes into batches of whole lines. Where a batch ends depends on the content
  * alone, never on how it arrived in chunks, because a batch is known by the hash of its bytes.
  */
+import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
 /** Whole lines in the order of the file; only the last line of a file may lack its newline. */
 export type LineBatch = {

@@ -46,11 +46,6 @@ export type TextFile = {
 
 export type LineSourceItem = (LineBatch | LongLine) & ReadProgress
 
-export type LineSourceOptions = LineBatchLimits & {
-  /** Ends reading at once with an `AbortError`. */
-  signal: AbortSignal
-}
-
 /** A file that cannot be read, or not to its end. `message` is a reason without the file's name. */
 export class SourceFault extends Error {
   constructor(reason: string, options?: ErrorOptions) {
@@ -67,18 +62,7 @@ export async function openText(path: string, signal: AbortSignal): Promise<TextF
   return { path, progress, ...(await peek(text, HEAD_BYTES)), close }
 }
 
-/**
- * Reads a file, or standard input for `-`, as batches of whole lines in constant memory. Throws
- * `SourceFault` after the last whole line that was readable.
- */
-export async function* readLineBatches(
-  path: string,
-  { signal, ...limits }: LineSourceOptions,
-): AsyncGenerator<LineSourceItem> {
-  yield* batchLines(await openText(path, signal), limits)
-}
-
-/** The same of a file that is open. */
+/** Reads batches of whole lines, in constant memory. Throws `SourceFault` after the last whole line that was readable. */
 export async function* batchLines(
   { chunks, progress }: TextFile,
   limits: LineBatchLimits,
@@ -112,10 +96,11 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
   } catch (error) {
     failure = { error }
   }
+  const head = Buffer.concat(beginning)
 
   async function* whole(): AsyncGenerator<Uint8Array> {
     try {
-      yield* beginning
+      if (head.length > 0) yield head
       if (failure !== undefined) throw failure.error
       yield* text
     } finally {
@@ -123,7 +108,7 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
       await text.return(undefined)
     }
   }
-  return { head: Buffer.concat(beginning), chunks: whole() }
+  return { head, chunks: whole() }
 }
 
 /** Puts failures that a user can cause into words. */
@@ -189,9 +174,12 @@ const reasons: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the gzip data is damaged; the lines before that were read',
 }
 
+/** Why a file cannot be read, where that is the user's to mend. */
+export const readFaultOf = (error: unknown): string | undefined => reasons[codeOf(error)]
+
 /** Throws on whatever is not the user's to mend. */
 function toSourceFault(error: unknown): SourceFault {
-  const reason = reasons[codeOf(error)]
+  const reason = readFaultOf(error)
   if (reason === undefined) throw error
   return new SourceFault(reason, { cause: error })
 }

@@ -1,4 +1,4 @@
-import { lifeFault } from '#src/core/market.ts'
+import { windowFault } from '#src/core/market.ts'
 import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
 import {
@@ -62,7 +62,7 @@ function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): v
   history.putMarket({ ...first.facts, source })
   const market = history.findMarket(conditionId)
   const sound = group.filter(({ place, trade }) => {
-    const fault = market && lifeFault(market, trade.timestampMs)
+    const fault = market && windowFault(market, trade.timestampMs)
     if (fault !== undefined) refuse(run, place, `timestamp: ${fault}`)
     return fault === undefined
   })

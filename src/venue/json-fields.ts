@@ -1,3 +1,4 @@
+/** Reads members of JSON objects that others wrote. Each reader throws a `RecordFault` naming the member. */
 import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
 import {
   assetIdPattern,
@@ -9,8 +10,6 @@ import {
 import { RecordFault } from '#src/core/record-fault.ts'
 import { VENUE_OPENED_MS } from '#src/core/time.ts'
 import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
-
-/** Reads members of JSON objects that others wrote. Each reader throws a `RecordFault` naming the member. */
 
 export type JsonObject = { readonly [key: string]: unknown }
 

@@ -17,7 +17,10 @@ const pieces = piecesOf({
   noMid: ',"mid":null,"spread":null,"imbalance":null',
 })
 
-/** Writes what `quoteText` prints; at most 200 bytes. */
+/**
+ * Writes the members `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread` and `imbalance`, null where a side is empty;
+ * at most 200 bytes.
+ */
 export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): number {
   const { bidPrice, bidSize, askPrice, askSize } = levels
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
@@ -36,6 +39,12 @@ export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): 
   at = putPiece(bytes, at, pieces.imbalance)
   return putSigned(bytes, at, imbalanceOf(bidSize, askSize))
 }
+
+const scratch = Buffer.alloc(256)
+
+/** What `putQuote` writes, as text. */
+export const quoteText = (levels: BestLevels): string =>
+  scratch.toString('latin1', 0, putQuote(scratch, 0, levels))
 
 /** Writes the members `bid`, `ask` and `mid`; null where a side is empty. */
 export function putMid(bytes: Uint8Array, start: number, levels: BestLevels): number {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { readLineBatches } from '#src/ingest/line-source.ts'
+import { batchLines, openText } from '#src/ingest/line-source.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
 
@@ -74,8 +74,8 @@ async function* readRecorded(): AsyncGenerator<readonly Snapshot[]> {
 async function* scanFile(file: string): AsyncGenerator<ScannedSnapshot[]> {
   const scanner = createSnapshotScanner()
   const { signal } = new AbortController()
-  const limits = { linesMax: LINES_MAX, bytesMax: BATCH_BYTES_MAX, signal }
-  for await (const item of readLineBatches(file, limits)) {
+  const limits = { linesMax: LINES_MAX, bytesMax: BATCH_BYTES_MAX }
+  for await (const item of batchLines(await openText(file, signal), limits)) {
     if (item.kind !== 'lines') throw new Error(`${file}:${item.line} is too long`)
     yield scanLines(scanner, item.bytes)
   }

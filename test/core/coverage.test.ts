@@ -8,7 +8,7 @@ import {
   type Gap,
   type GapReason,
   gapReasons,
-  lifeOf,
+  marketSpanOf,
   shareOf,
   silenceMs,
   type Span,
@@ -79,32 +79,35 @@ const gap = (from: number, to: number, reason: GapReason): Gap => ({
   reason,
 })
 
-describe('lifeOf', () => {
+describe('marketSpanOf', () => {
   test('default: the window, and what is held beyond it', () => {
-    expect(lifeOf(aMarket(heldOnly(10, 20)), LATER_MS)).toEqual({ fromMs: START_MS, toMs: END_MS })
+    expect(marketSpanOf(aMarket(heldOnly(10, 20)), LATER_MS)).toEqual({
+      fromMs: START_MS,
+      toMs: END_MS,
+    })
     const wider = aMarket(heldOnly(-60, 310))
-    expect(lifeOf(wider, LATER_MS)).toEqual({ fromMs: at(-60), toMs: at(310) + 1 })
+    expect(marketSpanOf(wider, LATER_MS)).toEqual({ fromMs: at(-60), toMs: at(310) + 1 })
   })
 
   test('behavior: without a window it is what is held; without anything it is unknown', () => {
     const windowless = { windowStartMs: undefined, windowEndMs: undefined }
     const market = aMarket({ ...windowless, ...heldOnly(10, 20) })
-    expect(lifeOf(market, LATER_MS)).toEqual({ fromMs: at(10), toMs: at(20) + 1 })
-    expect(lifeOf(aMarket({ ...windowless, spans: {} }), LATER_MS)).toBeUndefined()
+    expect(marketSpanOf(market, LATER_MS)).toEqual({ fromMs: at(10), toMs: at(20) + 1 })
+    expect(marketSpanOf(aMarket({ ...windowless, spans: {} }), LATER_MS)).toBeUndefined()
   })
 
   test('behavior: of an open market nothing after now, of one to come nothing at all', () => {
     const open = aMarket({ isClosed: false, spans: {} })
-    expect(lifeOf(open, at(100))).toEqual({ fromMs: START_MS, toMs: at(100) })
-    expect(lifeOf(open, at(-100))).toEqual({ fromMs: START_MS, toMs: START_MS })
-    expect(lifeOf({ ...open, isClosed: true }, at(100))?.toMs).toBe(END_MS)
-    expect(lifeOf({ ...open, winner: 'up' }, at(100))?.toMs).toBe(END_MS)
+    expect(marketSpanOf(open, at(100))).toEqual({ fromMs: START_MS, toMs: at(100) })
+    expect(marketSpanOf(open, at(-100))).toEqual({ fromMs: START_MS, toMs: START_MS })
+    expect(marketSpanOf({ ...open, isClosed: true }, at(100))?.toMs).toBe(END_MS)
+    expect(marketSpanOf({ ...open, winner: 'up' }, at(100))?.toMs).toBe(END_MS)
   })
 
   test('behavior: what is held is there, even where clocks say that it cannot be yet', () => {
     const ahead = aMarket({ isClosed: false, ...heldOnly(10, 20) })
-    expect(lifeOf(ahead, at(15))).toEqual({ fromMs: START_MS, toMs: at(20) + 1 })
-    expect(lifeOf(ahead, at(-60))).toEqual({ fromMs: START_MS, toMs: at(20) + 1 })
+    expect(marketSpanOf(ahead, at(15))).toEqual({ fromMs: START_MS, toMs: at(20) + 1 })
+    expect(marketSpanOf(ahead, at(-60))).toEqual({ fromMs: START_MS, toMs: at(20) + 1 })
   })
 })
 
@@ -319,7 +322,7 @@ function reasonAt(
   if (stored !== undefined) return stored
   const held = market.spans[outcome]
   if (held !== undefined && timeMs >= held.firstMs && timeMs <= held.lastMs) return undefined
-  const life = lifeOf(market, nowMs)
+  const life = marketSpanOf(market, nowMs)
   if (life === undefined || timeMs < life.fromMs || timeMs >= life.toMs) {
     return market.windowStartMs === undefined ? 'import' : 'not_open'
   }

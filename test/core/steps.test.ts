@@ -5,7 +5,7 @@ import { intervalMs } from '#src/core/interval.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { StatePart } from '#src/core/states.ts'
-import { listMarks, type Mark, placeOf, readInForce } from '#src/core/steps.ts'
+import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { runSteps } from '../support/run-steps.ts'
@@ -155,7 +155,7 @@ function walk(
     const marks = runSteps(listMarks({ market, gaps, stepMs, range }))
     const taken = marks.slice(0, limit)
     const ascending = asked.order === 'asc' ? taken : taken.toReversed()
-    const found = runSteps(readInForce(read, ascending, asked.outcome))
+    const found = runSteps(readPrevailing(read, ascending, asked.outcome))
     const page = ascending.map((mark, index) => ({ mark, state: found[index] }))
     rows.push(...(asked.order === 'asc' ? page : page.reverse()))
     const last = taken.at(-1)
@@ -263,7 +263,7 @@ describe('steps', () => {
     const { read, counts } = readerOf(states)
     const range: StatePart = { order: 'asc', outcome: 'up', limit: 1_000 }
     const marks = runSteps(listMarks({ ...history, stepMs: intervalMs['15m'], range }))
-    const found = runSteps(readInForce(read, marks, 'up'))
+    const found = runSteps(readPrevailing(read, marks, 'up'))
     expect(found.map((state) => state?.timestampMs)).toEqual([
       0, 900_000, 1_800_000, 2_700_000, 3_600_000, 4_500_000,
     ])

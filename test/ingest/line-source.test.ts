@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 import { createLineBatcher, type LineBatch } from '#src/ingest/line-batcher.ts'
-import { readLineBatches, SourceFault } from '#src/ingest/line-source.ts'
+import { batchLines, openText, SourceFault } from '#src/ingest/line-source.ts'
 import { createRandom } from '#src/lib/random.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
@@ -16,6 +16,13 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 const limits = { linesMax: 3, bytesMax: 40 }
+
+async function* readLineBatches(
+  path: string,
+  { signal, ...options }: typeof limits & { signal: AbortSignal },
+) {
+  yield* batchLines(await openText(path, signal), options)
+}
 
 /** `first line: text` of each batch, `too long: line`, and what reading ended with. */
 async function readAll(path: string, options = limits): Promise<string[]> {
@@ -44,7 +51,7 @@ async function write(content: string | Uint8Array): Promise<string> {
 
 const readText = async (content: string | Uint8Array) => readAll(await write(content))
 
-describe('readLineBatches', () => {
+describe('batchLines', () => {
   test('default: batches whole lines and says where they begin', async () => {
     expect(await readText('a\nb\nc\nd\n')).toEqual(['1: a\nb\nc\n', '4: d\n'])
   })

@@ -1,11 +1,11 @@
 /** What may be said of a market that is known: every error is `market_conflict`. */
 import { AppError } from '#src/core/errors.ts'
 import {
-  lifeFault,
   type Market,
   type MarketFacts,
   otherOutcome,
   outcomes,
+  windowFault,
   type WinnerSource,
   winnerSources,
 } from '#src/core/market.ts'
@@ -34,7 +34,7 @@ export function assertSame(
 
 /** Throws for the time of a book or trade, where there is one, that is too far from the window. */
 export function assertNearWindow(market: MarketFacts, timeMs: number | undefined): void {
-  const fault = timeMs === undefined ? undefined : lifeFault(market, timeMs)
+  const fault = timeMs === undefined ? undefined : windowFault(market, timeMs)
   if (fault !== undefined) throw conflict(`Market ${market.conditionId}: ${fault}.`)
 }
 

@@ -58,7 +58,7 @@ const SIZE_PARTS = 10_000
 /**
  * Weights of a changed level's distance from the touch in ticks, fitted so that near levels keep
  * their share although one level changes but once a state. On 20260414 a state changes 1.67 levels
- * at the touch (both sides), 0.92 one tick behind it, 0.57 at 5 to 10, 0.13 at 20, 0.06 at 30.
+ * at the touch (both sides), 0.92 one tick away, 0.57 at 5 to 10, 0.13 at 20, 0.06 at 30.
  */
 const changesByDistance = [
   1300, 1110, 985, 850, 765, 730, 690, 685, 665, 675, 680, 615, 460, 294, 269, 224, 194, 171, 154,
@@ -85,7 +85,7 @@ const otherChangeShares: Quantiles = {
 /** In 13 % of changes a level goes back to the size before its last. */
 export const REVERT_SHARE = 0.11
 
-/** Few levels behind the touch go, and most are filled again: half of all states have all 99. */
+/** Few levels away from the touch vanish, and most are filled again: half of all states have all 99. */
 export const REMOVAL_SHARE = 0.002
 export const REFILL_SHARE = 0.8
 
@@ -96,7 +96,7 @@ export const LATE_REMOVAL_SHARE = 0.06
 /** Thousandths by which the fair price may leave the middle before the touch follows. */
 export const FOLLOW_MILLS = 19
 
-/** Thousandths beyond which both sides are quoted anew at once: 3 % of states. */
+/** Thousandths beyond which both sides are requoted at once: 3 % of states. */
 export const JUMP_MILLS = 31
 
 /** A spread of two or more ticks closes by one with this chance at each state. */

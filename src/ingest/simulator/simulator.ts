@@ -1,7 +1,7 @@
 /**
  * Makes order books of any number of markets from a seed: the same options give the same bytes, and
  * a market is the same whatever runs beside it. Statistics follow the recordings, see
- * `simulator-model.ts`; nothing of it was ever traded, and its facts say `simulated`.
+ * `model.ts`; nothing of it was ever traded, and its facts say `simulated`.
  */
 import {
   type Coin,

@@ -3,7 +3,7 @@ import {
   coverageOf,
   type CoverageQuestion,
   isBounded,
-  lifeOf,
+  marketSpanOf,
   type OutcomeCoverage,
   shareOf,
   silenceMs,
@@ -20,7 +20,7 @@ export function writeMarketCoverage(question: CoverageQuestion): string {
   const span = spanOf(question)
   const outcomes = coverageOf(question)
   const coveredMs = outcomes.reduce((sum, outcome) => sum + outcome.coveredMs, 0)
-  const isKnown = (fromMs ?? toMs) !== undefined || lifeOf(market, nowMs) !== undefined
+  const isKnown = (fromMs ?? toMs) !== undefined || marketSpanOf(market, nowMs) !== undefined
   const share = (partMs: number, count: number): unknown =>
     toShare(partMs, isBounded(question) || partMs === 0 ? lengthOf(span) * count : 0)
   return JSON.stringify({

@@ -41,16 +41,3 @@ export async function* gzipped(
     gzip.destroy()
   }
 }
-
-/** Says when the first piece is asked for, and shows each to `see` before it passes. */
-export async function* seen(
-  pieces: AsyncGenerator<Uint8Array, void, undefined>,
-  begun: () => void,
-  see: (piece: Uint8Array) => void,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  begun()
-  for await (const piece of pieces) {
-    see(piece)
-    yield piece
-  }
-}

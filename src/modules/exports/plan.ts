@@ -4,7 +4,7 @@ import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import { readRange } from '#src/core/range.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { DAY_MS, parseMoment } from '#src/core/time.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -44,7 +44,7 @@ export function createPlanner(history: HistoryStore) {
   function positionOf(market: Market, id: string): Position {
     const position = history.findPosition(market, Number(id))
     if (position !== undefined) return position
-    throw refuse('after', `Market ${market.conditionId} has no snapshot ${id}.`)
+    throw parameterError('after', `Market ${market.conditionId} has no snapshot ${id}.`)
   }
 
   function* listDay(coin: Coin, { day, timeframe }: DayExportQuery): Steps<Market[]> {
@@ -89,14 +89,14 @@ export function createPlanner(history: HistoryStore) {
         markets = markets.slice(markets.findIndex((one) => one.conditionId === conditionId))
         const [market] = markets
         if (market?.conditionId !== conditionId) {
-          throw refuse('after', `The export of ${day} has no market ${conditionId}.`)
+          throw parameterError('after', `The export of ${day} has no market ${conditionId}.`)
         }
         place = positionOf(market, id)
       }
       const range = { fromMs: undefined, toMs: undefined }
       const startMs = readDay(day)
       const endMs = startMs + DAY_MS
-      // What goes on with a market is asked for from there.
+      // What continues from a market is asked for from there.
       const fromMs = after === undefined ? startMs : (markets[0]?.orderMs ?? startMs)
       return {
         format,
@@ -129,29 +129,34 @@ type ShapeQuery = Pick<MarketExportQuery, 'shape' | 'depth' | 'after' | 'include
 function readShape({ shape, depth, after, include }: ShapeQuery, format: Format): Shape {
   if (format === 'ndjson' && (shape ?? depth) !== undefined) {
     const param = shape === undefined ? 'depth' : 'shape'
-    throw refuse(param, `\`${param}\` goes with CSV and Parquet; NDJSON holds whole books.`)
+    throw parameterError(param, `\`${param}\` goes with CSV and Parquet; NDJSON holds whole books.`)
   }
   if (format === 'parquet' && after !== undefined) {
-    throw refuse('after', 'A Parquet file cannot be appended to. Ask for it from its start.')
+    throw parameterError(
+      'after',
+      'A Parquet file cannot be appended to. Ask for it from its start.',
+    )
   }
   const more = include === undefined ? {} : { withReceived: true }
   if (shape !== 'states') return { kind: 'levels', depth: depth ?? LEVELS_MAX, ...more }
   if (depth !== undefined && depth > STATE_LEVELS_MAX) {
-    throw refuse('depth', `\`depth\` is ${depth}, but at most ${STATE_LEVELS_MAX} with \`states\`.`)
+    throw parameterError(
+      'depth',
+      `\`depth\` is ${depth}, but at most ${STATE_LEVELS_MAX} with \`states\`.`,
+    )
   }
   return { kind: 'states', depth: depth ?? STATE_LEVELS_DEFAULT, ...more }
 }
 
 /** Start of a day in Unix milliseconds. */
 function readDay(day: string): number {
-  const startMs = Date.parse(`${day}T00:00:00.000Z`)
-  // The 30th of February would be taken for the 2nd of March.
-  if (new Date(startMs).toJSON()?.slice(0, day.length) === day) return startMs
-  throw refuse('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
+  const startMs = parseMoment(`${day}T00:00:00Z`)
+  if (startMs !== undefined) return startMs
+  throw parameterError('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
 }
 
 const nameOf = ({ slug, conditionId }: Market): string =>
   slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId
 
-const refuse = (param: string, message: string) =>
+const parameterError = (param: string, message: string) =>
   new AppError('invalid_parameter', message, { param })

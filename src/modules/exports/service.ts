@@ -13,16 +13,16 @@ import type { Clock } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
 import type { Encoding, HistoryStore } from '#src/history/history.ts'
 import { callerOf } from '#src/http/access.ts'
-import type { BodyEnd, BodyStream } from '#src/http/stream.ts'
+import type { BodyEnd } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 import { csvPieces } from './csv.ts'
 import { ndjsonPieces, receivedPieces } from './ndjson.ts'
 import { parquetPieces } from './parquet.ts'
-import { gzipped, inTurns, seen } from './pieces.ts'
+import { gzipped, inTurns } from './pieces.ts'
 import { createPlanner, type DayWindows, type ExportPlan, MARKETS_A_STEP } from './plan.ts'
-import { createExportRecords, type ExportRecord } from './records.ts'
+import { createExportRecords } from './records.ts'
 import type { Progress } from './source.ts'
 
 type Deps = { history: HistoryStore; clock: Clock; mint: () => string; work: Work }
@@ -80,34 +80,31 @@ export function createExportService({ history, clock, mint, work }: Deps) {
       const { format, name } = plan
       const record = records.create({ name, format, contentEncoding })
       const encoding = isGzip ? 'gzip' : 'identity'
-      const made = inTurns(piecesOf(plan, record.progress, encoding), () => work.turn(accountId))
+      const made = inTurns(piecesOf(plan, record, encoding), () => work.turn(accountId))
       const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
-      const begun = () => records.begin(accountId, record)
-      const stream = tracked(pieces, record, begun)
-      const onEnd = (end: BodyEnd): void => {
-        close()
-        stream.onEnd(end)
+      const hasher = new Bun.CryptoHasher('sha256')
+
+      /** Lists the export when its first piece is asked for, and counts what passes. */
+      async function* tracked(): typeof pieces {
+        records.begin(accountId, record)
+        for await (const piece of pieces) {
+          hasher.update(piece)
+          record.bytes += piece.length
+          yield piece
+        }
       }
-      return { exportId: record.exportId, ...stream, onEnd }
+
+      return {
+        exportId: record.exportId,
+        pieces: tracked(),
+        onEnd({ isWhole }: BodyEnd): void {
+          close()
+          records.end(record, isWhole ? hasher.digest('hex') : undefined)
+        },
+      }
     },
 
     list: records.list,
-  }
-
-  function tracked(
-    pieces: BodyStream['pieces'],
-    record: ExportRecord,
-    begun: () => void,
-  ): Pick<BodyStream, 'pieces' | 'onEnd'> {
-    const hasher = new Bun.CryptoHasher('sha256')
-    return {
-      pieces: seen(pieces, begun, (piece) => {
-        hasher.update(piece)
-        record.bytes += piece.length
-      }),
-      onEnd: ({ isWhole }: BodyEnd) =>
-        records.end(record, isWhole ? hasher.digest('hex') : undefined),
-    }
   }
 }
 

@@ -28,7 +28,7 @@ export type Source = {
   outcome: Outcome | undefined
   fromMs: number | undefined
   toMs: number | undefined
-  /** In the first market: what stands behind it is exported. */
+  /** In the first market: what comes after it is exported. */
   after: Position | undefined
 }
 

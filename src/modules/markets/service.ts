@@ -3,7 +3,6 @@ import { shareOf, spanOf, tallyCoverage } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { exactMicros, exactNumber } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
-import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import {
   type Coin,
   isTimeframe,
@@ -12,6 +11,7 @@ import {
   outcomes,
   statusOf,
 } from '#src/core/market.ts'
+import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { readRange } from '#src/core/range.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { HistoryStore, MarketQuery } from '#src/history/history.ts'

@@ -1,10 +1,10 @@
 /** Rows of a panel as JSON. A page has thousands of numbers, so texts are joined instead of objects made. */
 import { exactNumber, formatMicros } from '#src/core/decimal.ts'
 import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
-import { quoteText } from '#src/core/quote.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
+import { quoteText } from '#src/wire/quote-bytes.ts'
 
 import type { Offset } from './offsets.ts'
 import type { ClosedMarket } from './selection.ts'

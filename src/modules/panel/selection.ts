@@ -1,7 +1,7 @@
 /** Which markets a page of a panel has. */
 import { hasWindow } from '#src/core/coverage.ts'
-import { type MarketPlace, startOfMarkets } from '#src/core/market-cursor.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { type MarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { missingWindows } from '#src/core/windows.ts'
 import type { HistoryStore } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'

@@ -2,7 +2,7 @@
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/core/series.ts'
 import type { ReadStates } from '#src/core/states.ts'
-import { listMarks, type Mark, placeOf, readInForce } from '#src/core/steps.ts'
+import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
 import type { HistoryStore, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
@@ -116,7 +116,7 @@ function* toSteps(
 ): Steps<SeriesPage> {
   const taken = marks.slice(0, limit)
   const ascending = order === 'asc' ? taken : taken.toReversed()
-  const states = yield* readInForce(read, ascending, outcome)
+  const states = yield* readPrevailing(read, ascending, outcome)
   const rows = ascending.flatMap(({ timeMs }, index): StepRow[] => {
     const top = states[index]
     return top === undefined ? [] : [{ timeMs, top }]

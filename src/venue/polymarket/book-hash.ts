@@ -1,19 +1,19 @@
+/**
+ * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best level last
+ * on both sides, with the market's minimum size, tick and last trade price after it. What a recording does not
+ * say of these is found by trying: the prefix is hashed once, and each guess costs one more block.
+ */
 import { createHash, type Hash } from 'node:crypto'
 
 import type { Micros } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { createCache } from '#src/lib/cache.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
 import { putMicros } from '#src/wire/micros-bytes.ts'
 
 import type { BookVerifier } from '../venue.ts'
 
-/**
- * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best level last
- * on both sides, with the market's minimum size, tick and last trade price behind it. What a recording does not
- * say of these is found by trying: the prefix is hashed once, and each guess costs one more block.
- */
-
-/** Prices that a trade can have, in thousandths: 1 to 999; 0 stands for no trade so far. */
+/** Prices that a trade can have, in thousandths: 1 to 999; 0 is no trade so far. */
 const NO_TRADE = 0
 const THOUSAND = 1000
 const ticks = ['0.01', '0.001'] as const
@@ -33,17 +33,7 @@ type Probe = (tick: Tick, price: number) => boolean
 export function createBookVerifier(): BookVerifier {
   const writer = createBookWriter()
   const tails = createTails()
-  const memories = new Map<string, Memory>()
-
-  function remember(conditionId: string, memory: Memory): void {
-    memories.delete(conditionId)
-    memories.set(conditionId, memory)
-    if (memories.size <= MARKETS_MAX) return
-    for (const oldest of memories.keys()) {
-      memories.delete(oldest)
-      return
-    }
-  }
+  const memories = createCache<string, Memory>(MARKETS_MAX)
 
   return {
     verify(snapshot) {
@@ -54,7 +44,7 @@ export function createBookVerifier(): BookVerifier {
       const probe: Probe = (tick, price) => isHash(prefix, tails[tick]?.[price], sourceHash)
       const found = findLikely(memory, snapshot, probe) ?? search(memory, probe)
       if (found === undefined) return false
-      if (found !== memory || !memories.has(conditionId)) remember(conditionId, found)
+      if (found !== memory) memories.set(conditionId, found, { size: 1 })
       return true
     },
   }
@@ -84,7 +74,7 @@ function search(memory: Memory, probe: Probe): Memory | undefined {
   return undefined
 }
 
-/** The tick of the book before comes first: it changes once or twice in a market's life. */
+/** The tick of the book before comes first: it changes once or twice in a market. */
 const ticksOf = ({ tick }: Memory): Tick[] => (tick === 0 ? [0, 1] : [1, 0])
 
 function learn(memory: Memory, tick: Tick, price: number): Memory {

@@ -1,7 +1,7 @@
 /** US Eastern time, by which the venue names its hourly and daily markets. */
 
 const HOUR_MS = 3_600_000
-/** Hours by which Eastern time can be behind UTC: daylight saving time, standard time. */
+/** Hours by which Eastern time can lag UTC: daylight saving time, standard time. */
 const OFFSETS = [4, 5] as const
 
 /** Made at the first use: a start does not need them. */

@@ -1,6 +1,7 @@
-import { lifeFault } from '#src/core/market.ts'
+import { MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
+import { type Outcome, type OutcomeMap, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
-import { timeFault } from '#src/core/time.ts'
+import { timeFault, toIso } from '#src/core/time.ts'
 
 import {
   isObject,
@@ -8,15 +9,20 @@ import {
   readAssetId,
   readConditionId,
   type Reading,
+  readOptionalDecimal,
+  readOptionalList,
+  readOptionalText,
+  readOptionalTimeMs,
   readOutcome,
   readPrice,
   readText,
   readTimeMs,
+  tolerate,
+  toOutcome,
   tryTimeMs,
 } from '../json-fields.ts'
 import type { KnownFacts, LeftOut, MarketRecord, RecordKind } from '../venue.ts'
-import { readGammaMarket } from './gamma-market.ts'
-import { readSlug } from './slug.ts'
+import { readSlug, type SlugReading } from './slug.ts'
 
 const sides = ['bids', 'asks']
 const marketMembers = ['clobTokenIds', 'outcomePrices', 'questionID']
@@ -60,24 +66,21 @@ function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
 }
 
 /** Facts that follow from a market's name alone. */
-type Named = { kind: 'named'; facts: KnownFacts } | LeftOut
-
-function readNamed(value: JsonObject, nearMs: number | undefined): Named {
+function readNamed(value: JsonObject, nearMs: number | undefined): KnownFacts | LeftOut {
   const slug = readText(value.slug, 'slug')
   const reading = readSlug(slug, nearMs)
   if (reading.kind === 'left_out') return reading
   const { coin, timeframe, window } = reading
   const conditionId = readConditionId(value.conditionId)
   const times = { windowStartMs: window?.startMs, windowEndMs: window?.endMs }
-  return { kind: 'named', facts: { conditionId, coin, timeframe, slug, ...times } }
+  return { conditionId, coin, timeframe, slug, ...times }
 }
 
 function readToken(value: JsonObject): MarketRecord {
   const named = readNamed(value, tryTimeMs(value.firstTs))
-  if (named.kind === 'left_out') return named
+  if ('kind' in named) return named
   const outcome = readOutcome(value.outcome, 'outcome')
-  const assetIds = { [outcome]: readAssetId(value.assetId, 'assetId') }
-  const facts = { ...named.facts, assetIds }
+  const facts = { ...named, assetIds: { [outcome]: readAssetId(value.assetId, 'assetId') } }
   if (value.winner === null || value.winner === undefined) return { kind: 'facts', facts }
   const winner = readOutcome(value.winner, 'winner')
   return { kind: 'facts', facts: { ...facts, winner, winnerSource: 'dataset' } }
@@ -85,11 +88,130 @@ function readToken(value: JsonObject): MarketRecord {
 
 function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   const timestampMs = readTimeMs(value.timestamp, 'timestamp')
-  const named = readNamed(value, timestampMs)
-  if (named.kind === 'left_out') return named
-  const fault = timeFault(timestampMs, nowMs) ?? lifeFault(named.facts, timestampMs)
+  const facts = readNamed(value, timestampMs)
+  if ('kind' in facts) return facts
+  const fault = timeFault(timestampMs, nowMs) ?? windowFault(facts, timestampMs)
   if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
-  // The venue tells one price for both outcomes and not which of them was traded.
+  // The venue gives one price for both outcomes and not which of them was traded.
   const price = readPrice(value.lastTradePrice, 'lastTradePrice')
-  return { kind: 'trade', facts: named.facts, trade: { timestampMs, price } }
+  return { kind: 'trade', facts, trade: { timestampMs, price } }
+}
+
+/**
+ * Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws `RecordFault` where
+ * something is wrong that says which market it is; other facts that are wrong are left out, unless reading is strict.
+ */
+function readGammaMarket(
+  market: JsonObject,
+  { isStrict }: Reading,
+  event?: JsonObject,
+): MarketRecord {
+  const slug = readText(market.slug, 'slug')
+  const named = readSlug(slug, tryTimeMs(market.endDate))
+  if (named.kind === 'left_out') return named
+  const sides = readOutcomes(market)
+  if (sides === 'others') return { kind: 'left_out', reason: 'its outcomes are not Up and Down' }
+  const prices = readPrices(market, event)
+  const leftOut: string[] = []
+  const read = <T>(reader: (value: unknown, path: string) => T, value: unknown, path: string) =>
+    isStrict ? reader(value, path) : tolerate(leftOut, () => reader(value, path))
+  const facts: KnownFacts = {
+    conditionId: readConditionId(market.conditionId),
+    coin: named.coin,
+    timeframe: named.timeframe,
+    slug,
+    question: read(readOptionalText, market.question, 'question'),
+    ...readWindow(market, named),
+    assetIds: readAssetIds(market, sides),
+    tickSize: read(readTickSize, market.orderPriceMinTickSize, 'orderPriceMinTickSize'),
+    strike: read(readOptionalDecimal, prices?.priceToBeat, 'eventMetadata.priceToBeat'),
+    finalPrice: read(readOptionalDecimal, prices?.finalPrice, 'eventMetadata.finalPrice'),
+  }
+  const winner = readWinner(market, sides)
+  const won = winner === undefined ? {} : ({ winner, winnerSource: 'venue' } as const)
+  return { kind: 'facts', facts: { ...facts, ...won }, leftOut }
+}
+
+type Sides = readonly [Outcome, Outcome]
+type Times = Pick<KnownFacts, 'windowStartMs' | 'windowEndMs'>
+type Named = Extract<SlugReading, { kind: 'market' }>
+
+/** The order of the outcomes is that of their tokens and prices. */
+function readOutcomes(market: JsonObject): Sides | 'others' | undefined {
+  const names = readOptionalList(market.outcomes, 'outcomes')
+  if (names === undefined) return undefined
+  const [first, second] = names.map(toOutcome)
+  if (names.length !== 2 || first === undefined || second === undefined || first === second) {
+    return 'others'
+  }
+  return [first, second]
+}
+
+function readWindow(market: JsonObject, { window, isEpoch }: Named): Times {
+  const startMs = readOptionalTimeMs(market.eventStartTime, 'eventStartTime')
+  const endMs = readOptionalTimeMs(market.endDate, 'endDate')
+  if (isEpoch && window !== undefined) {
+    assertAgrees('eventStartTime', startMs, window.startMs)
+    assertAgrees('endDate', endMs, window.endMs)
+    return { windowStartMs: window.startMs, windowEndMs: window.endMs }
+  }
+  // A name completes the object's times only where it agrees with the one that is given.
+  const agrees =
+    window !== undefined &&
+    (startMs ?? window.startMs) === window.startMs &&
+    (endMs ?? window.endMs) === window.endMs
+  const windowStartMs = startMs ?? (agrees ? window.startMs : undefined)
+  const windowEndMs = endMs ?? (agrees ? window.endMs : undefined)
+  if (windowStartMs !== undefined && windowEndMs !== undefined && windowEndMs <= windowStartMs) {
+    throw new RecordFault('endDate: not after eventStartTime')
+  }
+  return { windowStartMs, windowEndMs }
+}
+
+function assertAgrees(path: string, givenMs: number | undefined, namedMs: number): void {
+  if (givenMs === undefined || givenMs === namedMs) return
+  throw new RecordFault(`${path}: ${toIso(givenMs)}, but the slug says ${toIso(namedMs)}`)
+}
+
+function readAssetIds(
+  market: JsonObject,
+  sides: Sides | undefined,
+): OutcomeMap<string> | undefined {
+  const ids = readOptionalList(market.clobTokenIds, 'clobTokenIds')
+  if (ids === undefined || sides === undefined) return undefined
+  const [first, second] = ids.map((id, index) => readAssetId(id, `clobTokenIds[${index}]`))
+  if (ids.length !== 2 || first === second) {
+    throw new RecordFault('clobTokenIds: not the ids of two different tokens')
+  }
+  return { [sides[0]]: first, [sides[1]]: second }
+}
+
+function readTickSize(value: unknown, path: string): number | undefined {
+  const text = readOptionalDecimal(value, path)
+  if (text === undefined) return undefined
+  const tickSize = parseMicros(text)
+  if (tickSize === undefined || tickSize === 0 || tickSize >= MICROS_PER_UNIT) {
+    throw new RecordFault(`${path}: not between 0 and 1 with at most six digits`)
+  }
+  return tickSize
+}
+
+/** The coin's prices at the window's ends belong to the event, which may contain the market or be in it. */
+function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
+  const events: unknown = market.events
+  const own: unknown = Array.isArray(events) ? events[0] : undefined
+  for (const holder of [market, event, own]) {
+    const prices = isObject(holder) ? holder.eventMetadata : undefined
+    if (isObject(prices)) return prices
+  }
+  return undefined
+}
+
+/** Only a market that is closed and resolved at 1 to 0 has been won. */
+function readWinner(market: JsonObject, sides: Sides | undefined): Outcome | undefined {
+  if (market.closed !== true || market.umaResolutionStatus !== 'resolved') return undefined
+  const paid = readOptionalList(market.outcomePrices, 'outcomePrices')?.map(parseMicros)
+  if (sides === undefined || paid?.length !== 2) return undefined
+  if (paid[0] === MICROS_PER_UNIT && paid[1] === 0) return sides[0]
+  return paid[0] === 0 && paid[1] === MICROS_PER_UNIT ? sides[1] : undefined
 }

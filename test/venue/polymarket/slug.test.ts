@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
+import { coins, timeframes } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
-import { readSlug } from '#src/venue/polymarket/slug.ts'
+import { readSlug, slugOf, titleOf } from '#src/venue/polymarket/slug.ts'
 
 const ms = (iso: string): number => Date.parse(iso)
 
@@ -129,5 +130,27 @@ describe('readSlug', () => {
     ['BTC-UPDOWN-5M-1776081600', 'not an up-or-down market'],
   ])('behavior: %s is left out with a reason', (slug, reason) => {
     expect(readSlug(slug)).toEqual({ kind: 'left_out', reason })
+  })
+})
+
+describe('slugOf', () => {
+  test('behavior: is what readSlug reads, for every coin and timeframe', () => {
+    // Noon in New York, when a window of each timeframe starts.
+    const startMs = ms('2026-06-24T16:00Z')
+    for (const coin of coins) {
+      for (const timeframe of timeframes) {
+        const reading = readSlug(slugOf({ coin, timeframe, startMs }))
+        expect(reading).toMatchObject({ kind: 'market', coin, timeframe, window: { startMs } })
+      }
+    }
+  })
+})
+
+describe('titleOf', () => {
+  test('default: names coin, day and hours in New York', () => {
+    const startMs = ms('2026-06-24T07:50Z')
+    expect(titleOf({ coin: 'btc', timeframe: '5m', startMs })).toBe(
+      'Bitcoin Up or Down - June 24, 3:50AM-3:55AM ET',
+    )
   })
 })
