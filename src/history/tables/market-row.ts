@@ -73,11 +73,18 @@ export const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[
 /** Throws `Damage`. */
 export function toMarket(row: MarketRow): StoredMarket {
   assertSealed(row, `the row of market ${row.conditionId}`)
-  const { id, conditionId, coin, timeframe, source, revision, layout, orderMs } = row
-  const { gapRevision, tradeSum, gapSum } = row
   return {
-    ...{ id, conditionId, coin, timeframe, source, revision, layout, orderMs },
-    ...{ gapRevision, tradeSum, gapSum },
+    id: row.id,
+    conditionId: row.conditionId,
+    coin: row.coin,
+    timeframe: row.timeframe,
+    source: row.source,
+    revision: row.revision,
+    layout: row.layout,
+    orderMs: row.orderMs,
+    gapRevision: row.gapRevision,
+    tradeSum: row.tradeSum,
+    gapSum: row.gapSum,
     slug: row.slug ?? undefined,
     question: row.question ?? undefined,
     windowStartMs: row.windowStartMs ?? undefined,
