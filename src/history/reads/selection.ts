@@ -114,7 +114,7 @@ function take(
 ): boolean {
   const from = chunk.seek(start.timestampMs, start.id)
   const to = chunk.seek(end.timestampMs, end.id)
-  // A tail comes unasked for its outcome; in a sealed chunk of one outcome it is the right one.
+  // Only sealed chunks were chosen by their outcome.
   if (from >= to || (outcome !== undefined && chunk.lacks(outcome))) return false
   const own = chunk.hasBoth ? outcome : undefined
   const step = order === 'asc' ? 1 : -1

@@ -27,7 +27,7 @@ export const factColumns = [
 /** Columns of what is held; of all but these a change moves entries of indexes. */
 export const heldColumns = [
   ...['upCount', 'downCount', 'firstMs', 'lastMs', 'upFirstMs', 'upLastMs'],
-  ...['downFirstMs', 'downLastMs', 'upSilenceMs', 'downSilenceMs'],
+  ...['downFirstMs', 'downLastMs', 'upLongestMs', 'downLongestMs'],
   ...['upVerifiedCount', 'downVerifiedCount'],
 ] as const
 
@@ -64,8 +64,8 @@ export const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[
   upLastMs: market.spans.up?.lastMs ?? null,
   downFirstMs: market.spans.down?.firstMs ?? null,
   downLastMs: market.spans.down?.lastMs ?? null,
-  upSilenceMs: market.longestSilenceMs.up ?? null,
-  downSilenceMs: market.longestSilenceMs.down ?? null,
+  upLongestMs: market.longestSilenceMs.up ?? null,
+  downLongestMs: market.longestSilenceMs.down ?? null,
   upVerifiedCount: market.verifiedCounts.up,
   downVerifiedCount: market.verifiedCounts.down,
 })
@@ -101,7 +101,7 @@ export function toMarket(row: MarketRow): StoredMarket {
       up: toSpan(row.upFirstMs, row.upLastMs),
       down: toSpan(row.downFirstMs, row.downLastMs),
     },
-    longestSilenceMs: toMap(row.upSilenceMs, row.downSilenceMs),
+    longestSilenceMs: toMap(row.upLongestMs, row.downLongestMs),
     firstSnapshotMs: row.firstMs ?? undefined,
     lastSnapshotMs: row.lastMs ?? undefined,
     isClosed: row.isClosed === 1,
