@@ -63,8 +63,8 @@ export const market = sqliteTable(
     downFirstMs: integer('down_first_ms'),
     downLastMs: integer('down_last_ms'),
     /** Longest time between two consecutive snapshots of each outcome; null where there are not two. */
-    upSilenceMs: integer('up_silence_ms'),
-    downSilenceMs: integer('down_silence_ms'),
+    upLongestMs: integer('up_silence_ms'),
+    downLongestMs: integer('down_silence_ms'),
     /** Snapshots whose books reproduce the venue's hash. */
     upVerifiedCount: integer('up_verified_count').notNull().default(0),
     downVerifiedCount: integer('down_verified_count').notNull().default(0),
@@ -102,7 +102,7 @@ export const market = sqliteTable(
 
 /**
  * A sealed run of a market's snapshots. Never updated: a run that changes is deleted and written
- * anew under new ids, and no id is used twice, so what was read of one stays true. The blobs stand
+ * again under new ids, and no id is used twice, so what was read of one stays true. The blobs are
  * in the order of how often they are read alone; each ends with its checksum (sqlite/checksum.ts).
  */
 export const chunk = sqliteTable(
@@ -120,9 +120,9 @@ export const chunk = sqliteTable(
     tops: blob('tops').$type<Uint8Array>().notNull(),
     /** The rows: history/codec/chunk.ts. */
     rows: blob('rows').$type<Uint8Array>().notNull(),
-    /** Source hashes: history/codec/hashes.ts. */
+    /** Source hashes: history/codec/beside.ts. */
     hashes: blob('hashes').$type<Uint8Array>().notNull(),
-    /** Verdicts, sequences and times of receipt: history/codec/notes.ts. The default: nothing is noted. */
+    /** Verdicts, sequences and times of receipt: history/codec/beside.ts. The default: nothing is noted. */
     notes: blob('notes')
       .$type<Uint8Array>()
       .notNull()
@@ -170,7 +170,7 @@ export const tail = sqliteTable(
   (table) => [primaryKey({ columns: [table.marketId, table.timeMs, table.id] })],
 )
 
-/** Trades; what a source does not tell is null. */
+/** Trades; what a source does not report is null. */
 export const trade = sqliteTable(
   'trade',
   {

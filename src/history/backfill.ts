@@ -3,7 +3,7 @@ import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { transact } from '#src/sqlite/database.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { hasHashes } from './codec/hashes.ts'
+import { hasHashes } from './codec/beside.ts'
 import { isDamage } from './reads/market-read.ts'
 import type { Tables } from './tables/tables.ts'
 import type { Coverage } from './writes/coverage.ts'
@@ -58,7 +58,8 @@ function noteVerdicts({ chunks, tails, snapshots }: Tables, marketId: number): v
     isVerified: verifier.verify(row),
   })
   for (const ref of chunks.listRefs(marketId)) {
-    if (hasHashes(chunks.readHashes(ref))) chunks.putNotes(ref, snapshots.ofChunk(ref).map(verify))
+    if (hasHashes(chunks.readBlob('hashes', ref)))
+      chunks.putNotes(ref, snapshots.ofChunk(ref).map(verify))
   }
   const tail = tails.read(marketId)
   if (tail !== undefined) tails.putNotes(marketId, snapshots.ofTail(tail).map(verify))

@@ -1,13 +1,26 @@
 /** The embedded engine: books in one SQLite file. */
 import { AppError } from '#src/core/errors.ts'
-import { closeDatabase, type Database, probeWrite, transact } from '#src/sqlite/database.ts'
+import { createCache } from '#src/lib/cache.ts'
+import { assertSound } from '#src/sqlite/checksum.ts'
+import {
+  closeDatabase,
+  type Database,
+  probeWrite,
+  readConsistently,
+  transact,
+} from '#src/sqlite/database.ts'
 
 import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, SqliteHistory } from './history.ts'
 import { createBulkReads } from './reads/bulk.ts'
-import { changing, createMarketRead, marketName, naming } from './reads/market-read.ts'
+import {
+  changing,
+  createMarketRead,
+  marketName,
+  naming,
+  type ReadMarket,
+} from './reads/market-read.ts'
 import { createPageReads } from './reads/pages.ts'
-import { createTradeRead } from './reads/trade-read.ts'
 import { createViews, type Views } from './reads/views.ts'
 import { createCoinTotals } from './tables/coin-totals.ts'
 import { assertNearWindow } from './tables/market-facts.ts'
@@ -144,4 +157,31 @@ function createReaders(tables: Tables, views: Views): Readers {
     ...createPageReads(tables, read),
     ...createBulkReads(tables, read),
   }
+}
+
+/** Markets of which it is remembered; one takes some 100 bytes. */
+const MARKETS_MAX = 50_000
+
+/** Makes the verb that reads trades, once it is known that none is missing. */
+function createTradeRead(
+  { db, markets, trades }: Tables,
+  read: ReadMarket,
+): SqliteHistory['trades'] {
+  /** By market, the sum under which all were found to be there. */
+  const whole = createCache<number, number>(MARKETS_MAX)
+
+  function assertWhole(conditionId: string): void {
+    const market = markets.find(conditionId)
+    if (market === undefined) return
+    assertSound(trades.sum(market.id) === market.tradeSum, `the trades of market ${market.id}`)
+    whole.set(market.id, market.tradeSum, { size: 1 })
+  }
+
+  return (query) =>
+    read(query.market, ({ market }) => {
+      // What is kept of a market may be late, so it is read again.
+      if (whole.get(market.id) !== market.tradeSum)
+        readConsistently(db, () => assertWhole(market.conditionId))
+      return trades.list(query)
+    })
 }

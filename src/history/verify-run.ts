@@ -8,7 +8,6 @@ import { ChunkDecoder } from './codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
 import { decodeTops, TOP_FIELDS, topOf, type TopOfBook } from './codec/tops.ts'
 import type { ChunkRef, ReadBeside } from './tables/chunk-table.ts'
-import type { Snapshots } from './tables/snapshots.ts'
 import type { Tables } from './tables/tables.ts'
 import { newOutcomeTallies, type OutcomeTally } from './writes/tallies.ts'
 
@@ -36,7 +35,7 @@ const COMMA = Uint8Array.of(0x2c)
 const verifier = venues.polymarket.createBookVerifier()
 const texts = { sequential: new ChunkDecoder(), single: new ChunkDecoder() }
 
-type Check = { run: StoredRun; market: Market; tally: Tally; snapshots: Snapshots }
+type Check = { run: StoredRun; market: Market; tally: Tally } & Pick<Tables, 'snapshots'>
 
 /** Returns the faults of a run, each a sentence; adds what it holds to `tally`. */
 export function verifyRun({ run, market, tally, snapshots }: Check): string[] {
@@ -87,7 +86,7 @@ export function createChunkVerify({ chunks, snapshots }: Tables) {
   return (ref: ChunkRef, market: Market, tally: Tally): string[] => {
     const chunk = chunks.read(ref)
     const [ups, downs] = tally.counts
-    const tops = decodeTops(chunks.readTops(ref), chunk.outcomes())
+    const tops = decodeTops(chunks.readBlob('tops', ref), chunk.outcomes())
     const beside = chunks.loadBeside(ref, chunk)
     const faults = verifyRun({ run: { chunk, tops, beside }, market, tally, snapshots })
     const isIndexed =

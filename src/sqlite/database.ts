@@ -211,7 +211,7 @@ const diskFaults: Partial<Record<string, string>> = {
 
 /**
  * Runs `body` so that it waits neither for the disk (the next transaction that does takes these with it) nor for
- * another process that writes: whoever asks tries again, and requests are not held up meanwhile.
+ * another process that writes: the caller tries again, and requests are not held up.
  */
 export function withoutWaiting(db: Database, body: () => void): void {
   const synchronous = readNumber(db, 'PRAGMA synchronous')
@@ -269,7 +269,7 @@ export const listPageFaults = (db: Database): string[] =>
     .filter((answer) => answer !== 'ok')
     .map((answer) => `SQLite: ${answer}`)
 
-/** Brings everything into the one file and lets go of it. */
+/** Brings everything into the one file and closes it. */
 export function closeDatabase(db: Database): void {
   try {
     // Prepared statements keep the handle alive after close, so SQLite would leave this to the next one.

@@ -174,9 +174,13 @@ function toSnapshot(draft: Draft): ScannedSnapshot {
   const { id, symbol, timestamp, conditionId, timeframe, assetId, outcome, bids, asks } = draft
   return {
     coin: symbol,
-    ...{ conditionId, timeframe, assetId, outcome },
+    conditionId,
+    timeframe,
+    assetId,
+    outcome,
     timestampMs: timestamp,
-    ...{ bids, asks },
+    bids,
+    asks,
     sourceHash: toSourceHash(id),
     receivedMs: draft.receivedMs,
     id,

@@ -57,7 +57,7 @@ function conformKept(use: Use): void {
   } as const
 
   test(
-    'default: keeps every fact exactly, told at once or one after the other',
+    'default: keeps every fact exactly, reported at once or one after the other',
     use((history) => {
       history.putMarket(someFacts(1, facts))
       expect(getMarket(history)).toMatchObject(facts)
@@ -94,7 +94,7 @@ function conformKept(use: Use): void {
   )
 
   test(
-    'behavior: facts leave what is held: counts, verified ones, spans and silences',
+    'behavior: facts leave what is held: counts, verified ones, spans and pauses',
     use((history) => {
       const rows = someSnapshots(130).map((row, at) => ({ ...row, isVerified: at % 5 === 0 }))
       appendAll(history, rows)

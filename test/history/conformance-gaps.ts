@@ -58,7 +58,7 @@ export function conformGaps(use: Use, effort: Effort): void {
 
 function conformDerived(use: Use): void {
   test(
-    'default: a silence longer than a sixtieth of the timeframe is a gap, from behind a snapshot to the next',
+    'default: a pause longer than a sixtieth of the timeframe is a gap, from after a snapshot to the next',
     use((history) => {
       appendFor(history, [at(0), at(QUIET_MS), at(2 * QUIET_MS + 1)])
       expect(gapsOf(history)).toEqual([aSilence(QUIET_MS, 2 * QUIET_MS + 1)])
@@ -67,7 +67,7 @@ function conformDerived(use: Use): void {
   )
 
   test(
-    'behavior: an unknown silence is none: no gap before the first snapshot, none behind the last, none of one',
+    'behavior: an unknown pause is none: no gap before the first snapshot, none after the last, none of one',
     use((history) => {
       const [windowStartMs, windowEndMs] = [START_MS - 90_000, START_MS + 210_000]
       const identity = { coin: 'btc', timeframe: '5m', source: 'simulated' } as const
@@ -86,7 +86,7 @@ function conformDerived(use: Use): void {
   )
 
   test(
-    'behavior: each outcome has its own silences',
+    'behavior: each outcome has its own gaps',
     use((history) => {
       const down = { outcome: 'down' } as const
       appendFor(history, [at(0), at(3000, down), at(4000), at(8000), at(20_000, down), at(9000)])
@@ -127,7 +127,7 @@ function conformLate(use: Use): void {
   )
 
   test(
-    'behavior: the silence beside rows that were replaced ends with the rows that replace them',
+    'behavior: the pause beside rows that were replaced ends with the rows that replace them',
     use((history) => {
       // Without hashes: the second source says more of each of the same milliseconds.
       const two = (second: number) => [
@@ -143,7 +143,7 @@ function conformLate(use: Use): void {
   )
 
   test(
-    'behavior: the longest silence is found among thousands of rows when a late one splits it',
+    'behavior: the longest pause is found among thousands of rows when a late one splits it',
     use((history) => {
       const rows = Array.from({ length: 900 }, (_, index) => at(index * 1000 + (index % 7) * 100))
       appendFor(history, rows)
@@ -160,7 +160,7 @@ function conformLate(use: Use): void {
 
 function conformReasons(use: Use): void {
   test(
-    'default: a silence has the reason of the batch that ends it, and `import` without one',
+    'default: a gap has the reason of the batch that ends it, and `import` without one',
     use((history) => {
       for (const [index, reason] of [undefined, ...gapReasons].entries())
         appendFor(history, [at(index * 10_000)], reason)
@@ -256,7 +256,7 @@ function conformRecorded(use: Use): void {
 function conformAgainstModel(use: Use, { seeds, steps }: Effort): void {
   for (let seed = 1; seed <= seeds; seed++) {
     test(
-      `behavior: spans, silences and gaps are those of a plain model under random batches, seed ${seed}`,
+      `behavior: spans, pauses and gaps are those of a plain model under random batches, seed ${seed}`,
       use((history) => {
         const random = createRandom(`gaps-${seed}`)
         const model = new GapModel()

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { HistoryReader, HistoryStore, HistoryWriter } from '#src/history/history.ts'
 import { type HistoryOptions, openHistory } from '#src/history/open.ts'
 
+import { appendAll, aSnapshot, getMarket } from './books.ts'
 import { conform } from './conformance.ts'
 
 let folder = ''
@@ -73,4 +74,39 @@ conform('in memory, next to no cache', () => openHistory(':memory:', { chunkCach
 conform('in a file opened again before every verb', () => openForgetful({}), {
   seeds: 1,
   steps: 25,
+})
+
+test('default: the embedded engine is a reader that never returns a promise', () => {
+  const history = openHistory(':memory:')
+  // The contract of any engine, by type.
+  const engine: HistoryWriter & HistoryReader = history
+  appendAll(history, [aSnapshot({ assetId: '7' })])
+  const market = getMarket(history)
+  const { conditionId, coin } = market
+  const rows = { market, order: 'asc', limit: 1 } as const
+  const moment = { market, outcome: 'up', timestampMs: Number.MAX_SAFE_INTEGER } as const
+  const results: Record<Exclude<keyof HistoryReader, 'cursorKey'>, unknown> = {
+    findMarket: engine.findMarket(conditionId),
+    findMarketBySlug: engine.findMarketBySlug('a'),
+    findMarketByAsset: engine.findMarketByAsset('7'),
+    listMarkets: engine.listMarkets({ coin, limit: 1 }),
+    listUnclosed: engine.listUnclosed(),
+    coinTotals: engine.coinTotals(0),
+    trades: engine.trades({ market }),
+    gaps: engine.gaps(market),
+    page: engine.page(rows),
+    at: engine.at(moment),
+    latest: engine.latest(moment),
+    findPosition: engine.findPosition(market, 1),
+    tops: engine.tops(rows),
+    lines: engine.lines('gzip').rows({ market }),
+    runs: engine.runs({ market }),
+    verify: engine.verify(),
+    totals: engine.totals(),
+  }
+  for (const [verb, result] of Object.entries(results)) {
+    const isLater = result instanceof Promise || Object(result)[Symbol.asyncIterator] !== undefined
+    expect([verb, isLater]).toEqual([verb, false])
+  }
+  history.dispose()
 })

@@ -108,12 +108,7 @@ export class ChunkWriter {
   /** The rows as a chunk. The writer is unchanged. */
   toChunk(): Uint8Array {
     return encodeChunk({
-      times: this.times,
-      ids: this.ids,
-      outcomes: this.outcomes,
-      textLengths: this.textLengths,
-      bitEnds: this.bitEnds,
-      textCrcs: this.textCrcs,
+      ...this,
       rowStream: this.#rowBits.toBytes(READ_SLACK),
       checkpoints: this.#checkpoints,
       checkpointStream: this.#checkpointBits.toBytes(READ_SLACK),

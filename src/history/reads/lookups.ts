@@ -71,7 +71,7 @@ export const listReceived = (
 
 /**
  * Finds the place of the snapshot with this id. Ids rise with the positions except where rows came late, so
- * the chunks that it should be in are looked at first.
+ * the chunks that should hold it are searched first.
  */
 export function findPosition(
   { refs, tail }: MarketView,

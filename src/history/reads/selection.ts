@@ -43,33 +43,21 @@ export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery):
 /** The runs that may hold rows within the bounds, in their direction; each is read when it is asked for. */
 export function* runsOf(
   { refs, tail }: MarketView,
-  source: Source,
-  bounds: Bounds,
+  { chunks, isIdle }: Source,
+  { start, end, order, outcome }: Bounds,
 ): Generator<Run> {
   const unfinished = tail === undefined ? [] : [{ chunk: tail.chunk, ref: undefined }]
-  if (bounds.order === 'desc') yield* unfinished
-  yield* sealedRunsOf(refs, source, bounds)
-  if (bounds.order === 'asc') yield* unfinished
-}
-
-function* sealedRunsOf(
-  refs: readonly ChunkRef[],
-  { chunks, isIdle }: Source,
-  bounds: Bounds,
-): Generator<Run> {
-  const isUp = bounds.order === 'asc'
-  const first = isUp ? findRef(refs, bounds.start) : lastRef(refs, bounds.end)
+  const isUp = order === 'asc'
+  const first = isUp ? findRef(refs, start) : Math.min(findRef(refs, end), refs.length - 1)
   const step = isUp ? 1 : -1
+  if (!isUp) yield* unfinished
   for (let at = first, ref = refs[at]; ref !== undefined; at += step, ref = refs[at]) {
-    if (isUp ? ref.firstMs > bounds.end.timestampMs : ref.lastMs < bounds.start.timestampMs) return
-    if (bounds.outcome !== undefined && ref.counts[bounds.outcome] === 0) continue
-    if (isIdle?.(ref, refs[at + 1])) continue
-    yield { chunk: chunks.load(ref), ref }
+    if (isUp ? ref.firstMs > end.timestampMs : ref.lastMs < start.timestampMs) break
+    const isChosen = outcome === undefined || ref.counts[outcome] !== 0
+    if (isChosen && isIdle?.(ref, refs[at + 1]) !== true) yield { chunk: chunks.load(ref), ref }
   }
+  if (isUp) yield* unfinished
 }
-
-const lastRef = (refs: readonly ChunkRef[], end: Position): number =>
-  Math.min(findRef(refs, end), refs.length - 1)
 
 /** Index of the first chunk whose last row is at or after `position`; their number if there is none. */
 export function findRef(refs: readonly ChunkRef[], position: Position): number {
@@ -114,7 +102,7 @@ function take(
 ): boolean {
   const from = chunk.seek(start.timestampMs, start.id)
   const to = chunk.seek(end.timestampMs, end.id)
-  // A tail comes unasked for its outcome; in a sealed chunk of one outcome it is the right one.
+  // Only sealed chunks were chosen by their outcome.
   if (from >= to || (outcome !== undefined && chunk.lacks(outcome))) return false
   const own = chunk.hasBoth ? outcome : undefined
   const step = order === 'asc' ? 1 : -1

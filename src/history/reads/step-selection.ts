@@ -126,10 +126,8 @@ function rowsIn(chunk: Chunk, { start, end, outcome }: Bounds): number[] {
 /** Gathers rows up to a limit, and whether there is one more. */
 class Taker {
   readonly #limit: number
-  readonly #parts: { chunk: Chunk; rows: number[] }[] = []
-  #count = 0
-  #last: Position | undefined
-  #hasMore = false
+  readonly #picks: { chunk: Chunk; rows: number[] }[] = []
+  readonly #found: StepSelection = { picks: this.#picks, count: 0, last: undefined, hasMore: false }
 
   constructor(limit: number) {
     this.#limit = limit
@@ -137,25 +135,21 @@ class Taker {
 
   /** True when it is known that more follows. */
   takeAll(places: readonly Place[]): boolean {
+    const found = this.#found
     for (const { chunk, row } of places) {
-      if (this.#count === this.#limit) {
-        this.#hasMore = true
-        break
-      }
-      const part = this.#parts.at(-1)
+      found.hasMore = found.count === this.#limit
+      if (found.hasMore) break
+      const part = this.#picks.at(-1)
       if (part?.chunk === chunk) part.rows.push(row)
-      else this.#parts.push({ chunk, rows: [row] })
-      this.#last = { timestampMs: chunk.timeMs(row), id: chunk.id(row) }
-      this.#count++
+      else this.#picks.push({ chunk, rows: [row] })
+      found.last = { timestampMs: chunk.timeMs(row), id: chunk.id(row) }
+      found.count++
     }
-    return this.#hasMore
+    return found.hasMore
   }
 
   selection(order: RowQuery['order']): StepSelection {
-    if (order === 'desc') {
-      this.#parts.reverse()
-      for (const { rows } of this.#parts) rows.reverse()
-    }
-    return { picks: this.#parts, count: this.#count, last: this.#last, hasMore: this.#hasMore }
+    if (order === 'desc') for (const { rows } of this.#picks.reverse()) rows.reverse()
+    return this.#found
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What readers need of a market besides its books, kept in memory. Our own commits show at once; for
  * those of other connections SQLite is asked for a number that changes with them, at each use or
- * as seldom as the caller allows, because the question costs as much as a fifth of a page.
+ * as rarely as the caller allows, because asking costs as much as a fifth of a page.
  */
 import type { Gap } from '#src/core/coverage.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'

@@ -7,10 +7,9 @@ import { Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
+import { decodeNotes, encodeHashes, encodeNotes, readHash, withReceipt } from '../codec/beside.ts'
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
 import { Chunk } from '../codec/chunk.ts'
-import { encodeHashes, readHash } from '../codec/hashes.ts'
-import { decodeNotes, encodeNotes, withReceipt } from '../codec/notes.ts'
 import { decodeTops, encodeTops } from '../codec/tops.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
@@ -94,27 +93,26 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
 
 /** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
 function createBlobs(db: Database) {
-  const [tops, rows, hashes, notes] = kinds.map((kind) =>
-    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`),
+  const statements = new Map(
+    kinds.map((kind) => [
+      kind,
+      db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`),
+    ]),
   )
-  const statements = { tops, rows, hashes, notes }
-  const read = (kind: Kind, ref: ChunkRef): Uint8Array => {
-    const row = statements[kind]?.values(ref.id)[0]
+  const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
+    const row = statements.get(kind)?.values(ref.id)[0]
     if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
     const bytes = unseal(row[0], placeOf(kind, ref))
     if (bytes === undefined) throw damageOf(kind, ref)
     return bytes
   }
   return {
-    /** Best bids and asks, encoded. */
-    readTops: (ref: ChunkRef): Uint8Array => read('tops', ref),
-    readRows: (ref: ChunkRef): Uint8Array => read('rows', ref),
-    readHashes: (ref: ChunkRef): Uint8Array => read('hashes', ref),
+    readBlob,
 
     /** What is kept beside the rows of a chunk. */
     loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
-      const hashes = read('hashes', ref)
-      const notes = decodeNotes(read('notes', ref), count)
+      const hashes = readBlob('hashes', ref)
+      const notes = decodeNotes(readBlob('notes', ref), count)
       return (row, timestampMs) => ({
         sourceHash: readHash(hashes, row),
         ...withReceipt(notes[row], timestampMs),
@@ -184,7 +182,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
   const blobs = createBlobs(db)
   const cache = createCache<number, Kept>(cacheBytesMax)
 
-  const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readRows(ref))
+  const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readBlob('rows', ref))
 
   function keep(kept: Kept): void {
     const size = kept.chunk.byteLength + (kept.tops?.byteLength ?? 0) + ENTRY_BYTES
@@ -227,7 +225,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
     loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
       const cached = cache.get(ref.id)?.tops
       if (cached !== undefined) return cached
-      const tops = decodeTops(blobs.readTops(ref), chunk.outcomes())
+      const tops = decodeTops(blobs.readBlob('tops', ref), chunk.outcomes())
       keep({ ref, chunk, tops })
       return tops
     },

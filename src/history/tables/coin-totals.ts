@@ -50,7 +50,7 @@ export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] 
   }
 }
 
-/** Names have no checksum: a damaged one is none of ours. */
+/** Names have no checksum: a damaged one is not one of ours. */
 const areKnown = (rows: readonly Identity[]): boolean =>
   rows.every(
     ({ coin, timeframe, source }) =>

@@ -10,7 +10,7 @@ import { marketName, naming } from '../reads/market-read.ts'
 import { type MarketRow, toMarket } from './market-row.ts'
 
 type Place = { orderMs: number; conditionId: string }
-type Values = Record<string, string | number>
+type Values = Record<string, string | number | null>
 
 /**
  * `statusOf` of core/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by them
@@ -31,31 +31,28 @@ const NOTHING_AFTER: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: ''
 export function createMarketList(db: Database) {
   const columns = sqlOf(market).columns()
   return (query: MarketQuery): Market[] => {
-    const conditions = ['coin = $coin']
-    const values: Values = { coin: query.coin, limit: query.limit }
-    if (query.timeframe !== undefined) {
-      conditions.push('timeframe = $timeframe')
-      values.timeframe = query.timeframe
-    }
-    if (query.status !== undefined) {
-      conditions.push(statusConditions[query.status])
-      if (query.status !== 'resolved') values.now = nowOf(query)
-    }
-    if (query.winner !== undefined) {
-      conditions.push('winner = $winner')
-      values.winner = query.winner
-    }
-    conditions.push(rangeOf(query, values))
+    const { coin, limit, timeframe, status, winner } = query
+    const range = rangeOf(query)
+    const now = status === undefined || status === 'resolved' ? null : nowOf(query)
+    const values = { ...range.values, coin, limit, now }
+    const conditions = ['coin = $coin', range.condition]
+    if (timeframe !== undefined) conditions.push('timeframe = $timeframe')
+    if (status !== undefined) conditions.push(statusConditions[status])
+    if (winner !== undefined) conditions.push('winner = $winner')
     const direction = query.order === 'asc' ? 'ASC' : 'DESC'
     // Few texts, so that `query` keeps them all prepared.
     const statement = db.query<MarketRow, [Values]>(
       `SELECT ${columns} FROM market ${indexOf(query)} WHERE ${conditions.join(' AND ')}
        ORDER BY order_ms ${direction}, condition_id ${direction} LIMIT $limit`,
     )
-    return naming(`The list of ${query.coin} markets`, () => {
-      const rows = statement.all(values)
+    return naming(`The list of ${coin} markets`, () => {
+      const rows = statement.all({
+        ...values,
+        timeframe: timeframe ?? null,
+        winner: winner ?? null,
+      })
       // By filters most of the range may be no match: there it would cost more than the list.
-      if (query.status === undefined && query.winner === undefined) assertListed(db, query, rows)
+      if (status === undefined && winner === undefined) assertListed(db, query, rows)
       return rows.map((row) => naming(marketName(row.conditionId), () => toMarket(row)))
     })
   }
@@ -66,22 +63,22 @@ export function createMarketList(db: Database) {
  * the first place of a page to its last, as far as that is cheap. Throws `Damage`.
  */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
-  const values: Values = { coin: query.coin }
   const end = rows.length < query.limit ? undefined : rows.at(-1)
-  const range = rangeOf(query, values)
-  let within = range
-  if (end !== undefined) {
-    values.endMs = end.orderMs
-    values.endId = end.conditionId
-    within += ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
-  }
+  const { condition, values } = rangeOf(query)
+  const toEnd = ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
+  const within = end === undefined ? condition : condition + toEnd
   const countIn = (index: string, timeframes = ''): string =>
     `(SELECT count(*) FROM (SELECT 1 FROM market ${indexedBy(index)}
        WHERE coin = $coin ${timeframes} AND ${within} LIMIT ${ENTRIES_COUNTED_MAX}) AS entries)`
   const byTimeframe = countIn('market_timeframe_order', `AND timeframe IN (${TIMEFRAMES})`)
   const [counts] = db
     .query<unknown, [Values]>(`SELECT ${countIn('market_order')}, ${byTimeframe}`)
-    .values(values) as number[][]
+    .values({
+      ...values,
+      coin: query.coin,
+      endMs: end?.orderMs ?? null,
+      endId: end?.conditionId ?? null,
+    }) as number[][]
   assertSound(counts?.[0] === counts?.[1], 'an index of markets')
 }
 
@@ -104,24 +101,21 @@ function nowOf({ status, nowMs }: MarketQuery): number {
  * One bound at each end: where the page begins is the later of the cursor and the range's end, so that
  * the index is entered there.
  */
-function rangeOf({ order, fromMs, toMs, after }: MarketQuery, values: Values): string {
+function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
   const isAscending = order === 'asc'
-  const edgeMs = isAscending ? fromMs : toMs
-  const edge = edgeMs === undefined ? undefined : { orderMs: edgeMs, conditionId: '' }
-  const start = isAscending
-    ? laterOf(after ?? NOTHING_BEFORE, edge ?? NOTHING_BEFORE)
-    : earlierOf(after ?? NOTHING_AFTER, edge ?? NOTHING_AFTER)
-  values.orderMs = start.orderMs
-  values.conditionId = start.conditionId
-  const farMs = isAscending ? toMs : fromMs
+  const [nearMs, farMs] = isAscending ? [fromMs, toMs] : [toMs, fromMs]
+  const near = nearMs === undefined ? undefined : { orderMs: nearMs, conditionId: '' }
+  let start = isAscending ? NOTHING_BEFORE : NOTHING_AFTER
+  for (const place of [after, near])
+    if (place !== undefined && isBefore(start, place) === isAscending) start = place
+  const { orderMs, conditionId } = start
   const keyset = `(order_ms, condition_id) ${isAscending ? '>' : '<'} ($orderMs, $conditionId)`
-  if (farMs === undefined) return keyset
-  values.farMs = farMs
-  return `${keyset} AND order_ms ${isAscending ? '<' : '>='} $farMs`
+  const far = ` AND order_ms ${isAscending ? '<' : '>='} $farMs`
+  return {
+    condition: farMs === undefined ? keyset : keyset + far,
+    values: { orderMs, conditionId, farMs: farMs ?? null },
+  }
 }
 
 const isBefore = (a: Place, b: Place): boolean =>
   a.orderMs < b.orderMs || (a.orderMs === b.orderMs && a.conditionId < b.conditionId)
-
-const laterOf = (a: Place, b: Place): Place => (isBefore(a, b) ? b : a)
-const earlierOf = (a: Place, b: Place): Place => (isBefore(a, b) ? a : b)

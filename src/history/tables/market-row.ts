@@ -27,7 +27,7 @@ export const factColumns = [
 /** Columns of what is held; of all but these a change moves entries of indexes. */
 export const heldColumns = [
   ...['upCount', 'downCount', 'firstMs', 'lastMs', 'upFirstMs', 'upLastMs'],
-  ...['downFirstMs', 'downLastMs', 'upSilenceMs', 'downSilenceMs'],
+  ...['downFirstMs', 'downLastMs', 'upLongestMs', 'downLongestMs'],
   ...['upVerifiedCount', 'downVerifiedCount'],
 ] as const
 
@@ -64,8 +64,8 @@ export const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[
   upLastMs: market.spans.up?.lastMs ?? null,
   downFirstMs: market.spans.down?.firstMs ?? null,
   downLastMs: market.spans.down?.lastMs ?? null,
-  upSilenceMs: market.longestSilenceMs.up ?? null,
-  downSilenceMs: market.longestSilenceMs.down ?? null,
+  upLongestMs: market.longestSilenceMs.up ?? null,
+  downLongestMs: market.longestSilenceMs.down ?? null,
   upVerifiedCount: market.verifiedCounts.up,
   downVerifiedCount: market.verifiedCounts.down,
 })
@@ -73,11 +73,18 @@ export const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[
 /** Throws `Damage`. */
 export function toMarket(row: MarketRow): StoredMarket {
   assertSealed(row, `the row of market ${row.conditionId}`)
-  const { id, conditionId, coin, timeframe, source, revision, layout, orderMs } = row
-  const { gapRevision, tradeSum, gapSum } = row
   return {
-    ...{ id, conditionId, coin, timeframe, source, revision, layout, orderMs },
-    ...{ gapRevision, tradeSum, gapSum },
+    id: row.id,
+    conditionId: row.conditionId,
+    coin: row.coin,
+    timeframe: row.timeframe,
+    source: row.source,
+    revision: row.revision,
+    layout: row.layout,
+    orderMs: row.orderMs,
+    gapRevision: row.gapRevision,
+    tradeSum: row.tradeSum,
+    gapSum: row.gapSum,
     slug: row.slug ?? undefined,
     question: row.question ?? undefined,
     windowStartMs: row.windowStartMs ?? undefined,
@@ -94,7 +101,7 @@ export function toMarket(row: MarketRow): StoredMarket {
       up: toSpan(row.upFirstMs, row.upLastMs),
       down: toSpan(row.downFirstMs, row.downLastMs),
     },
-    longestSilenceMs: toMap(row.upSilenceMs, row.downSilenceMs),
+    longestSilenceMs: toMap(row.upLongestMs, row.downLongestMs),
     firstSnapshotMs: row.firstMs ?? undefined,
     lastSnapshotMs: row.lastMs ?? undefined,
     isClosed: row.isClosed === 1,

@@ -1,12 +1,15 @@
-/** The tables of a history: everything else is made of them. */
+/** The tables of a history, of which everything else is made, and their rows as snapshots. */
+import type { Beside, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Database } from '#src/sqlite/database.ts'
+import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
-import { createChunkTable } from './chunk-table.ts'
+import { ChunkDecoder } from '../codec/chunk-decoder.ts'
+import type { Chunk } from '../codec/chunk.ts'
+import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
 import { createGapTable } from './gap-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
-import { createSnapshots } from './snapshots.ts'
-import { createTailTable } from './tail-table.ts'
+import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
 /** `chunkCacheBytes` bounds the chunks kept in memory. */
@@ -26,3 +29,40 @@ export function createTables(db: Database, chunkCacheBytes: number) {
 }
 
 export type Tables = ReturnType<typeof createTables>
+
+/** Turns stored rows back into snapshots: single ones, whole chunks and tails. */
+function createSnapshots(chunks: ChunkTable) {
+  const scanner = createSnapshotScanner()
+  const decoder = new ChunkDecoder()
+
+  function scan(text: Uint8Array, beside: Beside): StoredSnapshot {
+    const { id, ...snapshot } = scanner.scan(text, 0, text.length)
+    return { ...snapshot, ...beside, id: Number(id) }
+  }
+
+  function readAll(chunk: Chunk, besideOf: ReadBeside): StoredSnapshot[] {
+    const snapshots: StoredSnapshot[] = []
+    decoder.forEach(chunk, (text, row) =>
+      snapshots.push(scan(text, besideOf(row, chunk.timeMs(row)))),
+    )
+    return snapshots
+  }
+
+  return {
+    /** Reads one row's text. */
+    scan,
+
+    ofChunk(ref: ChunkRef): StoredSnapshot[] {
+      const chunk = chunks.load(ref)
+      return readAll(chunk, chunks.loadBeside(ref, chunk))
+    },
+
+    ofTail: ({ chunk, beside }: TailRun): StoredSnapshot[] => readAll(chunk, beside),
+
+    ofRow: (chunk: Chunk, row: number, beside: Beside): StoredSnapshot =>
+      scan(decoder.text(chunk, row), beside),
+
+    /** One row's text; valid until the next row is read. */
+    textOf: (chunk: Chunk, row: number): Uint8Array => decoder.text(chunk, row),
+  }
+}

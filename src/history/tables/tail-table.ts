@@ -6,10 +6,9 @@ import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
+import { decodeNotes, encodeNotes, toHashBytes, withReceipt } from '../codec/beside.ts'
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
 import { Chunk, encodeChunk } from '../codec/chunk.ts'
-import { toHashBytes } from '../codec/hashes.ts'
-import { decodeNotes, encodeNotes, withReceipt } from '../codec/notes.ts'
 import { topOf } from '../codec/tops.ts'
 
 type TailRow = typeof tail.$inferSelect

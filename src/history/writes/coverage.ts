@@ -1,19 +1,19 @@
 /**
  * What follows from the times and verdicts of a market's snapshots: when each outcome was first and last seen, its
  * longest pause, how many books were verified, and its derived gaps. A row after the last one of its outcome costs a
- * comparison; rows among others are looked at together with their neighbours, in the columns of the chunks.
+ * comparison; late rows are compared with their neighbours, in the columns of the chunks.
  */
 import { type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 
-import { outcomeCodes } from '../codec/chunk.ts'
-import { createMarketTimes } from '../reads/market-times.ts'
+import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
+import type { ReadBeside } from '../tables/chunk-table.ts'
 import { type GapOwner, ownerOf, type OwnGap } from '../tables/gap-table.ts'
 import type { StoredMarket } from '../tables/market-row.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { GoneRow } from './arrivals.ts'
-import { TimeTally } from './tallies.ts'
+import { newOutcomeTallies, TimeTally } from './tallies.ts'
 import { createVerdictGaps } from './verdict-gaps.ts'
 
 /**
@@ -37,7 +37,7 @@ type Addition = {
   late: Span | undefined
 }
 
-/** What a late addition is looked at with. */
+/** What a late addition is merged with. */
 type Context = { owner: GapOwner; quietMs: number; reason: GapReason; change: RowChange }
 
 /** Keeps spans, counts, pauses and derived gaps true. Both verbs need a transaction around them. */
@@ -178,4 +178,55 @@ function inherit(
     const isPart = whole !== undefined && whole.fromMs <= gap.fromMs
     return { ...gap, reason: isPart ? whole.reason : reason }
   })
+}
+
+/** Reads when snapshots were and what their hashes say, from columns of chunks and unfinished runs. */
+function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
+  return {
+    /** Runs that hold an outcome's rows of a span, its end included, and the ones before and after these. */
+    around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
+      const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
+      const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)
+      const next = refs.findIndex(({ firstMs }) => firstMs > toMs)
+      const start = Math.max(0, (first < 0 ? refs.length : first) - 1)
+      const near = refs.slice(start, next < 0 ? refs.length : next + 1)
+      const runs = near.map(chunks.load)
+      const tail = next < 0 ? tails.read(marketId) : undefined
+      return tail === undefined ? runs : [...runs, tail.chunk]
+    },
+
+    /** Looks at a whole market. A run that cannot be read is left out; `verify` reports it. */
+    scan({ id, timeframe }: Market) {
+      const tallies = newOutcomeTallies(silenceMs(timeframe))
+      const add = (run: Chunk, besideOf: ReadBeside): void => {
+        for (let row = 0; row < run.count; row++) {
+          const { times, verdicts } = tallies[outcomes[run.outcome(row)] ?? 'up']
+          const timeMs = run.timeMs(row)
+          times.add(timeMs)
+          verdicts.add(timeMs, besideOf(row, timeMs).isVerified)
+        }
+      }
+      for (const ref of chunks.listRefs(id)) {
+        skipUnreadable(() => {
+          const run = chunks.read(ref)
+          add(run, chunks.loadBeside(ref, run))
+        })
+      }
+      skipUnreadable(() => {
+        const tail = tails.read(id)
+        if (tail !== undefined) add(tail.chunk, tail.beside)
+      })
+      return tallies
+    },
+  }
+}
+
+export type MarketTimes = ReturnType<typeof createMarketTimes>
+
+function skipUnreadable(read: () => void): void {
+  try {
+    read()
+  } catch {
+    // What was read before it counts.
+  }
 }

@@ -5,7 +5,7 @@
  * earliest receipt, and the better verdict. Two rules remove states:
  *
  * - a hash names one book: a verified one, else a contradicted one, else the first by content;
- * - a book without a hash is none of its own beside the same book that is verified.
+ * - a book without a hash is dropped where the same book is verified.
  *
  * What is removed could never win later, so nothing about it has to be remembered. The order of an outcome's
  * states is that of their sequences, then of their content. The two outcomes are not ordered against each other:

@@ -5,10 +5,9 @@
 import { ENDLESS_MS, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 
-import type { MarketTimes } from '../reads/market-times.ts'
 import { type GapTable, ownerOf, type OwnGap } from '../tables/gap-table.ts'
 import type { StoredMarket } from '../tables/market-row.ts'
-import type { RowChange } from './coverage.ts'
+import type { MarketTimes, RowChange } from './coverage.ts'
 import { type OutcomeTally, VerdictTally } from './tallies.ts'
 
 type Tables = { gaps: GapTable; times: MarketTimes }

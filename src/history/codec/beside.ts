@@ -1,9 +1,33 @@
 /**
- * What is noted of each row of a run beside its text: whether it was verified, its sequence, when it was received.
- * One byte when all rows have the same verdict and nothing else; otherwise a byte or two a row.
+ * What is kept of each row of a run beside its text. Hashes of the source: 20 bytes each, zeros where unknown, nothing
+ * when none is known. Notes: whether it was verified, its sequence, when it was received; one byte when all rows have the
+ * same verdict and nothing else, otherwise a byte or two a row.
  */
 import type { Beside, Snapshot } from '#src/core/snapshot.ts'
 import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/lib/varint.ts'
+
+const HASH_BYTES = 20
+
+/** 40 hex digits as 20 bytes. */
+export const toHashBytes = (hash: string): Uint8Array => Uint8Array.fromHex(hash)
+
+export function encodeHashes(snapshots: readonly Snapshot[]): Uint8Array {
+  const isKnown = snapshots.some(({ sourceHash }) => sourceHash !== undefined)
+  const bytes = new Uint8Array(isKnown ? snapshots.length * HASH_BYTES : 0)
+  snapshots.forEach(({ sourceHash }, row) => {
+    if (sourceHash !== undefined) bytes.set(toHashBytes(sourceHash), row * HASH_BYTES)
+  })
+  return bytes
+}
+
+/** Whether any hash is known. */
+export const hasHashes = (bytes: Uint8Array): boolean => bytes.length > 0
+
+/** The hash of one row, or undefined where it is unknown. */
+export function readHash(bytes: Uint8Array, row: number): string | undefined {
+  const hash = bytes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
+  return hash.length === HASH_BYTES && hash.some((byte) => byte !== 0) ? hash.toHex() : undefined
+}
 
 export type RowNotes = {
   isVerified: boolean | undefined

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { encodeHashes, readHash, toHashBytes } from '#src/history/codec/hashes.ts'
+import { encodeHashes, readHash, toHashBytes } from '#src/history/codec/beside.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { aSnapshot, randomHash } from '../books.ts'
