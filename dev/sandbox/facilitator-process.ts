@@ -1,6 +1,6 @@
 /**
- * A facilitator as a process: reads one line of options (JSON) from standard input, writes its address,
- * and lives until standard input ends. So it never outlives who started it.
+ * A facilitator as a process: reads one line of options (JSON) from standard input, writes its
+ * address, and lives until standard input ends. So it never outlives who started it.
  */
 import { createInterface } from 'node:readline'
 

@@ -12,7 +12,10 @@ const DAY_MS = 86_400_000
 const PER_MINUTE = 5
 const PER_DAY = 30
 
-/** A server as it is by default, with `ask` from any address, with the key of a high tier or without. */
+/**
+ * A server as it is by default, with `ask` from any address, with the
+ * key of a high tier or without.
+ */
 function createRig(config = readConfig({})) {
   const harness = createHarness({ config })
   const sender = (address: string, token?: string) => {

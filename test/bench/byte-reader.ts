@@ -16,7 +16,10 @@ export type Download = {
   stop(): void
 }
 
-/** Asks a server of HTTP for a path and counts the answer, its head included; throws when it is not a 200. */
+/**
+ * Asks a server of HTTP for a path and counts the answer, its head
+ * included; throws when it is not a 200.
+ */
 export async function download(
   origin: string,
   path: string,

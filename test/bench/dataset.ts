@@ -26,7 +26,7 @@ export const sourceTitle = hasRecordedFiles
   ? 'two recorded days, repeated under other names'
   : 'simulated books (../shared/data is absent)'
 
-/** Builds what is not there yet from an earlier run; `isFresh` builds our side anew. */
+/** Builds what is not there yet from an earlier run; `isFresh` builds our side again. */
 export async function prepareDataset(
   snapshots: number,
   { isFresh }: { isFresh: boolean },
@@ -41,7 +41,9 @@ export async function prepareDataset(
   return dataset
 }
 
-/** The day that is simulated for what reads whole days: about a million snapshots of both outcomes. */
+/**
+ * The day that is simulated for what reads whole days: about a million snapshots of both outcomes.
+ */
 export const DAY = {
   date: '2026-04-13',
   startMs: Date.UTC(2026, 3, 13),
@@ -52,7 +54,7 @@ export const DAY = {
 
 export type DayDataset = Pick<Dataset, 'dataPath'>
 
-/** Makes the day unless it is there; `isFresh` makes it anew. */
+/** Makes the day unless it is there; `isFresh` makes it again. */
 export async function prepareDay({ isFresh }: { isFresh: boolean }): Promise<DayDataset> {
   const dataPath = join(benchFolder, `day-${DAY.markets}-data`)
   mkdirSync(benchFolder, { recursive: true })

@@ -15,7 +15,8 @@ import { SERVER_CPU, type ServerProcess, startServer } from './server-process.ts
 import { bookfeed } from './servers.ts'
 
 /**
- * `bun test/bench/exports.ts`: a simulated day as NDJSON, against `zcat`, in memory and beside pages.
+ * `bun test/bench/exports.ts`: a simulated day as NDJSON, against `zcat`, in memory and beside
+ * pages.
  *
  *   --rounds <n>      interleaved rounds, 3 by default
  *   --only <text>     `speed`, `memory` or `pages`
@@ -116,7 +117,9 @@ const exportToAll = (server: ServerProcess, encoding: Encoding): Promise<Downloa
 
 type Memory = { before: number; during: number[] }
 
-/** What the server holds before and during, after two exports to warm up; the worst of all rounds. */
+/**
+ * What the server holds before and during, after two exports to warm up; the worst of all rounds.
+ */
 async function measureMemory(encoding: Encoding): Promise<Fact[]> {
   const kinds = ['rss', 'anon'] as const
   const samples: Record<(typeof kinds)[number], Memory[]> = { rss: [], anon: [] }
@@ -212,7 +215,10 @@ const besides: readonly { name: string; encoding?: Encoding; isRead: boolean }[]
   { name: `beside ${CLIENTS} exports that nobody reads`, encoding: 'identity', isRead: false },
 ]
 
-/** Clients each of which begins again as soon as its export has ended, or stops reading at its first bytes. */
+/**
+ * Clients each of which begins again as soon as its export has ended, or
+ * stops reading at its first bytes.
+ */
 function keepExporting(server: ServerProcess, encoding: Encoding, isRead: boolean) {
   return Array.from({ length: CLIENTS }, () => {
     let isStopped = false

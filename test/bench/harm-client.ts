@@ -1,6 +1,7 @@
 /**
- * Sends one request again and again from `clients` clients, each over a new connection as soon as the answer
- * before has ended, and prints how many were answered, by status, when its standard input ends.
+ * Sends one request again and again from `clients` clients, each over a new connection as soon as
+ * the answer before has ended, and prints how many were answered, by status, when its standard
+ * input ends.
  * Usage: bun harm-client.ts <origin> <clients> <file of the request>
  */
 const [origin = '', clients = '1', file = ''] = process.argv.slice(2)

@@ -12,12 +12,13 @@ import { type ServerProcess, startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
 
 /**
- * `bun test/bench/harm.ts`: the cheapest harmful request. Beside four clients that send a request in a loop,
- * how long another account waits for a page of 100, and how long the event loop does nothing else: the worst first.
+ * `bun test/bench/harm.ts`: the cheapest harmful request. Beside four clients that send a request
+ * in a loop, how long another account waits for a page of 100, and how long the event loop does
+ * nothing else: the worst first.
  *
  *   --seconds <n>     of each request, 3 by default
  *   --clients <n>     4 by default
- *   --only <text>     requests whose name it matches; `streams` for the memory of as many as there may be
+ *   --only <text>     requests whose name it matches; `streams` for the memory of as many as allowed
  *
  * The server has the first core, all clients the other.
  */

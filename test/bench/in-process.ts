@@ -15,7 +15,9 @@ const MOMENTS = 5_000
 const MOMENTS_WARM_UP = 1_000
 const PANEL_ROUNDS = 9
 
-/** Distinct places in what is recorded of each simulated market, which ends before its window does. */
+/**
+ * Distinct places in what is recorded of each simulated market, which ends before its window does.
+ */
 const panelPath = `/v1/btc/panel?timeframe=5m&offsets=-290s,-250s,-215s,-180s&from=${DAY.startMs}&to=${DAY.startMs + DAY.lengthMs}&limit=288`
 
 /** One state of a million: through the front door with key and headers, and the store alone. */

@@ -1,6 +1,6 @@
 /**
- * The whole program, watched: tells the longest time for which its event loop did nothing else. Asked over a port
- * of its own, and begun again with each answer.
+ * The whole program, watched: reports the longest time for which its event loop did nothing else.
+ * Asked over a port of its own, and begun again with each answer.
  * Usage: bun loop-stall.ts <port> serve
  */
 const [port] = process.argv.splice(2, 1)

@@ -12,7 +12,9 @@ export type Contestant = {
   encoding: Load['encoding']
   /** A fresh process for each round, or one that runs already and is left running. */
   server: { command: Command } | { running: ServerProcess }
-  /** What it reads from disk: brought into memory before each round, as it would be in production. */
+  /**
+   * What it reads from disk: brought into memory before each round, as it would be in production.
+   */
   files: readonly string[]
   /** Pages that it can answer, from the start of the file; all when undefined. */
   pagesMax?: number
@@ -23,7 +25,9 @@ export type Timing = { rounds: number; seconds: number; warmUpSeconds: number }
 /** What was measured of one contestant: the median of its rounds, field by field. */
 export type Result = { name: string; sample: Sample; isWrapped: boolean }
 
-/** Measures all contestants in turn, round by round, so that a slow minute of the machine hits all. */
+/**
+ * Measures all contestants in turn, round by round, so that a slow minute of the machine hits all.
+ */
 export async function compare(
   pages: Pages,
   contestants: readonly Contestant[],

@@ -1,6 +1,6 @@
 /**
- * Our server with its gate taken away: nobody is authenticated, nothing is limited, no rate header is
- * written, nothing is metered. All else is as `bookfeed serve` has it, the access log included.
+ * Our server with its gate taken away: nobody is authenticated, nothing is limited, no rate header
+ * is written, nothing is metered. All else is as `bookfeed serve` has it, the access log included.
  * Usage: bun open-server.ts <data folder> <port>
  */
 import { join } from 'node:path'

@@ -33,7 +33,7 @@ export function drawPaths(plainFile: string, query: PathQuery): string[] {
   return [...paths]
 }
 
-/** A state that is recorded, and a moment at which it was in force. */
+/** A state that is recorded, and a moment at which it prevailed. */
 export type Moment = { conditionId: string; outcome: 'up' | 'down'; timestampMs: number }
 
 /** Draws distinct moments of random markets, reproducibly. */

@@ -29,7 +29,7 @@ import { measureDisk, measureGrowth, measureImport, measureStart } from './singl
  * `bun run bench`: prints figures as Markdown, progress goes to standard error.
  *
  *   --quick           a tenth of the data and short rounds: shows that the benches run, no more
- *   --fresh           builds our history anew (after a change of the store's format)
+ *   --fresh           builds our history again (after a change of the store's format)
  *   --only <text>     scenarios whose title contains it, and no single figures
  */
 const { values: flags } = parseArgs({

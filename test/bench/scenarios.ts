@@ -77,7 +77,9 @@ export const accessScenarios: readonly Scenario[] = [
   },
 ]
 
-/** Whole markets, all changes of each in one answer, again and again; `settings` are our server's. */
+/**
+ * Whole markets, all changes of each in one answer, again and again; `settings` are our server's.
+ */
 export const seriesScenarios = (['quotes', 'prices'] as const).flatMap((route) => [
   {
     title: `${route} of a whole market, made at each request`,

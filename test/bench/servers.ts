@@ -57,7 +57,9 @@ export async function startCeiling(
   return server
 }
 
-/** Installs Fastify and better-sqlite3, which may take a minute to compile, unless they are there. */
+/**
+ * Installs Fastify and better-sqlite3, which may take a minute to compile, unless they are there.
+ */
 export async function installBaselines(): Promise<void> {
   if (await Bun.file(join(fastifyFolder, 'node_modules/better-sqlite3/package.json')).exists())
     return

@@ -19,7 +19,9 @@ type Fact = readonly [string, string]
 const SMALL_SNAPSHOTS = 10_000
 const START_ROUNDS = 7
 
-/** The same pages in a small and in a large history; the page cache is off, it would hide growth. */
+/**
+ * The same pages in a small and in a large history; the page cache is off, it would hide growth.
+ */
 export async function measureGrowth(large: Dataset, timing: Timing): Promise<Result[]> {
   const small = await prepareDataset(SMALL_SNAPSHOTS, { isFresh: false })
   const pages = await drawPages(small, {

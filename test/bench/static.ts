@@ -1,7 +1,7 @@
 /**
- * The ceiling: a Bun server without routes that answers the same paths with the same bytes, which it
- * has fetched from our server before, from memory. Usage: bun static.ts <origin> <pathsFile> <count>
- * <port>
+ * The ceiling: a Bun server without routes that answers the same paths with the same bytes, which
+ * it has fetched from our server before, from memory. Usage: bun static.ts <origin> <pathsFile>
+ * <count> <port>
  */
 import { benchAuthorization } from './bench-key.ts'
 

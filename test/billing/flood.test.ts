@@ -1,4 +1,7 @@
-/** What free accounts may do to honest buyers: hold amounts, and submit payments that cannot be made. */
+/**
+ * What free accounts may do to honest buyers: hold amounts, and
+ * submit payments that cannot be made.
+ */
 import { describe, expect, test } from 'bun:test'
 
 import type { Caller } from '#src/selling/caller.ts'

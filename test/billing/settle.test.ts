@@ -42,7 +42,10 @@ const verdicts: Record<string, ChainVerdict> = {
   unavailable: { kind: 'unavailable', reason: 'ECONNREFUSED' },
 }
 
-/** Verdict → what the caller gets → state; where the chain is silent the word of the facilitator counts. */
+/**
+ * Verdict → what the caller gets → state; where the chain is silent the
+ * word of the facilitator counts.
+ */
 const byVerdict: Record<string, [answer: string, state: string]> = {
   'paid and final': ['provisioned', 'provisioned'],
   'paid, not final': ['pending', 'pending'],

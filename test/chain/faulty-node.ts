@@ -1,11 +1,17 @@
-/** What a node answers to the question with this number, in place of its own answer; undefined for that. */
+/**
+ * What a node answers to the question with this number, in place of its
+ * own answer; undefined for that.
+ */
 export type Meddling = (method: string, index: number, params: readonly unknown[]) => unknown
 
 type Question = { id: number; method: string; params: unknown[] }
 
 export type FaultyNode = { url: string; methods: string[]; stop(): Promise<void> }
 
-/** Stands before a real node and answers as it does, but for what is meddled with; 'dead' is no answer. */
+/**
+ * Stands before a real node and answers as it does, but for what is
+ * meddled with; 'dead' is no answer.
+ */
 export function startFaultyNode(url: string, meddle: Meddling = () => undefined): FaultyNode {
   const methods: string[] = []
   const server = Bun.serve({

@@ -20,7 +20,10 @@ export type Wish = Partial<
   Pick<SignedPayment, 'payer' | 'payTo' | 'amount' | 'validAfter' | 'validBefore' | 'nonce'>
 >
 
-/** What a payer signs for the payee of a chain, unless something else is wished. The nonce is a fresh one. */
+/**
+ * What a payer signs for the payee of a chain, unless something else is asked
+ * for. The nonce is a fresh one.
+ */
 async function draftOf(chain: LittlePolygon, wish: Wish) {
   return {
     network: chain.network,
@@ -124,7 +127,10 @@ export function settleTogether(chain: LittlePolygon, drafts: readonly Draft[]): 
   return send(chain, { to: multicall, data })
 }
 
-/** Another shop than ours takes a token of a payer through Permit2, and a nonce of his with it; the hash. */
+/**
+ * Another shop than ours takes a token of a payer through Permit2, and a
+ * nonce of his with it; the hash.
+ */
 export async function spendElsewhere(
   chain: LittlePolygon,
   { key, nonce, symbol }: { key: Hex; nonce: string; symbol: 'USDC' | 'USDT' },

@@ -7,7 +7,10 @@ import { addKey, NOW_MS } from '../support/harness.ts'
 
 const MINUTE_MS = 60_000
 
-/** A data folder with a key for ever and one that ends in a minute, as the one does that was rotated. */
+/**
+ * A data folder with a key for ever and one that ends in a minute, as
+ * the one does that was rotated.
+ */
 function createRig() {
   const cli = createCommandLine({ BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' })
   const time = { nowMs: NOW_MS }

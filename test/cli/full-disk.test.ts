@@ -1,4 +1,7 @@
-/** A server whose disk takes nothing: a limit on the size of files stands in for it, and can be lifted. */
+/**
+ * A server whose disk takes nothing: a limit on the size of files
+ * stands in for it, and can be lifted.
+ */
 import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -6,7 +6,9 @@ import { createCommandLine } from '../support/command-line.ts'
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8)
 
-/** Modes of what a folder holds while both files are open and written, so that WAL files are there. */
+/**
+ * Modes of what a folder holds while both files are open and written, so that WAL files are there.
+ */
 async function modesWhileServing(cli: ReturnType<typeof createCommandLine>) {
   const served = cli.run('serve')
   while (!cli.printed.some((line) => line.includes('listens on'))) await Bun.sleep(5)

@@ -1,6 +1,6 @@
 /**
- * Whether a code generator makes a usable client of the OpenAPI document: types are generated, and a
- * program that uses them as a user would must compile, while one with a mistake must not.
+ * Whether a code generator makes a usable client of the OpenAPI document: types are generated, and
+ * a program that uses them as a user would must compile, while one with a mistake must not.
  */
 import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'

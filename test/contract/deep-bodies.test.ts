@@ -1,4 +1,7 @@
-/** Bodies as deep as their bound allows, to every operation that takes one: refused before they are read. */
+/**
+ * Bodies as deep as their bound allows, to every operation that takes
+ * one: refused before they are read.
+ */
 import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 
 import { fakeBilling } from '../support/fake-billing.ts'

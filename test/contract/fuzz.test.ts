@@ -1,7 +1,8 @@
 /**
- * Requests drawn from the OpenAPI document: of each parameter and member of a body what is valid, at a
- * bound, of another type, foreign or huge, and some that it does not have. Whatever is sent, the answer
- * is documented, whole, silent about the inside, and the same again wherever that is promised.
+ * Requests drawn from the OpenAPI document: of each parameter and member of a body what is valid,
+ * at a bound, of another type, foreign or huge, and some that it does not have. Whatever is sent,
+ * the answer is documented, whole, silent about the inside, and the same again wherever that is
+ * promised.
  */
 import { describe, expect, test } from 'bun:test'
 
@@ -64,7 +65,7 @@ function toRequest(entry: Entry, { path, query, headers: more, name, body }: Cal
 /** Failures are, and what reads or ends something; what makes something is, under the same name. */
 function isRepeatable({ method, operationId, parameters = [] }: Entry, call: Call, status: number) {
   if (status >= 400) return true
-  // It tells how often it was asked.
+  // It reports how often it was asked.
   if (operationId === 'getUsage') return false
   const isNamed = call.name !== undefined && parameters.some((each) => each.in === 'header')
   return method === 'GET' || method === 'DELETE' || isNamed

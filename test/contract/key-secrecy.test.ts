@@ -1,6 +1,7 @@
 /**
- * A key is shown once, in the answer that makes it. Everything else that leaves the server is searched
- * for keys here: the log, every response, the files. Keys are also sent where they do not belong.
+ * A key is shown once, in the answer that makes it. Everything else that leaves the server is
+ * searched for keys here: the log, every response, the files. Keys are also sent where they do not
+ * belong.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -129,7 +130,9 @@ async function misplaceKeys(): Promise<void> {
   }
 }
 
-/** What of each secret must be nowhere: all of it, and its random part with and without checksum. */
+/**
+ * What of each secret must be nowhere: all of it, and its random part with and without checksum.
+ */
 const partsOf = (key: string): string[] => {
   const random = key.slice(KEY_PREFIX.length)
   return [key, random, random.slice(0, RANDOM_LENGTH)]

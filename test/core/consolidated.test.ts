@@ -168,7 +168,9 @@ describe('consolidate', () => {
   })
 })
 
-/** Most pairs share prices, a third a moment; some are crossed by themselves, some are far apart. */
+/**
+ * Most pairs share prices, a third a moment; some are crossed by themselves, some are far apart.
+ */
 function randomPairs(random: Random, count: number): [StoredSnapshot, StoredSnapshot][] {
   const make = createBookMaker(random)
   return Array.from({ length: count }, (_, index) => {

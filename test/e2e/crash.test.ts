@@ -1,6 +1,7 @@
 /**
- * The whole matrix of guide/reliability.md: what a facilitator may do × where the server may die. A sample
- * that its seed decides runs always; `CRASH=all` runs every cell, `CRASH=<seed>` the sample of a seed.
+ * The whole matrix of guide/reliability.md: what a facilitator may do × where the server may die. A
+ * sample that its seed decides runs always; `CRASH=all` runs every cell, `CRASH=<seed>` the sample
+ * of a seed.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 

@@ -1,7 +1,7 @@
 /**
- * kill -9 of the real processes at random moments: what was acknowledged is there, `verify` and `audit
- * verify` find nothing, and the work goes on. `KILL_ROUNDS=100 bun test test/e2e/kill.test.ts` is the
- * long run; `KILL_SEED` chooses the moments.
+ * kill -9 of the real processes at random moments: what was acknowledged is there, `verify` and
+ * `audit verify` find nothing, and the work goes on. `KILL_ROUNDS=100 bun test
+ * test/e2e/kill.test.ts` is the long run; `KILL_SEED` chooses the moments.
  */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

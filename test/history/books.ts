@@ -1,7 +1,8 @@
+/** Books and batches for tests of the store, made from a seed. */
+
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { Batch, HistoryStore } from '#src/history/history.ts'
-/** Books and batches for tests of the store, made from a seed. */
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import type { Random } from '#src/lib/random.ts'
 
@@ -65,7 +66,10 @@ export function getMarket(history: HistoryStore, conditionId = conditionIdOf(1))
   return market
 }
 
-/** Twice the difference of two sizes must be a safe integer too: see codec/tops.test.ts for the rest. */
+/**
+ * Twice the difference of two sizes must be a safe integer too: see
+ * codec/tops.test.ts for the rest.
+ */
 const SIZE_MAX = 2 ** 51
 
 /** Makes books: most are the last one with a few levels changed, some are extreme. */

@@ -38,7 +38,7 @@ function pick(choose: typeof Math.min, a: number | undefined, b: number | undefi
   return known.length === 0 ? undefined : choose(...known)
 }
 
-/** Adds a row to one of thirty markets, or tells something of it; some are closed. */
+/** Adds a row to one of thirty markets, or reports a fact of it; some are closed. */
 function writeSomething(history: HistoryStore, random: Random, step: number): void {
   const number = random.integer(30)
   const conditionId = conditionIdOf(number)

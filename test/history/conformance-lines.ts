@@ -196,7 +196,10 @@ function conformRuns(use: Use): void {
   )
 }
 
-/** A market with many rows of both outcomes, the last of them unfinished, in the history and in a model. */
+/**
+ * A market with many rows of both outcomes, the last of them unfinished,
+ * in the history and in a model.
+ */
 function appendMany(history: HistoryStore) {
   const model = new HistoryModel()
   const snapshots = simulatedSnapshots('lines', MANY_ROWS + 1).map((snapshot) => ({

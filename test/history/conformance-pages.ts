@@ -1,4 +1,6 @@
-/** The conformance suite's part on what comes out: bounds, filters, orders, limits, encodings, tops. */
+/**
+ * The conformance suite's part on what comes out: bounds, filters, orders, limits, encodings, tops.
+ */
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
@@ -18,7 +20,9 @@ import type { Use } from './conformance.ts'
 import { idsOf, pageOf, textOf } from './pages.ts'
 
 const orders = ['asc', 'desc'] as const
-/** Rows of the market that most tests here read: more than two chunks of 100, and not a multiple. */
+/**
+ * Rows of the market that most tests here read: more than two chunks of 100, and not a multiple.
+ */
 const ROWS = 230
 
 const fill = (history: HistoryStore): void => {

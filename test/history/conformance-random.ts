@@ -1,4 +1,6 @@
-/** The heart of the conformance suite: any engine against `HistoryModel` under random operations. */
+/**
+ * The heart of the conformance suite: any engine against `HistoryModel` under random operations.
+ */
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
@@ -101,7 +103,9 @@ function closeBoth({ history, model }: Trial, conditionId: string): void {
   model.close(conditionId)
 }
 
-/** Appends to both and checks the counts, and that revisions rise exactly where something changed. */
+/**
+ * Appends to both and checks the counts, and that revisions rise exactly where something changed.
+ */
 function appendRandomly(trial: Trial, snapshots: readonly Snapshot[]): void {
   const { history, model } = trial
   const conditions = Array.from({ length: MARKETS }, (_, at) => conditionIdOf(at + 1))
@@ -163,7 +167,7 @@ function randomSnapshot(trial: Trial, { conditionId, outcome, isLate }: Aim): Sn
   return { ...identity, timestampMs, ...maker(), sourceHash }
 }
 
-/** Rows that are held, as they were or with one half of what tells them apart changed. */
+/** Rows that are held, as they were or with one half of what distinguishes them changed. */
 function repeated({ random, model }: Trial, conditionId: string): Snapshot[] {
   const rows = model.rows(conditionId)
   if (rows.length === 0) return []
@@ -233,7 +237,10 @@ function checkQuery({ history, model }: Trial, market: Market, query: ModelQuery
   expect(history.tops({ market, ...query })).toEqual(tops)
 }
 
-/** Where two texts part, because a difference of two long texts takes minutes to print; empty when they do not. */
+/**
+ * Where two texts part, because a difference of two long texts takes minutes to
+ * print; empty when they do not.
+ */
 function firstDifference(got: string, expected: string): string {
   if (got === expected) return ''
   const at = [...expected].findIndex((character, index) => got[index] !== character)

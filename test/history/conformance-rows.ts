@@ -1,4 +1,7 @@
-/** The conformance suite's part on single rows: the last before a moment, by id, and one text after the other. */
+/**
+ * The conformance suite's part on single rows: the last before a moment, by
+ * id, and one text after the other.
+ */
 import { describe, expect, test } from 'bun:test'
 
 import { outcomes } from '#src/core/market.ts'

@@ -1,6 +1,7 @@
 /**
- * Damages copies of a file and asks a server for all that it serves. No answer may be wrong, and none endless.
- * More trials: `TRIALS=300 bun test test/history/corruption.test.ts`; other ones: `SEED=2`.
+ * Damages copies of a file and asks a server for all that it serves. No answer may be wrong, and
+ * none endless. More trials: `TRIALS=300 bun test test/history/corruption.test.ts`; other ones:
+ * `SEED=2`.
  */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -22,7 +22,10 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const script = new URL('../support/append-process.ts', import.meta.url).pathname
 
-/** Lets a process append from `first` on and kills it after some acknowledgements; returns the last of them. */
+/**
+ * Lets a process append from `first` on and kills it after some
+ * acknowledgements; returns the last of them.
+ */
 async function appendAndKill(path: string, first: number, kills: Kills): Promise<number> {
   const child = Bun.spawn([process.execPath, script, path, String(first), '100000'], {
     stderr: 'inherit',

@@ -9,7 +9,10 @@ export type ModelQuery = Omit<RowQuery, 'market'>
 
 const compare = (a: Position, b: Position): number => a.timestampMs - b.timestampMs || a.id - b.id
 
-/** Keeps every snapshot that was ever appended, and settles each millisecond from all of them; ids rise by one. */
+/**
+ * Keeps every snapshot that was ever appended, and settles each millisecond
+ * from all of them; ids rise by one.
+ */
 export class HistoryModel {
   readonly #rows = new Map<string, StoredSnapshot[]>()
   readonly #keys = new Map<number, string>()
@@ -96,7 +99,10 @@ function lastOfSteps(rows: readonly StoredSnapshot[], stepMs: number | undefined
   return rows.filter((row) => last.get(keyOf(row)) === row)
 }
 
-/** Whether each outcome asked for, or the market where that fell silent, has a row behind the step of a row. */
+/**
+ * Whether each outcome asked for, or the market where that fell silent, has
+ * a row behind the step of a row.
+ */
 function isDecided(
   rows: readonly StoredSnapshot[],
   { stepMs, outcome, toMs = Number.POSITIVE_INFINITY }: ModelQuery,

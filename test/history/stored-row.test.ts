@@ -1,4 +1,4 @@
-/** Single rows and their columns while another handle of the same file cuts their chunks anew. */
+/** Single rows and their columns while another handle of the same file rewrites their chunks. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,10 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** A reader that trusts what it knows for an hour, and a writer of the same file, which holds 250 rows. */
+/**
+ * A reader that trusts what it knows for an hour, and a writer of the
+ * same file, which holds 250 rows.
+ */
 function openTwo() {
   const path = join(folder, `${++files}.db`)
   const writer = openHistory(path)

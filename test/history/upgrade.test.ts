@@ -64,7 +64,10 @@ function unsealChunks(db: Database): void {
   }
 }
 
-/** Four markets: two of many chunks with late rows and pauses, one of one row, one without any; two with a winner. */
+/**
+ * Four markets: two of many chunks with late rows and pauses, one of one row, one
+ * without any; two with a winner.
+ */
 function fill(history: HistoryStore): void {
   for (let number = 0; number < 15; number++) history.append(batchOf(number * (number % 3 ? 1 : 2)))
   const identity = { coin: 'btc', timeframe: '5m' } as const
@@ -93,7 +96,7 @@ const everything = (history: HistoryStore) =>
     return { ...market, gapRevision: undefined, gapSum: undefined, text: Bun.hash(text), gaps }
   })
 
-/** As a bookfeed of then would have it: nobody said why there was silence. */
+/** As a bookfeed of then would have it: nobody said why there was a gap. */
 const asDerived = (seen: ReturnType<typeof everything>) =>
   seen.map(({ gaps, source, ...rest }) => {
     const reason: GapReason = source === 'simulated' ? 'venue_silent' : 'import'
@@ -190,7 +193,7 @@ describe('a file whose derived gaps begin at a state', () => {
     const history = openHistory(older)
     expect(everything(history)).toEqual(expected)
     expect([...history.verify()]).toEqual([])
-    // Answers that told of the gaps are other ones now.
+    // Responses that reported the gaps are other ones now.
     expect(getMarket(history, conditionId).revision).toBe(revision + 1)
     expect(getMarket(history, conditionIdOf(4))).toEqual(untouched)
     history.dispose()

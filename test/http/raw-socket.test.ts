@@ -79,7 +79,7 @@ describe('a listening server', () => {
     // A refusal of the route may come before the one of the bytes behind its head.
     expect(statusesOf(answer).length).toBeGreaterThan(0)
     expect(statusesOf(answer).filter((status) => !statuses.includes(status))).toEqual([])
-    // Nothing behind the refused bytes was taken for a request, and nothing of the inside is told.
+    // Nothing after the refused bytes was taken for a request, and nothing internal is revealed.
     expect(answer).not.toMatch(/\/hidden|\.ts:|node_modules|\bat \//)
     await expectAlive()
   })

@@ -2,7 +2,9 @@ import { aRecord } from '../support/snapshot-lines.ts'
 
 const startMs = Date.UTC(2026, 3, 14, 8)
 
-/** A recorded line of the second `second` whose id is the venue's hash of it, or of another book. */
+/**
+ * A recorded line of the second `second` whose id is the venue's hash of it, or of another book.
+ */
 export function aHashedLine(second: number, { isSound = true } = {}): string {
   const timestampMs = startMs + second * 1000
   const bids = [{ price: '0.5', size: `${second + 1}` }]

@@ -139,7 +139,9 @@ describe('importFiles and the venue’s hashes', () => {
   )
 })
 
-/** Lines of one asset and second: sound, wrong, without a hash, another book, or one that returns. */
+/**
+ * Lines of one asset and second: sound, wrong, without a hash, another book, or one that returns.
+ */
 function unitOf(second: number, kinds: readonly number[]): string {
   const sound = aHashedLine(second)
   const bare = `${JSON.stringify({ ...JSON.parse(sound), id: 'none' })}\n`

@@ -13,7 +13,10 @@ const aBook = (timestamp: unknown): string =>
   `${JSON.stringify(aRecord({ id: `at-${timestamp}`, assetId: downId, timestamp }))}\n`
 const aTradeAt = (timestamp: unknown): string => `${JSON.stringify(aTrade({ timestamp }))}\n`
 
-/** Imports a line each into a history of its own; returns the times that are held, and why the others are not. */
+/**
+ * Imports a line each into a history of its own; returns the times that are
+ * held, and why the others are not.
+ */
 async function importLines(lines: readonly string[], nowMs = NOW_MS) {
   const history = aHistory()
   const file = await write(crypto.randomUUID(), lines.join(''))

@@ -21,7 +21,10 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const script = new URL('../support/create-keys-process.ts', import.meta.url).pathname
 
-/** Lets a process make keys from `first` on and kills it after some; returns the last that was acknowledged. */
+/**
+ * Lets a process make keys from `first` on and kills it after some; returns
+ * the last that was acknowledged.
+ */
 async function createAndKill(path: string, first: number, after: number): Promise<number> {
   const child = Bun.spawn([process.execPath, script, path, String(first)], { stderr: 'inherit' })
   let printed = ''

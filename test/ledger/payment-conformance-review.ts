@@ -1,4 +1,6 @@
-/** The payments' conformance suite on money that nobody expected, and what the operator says of it. */
+/**
+ * The payments' conformance suite on money that nobody expected, and what the operator says of it.
+ */
 import { describe, expect, test } from 'bun:test'
 
 import { auditOf, by, deedsOf, NOW_MS } from './ledger-records.ts'

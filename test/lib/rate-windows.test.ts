@@ -21,8 +21,8 @@ function createModel(windowMs: number) {
 
 /**
  * Attacks at an even rate, as the load tests of key services run them: how many pass is not between
- * bounds here, but exact. `passes` was worked out by hand: limit × the windows begun, as long as each
- * is filled; a window begins with the first request at or after the end of the one before.
+ * bounds here, but exact. `passes` was worked out by hand: limit × the windows begun, as long as
+ * each is filled; a window begins with the first request at or after the end of the one before.
  */
 const attacks = [
   { name: 'half the rate passes whole', limit: 60, perSecond: 0.5, seconds: 600, passes: 300 },

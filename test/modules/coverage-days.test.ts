@@ -139,13 +139,15 @@ describe('GET /v1/{coin}/coverage', () => {
       },
     ])
     const day = await readDay(createHarness({ history }).send, 1)
-    // Held are 59.001 s of each outcome of 240 s; what follows is quiet, but not silence, below 240 s.
+    // Held are 59.001 s of each outcome of 240 s; what follows is quiet, but not a gap, below 240
+    // s.
     expect(day.timeframes).toEqual([
       { timeframe: '4h', markets: 2, windows: 6, covered: expect.any(Number) },
       { timeframe: '1d', markets: 1, windows: 1, covered: 1 },
     ])
     expect(day.state).toBe('degraded')
-    // Behind the second market of four hours five windows of the day are not there, each of both outcomes.
+    // After the second market of four hours five windows of the day are not there, each of both
+    // outcomes.
     expect(day.gaps).toEqual([
       { reason: 'recorder_down', count: 1, durationMs: 10_000 },
       { reason: 'import', count: 10, durationMs: 40 * HOUR_MS },

@@ -147,7 +147,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
       (await send(withParams(PATH, params))).headers.get('x-coverage')
     expect(await header({})).toBe('partial;covered=0.866;gaps=2;reasons="import"')
     expect(await header({ from: at(30), to: at(90) })).toBe('full')
-    // The state of 100 s is known then, and what is in force a millisecond later is not.
+    // The state of 100 s is known then, and the one that prevails a millisecond later is not.
     expect(await header({ from: at(100), to: at(100) + 1 })).toBe('full')
     expect(await header({ from: at(100) + 1, to: at(100) + 3 })).toMatch(/^partial;covered=0\.5;/)
     expect(await header({ from: at(-60), to: at(-30) })).toBe(

@@ -103,7 +103,8 @@ describe('X-Coverage of a day’s export', () => {
     if (third === undefined) throw new Error('Six are held.')
     const [row] = [...history.runs({ market: third })].flat()
     const after = `${third.conditionId}:${row?.id}`
-    // The hour of 8 was sent before the third market: held, and not counted. The one of 23 is missing.
+    // The hour of 8 was sent before the third market: held, and not counted. The one of 23 is
+    // missing.
     expect(await coverageOf(history, { after })).toBe(
       'partial;covered=0.967;gaps=2;reasons="import"',
     )

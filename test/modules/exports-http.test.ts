@@ -1,4 +1,7 @@
-/** Exports over real connections: pieces are given back once taken, so no reader may see another's bytes. */
+/**
+ * Exports over real connections: pieces are given back once taken, so no
+ * reader may see another's bytes.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { get, type IncomingMessage } from 'node:http'

@@ -29,8 +29,8 @@ const book = (outcome: Outcome, afterMs: number, { bids, asks }: Sides) =>
   })
 
 /**
- * Up is recorded at 0 and 10,000 ms, down at 400 ms: it agrees on 0.54, has another size at 0.55, and a
- * level more. A market without states stands beside it.
+ * Up is recorded at 0 and 10,000 ms, down at 400 ms: it agrees on 0.54, has another size at 0.55,
+ * and a level more. A market without states stands beside it.
  */
 function createServer() {
   const history = openHistory(':memory:')

@@ -246,7 +246,7 @@ describe('POST /v1/keys', () => {
         'signature_invalid',
         'signature',
       ])
-      // Without an RPC it cannot be told from that of a contract.
+      // Without an RPC it cannot be distinguished from that of a contract.
       expect(problem.detail).toContain('has no RPC')
     }
     expect(accountOf()).toBeUndefined()

@@ -310,7 +310,7 @@ describe('a follower of X-Resume-Cursor', () => {
     const seen = [...bars.values()]
     expect(seen.map(cut)).toEqual(whole.texts.map(cut))
     for (const [index, text] of whole.texts.entries()) {
-      // A silence that ended begins a millisecond before one that has not.
+      // A gap that ended begins a millisecond before one that has not.
       expect(Math.abs(coveredOf(text) - coveredOf(seen[index] ?? ''))).toBeLessThan(0.0003)
     }
   })

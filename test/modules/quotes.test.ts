@@ -47,14 +47,17 @@ const changeTexts = (rows: readonly StoredSnapshot[], asked: Asked): string[] =>
 
 const CLOSE_MS = START_MS + 300_000
 
-/** The last moment at which the last state of an outcome is known: the close, or what is held behind it. */
+/**
+ * The last moment at which the last state of an outcome is known: the
+ * close, or what is held after it.
+ */
 function knownEndMs(rows: readonly StoredSnapshot[], lastMs: number): number {
   const heldMs = rows.at(-1)?.timestampMs ?? 0
   const isSilent = Math.max(heldMs, CLOSE_MS - 1) - lastMs > SILENCE_MS
   return isSilent ? lastMs : Math.max(heldMs, CLOSE_MS)
 }
 
-/** The last state at or before a step, where no pause that is a silence lies around it. */
+/** The last state at or before a step, where no pause around it is a gap. */
 function stepText(rows: readonly StoredSnapshot[], timeMs: number, outcome: Outcome): string[] {
   const own = rows.filter((row) => row.outcome === outcome)
   const state = own.findLast((row) => row.timestampMs <= timeMs)

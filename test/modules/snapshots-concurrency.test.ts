@@ -18,9 +18,9 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /**
- * Two handles on one file, as an importer and a server are. `between` runs once in the server's next
- * request, after it has looked the market up and before it reads the page: where the other process
- * may write as well as anywhere else.
+ * Two handles on one file, as an importer and a server are. `between` runs once in the server's
+ * next request, after it has looked the market up and before it reads the page: where the other
+ * process may write as well as anywhere else.
  */
 function createPair() {
   const path = join(folder, `${files++}.db`)

@@ -263,7 +263,10 @@ async function walkAmong({ send, market, params, random, history }: Among): Prom
 
 type Step = { before: readonly Row[]; page: PageAnswer; walked: readonly Row[]; order: string }
 
-/** A page is what lay behind the place when it was asked for, and `nextCursor` says if there is more. */
+/**
+ * A page is what lay after the position when it was requested, and
+ * `nextCursor` says if there is more.
+ */
 function expectNext({ before, page, walked, order }: Step): void {
   const last = walked.at(-1)
   const place = last === undefined ? '' : placeOf(last)

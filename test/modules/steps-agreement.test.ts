@@ -46,7 +46,10 @@ async function readSteps({ send, base }: Server, interval: Interval): Promise<To
   return body.data as (Told & { conditionId: string })[]
 }
 
-/** The state at a moment by its id, and whether the moment is recorded; undefined where there is none. */
+/**
+ * The state at a moment by its id, and whether the moment is recorded;
+ * undefined where there is none.
+ */
 async function readAt({ send, base }: Server, outcome: Outcome, ts: number) {
   const response = await send(withParams(`${base}/snapshots/at`, { ts, outcome, fields: 'id' }))
   if (response.status === 404) return undefined
@@ -55,7 +58,10 @@ async function readAt({ send, base }: Server, outcome: Outcome, ts: number) {
   return { id: data[0]?.id, ageMs: data[0]?.ageMs, isCovered }
 }
 
-/** The state that is known at a moment: at the close, and where a gap begins, that of the millisecond before. */
+/**
+ * The state that is known at a moment: at the close, and where a gap begins,
+ * that of the millisecond before.
+ */
 async function readKnown(server: Server, outcome: Outcome, ts: number) {
   const now = await readAt(server, outcome, ts)
   if (now === undefined || now.isCovered || now.ageMs === 0) return now?.id

@@ -1,4 +1,6 @@
-/** A market whose window is not known: what is held of it is served, and nothing is called whole. */
+/**
+ * A market whose window is not known: what is held of it is served, and nothing is called whole.
+ */
 import { describe, expect, test } from 'bun:test'
 
 import { type Timeframe, timeframeMs } from '#src/core/market.ts'

@@ -38,7 +38,10 @@ function book(periods: readonly Period[], { rank, days }: Purchase, nowMs: numbe
   return { added, moved, rest, periods: [...kept, ...behind, added] }
 }
 
-/** The rank of each day, in a list; 0 for a day without one. Throws if two periods have the same day. */
+/**
+ * The rank of each day, in a list; 0 for a day without one. Throws if
+ * two periods have the same day.
+ */
 function toDays(periods: readonly Period[]): number[] {
   const days: number[] = []
   for (const { startMs, endMs, terms } of periods) {
@@ -51,8 +54,8 @@ function toDays(periods: readonly Period[]): number[] {
 }
 
 /**
- * The model knows no periods: the days ahead are a queue of ranks, from which each day takes the first.
- * What is bought goes before the first lower one.
+ * The model knows no periods: the days ahead are a queue of ranks, from which each day takes the
+ * first. What is bought goes before the first lower one.
  */
 function buyInModel(queue: readonly number[], { rank, days }: Purchase): number[] {
   const lower = queue.findIndex((other) => other < rank)

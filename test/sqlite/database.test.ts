@@ -50,7 +50,8 @@ async function openElsewhere(path: string): Promise<string> {
 }
 
 describe('openDatabase', () => {
-  // Waiting for a lock takes five seconds, so it begins before all other tests and is looked at last.
+  // Waiting for a lock takes five seconds, so it begins before all other tests and is looked at
+  // last.
   const locked = { path: join(folder, 'locked.db'), release: () => {}, said: Promise.resolve('') }
   beforeAll(() => {
     openDatabase(locked.path).close()

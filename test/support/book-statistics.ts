@@ -4,7 +4,10 @@ const MICROS_PER_TICK = 10_000
 const PAUSE_MS = 5_000
 const NEAR_TICKS = 10
 
-/** What is compared between recorded and simulated books. Shares are of states unless said otherwise. */
+/**
+ * What is compared between recorded and simulated books. Shares are
+ * of states unless said otherwise.
+ */
 export type BookStatistics = {
   states: number
   levelsP50: number

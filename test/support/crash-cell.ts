@@ -1,4 +1,7 @@
-/** One purchase in which the server is killed at a chosen step, and what is done about it afterwards. */
+/**
+ * One purchase in which the server is killed at a chosen step, and
+ * what is done about it afterwards.
+ */
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 
@@ -54,7 +57,10 @@ const early = crashPoints.slice(0, crashPoints.indexOf('after the answer'))
 /** Points at which nothing was handed to the facilitator. */
 const unsent = crashPoints.slice(0, crashPoints.indexOf('in the call'))
 
-/** Whether a point can be reached: what comes after an endless answer comes as after one that is cut. */
+/**
+ * Whether a point can be reached: what comes after an endless answer
+ * comes as after one that is cut.
+ */
 export const isReachable = ({ script, point }: Pick<Cell, 'script' | 'point'>): boolean =>
   early.includes(point) || !endless.includes(script)
 
@@ -63,7 +69,9 @@ const ATTEMPTS_MAX = 12
 const IN_TIME = 3
 const decided = ['provisioned', 'void', 'rejected']
 
-/** Throws if what is to come does not come; returns what a payer or an operator would call wrong. */
+/**
+ * Throws if what is to come does not come; returns what a payer or an operator would call wrong.
+ */
 export async function runCell(
   world: CrashWorld,
   customer: Customer,
@@ -74,7 +82,8 @@ export async function runCell(
   world.facilitator.next(script)
   const sent = world.facilitator.settles().length
   const handed = await crashAt(world, signed, cell.point)
-  // It may have been handed over before anything else was held: it ends its work whatever becomes of us.
+  // It may have been submitted before anything else was held: it ends its work whatever becomes of
+  // us.
   const arrived = world.facilitator.settles().length
   if (arrived > sent) await within('the facilitator', world.facilitator.reached(arrived))
   // The next call is the first one that counts, unless it would never end.
@@ -209,7 +218,7 @@ async function sendHalf({ server }: CrashWorld, { key, payload }: Signed): Promi
   socket.destroy()
 }
 
-/** The payer hands the same payment in until there is an answer that does not tell him to come back. */
+/** The payer submits the same payment until an answer does not ask him to come back. */
 async function repeat(world: CrashWorld, signed: Signed): Promise<Settled> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const answer = await world.settle(signed)
@@ -220,7 +229,7 @@ async function repeat(world: CrashWorld, signed: Signed): Promise<Settled> {
   throw new Error(`The payment is ${world.find(signed)?.state}.\n${world.server().errors()}`)
 }
 
-/** Nobody asks; when it is decided, the payer is told. */
+/** Nobody asks; when it is decided, the payer is informed. */
 async function watch(world: CrashWorld, signed: Signed): Promise<Settled> {
   const isDecided = () => decided.includes(world.find(signed)?.state ?? 'void')
   const look = async () => {

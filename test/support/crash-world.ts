@@ -1,4 +1,7 @@
-/** A server in a process of its own that sells on a local chain, and everything that can go wrong around it. */
+/**
+ * A server in a process of its own that sells on a local chain, and
+ * everything that can go wrong around it.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,10 +50,15 @@ export type CrashWorld = {
   setMoving(isMoving: boolean): void
   /** Moves the clock of the chain past the end of a payment, finally: no doubt is left. */
   endTime(signed: Signed): Promise<void>
-  /** An account with a key; it pays from the wallet of the chain, or from one of its own (USDC alone). */
+  /**
+   * An account with a key; it pays from the wallet of the chain, or
+   * from one of its own (USDC alone).
+   */
   addCustomer(options?: { hasOwnWallet?: boolean }): Promise<Customer>
   buy(customer: Customer, wish: { tier: string; token: TokenSymbol }): Promise<Signed>
-  /** Hands a payment in and notes the answer; undefined if there is none, because the server is gone. */
+  /**
+   * Submits a payment and notes the answer; undefined if there is none, because the server is gone.
+   */
   settle(signed: Signed): Promise<Settled | undefined>
   get(customer: Customer, path: string): Promise<Settled>
   find(signed: Signed): ReturnType<typeof readPayment>

@@ -1,6 +1,6 @@
 /**
- * Contracts for tests, written by hand, an opcode a line. None checks anything that it need not: they
- * stand in for real ones where only the question and the answer matter.
+ * Contracts for tests, written by hand, an opcode a line. None checks anything that it need not:
+ * they stand in for real ones where only the question and the answer matter.
  */
 
 /** A word of 32 bytes. */
@@ -54,8 +54,9 @@ export const listCode = (selector: string): string =>
   )
 
 /**
- * A contract wallet (ERC-1271): accepts a signature if its first word is storage[hash], and answers with
- * zero otherwise. A call is selector, hash, offset of the signature, its length, the signature.
+ * A contract wallet (ERC-1271): accepts a signature if its first word is storage[hash], and answers
+ * with zero otherwise. A call is selector, hash, offset of the signature, its length, the
+ * signature.
  */
 export const walletCode: string = assemble(
   ...onlyFor(selectors['isValidSignature(bytes32,bytes)']),

@@ -1,5 +1,6 @@
-import { expectedRows, type KnownMarket, toText } from './market-history.ts'
 /** What an export should hold, written down without any code of the exports. */
+
+import { expectedRows, type KnownMarket, toText } from './market-history.ts'
 import type { Send } from './page-client.ts'
 import { withParams } from './page-client.ts'
 

@@ -1,4 +1,6 @@
-/** What makes a request strange beside its parameters: method, spelling, host, key, more headers. */
+/**
+ * What makes a request strange beside its parameters: method, spelling, host, key, more headers.
+ */
 import fc, { type Arbitrary } from 'fast-check'
 
 /** Keys to ask with: of every tier, the best of them, one of few requests, one that has ended. */

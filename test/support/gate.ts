@@ -4,12 +4,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export type Moment = { text: string; skip?: number; side?: 'question' | 'answer' }
 
 /**
- * Stands before a server of this machine and passes on every byte, until it is told to hold. What is held
- * outlives the process that sent it: it is passed on when the gate is opened.
+ * Stands before a server of this machine and passes on every byte, until it has to hold. What is
+ * held outlives the process that sent it: it is passed on when the gate is opened.
  */
 export type Gate = {
   url: string
-  /** Holds a question, or the answer to it and all that comes after; resolves when the question is there. */
+  /**
+   * Holds a question, or the answer to it and all that comes after;
+   * resolves when the question is there.
+   */
   hold(moment: Moment): Promise<void>
   /** Passes on what is held, and holds no more. */
   open(): void

@@ -5,7 +5,9 @@ import { isCode, type Tree } from './project-tree.ts'
 const importPattern =
   /^\s*(?:import|export)\b[^'"`;=]*?\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'|\bnew URL\(\s*'(\.[^']+)'/gm
 
-/** Every specifier of a file: static (`import type` too), dynamic, and `new URL('./worker.ts', …)`. */
+/**
+ * Every specifier of a file: static (`import type` too), dynamic, and `new URL('./worker.ts', …)`.
+ */
 export const specifiersOf = (text: string) =>
   Array.from(text.matchAll(importPattern), (match) => match.slice(1).find(Boolean) ?? '')
 
@@ -15,7 +17,10 @@ export function targetOf(file: string, specifier: string): string | undefined {
   return specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined
 }
 
-/** `src/history/x.ts` → `history`, `src/modules/market/x.ts` → `modules/market`, `src/app.ts` → `app`. */
+/**
+ * `src/history/x.ts` → `history`, `src/modules/market/x.ts` →
+ * `modules/market`, `src/app.ts` → `app`.
+ */
 export function unitOf(file: string): string {
   const [first = '', second = '', third = ''] = file.replace(/\.ts$/, '').split('/')
   if (first !== 'src') return first

@@ -1,8 +1,9 @@
-import { openHistory } from '#src/history/open.ts'
 /**
- * Imports a file into a history and kills itself, as `kill -9` would, after some lines. A process of
- * its own, because nothing of it may live on. Arguments: the history, the file, the lines.
+ * Imports a file into a history and kills itself, as `kill -9` would, after some lines. A process
+ * of its own, because nothing of it may live on. Arguments: the history, the file, the lines.
  */
+
+import { openHistory } from '#src/history/open.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 
 const [path = '', file = '', linesMax = ''] = process.argv.slice(2)

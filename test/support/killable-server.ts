@@ -10,7 +10,9 @@ export type KillableServer = {
   kill(): Promise<void>
 }
 
-/** Starts it with these variables and nothing else of the environment; resolves when it has greeted. */
+/**
+ * Starts it with these variables and nothing else of the environment; resolves when it has greeted.
+ */
 export async function startKillableServer(env: Record<string, string>): Promise<KillableServer> {
   const child = Bun.spawn([process.execPath, program, 'serve'], {
     env,

@@ -1,4 +1,7 @@
-/** Reads an 80 MB list and prints what was found, how often others had their turn, and the growth of memory. */
+/**
+ * Reads an 80 MB list and prints what was found, how often others had their
+ * turn, and the growth of memory.
+ */
 import { readOfacList } from '#src/screening/ofac-list.ts'
 
 import { sdnXml } from './ofac-xml.ts'

@@ -1,4 +1,6 @@
-/** A history with one market of each kind, and what is expected of it, written down independently. */
+/**
+ * A history with one market of each kind, and what is expected of it, written down independently.
+ */
 import type { Coin, Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { HistoryStore } from '#src/history/history.ts'
@@ -9,7 +11,9 @@ import { NOW_MS } from './harness.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 
-/** A market whose rows are known; `rows` are in the order of acceptance, which is that of their ids. */
+/**
+ * A market whose rows are known; `rows` are in the order of acceptance, which is that of their ids.
+ */
 export type KnownMarket = { coin: Coin; conditionId: string; path: string; rows: Snapshot[] }
 
 export const pathOf = (coin: string, conditionId: string): string =>

@@ -8,7 +8,7 @@ import { Problem } from '#src/http/problem.ts'
 export type Send = (path: string, init?: RequestInit) => Promise<Response>
 export type Params = Record<string, string | number>
 
-/** A row of any list; only what tells rows apart is named. */
+/** A row of any list; only what distinguishes rows is named. */
 export type Row = { id: string; conditionId: string; timestamp: string; outcome: string }
 export type Envelope = { data: Row[]; nextCursor: string | null }
 export type PageAnswer = { text: string; body: Envelope; headers: Headers; resumeCursor: string }

@@ -1,10 +1,12 @@
+/**
+ * What must hold between the chain and the ledger whatever happened before: a program that reads
+ * nothing but an RPC and the file, and shares no code with what it checks except the audit chain's
+ * own hash.
+ */
+
 import { createAuditChain } from '#src/ledger/audit-chain.ts'
 import { createAuditVerify } from '#src/ledger/audit-verify.ts'
 import { createAuditedRows } from '#src/ledger/audited-rows.ts'
-/**
- * What must hold between the chain and the ledger whatever happened before: a program that reads nothing
- * but an RPC and the file, and shares no code with what it checks except the audit chain's own hash.
- */
 import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 /** An answer of `settle` to a signed payment. */
@@ -63,7 +65,10 @@ const moves: Record<string, readonly string[]> = {
   rejected: ['screened', 'pending', 'settled', 'void', 'review'],
 }
 
-/** A sentence for each invariant of DESIGN.md §6 that is broken; the chain must have had its last word. */
+/**
+ * A sentence for each invariant of DESIGN.md §6 that is broken; the
+ * chain must have had its last word.
+ */
 export async function findBrokenInvariants(evidence: Evidence): Promise<string[]> {
   const ledger = readLedger(evidence.ledgerPath)
   const chain = await readChain(evidence, new Set(ledger.payments.map(({ payer }) => payer)))
@@ -83,7 +88,9 @@ export async function findBrokenInvariants(evidence: Evidence): Promise<string[]
 export const readPayment = (ledgerPath: string, nonce: string): PaymentFact | undefined =>
   readLedger(ledgerPath).payments.find((payment) => payment.nonce === nonce)
 
-/** Accounts without a wallet pay amounts that are distinct, so the amount tells the payment. */
+/**
+ * Accounts without a wallet pay amounts that are distinct, so the amount identifies the payment.
+ */
 const isTransferOf = (payment: PaymentFact, transfer: Transfer): boolean =>
   transfer.asset === payment.asset &&
   transfer.from === payment.payer &&
@@ -107,7 +114,9 @@ function* checkPayment(facts: Facts, payment: PaymentFact): Generator<string> {
   }
 }
 
-/** Each move is one that may be made, and nothing is sent for a payer who was not just found clear. */
+/**
+ * Each move is one that may be made, and nothing is sent for a payer who was not just found clear.
+ */
 function* checkSteps({ steps }: Facts, { id, payer, state }: PaymentFact): Generator<string> {
   let [before, screening] = ['', 'none']
   for (const { seq, action, subject } of steps) {
@@ -144,7 +153,7 @@ function* checkTransfers({ transfers, payments, unmatched, final }: Facts): Gene
   }
 }
 
-/** Whoever was told to pay anew must never have paid. */
+/** Whoever was asked to pay again must never have paid. */
 function* checkAnswers(facts: Facts, answers: readonly GivenAnswer[]): Generator<string> {
   for (const { payer, nonce, status } of answers) {
     const payment = facts.payments.find((one) => one.nonce === nonce && one.payer === payer)

@@ -1,4 +1,6 @@
-/** A connection that sends bytes as they are, and reads what is answered by the letter of HTTP/1.1. */
+/**
+ * A connection that sends bytes as they are, and reads what is answered by the letter of HTTP/1.1.
+ */
 import { connect, type Socket } from 'node:net'
 
 const ANSWER_MS_MAX = 20_000
@@ -9,8 +11,8 @@ type Waiting = { isHead: boolean; resolve: (answer: RawAnswer | undefined) => vo
 
 export type RawClient = {
   /**
-   * Sends one request and resolves to the first final answer; to undefined if the server closes without
-   * a whole one. Throws if it says nothing for twenty seconds.
+   * Sends one request and resolves to the first final answer; to undefined if the server closes
+   * without a whole one. Throws if it says nothing for twenty seconds.
    */
   ask(bytes: Uint8Array, isHead: boolean): Promise<RawAnswer | undefined>
   close(): void

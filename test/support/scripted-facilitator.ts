@@ -143,13 +143,15 @@ export type ScriptedFacilitator = {
   always(script: Script): void
   /** What `/supported` says; undefined answers 500. */
   kinds(kinds: readonly unknown[] | undefined): void
-  /** Resolves when that many calls of `settle` since the start are at the point of being answered. */
+  /**
+   * Resolves when that many calls of `settle` since the start are at the point of being answered.
+   */
   reached(settles: number): Promise<void>
   resetNonces(): void
   stop(): Promise<void>
 }
 
-/** The real facilitator behind a server that does with each call as it was told. */
+/** The real facilitator behind a server that does with each call what its script says. */
 export async function startScriptedFacilitator(
   options: ExactFacilitatorOptions,
 ): Promise<ScriptedFacilitator> {
@@ -169,7 +171,7 @@ export async function startScriptedFacilitator(
     if (sends) call.settled = await facilitator.settle(paymentPayload, paymentRequirements)
     reached += 1
     for (const { settles, resolve } of waiting) if (reached >= settles) resolve()
-    // What it could not send it tells as it is: there is nothing to lie about.
+    // What it could not send it reports as it is: there is nothing to lie about.
     const isDone = !sends || call.settled?.success === true
     if (isDone) respond(response, call.settled ?? notSent)
     else json(response, 200, call.settled)

@@ -1,4 +1,6 @@
-/** What quotes and prices should be, made from books and trades by lists and long division alone. */
+/**
+ * What quotes and prices should be, made from books and trades by lists and long division alone.
+ */
 import type { Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
@@ -141,7 +143,9 @@ const drawLadder = (random: Random, size: () => number): Ladder => {
 
 const sizes = [1, 1_000_000, 1_000_001, 2_500_000, 12_480_060_000, 2 ** 51]
 
-/** Books of market 1 of which many repeat the one before, with pauses longer and shorter than a silence. */
+/**
+ * Books of market 1 of which many repeat the one before, with pauses longer and shorter than a gap.
+ */
 export function randomBooks(random: Random, count: number): Snapshot[] {
   const size = () => random.pick(sizes)
   let timestampMs = START_MS + random.integer(2_000)

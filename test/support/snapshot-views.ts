@@ -33,7 +33,10 @@ export function toCutText(row: Snapshot & { id: number }, { depth, fields }: Wis
 export const rowAt = (rows: readonly StoredSnapshot[], outcome: Outcome, timeMs: number) =>
   rows.findLast((row) => row.outcome === outcome && row.timestampMs <= timeMs)
 
-/** Of rows in their order those after which none of the same outcome comes in the step; of any with `isAny`. */
+/**
+ * Of rows in their order those after which none of the same outcome comes in
+ * the step; of any with `isAny`.
+ */
 export const lastInSteps = (
   rows: readonly StoredSnapshot[],
   stepMs: number,
@@ -46,7 +49,10 @@ export const lastInSteps = (
 
 type Steps = { stepMs: number; outcome?: Outcome | undefined; toMs: number }
 
-/** Of rows that steps of an open market keep those behind whose step each outcome asked for has a state. */
+/**
+ * Of rows that steps of an open market keep those behind whose step each
+ * outcome asked for has a state.
+ */
 export function decidedOf(
   kept: readonly StoredSnapshot[],
   rows: readonly StoredSnapshot[],

@@ -1,4 +1,7 @@
-/** The EIP-712 types that a payer signs, written down apart from those of the code (EIP-3009, Permit2). */
+/**
+ * The EIP-712 types that a payer signs, written down apart from those
+ * of the code (EIP-3009, Permit2).
+ */
 export const transferTypes = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },

@@ -22,7 +22,10 @@ export function wholeMarkets(windows: Partial<Record<Timeframe, readonly number[
 
 type Draft = { number: number; timeframe: Timeframe; startMs: number }
 
-/** Adds a market with a state of each outcome every sixtieth of its window, the longest quiet that is no gap. */
+/**
+ * Adds a market with a state of each outcome every sixtieth of its window,
+ * the longest quiet that is no gap.
+ */
 export function addWhole(history: HistoryStore, { number, timeframe, startMs }: Draft): string {
   const conditionId = conditionIdOf(number)
   const identity = { conditionId, timeframe } as const

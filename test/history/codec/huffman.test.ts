@@ -53,7 +53,10 @@ describe('huffmanLengths', () => {
   })
 })
 
-/** The least cost of any complete code of at most `bitsMax` bits, by trying how many codes each length has. */
+/**
+ * The least cost of any complete code of at most `bitsMax` bits, by trying
+ * how many codes each length has.
+ */
 function cheapestCost(frequencies: readonly number[], bitsMax: number): number {
   const sorted = frequencies.toSorted((a, b) => b - a)
   const search = (bits: number, free: number, at: number): number => {
