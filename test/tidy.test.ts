@@ -119,6 +119,14 @@ const isProse = (file: string) => file.endsWith('.md') && file !== 'CHANGELOG.md
 const fileName = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|sh|lua|json))`/g
 const namedIn = (text: string) => Array.from(text.matchAll(fileName), ([, name]) => name ?? '')
 
+const WIDTH_MAX = 100
+const comment = /^\s*(\/\/|\/?\*)(?!.*(biome-ignore|@ts-))/
+/** Comments that run over the width of the code, which the formatter leaves as they are. */
+const wideComments = (text: string) =>
+  text.split('\n').flatMap((line, index) => {
+    return line.length > WIDTH_MAX && comment.test(line) ? [index + 1] : []
+  })
+
 /**
  * A comment on the file itself that is not above the imports: one after an import that is followed
  * by another import, or by a blank line. The formatter sorts a header that touches the first import
@@ -191,6 +199,17 @@ const rules: Record<string, Rule> = {
         "/** Of the file. */\n\nimport { b } from './b.ts'\n\n/** Of c. */\nconst c = b\n",
       'src/b.ts':
         "import { c } from './c.ts'\n\n/** Of d. */\nexport const d = c\n\n/** Of e. */\n\n",
+    },
+  },
+  'no comment is wider than the code': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter(isCode)
+        .flatMap((file) => wideComments(tree[file] ?? '').map((line) => `${file}:${line}`)),
+    broken: [{ 'src/a.ts': `// ${'a'.repeat(98)}` }, { 'src/a.ts': `   * ${'a'.repeat(98)}` }],
+    sound: {
+      'src/a.ts': `// ${'a'.repeat(97)}\nconst text = '${'a'.repeat(98)}'`,
+      'src/b.ts': `// biome-ignore lint/${'a'.repeat(98)}: why`,
     },
   },
   'a file is named after what it holds': {
