@@ -5,8 +5,8 @@ import { specifiersOf, targetOf, unitOf, unreachable } from './support/import-gr
 import { isCode, readProject, type Tree } from './support/project-tree.ts'
 
 /**
- * The style guide as a test. A rule reads a tree (path → text), yields its faults, and carries small
- * trees on which it must and must not fire: a rule that cannot fail is worth nothing.
+ * The style guide as a test. A rule reads a tree (path → text), yields its faults, and carries
+ * small trees on which it must and must not fire: a rule that cannot fail is worth nothing.
  */
 type Rule = { faults: (tree: Tree) => string[]; broken: Tree[]; sound: Tree }
 
@@ -119,6 +119,25 @@ const isProse = (file: string) => file.endsWith('.md') && file !== 'CHANGELOG.md
 const fileName = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|sh|lua|json))`/g
 const namedIn = (text: string) => Array.from(text.matchAll(fileName), ([, name]) => name ?? '')
 
+const WIDTH_MAX = 100
+const comment = /^\s*(\/\/|\/?\*)(?!.*(biome-ignore|@ts-))/
+/** Comments that run over the width of the code, which the formatter leaves as they are. */
+const wideComments = (text: string) =>
+  text.split('\n').flatMap((line, index) => {
+    return line.length > WIDTH_MAX && comment.test(line) ? [index + 1] : []
+  })
+
+/**
+ * A comment on the file itself that is not above the imports: one after an import that is followed
+ * by another import, or by a blank line. The formatter sorts a header that touches the first import
+ * along with it; with a blank line between them it stays.
+ */
+const sunkHeader = /^import\b[\s\S]*?^(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?=\n|import\b))/m
+const hasSunkHeader = (text: string) =>
+  sunkHeader.test(
+    text.split(/^(?:export|const|let|function|class|type|async|describe)\b/m)[0] ?? '',
+  )
+
 /** drizzle-kit finds the schema by name. */
 const roots =
   /^(src\/main\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|codec|exports|fit-code|harm|payments)\.ts)$/
@@ -167,6 +186,31 @@ const rules: Record<string, Rule> = {
       namesOf(tree).filter((file) => isCode(file) && (tree[file] ?? '').split('\n').length > 401),
     broken: [{ 'src/lib/a.ts': '\n'.repeat(401) }],
     sound: { 'src/lib/a.ts': '\n'.repeat(400), 'docs/a.md': '\n'.repeat(401) },
+  },
+  'a file says what it is above its imports': {
+    faults: (tree) =>
+      namesOf(tree).filter((file) => isCode(file) && hasSunkHeader(tree[file] ?? '')),
+    broken: [
+      { 'src/a.ts': "import { b } from './b.ts'\n/** Of the file. */\nimport { c } from './c.ts'" },
+      { 'src/a.ts': "import { b } from './b.ts'\n\n/**\n * Of the file.\n */\n\nconst c = b" },
+    ],
+    sound: {
+      'src/a.ts':
+        "/** Of the file. */\n\nimport { b } from './b.ts'\n\n/** Of c. */\nconst c = b\n",
+      'src/b.ts':
+        "import { c } from './c.ts'\n\n/** Of d. */\nexport const d = c\n\n/** Of e. */\n\n",
+    },
+  },
+  'no comment is wider than the code': {
+    faults: (tree) =>
+      namesOf(tree)
+        .filter(isCode)
+        .flatMap((file) => wideComments(tree[file] ?? '').map((line) => `${file}:${line}`)),
+    broken: [{ 'src/a.ts': `// ${'a'.repeat(98)}` }, { 'src/a.ts': `   * ${'a'.repeat(98)}` }],
+    sound: {
+      'src/a.ts': `// ${'a'.repeat(97)}\nconst text = '${'a'.repeat(98)}'`,
+      'src/b.ts': `// biome-ignore lint/${'a'.repeat(98)}: why`,
+    },
   },
   'a file is named after what it holds': {
     faults: (tree) =>

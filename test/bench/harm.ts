@@ -18,7 +18,7 @@ import { bookfeed } from './servers.ts'
  *
  *   --seconds <n>     of each request, 3 by default
  *   --clients <n>     4 by default
- *   --only <text> requests whose name it matches; `streams` for the memory of as many as allowed
+ *   --only <text>     requests whose name it matches; `streams` for the memory of all allowed
  *
  * The server has the first core, all clients the other.
  */

@@ -21,8 +21,8 @@ export type Wish = Partial<
 >
 
 /**
- * What a payer signs for the payee of a chain, unless something else is
- * wished. The nonce is a fresh one.
+ * What a payer signs for the payee of a chain, unless something else is asked
+ * for. The nonce is a fresh one.
  */
 async function draftOf(chain: LittlePolygon, wish: Wish) {
   return {

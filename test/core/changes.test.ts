@@ -13,8 +13,8 @@ const isSame = (a: NumberedState, b: NumberedState) => a.value === b.value
 type Filters = Pick<StatePart, 'outcome' | 'fromMs' | 'toMs'>
 
 /**
- * Every state that differs from the one of its outcome before it in the range, computed the plain
- * way.
+ * Every state that differs from the one of its outcome before it in the
+ * range, computed the plain way.
  */
 function changesOf(states: readonly NumberedState[], filters: Filters): NumberedState[] {
   const { outcome, fromMs = 0, toMs = Infinity } = filters

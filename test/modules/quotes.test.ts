@@ -49,7 +49,7 @@ const CLOSE_MS = START_MS + 300_000
 
 /**
  * The last moment at which the last state of an outcome is known: the
- * close, or what is held behind it.
+ * close, or what is held after it.
  */
 function knownEndMs(rows: readonly StoredSnapshot[], lastMs: number): number {
   const heldMs = rows.at(-1)?.timestampMs ?? 0

@@ -82,8 +82,8 @@ export async function runCell(
   world.facilitator.next(script)
   const sent = world.facilitator.settles().length
   const handed = await crashAt(world, signed, cell.point)
-  // It may have been submitted before anything else was held: it ends its work whatever becomes
-  // of us.
+  // It may have been submitted before anything else was held: it ends its work whatever becomes of
+  // us.
   const arrived = world.facilitator.settles().length
   if (arrived > sent) await within('the facilitator', world.facilitator.reached(arrived))
   // The next call is the first one that counts, unless it would never end.
@@ -218,9 +218,7 @@ async function sendHalf({ server }: CrashWorld, { key, payload }: Signed): Promi
   socket.destroy()
 }
 
-/**
- * The payer submits the same payment until an answer does not ask him to come back.
- */
+/** The payer submits the same payment until an answer does not ask him to come back. */
 async function repeat(world: CrashWorld, signed: Signed): Promise<Settled> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const answer = await world.settle(signed)

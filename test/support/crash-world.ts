@@ -57,8 +57,7 @@ export type CrashWorld = {
   addCustomer(options?: { hasOwnWallet?: boolean }): Promise<Customer>
   buy(customer: Customer, wish: { tier: string; token: TokenSymbol }): Promise<Signed>
   /**
-   * Submits a payment and notes the answer; undefined if there is
-   * none, because the server is gone.
+   * Submits a payment and notes the answer; undefined if there is none, because the server is gone.
    */
   settle(signed: Signed): Promise<Settled | undefined>
   get(customer: Customer, path: string): Promise<Settled>

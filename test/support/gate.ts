@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export type Moment = { text: string; skip?: number; side?: 'question' | 'answer' }
 
 /**
- * Stands before a server of this machine and passes on every byte, until it has to hold. What
- * is held outlives the process that sent it: it is passed on when the gate is opened.
+ * Stands before a server of this machine and passes on every byte, until it has to hold. What is
+ * held outlives the process that sent it: it is passed on when the gate is opened.
  */
 export type Gate = {
   url: string

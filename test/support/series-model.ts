@@ -144,8 +144,7 @@ const drawLadder = (random: Random, size: () => number): Ladder => {
 const sizes = [1, 1_000_000, 1_000_001, 2_500_000, 12_480_060_000, 2 ** 51]
 
 /**
- * Books of market 1 of which many repeat the one before, with pauses
- * longer and shorter than a gap.
+ * Books of market 1 of which many repeat the one before, with pauses longer and shorter than a gap.
  */
 export function randomBooks(random: Random, count: number): Snapshot[] {
   const size = () => random.pick(sizes)
