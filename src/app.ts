@@ -10,7 +10,7 @@ import { createCursorCodec } from '#src/core/cursor.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder, type FindMarket } from '#src/core/market-name.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { createClientAddress } from '#src/http/client-address.ts'
 import { createErrorTrap } from '#src/http/errors.ts'
 import { createFrontDoor, type Handle } from '#src/http/front-door.ts'
@@ -58,7 +58,7 @@ import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
 export type AppDeps = {
-  history: HistoryStore
+  history: MarketHistory
   ledger: Ledger
   clock: Clock
   /** Monotonic milliseconds. */

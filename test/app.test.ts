@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
 import { readConfig } from '#src/config.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { createHarness, NOW_MS } from './support/harness.ts'
 import { createMarketHistory } from './support/market-history.ts'
@@ -53,7 +53,7 @@ describe('createApp', () => {
       }
     }
     // A step of a consolidated page or of a day of coverage reads once.
-    const counting: HistoryStore = {
+    const counting: MarketHistory = {
       ...history,
       page: seen(history.page),
       listMarkets: seen(history.listMarkets),

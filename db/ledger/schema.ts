@@ -27,7 +27,7 @@ export const tier = sqliteTable('tier', {
   routes: text('routes').notNull(),
   requestsPerMinute: integer('requests_per_minute').notNull(),
   /** Millionths of a USDC a period; null where the amount is agreed upon. */
-  amountMicros: integer('amount_micros'),
+  amountMillionths: integer('amount_micros'),
   periodDays: integer('period_days'),
   isForSale: integer('is_for_sale').notNull(),
   contact: text('contact'),

@@ -30,7 +30,7 @@ const FAILED_WITHIN_MS = 3_600_000
 const CATALOGUE_DECIMALS = 6
 
 type QuoteRequest = Parameters<Billing['quote']>[1]
-type Product = { terms: Terms; amountMicros: number; periodDays: number }
+type Product = { terms: Terms; amountMillionths: number; periodDays: number }
 type Where = { sold: SoldChain; token: PaymentToken }
 
 /** Creates what sells: see `Billing`. */
@@ -113,9 +113,9 @@ function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
       param: 'tierId',
     })
   }
-  const { isForSale, amountMicros = 0, periodDays } = tier
-  if (isForSale && amountMicros > 0 && periodDays !== undefined) {
-    return { terms: termsOf(tier), amountMicros, periodDays }
+  const { isForSale, amountMillionths = 0, periodDays } = tier
+  if (isForSale && amountMillionths > 0 && periodDays !== undefined) {
+    return { terms: termsOf(tier), amountMillionths, periodDays }
   }
   throw new AppError(
     'tier_not_for_sale',
@@ -148,7 +148,7 @@ function makeOffer(
   const nowMs = clock()
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
-  const { terms, periodDays, amountMicros } = product
+  const { terms, periodDays, amountMillionths } = product
   const { symbol, method, decimals, domain } = token
   const requirements: Omit<PaymentRequirements, 'amount'> = {
     scheme: 'exact',
@@ -163,7 +163,7 @@ function makeOffer(
   const opened = ledger.payments.openOffer(
     { id, accountId, payer, terms, periodDays, symbol, method, requirements, fromBlock, expiresMs },
     {
-      atomic: BigInt(amountMicros) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS),
+      atomic: BigInt(amountMillionths) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS),
       reservedUntilMs: nowMs + RESERVED_MS,
       offersMax: OFFERS_MAX,
       uniqueMax: UNIQUE_OFFERS_MAX,

@@ -2,7 +2,7 @@
 import { ifSound } from '#src/core/errors.ts'
 import { type Coin, coins, type Market } from '#src/core/market.ts'
 import { DAY_MS } from '#src/core/time.ts'
-import type { CoinTotals, HistoryStore } from '#src/history/history.ts'
+import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 
@@ -20,7 +20,7 @@ export type ServerState = {
 }
 
 export type Greeting = ServerState & {
-  history: HistoryStore
+  history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
   localKey: string | undefined
   /** Makes another key, as a shell reads it. */
@@ -69,7 +69,7 @@ export function greetServer(state: ServerState): string[] {
 const originOf = ({ url }: ServerState): string =>
   url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
 
-function findHeld(history: HistoryStore): {
+function findHeld(history: MarketHistory): {
   example?: Market | undefined
   coin?: Coin | undefined
 } {
@@ -79,7 +79,7 @@ function findHeld(history: HistoryStore): {
 }
 
 /** The newest market that is whole; one that has just begun would show next to nothing. */
-function findExample(history: HistoryStore, totals: readonly CoinTotals[]): Market | undefined {
+function findExample(history: MarketHistory, totals: readonly CoinTotals[]): Market | undefined {
   const newest = coins.flatMap((coin) => {
     const held = totals.filter((total) => total.coin === coin && total.snapshots > 0)
     return held.length === 0 ? [] : [...listHeld(history, coin, held).take(NEWEST_COUNT)]
@@ -88,7 +88,7 @@ function findExample(history: HistoryStore, totals: readonly CoinTotals[]): Mark
 }
 
 /** Markets of a coin that have snapshots, newest first; those that only a list names are passed over. */
-function* listHeld(history: HistoryStore, coin: Coin, totals: readonly CoinTotals[]) {
+function* listHeld(history: MarketHistory, coin: Coin, totals: readonly CoinTotals[]) {
   const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
   const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS
   for (const page of marketPages(history, { coin, fromMs, toMs, limit: PAGE_MARKETS }))

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { ReservedOffer } from '#src/ledger/payments.ts'
 
 import { type CliContext, CliError } from './context.ts'
@@ -47,7 +47,7 @@ function listOffers(context: CliContext, { json }: { json?: true }): void {
 const toJson = ({ id, accountId, requirements, ...offer }: ReservedOffer) => ({
   id,
   accountId,
-  amount: formatMicros(Number(requirements.amount)),
+  amount: formatMillionths(Number(requirements.amount)),
   token: offer.symbol,
   tierId: offer.terms.tierId,
   createdAt: formatTime(offer.createdMs),

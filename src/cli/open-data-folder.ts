@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
@@ -27,7 +27,7 @@ export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger
 const LAG_MS = 1
 
 /** Opens the history in the data folder, making both if absent. A failure says what to change. */
-export function openDataFolder({ config, printError }: CliContext): HistoryStore {
+export function openDataFolder({ config, printError }: CliContext): MarketHistory {
   const { dataPath, chunkCacheBytes } = config()
   makeFolder(dataPath, printError)
   return openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })

@@ -1,7 +1,7 @@
 /** Readers of option values. What they refuse, commander reports with the option's name. */
 import { InvalidArgumentError } from 'commander'
 
-import { type Micros, parseMicros } from '#src/core/decimal.ts'
+import { type Millionths, parseMillionths } from '#src/core/decimal.ts'
 import { holdsKey } from '#src/selling/api-key.ts'
 
 import { formatCount } from './table.ts'
@@ -57,9 +57,9 @@ export function parseAddress(text: string): string {
 }
 
 /** Reads an amount of USDC. */
-export function parsePrice(text: string): Micros {
-  const micros = parseMicros(text)
-  if (micros !== undefined) return micros
+export function parsePrice(text: string): Millionths {
+  const millionths = parseMillionths(text)
+  if (millionths !== undefined) return millionths
   throw new InvalidArgumentError('It must be a plain decimal of at most six decimals, such as 49.')
 }
 

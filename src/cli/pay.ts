@@ -9,7 +9,7 @@ import {
 } from '#src/chain/payer.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import { createWallets } from '#src/chain/wallets.ts'
-import { formatMicros, type Micros } from '#src/core/decimal.ts'
+import { formatMillionths, type Millionths } from '#src/core/decimal.ts'
 import { readSecretFile } from '#src/lib/secret-file.ts'
 import {
   findChain,
@@ -63,7 +63,7 @@ export type PayFlags = {
   token: string
   network: string
   apiKeyFile?: string | undefined
-  max: Micros
+  max: Millionths
   rpc?: string | undefined
   yes?: true | undefined
 }
@@ -196,7 +196,7 @@ async function askQuote(
   }
   // Millionths of a dollar, in units of the token.
   if (BigInt(amount) * MILLION > BigInt(max) * 10n ** BigInt(token.decimals)) {
-    const [price, limit] = [formatAmount(amount, token), formatMicros(max)]
+    const [price, limit] = [formatAmount(amount, token), formatMillionths(max)]
     throw new CliError(`The server asks for ${price} ${symbol}, more than --max ${limit}.`)
   }
   return { quote, chain, token }

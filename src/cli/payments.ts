@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 import type { UnmatchedTransfer } from '#src/ledger/payments.ts'
 import { findChain } from '#src/selling/payment-chain.ts'
@@ -168,7 +168,7 @@ const tokenOf = (network: string, asset: string) =>
 /** Each token has six decimals; what has another number stays in atomic units. */
 function formatAmount(amount: bigint, decimals: number | undefined): string {
   const isSafe = amount >= 0n && amount <= BigInt(Number.MAX_SAFE_INTEGER)
-  return isSafe && decimals === 6 ? formatMicros(Number(amount)) : `${amount} atomic`
+  return isSafe && decimals === 6 ? formatMillionths(Number(amount)) : `${amount} atomic`
 }
 
 function toCells(payment: Payment) {

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { type App, createApp } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
@@ -24,7 +24,7 @@ const BODY_BYTES_MAX = 1024 * 1024
 const DRAIN_MS_MAX = 10_000
 
 type Server = ReturnType<typeof Bun.serve>
-type Stores = { history: HistoryStore; ledger: Ledger }
+type Stores = { history: MarketHistory; ledger: Ledger }
 
 /** Says, in place of the usual commands, what can be done with a server that listens. */
 export type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
@@ -97,7 +97,7 @@ async function serveStores(
   await drain({ app, server, log })
 }
 
-async function addSample(context: CliContext, history: HistoryStore): Promise<void> {
+async function addSample(context: CliContext, history: MarketHistory): Promise<void> {
   const { print, clock } = context
   if (!context.config().hasSample || history.totals().markets > 0) return
   await makeSample({ history, print, clock })

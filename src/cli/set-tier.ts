@@ -1,5 +1,5 @@
 /** `bookfeed tiers set`: changes what is offered; what was bought keeps its own copy. */
-import { formatMicros, type Micros } from '#src/core/decimal.ts'
+import { formatMillionths, type Millionths } from '#src/core/decimal.ts'
 import type { Coin } from '#src/core/market.ts'
 import { FREE_TIER_ID, type Tier, type TierRoute } from '#src/selling/tier.ts'
 
@@ -14,7 +14,7 @@ export type TierFlags = {
   coins?: Coin[]
   routes?: TierRoute[]
   requestsPerMinute?: number
-  price?: OrNone<Micros>
+  price?: OrNone<Millionths>
   periodDays?: OrNone<number>
   forSale?: true
   notForSale?: true
@@ -80,17 +80,17 @@ function apply(before: Tier, flags: TierFlags): Tier {
   return {
     ...before,
     ...plain,
-    amountMicros: given(price, before.amountMicros),
+    amountMillionths: given(price, before.amountMillionths),
     periodDays: given(periodDays, before.periodDays),
     isForSale: (forSale ?? before.isForSale) && !notForSale,
     contact: given(contact, before.contact),
   }
 }
 
-function assertSound({ tierId, isForSale, amountMicros, periodDays }: Tier): void {
+function assertSound({ tierId, isForSale, amountMillionths, periodDays }: Tier): void {
   if (!isForSale) return
   if (tierId === FREE_TIER_ID) throw usageError('--for-sale: the Free tier cannot be for sale.')
-  if (!amountMicros) throw usageError('A tier that is for sale needs a --price above 0.')
+  if (!amountMillionths) throw usageError('A tier that is for sale needs a --price above 0.')
   if (periodDays === undefined) throw usageError('A tier that is for sale needs --period-days.')
 }
 
@@ -101,7 +101,7 @@ export const describeTier = (tier: Tier): Record<string, string | undefined> => 
   coins: tier.coins.join(','),
   routes: tier.routes.join(','),
   'requests-per-minute': String(tier.requestsPerMinute),
-  price: tier.amountMicros === undefined ? undefined : formatMicros(tier.amountMicros),
+  price: tier.amountMillionths === undefined ? undefined : formatMillionths(tier.amountMillionths),
   'period-days': tier.periodDays?.toString(),
   'for-sale': tier.isForSale ? 'yes' : 'no',
   contact: tier.contact,

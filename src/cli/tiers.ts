@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import { coins } from '#src/core/market.ts'
 import { type Tier, tierRoutes } from '#src/selling/tier.ts'
 
@@ -78,7 +78,7 @@ const toJson = (tier: Tier) => ({
   coins: tier.coins,
   routes: tier.routes,
   requestsPerMinute: tier.requestsPerMinute,
-  priceUsdc: tier.amountMicros === undefined ? null : formatMicros(tier.amountMicros),
+  priceUsdc: tier.amountMillionths === undefined ? null : formatMillionths(tier.amountMillionths),
   periodDays: tier.periodDays ?? null,
   isForSale: tier.isForSale,
   contact: tier.contact ?? null,

@@ -10,7 +10,7 @@
  * the levels are united: one that the own book lacks is kept unless it would cross that book.
  * So the result is crossed only where one of the books is crossed by itself.
  */
-import { type Micros, MICROS_PER_UNIT } from './decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import type { Ladder, Position, Snapshot, StoredSnapshot } from './snapshot.ts'
 
 /** Which book a level was seen in; `both` when both show it with the same size. */
@@ -18,8 +18,8 @@ export type LevelSource = 'own' | 'mirror' | 'both'
 
 /** As `Ladder`, best level first, in prices of the outcome asked for. */
 export type TaggedLadder = {
-  prices: readonly Micros[]
-  sizes: readonly Micros[]
+  prices: readonly Millionths[]
+  sizes: readonly Millionths[]
   sources: readonly LevelSource[]
 }
 
@@ -55,7 +55,7 @@ export function consolidate(
   if (skewMs > SKEW_MS_MAX) return newer
   const isSameMoment = skewMs === 0
   const [bestBid = 0] = newer.bids.prices
-  const [bestAsk = MICROS_PER_UNIT] = newer.asks.prices
+  const [bestAsk = MILLIONTHS_PER_UNIT] = newer.asks.prices
   return {
     bids: merge(newer.bids, older.bids, {
       direction: -1,
@@ -79,7 +79,7 @@ export const mirrorOf = <S extends Snapshot>(snapshot: S): S => ({
 })
 
 const mirrorLadder = ({ prices, sizes }: Ladder): Ladder => ({
-  prices: prices.map((price) => MICROS_PER_UNIT - price),
+  prices: prices.map((price) => MILLIONTHS_PER_UNIT - price),
   sizes,
 })
 
@@ -98,10 +98,10 @@ const tagLadder = ({ prices, sizes }: Ladder, source: LevelSource): TaggedLadder
 })
 
 /** `direction` is 1 where prices ascend, as asks do; `isKept` is asked of prices that only the older ladder has. */
-type Side = { direction: 1 | -1; isKept: (price: Micros) => boolean }
+type Side = { direction: 1 | -1; isKept: (price: Millionths) => boolean }
 
 function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadder {
-  const [prices, sizes, sources]: [Micros[], Micros[], LevelSource[]] = [[], [], []]
+  const [prices, sizes, sources]: [Millionths[], Millionths[], LevelSource[]] = [[], [], []]
   const keep = (ladder: TaggedLadder, index: number, source = ladder.sources[index]): void => {
     prices.push(ladder.prices[index] ?? 0)
     sizes.push(ladder.sizes[index] ?? 0)

@@ -3,7 +3,7 @@
  * not known to have been recorded; it is stored or follows from the market's facts, and it is served,
  * never hidden.
  */
-import type { Micros } from './decimal.ts'
+import type { Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
 
 /**
@@ -164,7 +164,7 @@ function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tall
 }
 
 /** A share in millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing. */
-export const shareOf = (part: number, whole: number): Micros =>
+export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
 
 type Run = Span & { readonly reason: GapReason }

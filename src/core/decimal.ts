@@ -6,9 +6,9 @@
 import { threeDigits } from '#src/lib/digits.ts'
 
 /** An exact decimal as an integer count of millionths: 0.53 is 530_000. A safe integer. */
-export type Micros = number
+export type Millionths = number
 
-export const MICROS_PER_UNIT = 1_000_000
+export const MILLIONTHS_PER_UNIT = 1_000_000
 
 const decimalPattern = /^(\d*)(?:\.(\d*))?$/
 
@@ -16,22 +16,22 @@ const decimalPattern = /^(\d*)(?:\.(\d*))?$/
  * Reads a plain non-negative decimal (`0.1`, `.48`, `12480.060`) exactly. Returns undefined for
  * anything else: a sign, an exponent, more than six significant decimals, more than 2^53 - 1 millionths.
  */
-export function parseMicros(text: string): Micros | undefined {
+export function parseMillionths(text: string): Millionths | undefined {
   const match = decimalPattern.exec(text)
   const whole = match?.[1] ?? ''
   const fraction = (match?.[2] ?? '').replace(/0+$/, '')
   if (!match || (whole === '' && (match[2] ?? '') === '') || fraction.length > 6) return undefined
-  const micros = Number(whole + fraction.padEnd(6, '0'))
-  return Number.isSafeInteger(micros) ? micros : undefined
+  const millionths = Number(whole + fraction.padEnd(6, '0'))
+  return Number.isSafeInteger(millionths) ? millionths : undefined
 }
 
 /** The same as `threeDigits` without trailing zeros: 530 is `53`. */
 const trimmedDigits = threeDigits.map((digits) => digits.replace(/0+$/, ''))
 
 /** Prints the shortest decimal: 530_000 is `0.53`, 2_000_000 is `2`. */
-export function formatMicros(micros: Micros): string {
-  const fraction = micros % MICROS_PER_UNIT
-  const whole = (micros - fraction) / MICROS_PER_UNIT
+export function formatMillionths(millionths: Millionths): string {
+  const fraction = millionths % MILLIONTHS_PER_UNIT
+  const whole = (millionths - fraction) / MILLIONTHS_PER_UNIT
   if (fraction === 0) return String(whole)
   const rest = fraction % 1000
   const thousandths = (fraction - rest) / 1000
@@ -44,8 +44,8 @@ export function formatMicros(micros: Micros): string {
 export const exactNumber = (text: string): unknown => rawJson(text)
 
 /** The same of millionths; null where there are none. */
-export const exactMicros = (micros: Micros | undefined): unknown =>
-  micros === undefined ? null : rawJson(formatMicros(micros))
+export const exactMillionths = (millionths: Millionths | undefined): unknown =>
+  millionths === undefined ? null : rawJson(formatMillionths(millionths))
 
 // Not in the type library yet.
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }

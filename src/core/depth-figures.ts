@@ -2,7 +2,7 @@
  * How much rests on a side of a book, exactly. A panel asks this of thousands of books, so sums are made
  * of numbers: sizes are split into whole shares and millionths, and no partial sum leaves the safe integers.
  */
-import { formatMicros, MICROS_PER_UNIT } from './decimal.ts'
+import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'
 import type { Ladder } from './snapshot.ts'
 
@@ -27,20 +27,21 @@ export function depthFigures({ prices, sizes }: Ladder): DepthFigures {
   for (let index = 0; index < prices.length; index++) {
     const size = sizes[index] ?? 0
     const price = prices[index] ?? 0
-    const part = size % MICROS_PER_UNIT
-    const whole = (size - part) / MICROS_PER_UNIT
+    const part = size % MILLIONTHS_PER_UNIT
+    const whole = (size - part) / MILLIONTHS_PER_UNIT
     shares += whole
     rest += part
     cost += whole * price
     costRest += part * price
   }
   if (shares >= WHOLE_SHARES_MAX) return hugeFigures({ prices, sizes })
-  const carried = costRest % MICROS_PER_UNIT
-  const rounded = (costRest - carried) / MICROS_PER_UNIT + (2 * carried >= MICROS_PER_UNIT ? 1 : 0)
+  const carried = costRest % MILLIONTHS_PER_UNIT
+  const rounded =
+    (costRest - carried) / MILLIONTHS_PER_UNIT + (2 * carried >= MILLIONTHS_PER_UNIT ? 1 : 0)
   return {
     levels: prices.length,
-    size: formatMicros(shares * MICROS_PER_UNIT + rest),
-    usdc: formatMicros(cost + rounded),
+    size: formatMillionths(shares * MILLIONTHS_PER_UNIT + rest),
+    usdc: formatMillionths(cost + rounded),
   }
 }
 

@@ -3,32 +3,32 @@
  * millionths, so a level's cost is millionths of millionths, and nothing is rounded before it is printed.
  */
 import type { LevelSource, TaggedLadder } from './consolidated.ts'
-import { type Micros, MICROS_PER_UNIT } from './decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 
 /** A buy takes asks, a sell takes bids. */
 export type Side = 'buy' | 'sell'
 
 /** Shares, or USDC before fees: what is spent on a buy, what is to be received in a sell. */
-export type FillAmount = { unit: 'shares' | 'usdc'; amount: Micros }
+export type FillAmount = { unit: 'shares' | 'usdc'; amount: Millionths }
 
 /**
  * `value`: `bps` parts of ten thousand of the traded value; `rate` is of the venue's schedule, by which a
  * level costs shares × rate × price × (1 - price). In millionths both.
  */
-export type FeeTerms = { kind: 'bps' | 'rate'; value: Micros }
+export type FeeTerms = { kind: 'bps' | 'rate'; value: Millionths }
 
 export type Order = {
   side: Side
   asked: FillAmount
   fee: FeeTerms
   /** Levels at worse prices are left alone. */
-  limitPrice?: Micros | undefined
+  limitPrice?: Millionths | undefined
 }
 
 export type FilledLevel = {
-  price: Micros
+  price: Millionths
   /** Shares taken; never 0. */
-  shares: Micros
+  shares: Millionths
   source: LevelSource
 }
 
@@ -46,11 +46,11 @@ export type Fill = {
   total: Exact
   /** Notional over shares, to nine decimals; undefined when nothing was filled, as the next two. */
   averagePrice: Exact | undefined
-  worstPrice: Micros | undefined
+  worstPrice: Millionths | undefined
   /** By how much the average is worse than the best price, to nine decimals; never negative. */
   slippage: Exact | undefined
   /** Of the ladder, whether it was used or not; undefined when it is empty. */
-  bestPrice: Micros | undefined
+  bestPrice: Millionths | undefined
   /**
    * What is left of what was asked, in its unit, when nothing could be taken any more. What is too little
    * for a millionth of a share is not left over.
@@ -58,12 +58,12 @@ export type Fill = {
   unfilled: Exact
 }
 
-const MICROS = 6
+const MILLIONTHS = 6
 const PICOS = 12
 const AVERAGE_DECIMALS = 9
 const BPS_DECIMALS = 10
 const RATE_DECIMALS = 24
-const ONE = BigInt(MICROS_PER_UNIT)
+const ONE = BigInt(MILLIONTHS_PER_UNIT)
 
 /** Walks a ladder, best level first. Shares that USDC buys are rounded down to the millionth of a share. */
 export function fill(ladder: TaggedLadder, order: Order): Fill {
@@ -76,7 +76,7 @@ export function fill(ladder: TaggedLadder, order: Order): Fill {
   const loss = order.side === 'buy' ? notional - atBest : atBest - notional
   return {
     levels,
-    filled: { value: filled, decimals: MICROS },
+    filled: { value: filled, decimals: MILLIONTHS },
     notional: { value: notional, decimals: PICOS },
     fee,
     total: totalOf(notional, fee, order.side),
@@ -121,13 +121,13 @@ function take(ladder: TaggedLadder, order: Order): Taken {
     // Where a level has more than is wanted, the rest is too little for a millionth of a share.
     left = wanted < offered ? 0n : left - shares * cost
   }
-  return { levels, left: { value: left, decimals: isShares ? MICROS : PICOS } }
+  return { levels, left: { value: left, decimals: isShares ? MILLIONTHS : PICOS } }
 }
 
 /** Number of levels that are not beyond the limit. */
 function reachOf({ prices }: TaggedLadder, { side, limitPrice }: Order): number {
   if (limitPrice === undefined) return prices.length
-  const isBeyond = (price: Micros) => (side === 'buy' ? price > limitPrice : price < limitPrice)
+  const isBeyond = (price: Millionths) => (side === 'buy' ? price > limitPrice : price < limitPrice)
   const first = prices.findIndex(isBeyond)
   return first < 0 ? prices.length : first
 }
@@ -149,7 +149,7 @@ function totalOf(notional: bigint, fee: Exact, side: Side): Exact {
 function perShare(amount: bigint, shares: bigint): Exact | undefined {
   if (shares === 0n) return undefined
   // Millionths of millionths over millionths are millionths.
-  const scale = 10n ** BigInt(AVERAGE_DECIMALS - MICROS)
+  const scale = 10n ** BigInt(AVERAGE_DECIMALS - MILLIONTHS)
   return { value: round(amount * scale, shares), decimals: AVERAGE_DECIMALS }
 }
 

@@ -1,5 +1,5 @@
 /** A market is one window of one coin: two outcomes, a conditionId, a timeframe. */
-import type { Micros } from './decimal.ts'
+import type { Millionths } from './decimal.ts'
 import { DAY_MS, toIso } from './time.ts'
 
 /** Every coin that is kept, by its symbol: its name in titles, and in slugs that spell it out. */
@@ -82,7 +82,7 @@ export type MarketFacts = {
   /** The outcomes' tokens: see `assetIdPattern`. */
   assetIds?: OutcomeMap<string> | undefined
   /** Smallest step of prices, in millionths. */
-  tickSize?: Micros | undefined
+  tickSize?: Millionths | undefined
   /** The coin's price, in USD, that the end is compared with: plain decimal digits, exact as the source prints it. */
   strike?: string | undefined
   /** The coin's price at the end of the window, likewise. */

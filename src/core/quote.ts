@@ -1,30 +1,30 @@
 /** Best bid and ask, and what follows from them, as exact decimals. */
-import { formatMicros, type Micros, MICROS_PER_UNIT } from './decimal.ts'
+import { formatMillionths, type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 
 /** Best levels in millionths; price and size of an empty side are both 0. */
 export type BestLevels = {
-  bidPrice: Micros
-  bidSize: Micros
-  askPrice: Micros
-  askSize: Micros
+  bidPrice: Millionths
+  bidSize: Millionths
+  askPrice: Millionths
+  askSize: Millionths
 }
 
 /** Half of the sum of two prices: up to seven decimals. */
-export function formatMid(bidPrice: Micros, askPrice: Micros): string {
+export function formatMid(bidPrice: Millionths, askPrice: Millionths): string {
   const sum = bidPrice + askPrice
-  if (sum % 2 === 0) return formatMicros(sum / 2)
+  if (sum % 2 === 0) return formatMillionths(sum / 2)
   const below = (sum - 1) / 2
-  const fraction = below % MICROS_PER_UNIT
-  return `${(below - fraction) / MICROS_PER_UNIT}.${String(fraction).padStart(6, '0')}5`
+  const fraction = below % MILLIONTHS_PER_UNIT
+  return `${(below - fraction) / MILLIONTHS_PER_UNIT}.${String(fraction).padStart(6, '0')}5`
 }
 
 /** How near to a half the quotient may come before integers decide; far more than its error. */
 const DOUBT = 1e-4
 
 /** (bidSize - askSize) / (bidSize + askSize) in millionths, rounded half away from zero. */
-export function imbalanceOf(bidSize: Micros, askSize: Micros): Micros {
+export function imbalanceOf(bidSize: Millionths, askSize: Millionths): Millionths {
   const difference = bidSize - askSize
-  const scaled = (Math.abs(difference) / (bidSize + askSize)) * MICROS_PER_UNIT
+  const scaled = (Math.abs(difference) / (bidSize + askSize)) * MILLIONTHS_PER_UNIT
   const whole = Math.floor(scaled)
   const rest = scaled - whole
   const isDoubtful = Math.abs(rest - 0.5) < DOUBT
@@ -33,9 +33,9 @@ export function imbalanceOf(bidSize: Micros, askSize: Micros): Micros {
   return difference < 0 && rounded > 0 ? -rounded : rounded
 }
 
-function roundExactly(bidSize: Micros, askSize: Micros): number {
+function roundExactly(bidSize: Millionths, askSize: Millionths): number {
   const [bid, ask] = [BigInt(bidSize), BigInt(askSize)]
   const difference = bid < ask ? ask - bid : bid - ask
   const sum = bid + ask
-  return Number((2n * difference * BigInt(MICROS_PER_UNIT) + sum) / (2n * sum))
+  return Number((2n * difference * BigInt(MILLIONTHS_PER_UNIT) + sum) / (2n * sum))
 }

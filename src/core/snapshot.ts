@@ -1,11 +1,14 @@
-import type { Micros } from './decimal.ts'
+import type { Millionths } from './decimal.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
 
 /**
  * One side of a book, best level first: bids descend in price, asks ascend. `prices[i]` and
  * `sizes[i]` are one level. Prices are strictly monotonic and no size is zero.
  */
-export type Ladder = { readonly prices: readonly Micros[]; readonly sizes: readonly Micros[] }
+export type Ladder = {
+  readonly prices: readonly Millionths[]
+  readonly sizes: readonly Millionths[]
+}
 
 /** A full-depth order book of one outcome at one moment, before the store gives it an id. */
 export type Snapshot = {

@@ -1,4 +1,4 @@
-import type { Micros } from './decimal.ts'
+import type { Millionths } from './decimal.ts'
 import type { Outcome } from './market.ts'
 
 /** A trade, or all that is known of one: the venue's "last trade price" names no size and no side. */
@@ -6,11 +6,11 @@ export type Trade = {
   /** The venue's time, Unix milliseconds. */
   readonly timestampMs: number
   /** Of the outcome traded, between 0 and 1. */
-  readonly price: Micros
+  readonly price: Millionths
   /** The outcome traded; undefined where the source does not say, and never guessed. */
   readonly outcome?: Outcome | undefined
   /** Shares. */
-  readonly size?: Micros | undefined
+  readonly size?: Millionths | undefined
   /** Side of the taker. */
   readonly side?: 'buy' | 'sell' | undefined
 }

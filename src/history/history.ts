@@ -138,12 +138,12 @@ type AtOnce<Reader> = {
     : Reader[verb]
 }
 
-/** The engine in this process, one SQLite file: no verb returns a promise. `test/history/conformance.ts` is the contract as tests. */
-export type SqliteHistory = HistoryWriter &
+/**
+ * What services and commands are given: the engine in this process, one SQLite file, so no verb returns a promise.
+ * `test/history/conformance.ts` is the contract as tests.
+ */
+export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines'>> & { lines(encoding: Encoding): LineStream }
-
-/** What services and commands are given. */
-export type HistoryStore = SqliteHistory
 
 export type Batch = {
   /** Names the batch for good: 1 to 100 characters. */

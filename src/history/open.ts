@@ -1,6 +1,6 @@
 import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
-import type { HistoryStore } from './history.ts'
+import type { MarketHistory } from './history.ts'
 import { createSqliteHistory } from './sqlite-history.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -15,7 +15,7 @@ export type HistoryOptions = {
 }
 
 /** Opens or creates the history at `path`, brought up to date. Throws `StoreFault` on a file that cannot be used. */
-export function openHistory(path: string, options: HistoryOptions = {}): HistoryStore {
+export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * MEBIBYTE, lagMs = 0, bytesMax } = options
   const db = openDatabase(path, { bytesMax })
   try {

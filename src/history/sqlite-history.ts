@@ -11,7 +11,7 @@ import {
 } from '#src/sqlite/database.ts'
 
 import { backfill } from './backfill.ts'
-import type { AppendResult, HistoryWriter, SqliteHistory } from './history.ts'
+import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
 import { createBulkReads } from './reads/bulk.ts'
 import {
   changing,
@@ -34,7 +34,7 @@ import { createRuns } from './writes/runs.ts'
 /** What concerns the file as a whole. */
 type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
 type Writers = Omit<HistoryWriter, FileVerbs>
-type Readers = Omit<SqliteHistory, keyof HistoryWriter | FileVerbs>
+type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 type BatchCounts = Omit<AppendResult, 'kind'>
 
 /** `chunkCacheBytes` bounds the chunks kept in memory, `lagMs` how late others' commits may show. */
@@ -44,7 +44,7 @@ export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 export function createSqliteHistory(
   db: Database,
   { chunkCacheBytes, lagMs }: EngineOptions,
-): SqliteHistory {
+): MarketHistory {
   const tables = createTables(db, chunkCacheBytes)
   const coverage = createCoverage(tables)
   const views = createViews(tables, lagMs)
@@ -166,7 +166,7 @@ const MARKETS_MAX = 50_000
 function createTradeRead(
   { db, markets, trades }: Tables,
   read: ReadMarket,
-): SqliteHistory['trades'] {
+): MarketHistory['trades'] {
   /** By market, the sum under which all were found to be there. */
   const whole = createCache<number, number>(MARKETS_MAX)
 

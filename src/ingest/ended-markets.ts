@@ -1,13 +1,13 @@
 import { ifSound } from '#src/core/errors.ts'
 import { type Market, timeframeMs } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 /**
  * Closes every open market whose window is over, and returns how many. It asks the history, not the
  * memory of a run, so that a run that was killed leaves nothing open once another one has ended. A market that is
  * damaged is left as it is.
  */
-export function closeEndedMarkets(history: HistoryStore, nowMs: number): number {
+export function closeEndedMarkets(history: MarketHistory, nowMs: number): number {
   let closed = 0
   for (const conditionId of history.listUnclosed()) {
     const market = ifSound(() => history.findMarket(conditionId))

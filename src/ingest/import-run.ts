@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import type { Source } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 /** Where in its file something is; with neither number it is the file itself. */
 export type ImportPlace = {
@@ -29,7 +29,7 @@ export type ImportProgress = {
 }
 
 export type ImportOptions = {
-  history: HistoryStore
+  history: MarketHistory
   /** Paths of plain or gzipped files; `-` is standard input. */
   files: readonly string[]
   source: Source

@@ -21,7 +21,7 @@ export function createTierTable(db: Database) {
   const list = rows.list('ORDER BY rank')
   const rivalOf = rows.one<{ rank: number; tierId: string }>('WHERE rank = $rank AND id <> $tierId')
   const update = rows.update(
-    ...(['rank', 'name', 'coins', 'routes', 'requestsPerMinute', 'amountMicros'] as const),
+    ...(['rank', 'name', 'coins', 'routes', 'requestsPerMinute', 'amountMillionths'] as const),
     ...(['periodDays', 'isForSale', 'contact'] as const),
   )
   return {

@@ -1,5 +1,5 @@
 /** What is sold: a tier is a set of coins, a set of routes and an allowance of requests. */
-import type { Micros } from '#src/core/decimal.ts'
+import type { Millionths } from '#src/core/decimal.ts'
 import type { Coin } from '#src/core/market.ts'
 
 /** The kinds of data that tiers name; each data route belongs to one. */
@@ -21,7 +21,7 @@ export type Terms = {
 /** An entry of the live catalogue. */
 export type Tier = Terms & {
   /** What a period costs, in millionths of a USDC; undefined where it is agreed upon. */
-  amountMicros?: Micros | undefined
+  amountMillionths?: Millionths | undefined
   /** Length of what is bought; undefined where nothing is. */
   periodDays?: number | undefined
   isForSale: boolean
@@ -61,7 +61,7 @@ export const defaultTiers: readonly Tier[] = [
     coins: ['btc'],
     routes: ['markets', 'prices'],
     requestsPerMinute: 10,
-    amountMicros: 0,
+    amountMillionths: 0,
     isForSale: false,
   },
   {
@@ -71,7 +71,7 @@ export const defaultTiers: readonly Tier[] = [
     coins: ['btc', 'eth'],
     routes: ['markets', 'prices', 'snapshots', 'quotes'],
     requestsPerMinute: 60,
-    amountMicros: 19_000_000,
+    amountMillionths: 19_000_000,
     periodDays: 30,
     isForSale: true,
   },
@@ -82,7 +82,7 @@ export const defaultTiers: readonly Tier[] = [
     coins: ['btc', 'eth', 'sol', 'xrp'],
     routes: ['markets', 'prices', 'snapshots', 'quotes'],
     requestsPerMinute: 300,
-    amountMicros: 49_000_000,
+    amountMillionths: 49_000_000,
     periodDays: 30,
     isForSale: true,
   },

@@ -1,5 +1,5 @@
 /** Reads members of JSON objects that others wrote. Each reader throws a `RecordFault` naming the member. */
-import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import {
   assetIdPattern,
   assetIdRule,
@@ -126,9 +126,9 @@ export function tolerate<T>(faults: string[], read: () => T): T | undefined {
 }
 
 /** Reads a price between 0 and 1, both exclusive. */
-export function readPrice(value: unknown, path: Path): Micros {
-  const price = parseMicros(withoutExponent(readText(value, path)))
-  if (price === undefined || price === 0 || price >= MICROS_PER_UNIT) {
+export function readPrice(value: unknown, path: Path): Millionths {
+  const price = parseMillionths(withoutExponent(readText(value, path)))
+  if (price === undefined || price === 0 || price >= MILLIONTHS_PER_UNIT) {
     throw new RecordFault(`${path}: not a decimal between 0 and 1 with at most six digits`)
   }
   return price

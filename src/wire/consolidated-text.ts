@@ -5,7 +5,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
 import { byteOf } from './json-bytes.ts'
-import { MICROS_BYTES_MAX, putMicros } from './micros-bytes.ts'
+import { MILLIONTHS_BYTES_MAX, putMillionths } from './millionths-bytes.ts'
 import { piecesOf, putPiece, putText } from './row-bytes.ts'
 import type { RowCut, RowField } from './row-cut.ts'
 
@@ -44,7 +44,7 @@ const sourceEnds = piecesOf<LevelSource>({
   both: ',"source":"both"}',
 })
 const LEVEL_BYTES_MAX =
-  pieces.price.length + pieces.size.length + sourceEnds.mirror.length + 2 * MICROS_BYTES_MAX
+  pieces.price.length + pieces.size.length + sourceEnds.mirror.length + 2 * MILLIONTHS_BYTES_MAX
 /** More than everything but the levels can take. */
 const REST_BYTES_MAX = 1024
 
@@ -83,8 +83,8 @@ function putLevels(
   let at = start
   for (let level = 0; level < count; level++) {
     if (level > 0) bytes[at++] = byteOf.comma
-    at = putMicros(bytes, putPiece(bytes, at, pieces.price), prices[level] ?? 0)
-    at = putMicros(bytes, putPiece(bytes, at, pieces.size), sizes[level] ?? 0)
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.price), prices[level] ?? 0)
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.size), sizes[level] ?? 0)
     at = putPiece(bytes, at, sourceEnds[sources[level] ?? 'own'])
   }
   return at

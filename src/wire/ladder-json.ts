@@ -4,7 +4,7 @@
  * short path that only looks for what it expects; anything else is read again in full, which also
  * finds the words for what is wrong with it.
  */
-import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
 
@@ -18,7 +18,7 @@ import {
   skipValue,
   startsWith,
 } from './json-bytes.ts'
-import { microsFaults, readMicros } from './micros-bytes.ts'
+import { millionthsFaults, readMillionths } from './millionths-bytes.ts'
 
 /** Most levels on one side of a book. */
 export const LEVELS_MAX = 2000
@@ -86,14 +86,14 @@ function readCompactLevel(cursor: Cursor, index: number, buffer: LevelBuffer): b
     bytes[start + 8] === byteOf.colon
   ) {
     cursor.at = start + 9
-    const price = readMicros(cursor)
+    const price = readMillionths(cursor)
     const middle = cursor.at
     if (
       view.getUint32(middle, true) === SIZE_WORDS[0] &&
       view.getUint32(middle + 4, true) === SIZE_WORDS[1]
     ) {
       cursor.at = middle + 8
-      const size = readMicros(cursor)
+      const size = readMillionths(cursor)
       if (isLevel(price, size) && bytes[cursor.at] === byteOf.closeBrace) {
         cursor.at++
         buffer.prices[index] = price
@@ -106,8 +106,8 @@ function readCompactLevel(cursor: Cursor, index: number, buffer: LevelBuffer): b
   return false
 }
 
-const isLevel = (price: Micros, size: Micros): boolean =>
-  price > 0 && price < MICROS_PER_UNIT && size > 0
+const isLevel = (price: Millionths, size: Millionths): boolean =>
+  price > 0 && price < MILLIONTHS_PER_UNIT && size > 0
 
 /** Reads a level with its keys in any order, unknown ones and white space. */
 function readLevel(
@@ -118,8 +118,8 @@ function readLevel(
   if (byteAt(bytes, cursor.at) !== byteOf.openBrace) throw new RecordFault(`${path}: no object`)
   const first = skipSpace(bytes, cursor.at + 1)
   if (byteAt(bytes, first) === byteOf.closeBrace) throw new RecordFault(`${path}.price: missing`)
-  let price: Micros | undefined
-  let size: Micros | undefined
+  let price: Millionths | undefined
+  let size: Millionths | undefined
   do {
     const key = skipSpace(bytes, cursor.at + 1)
     cursor.at = skipKey(bytes, key)
@@ -139,17 +139,21 @@ function readLevel(
   buffer.sizes[count] = size ?? 0
 }
 
-function readOnce(cursor: Cursor, known: Micros | undefined, path: string): Micros {
+function readOnce(cursor: Cursor, known: Millionths | undefined, path: string): Millionths {
   if (known !== undefined) throw new RecordFault(`${path}: repeated`)
-  const micros = readMicros(cursor)
-  if (micros < 0) throw new RecordFault(`${path}: ${microsFaults[-micros]}`)
-  return micros
+  const millionths = readMillionths(cursor)
+  if (millionths < 0) throw new RecordFault(`${path}: ${millionthsFaults[-millionths]}`)
+  return millionths
 }
 
-function assertLevel(price: Micros | undefined, size: Micros | undefined, path: string): void {
+function assertLevel(
+  price: Millionths | undefined,
+  size: Millionths | undefined,
+  path: string,
+): void {
   if (price === undefined) throw new RecordFault(`${path}.price: missing`)
   if (size === undefined) throw new RecordFault(`${path}.size: missing`)
-  if (price === 0 || price >= MICROS_PER_UNIT) {
+  if (price === 0 || price >= MILLIONTHS_PER_UNIT) {
     throw new RecordFault(`${path}.price: not between 0 and 1`)
   }
   if (size === 0) throw new RecordFault(`${path}.size: zero`)
@@ -160,7 +164,7 @@ function toLadder(buffer: LevelBuffer, count: number, side: Side): Ladder {
   const isAscending = count > 1 && (buffer.prices[1] ?? 0) > (buffer.prices[0] ?? 0)
   assertSorted(buffer.prices, { count, side, direction: isAscending ? 1 : -1 })
   const isBestFirst = isAscending === (side === 'asks')
-  const ladder = { prices: new Array<Micros>(count), sizes: new Array<Micros>(count) }
+  const ladder = { prices: new Array<Millionths>(count), sizes: new Array<Millionths>(count) }
   for (let index = 0; index < count; index++) {
     const from = isBestFirst ? index : count - 1 - index
     ladder.prices[index] = buffer.prices[from] ?? 0

@@ -1,7 +1,7 @@
 /** Quotes as bytes of JSON: what `quoteText` prints, several times faster. */
 import { type BestLevels, imbalanceOf } from '#src/core/quote.ts'
 
-import { putHalfMicros, putInteger, putMicros } from './micros-bytes.ts'
+import { putHalfMillionths, putInteger, putMillionths } from './millionths-bytes.ts'
 import { piecesOf, putNull, putPiece, putSigned } from './row-bytes.ts'
 
 const pieces = piecesOf({
@@ -26,15 +26,15 @@ export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): 
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
   let at = start
   if (hasBid) {
-    at = putMicros(bytes, putPiece(bytes, at, pieces.bid), bidPrice)
-    at = putMicros(bytes, putPiece(bytes, at, pieces.bidSize), bidSize)
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.bid), bidPrice)
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.bidSize), bidSize)
   } else at = putPiece(bytes, at, pieces.noBid)
   if (hasAsk) {
-    at = putMicros(bytes, putPiece(bytes, at, pieces.ask), askPrice)
-    at = putMicros(bytes, putPiece(bytes, at, pieces.askSize), askSize)
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.ask), askPrice)
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.askSize), askSize)
   } else at = putPiece(bytes, at, pieces.noAsk)
   if (!hasBid || !hasAsk) return putPiece(bytes, at, pieces.noMid)
-  at = putHalfMicros(bytes, putPiece(bytes, at, pieces.mid), bidPrice + askPrice)
+  at = putHalfMillionths(bytes, putPiece(bytes, at, pieces.mid), bidPrice + askPrice)
   at = putSigned(bytes, putPiece(bytes, at, pieces.spread), askPrice - bidPrice)
   at = putPiece(bytes, at, pieces.imbalance)
   return putSigned(bytes, at, imbalanceOf(bidSize, askSize))
@@ -51,11 +51,11 @@ export function putMid(bytes: Uint8Array, start: number, levels: BestLevels): nu
   const { bidPrice, bidSize, askPrice, askSize } = levels
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
   let at = putPiece(bytes, start, pieces.bid)
-  at = hasBid ? putMicros(bytes, at, bidPrice) : putNull(bytes, at)
+  at = hasBid ? putMillionths(bytes, at, bidPrice) : putNull(bytes, at)
   at = putPiece(bytes, at, pieces.ask)
-  at = hasAsk ? putMicros(bytes, at, askPrice) : putNull(bytes, at)
+  at = hasAsk ? putMillionths(bytes, at, askPrice) : putNull(bytes, at)
   at = putPiece(bytes, at, pieces.mid)
-  return hasBid && hasAsk ? putHalfMicros(bytes, at, bidPrice + askPrice) : putNull(bytes, at)
+  return hasBid && hasAsk ? putHalfMillionths(bytes, at, bidPrice + askPrice) : putNull(bytes, at)
 }
 
 const places = piecesOf({ id: '"id":"', up: '","outcome":"up"', down: '","outcome":"down"' })

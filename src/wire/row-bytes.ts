@@ -2,10 +2,10 @@
  * Writes rows of JSON as bytes, by the thousand: no string is made of a row or of a number in it. Each
  * function writes at an offset, where there must be room, and returns the offset after it. All is ASCII.
  */
-import type { Micros } from '#src/core/decimal.ts'
+import type { Millionths } from '#src/core/decimal.ts'
 import { toIso } from '#src/core/time.ts'
 
-import { putDigits, putMicros } from './micros-bytes.ts'
+import { putDigits, putMillionths } from './millionths-bytes.ts'
 
 const encoder = new TextEncoder()
 
@@ -39,10 +39,10 @@ export const putText = (bytes: Uint8Array, start: number, ascii: string): number
 export const putNull = (bytes: Uint8Array, start: number): number => putPiece(bytes, start, NULL)
 
 /** Writes the shortest decimal of millionths that may be negative. */
-export function putSigned(bytes: Uint8Array, start: number, micros: Micros): number {
-  if (micros >= 0) return putMicros(bytes, start, micros)
+export function putSigned(bytes: Uint8Array, start: number, millionths: Millionths): number {
+  if (millionths >= 0) return putMillionths(bytes, start, millionths)
   bytes[start] = MINUS
-  return putMicros(bytes, start + 1, -micros)
+  return putMillionths(bytes, start + 1, -millionths)
 }
 
 /** `2026-04-14T08:00:10.`: what times of one second have in common. */

@@ -80,7 +80,7 @@ for (const limit of [100, 1000]) {
     'zstd level 3 at request': (from) => Bun.zstdCompressSync(text(from), { level: 3 }),
   }
   for (const [name, make] of Object.entries(ways)) {
-    const [micros, bytes] = measure(limit, make)
-    console.log(`| ${name} | ${limit} | ${micros.toFixed(0)} | ${bytes.toLocaleString('en')} |`)
+    const [millionths, bytes] = measure(limit, make)
+    console.log(`| ${name} | ${limit} | ${millionths.toFixed(0)} | ${bytes.toLocaleString('en')} |`)
   }
 }

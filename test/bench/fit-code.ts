@@ -3,7 +3,7 @@
  * `src/history/codec/deflate-code.ts`. A fitted code may replace that one only as a new
  * `CODE_VERSION`.
  */
-import { MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk } from '#src/history/codec/chunk.ts'
@@ -54,11 +54,11 @@ const mirror = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   outcome: snapshot.outcome === 'up' ? 'down' : 'up',
   bids: {
-    prices: snapshot.asks.prices.map((price) => MICROS_PER_UNIT - price),
+    prices: snapshot.asks.prices.map((price) => MILLIONTHS_PER_UNIT - price),
     sizes: snapshot.asks.sizes,
   },
   asks: {
-    prices: snapshot.bids.prices.map((price) => MICROS_PER_UNIT - price),
+    prices: snapshot.bids.prices.map((price) => MILLIONTHS_PER_UNIT - price),
     sizes: snapshot.bids.sizes,
   },
 })

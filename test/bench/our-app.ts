@@ -4,12 +4,12 @@ import { type App, createApp } from '#src/app.ts'
 import { closedBilling } from '#src/billing/closed-billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
-export type OurApp = { app: App; history: HistoryStore; dispose(): void }
+export type OurApp = { app: App; history: MarketHistory; dispose(): void }
 
 type Options = {
   /** In place of the real one. */

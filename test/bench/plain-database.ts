@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 
 /** The file that both baselines read: one row a snapshot, levels as the JSON that is served. */
@@ -60,7 +60,8 @@ export function createPlainDatabase(path: string): PlainDatabase {
 
 function toJson({ prices, sizes }: Ladder): string {
   const levels = prices.map(
-    (price, index) => `{"price":${formatMicros(price)},"size":${formatMicros(sizes[index] ?? 0)}}`,
+    (price, index) =>
+      `{"price":${formatMillionths(price)},"size":${formatMillionths(sizes[index] ?? 0)}}`,
   )
   return `[${levels.join(',')}]`
 }

@@ -35,7 +35,7 @@ describe('quote', () => {
       extra: { name: 'USD Coin', version: '2', quoteId: offer.id },
     } as const
     expect(offer).toMatchObject({ fromBlock: 100, periodDays: 30, expiresMs: NOW_MS + 600_000 })
-    expect(offer.terms).not.toHaveProperty('amountMicros')
+    expect(offer.terms).not.toHaveProperty('amountMillionths')
     expect(paymentRequired).toEqual({
       x402Version: 2,
       resource: {
@@ -110,7 +110,7 @@ describe('quote', () => {
     const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
     const askForAll = () => {
       const codes = Array.from({ length: 7 }, (_, number) => {
-        const price = { amountMicros: 49_000_000 + number, name: `Pro ${number}` }
+        const price = { amountMillionths: 49_000_000 + number, name: `Pro ${number}` }
         ledger.putTier({ ...proOf(ledger), ...price }, { actor: 'operator', nowMs: NOW_MS })
         return codeOf(billing.quote(caller('acc_3'), wish))
       })

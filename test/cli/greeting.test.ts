@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { greet, type Greeting } from '#src/cli/greeting.ts'
 import type { Coin } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { closeEndedMarkets } from '#src/ingest/ended-markets.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
@@ -29,7 +29,7 @@ const greeting = (changes: Partial<Greeting> = {}): string[] =>
 const START_MS = Date.UTC(2026, 0, 1)
 
 /** Puts markets of consecutive windows as a list names them: without any snapshot. */
-function list(history: HistoryStore, coin: Coin, count: number) {
+function list(history: MarketHistory, coin: Coin, count: number) {
   for (let index = 0; index < count; index++) {
     const windowStartMs = START_MS + (index - 5) * 300_000
     history.putMarket({

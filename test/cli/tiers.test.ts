@@ -76,7 +76,7 @@ describe('bookfeed tiers set', () => {
       expect(ledger.listTiers()).toEqual(
         defaultTiers.map((tier) =>
           tier === pro
-            ? { ...pro, amountMicros: 59_500_000, requestsPerMinute: 1_000_000_000 }
+            ? { ...pro, amountMillionths: 59_500_000, requestsPerMinute: 1_000_000_000 }
             : tier,
         ),
       )
@@ -99,7 +99,7 @@ describe('bookfeed tiers set', () => {
     const contact = await line.run('tiers', 'set', 'starter', '--contact', 'none')
     expect(contact.printed[0]).toBe('starter: contact Ask. → none')
     const starter = line.withLedger((ledger) => ledger.listTiers()[1])
-    expect(starter?.amountMicros).toBeUndefined()
+    expect(starter?.amountMillionths).toBeUndefined()
     expect(starter?.periodDays).toBeUndefined()
     expect(starter?.contact).toBeUndefined()
   })

@@ -20,8 +20,11 @@ function plainFigures({ prices, sizes }: Ladder) {
   }
 }
 
-const toDecimal = (micros: bigint): string =>
-  `${micros / 1_000_000n}.${String(micros % 1_000_000n).padStart(6, '0')}`.replace(/\.?0+$/, '')
+const toDecimal = (millionths: bigint): string =>
+  `${millionths / 1_000_000n}.${String(millionths % 1_000_000n).padStart(6, '0')}`.replace(
+    /\.?0+$/,
+    '',
+  )
 
 describe('depthFigures', () => {
   test('default: levels, shares, and what they cost', () => {

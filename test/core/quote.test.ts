@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import { formatMid, imbalanceOf } from '#src/core/quote.ts'
 import { createRandom } from '#src/lib/random.ts'
 import { quoteText } from '#src/wire/quote-bytes.ts'
 
-const formatSigned = (micros: number): string =>
-  micros < 0 ? `-${formatMicros(-micros)}` : formatMicros(micros)
+const formatSigned = (millionths: number): string =>
+  millionths < 0 ? `-${formatMillionths(-millionths)}` : formatMillionths(millionths)
 
 /** By integers alone, half away from zero. */
 function plainImbalance(bidSize: number, askSize: number): number {

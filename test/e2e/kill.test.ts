@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { openLedger } from '#src/ledger/open.ts'
@@ -95,7 +95,7 @@ function expectKept(ledgerPath: string, keys: Acknowledged): void {
   expect(lost).toEqual([])
 }
 
-function expectSound(path: string): HistoryStore {
+function expectSound(path: string): MarketHistory {
   const history = openHistory(path)
   expect([...history.verify()]).toEqual([])
   return history
@@ -214,7 +214,7 @@ async function importAndKill({ file, seen: before, random }: Run) {
   return { seen, isKilled: child.signalCode === 'SIGKILL' }
 }
 
-const importAll = (history: HistoryStore, files: readonly string[]) =>
+const importAll = (history: MarketHistory, files: readonly string[]) =>
   importFiles({
     history,
     files: [...files],
@@ -227,7 +227,7 @@ const importAll = (history: HistoryStore, files: readonly string[]) =>
   })
 
 /** Every row of every market, without the ids, which are by order of arrival. */
-function rowsOf(history: HistoryStore): string[] {
+function rowsOf(history: MarketHistory): string[] {
   const markets = history.listMarkets({ coin: 'btc', limit: 100_000 })
   return markets.map(({ conditionId }) => {
     const text = textOf(history, { conditionId, order: 'asc', limit: 1_000_000 })

@@ -156,7 +156,7 @@ describe.skipIf(!hasAnvil)('recovery', () => {
       const [pro] = world.ledger.listTiers().filter(({ tierId }) => tierId === 'pro')
       if (!pro) throw new Error('There is no Pro tier.')
       const by = { actor: 'operator', nowMs: world.time.nowMs } as const
-      world.ledger.putTier({ ...pro, name: 'Dear', requestsPerMinute: 1, amountMicros: 1 }, by)
+      world.ledger.putTier({ ...pro, name: 'Dear', requestsPerMinute: 1, amountMillionths: 1 }, by)
       world.time.nowMs = offer.expiresMs + 3_600_000
       await chain.frontRun(transfer)
       expect(await endOf(world)).toBe(0)

@@ -2,7 +2,7 @@
 
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
-import type { Batch, HistoryStore } from '#src/history/history.ts'
+import type { Batch, MarketHistory } from '#src/history/history.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import type { Random } from '#src/lib/random.ts'
 
@@ -56,11 +56,11 @@ export const simulatedSnapshots = (seed: string, count: number): Snapshot[] => {
 let batches = 0
 
 /** Appends under an id of its own. */
-export const appendAll = (history: HistoryStore, snapshots: readonly Snapshot[]) =>
+export const appendAll = (history: MarketHistory, snapshots: readonly Snapshot[]) =>
   history.append({ id: `batch-${++batches}`, source: 'simulated', snapshots })
 
 /** The market as stored; throws when it is not. */
-export function getMarket(history: HistoryStore, conditionId = conditionIdOf(1)): Market {
+export function getMarket(history: MarketHistory, conditionId = conditionIdOf(1)): Market {
   const market = history.findMarket(conditionId)
   if (market === undefined) throw new Error(`No market ${conditionId}.`)
   return market

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { historyMigrations } from '#db/migrations.ts'
 import { type Coin, statusOf } from '#src/core/market.ts'
-import type { CoinTotals, HistoryStore } from '#src/history/history.ts'
+import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createCoinTotals } from '#src/history/tables/coin-totals.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
@@ -14,7 +14,7 @@ import { createRandom, type Random } from '#src/lib/random.ts'
 import { appendAll, aSnapshot, assetIdOf, conditionIdOf, START_MS } from './books.ts'
 
 /** The totals of markets one by one. */
-function countAll(history: HistoryStore, coin: Coin, nowMs: number): CoinTotals[] {
+function countAll(history: MarketHistory, coin: Coin, nowMs: number): CoinTotals[] {
   const totals = new Map<string, CoinTotals>()
   for (const market of history.listMarkets({ coin, limit: 1000 })) {
     const { timeframe, source, snapshotCounts, firstSnapshotMs, lastSnapshotMs } = market
@@ -39,7 +39,7 @@ function pick(choose: typeof Math.min, a: number | undefined, b: number | undefi
 }
 
 /** Adds a row to one of thirty markets, or reports a fact of it; some are closed. */
-function writeSomething(history: HistoryStore, random: Random, step: number): void {
+function writeSomething(history: MarketHistory, random: Random, step: number): void {
   const number = random.integer(30)
   const conditionId = conditionIdOf(number)
   const coin = number % 2 === 0 ? 'btc' : 'eth'

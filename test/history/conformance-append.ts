@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import {
@@ -24,11 +24,11 @@ const OTHER_HASH = 'cd'.repeat(20)
 
 type Served = { id: string; timestamp: string }
 
-const served = (history: HistoryStore, conditionId?: string): Served[] =>
+const served = (history: MarketHistory, conditionId?: string): Served[] =>
   JSON.parse(textOf(history, { conditionId, order: 'asc', limit: 1000 }))
 
 /** Sorted; none while the market is unknown. */
-const idsHeld = (history: HistoryStore): number[] =>
+const idsHeld = (history: MarketHistory): number[] =>
   history.findMarket(conditionIdOf(1)) === undefined
     ? []
     : idsOf(history, { order: 'asc', limit: 1000 })

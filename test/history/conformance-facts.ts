@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { MarketFacts, Outcome, WinnerSource } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import {
   appendAll,
@@ -159,7 +159,7 @@ const successions: [Told, Told, Told | 'conflict'][] = [
 function conformWinners(use: Use): void {
   for (const [first, second, kept] of successions) {
     const title = `${first.join(' by ')}, then ${second.join(' by ')}`
-    const put = (history: HistoryStore, [winner, winnerSource]: Told, slug?: string) =>
+    const put = (history: MarketHistory, [winner, winnerSource]: Told, slug?: string) =>
       history.putMarket(someFacts(1, { winner, winnerSource, slug }))
     if (kept === 'conflict') {
       test(

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import { type Gap, type GapReason, gapReasons } from '#src/core/coverage.ts'
 import { outcomes } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
@@ -20,7 +20,7 @@ let sizes = 0
 const at = (afterMs: number, changes: Partial<Snapshot> = {}): Snapshot =>
   aSnapshot({ timestampMs: START_MS + afterMs, ...changes }, ++sizes)
 
-const gapsOf = (history: HistoryStore): readonly Gap[] => history.gaps(getMarket(history))
+const gapsOf = (history: MarketHistory): readonly Gap[] => history.gaps(getMarket(history))
 
 const aGap = (fromMs: number, toMs: number, changes: Partial<Gap> = {}): Gap => ({
   outcome: 'up',
@@ -35,7 +35,7 @@ const aSilence = (lastMs: number, nextMs: number, changes: Partial<Gap> = {}): G
   aGap(lastMs + 1, nextMs, changes)
 
 function appendFor(
-  history: HistoryStore,
+  history: MarketHistory,
   snapshots: readonly Snapshot[],
   gapReason?: GapReason,
 ): void {
@@ -284,7 +284,7 @@ function randomRows(random: Random): Snapshot[] {
   )
 }
 
-function checkAgainst(model: GapModel, history: HistoryStore): void {
+function checkAgainst(model: GapModel, history: MarketHistory): void {
   const { spans, longestSilenceMs } = getMarket(history)
   expect(gapsOf(history)).toEqual(model.gaps)
   for (const outcome of outcomes) {

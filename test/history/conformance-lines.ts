@@ -6,8 +6,8 @@ import { comparePositions, type Position, type StoredSnapshot } from '#src/core/
 import type {
   Batch,
   Encoding,
-  HistoryStore,
   LineStream,
+  MarketHistory,
   StreamQuery,
 } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
@@ -200,7 +200,7 @@ function conformRuns(use: Use): void {
  * A market with many rows of both outcomes, the last of them unfinished,
  * in the history and in a model.
  */
-function appendMany(history: HistoryStore) {
+function appendMany(history: MarketHistory) {
   const model = new HistoryModel()
   const snapshots = simulatedSnapshots('lines', MANY_ROWS + 1).map((snapshot) => ({
     ...snapshot,
@@ -211,7 +211,7 @@ function appendMany(history: HistoryStore) {
   return { model, conditionId }
 }
 
-function appendBoth(history: HistoryStore, model: HistoryModel, batch: Batch): void {
+function appendBoth(history: MarketHistory, model: HistoryModel, batch: Batch): void {
   const result = history.append(batch)
   expect(result).toEqual({ kind: 'appended', ...model.append(batch) })
 }
@@ -235,7 +235,7 @@ function randomBatch(random: Random, number: number, only?: string): Batch {
   return { id: `random-${only ?? ''}-${number}`, source: 'simulated', snapshots }
 }
 
-type World = { random: Random; model: HistoryModel; history: HistoryStore }
+type World = { random: Random; model: HistoryModel; history: MarketHistory }
 
 function randomQuery({ random, model, history }: World): StreamQuery {
   const known = Array.from({ length: MARKETS }, (_, at) => conditionIdOf(at + 1)).filter(
@@ -265,7 +265,7 @@ const idsOf = (text: string): number[] =>
   [...text.matchAll(/^\{"id":"(\d+)"/gm)].map(([, id]) => Number(id))
 
 /** Reads a stream of queries to its end, and checks what it says of itself. */
-function readStream(history: HistoryStore, encoding: Encoding, queries: readonly StreamQuery[]) {
+function readStream(history: MarketHistory, encoding: Encoding, queries: readonly StreamQuery[]) {
   const stream = history.lines(encoding)
   const pieces = queries.flatMap((query) =>
     Array.from(stream.rows(query), ({ bytes, ...piece }) => ({

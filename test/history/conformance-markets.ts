@@ -8,7 +8,7 @@ import {
   statusOf,
   type Timeframe,
 } from '#src/core/market.ts'
-import type { HistoryStore, MarketQuery } from '#src/history/history.ts'
+import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
@@ -161,7 +161,7 @@ const MOMENTS = 6
 const timeframes: readonly Timeframe[] = ['5m', '1h']
 
 /** Forty markets of every kind, in the order in which they are listed. */
-function someMarkets(history: HistoryStore, random: Random): Market[] {
+function someMarkets(history: MarketHistory, random: Random): Market[] {
   const maybe = (value: number): number | undefined => (random.integer(4) === 0 ? undefined : value)
   const numbers = Array.from({ length: 40 }, (_, at) => at + 1)
   for (const number of numbers) {
@@ -245,7 +245,7 @@ function conformFilters(use: Use): void {
   )
 }
 
-function walkMarkets(history: HistoryStore, query: MarketQuery): string[] {
+function walkMarkets(history: MarketHistory, query: MarketQuery): string[] {
   const walked: string[] = []
   for (let after: After; ;) {
     const page = history.listMarkets({ ...query, after })
@@ -257,11 +257,11 @@ function walkMarkets(history: HistoryStore, query: MarketQuery): string[] {
 
 type After = { orderMs: number; conditionId: string } | undefined
 
-const listed = (history: HistoryStore, limit: number): number[] =>
+const listed = (history: MarketHistory, limit: number): number[] =>
   history.listMarkets({ coin: 'btc', limit }).map(({ conditionId }) => Number(conditionId))
 
 function conformRevisions(use: Use): void {
-  const changes: [string, boolean, (history: HistoryStore) => void][] = [
+  const changes: [string, boolean, (history: MarketHistory) => void][] = [
     [
       'a new row',
       true,

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 
 import { outcomes } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import {
   appendAll,
@@ -25,7 +25,7 @@ const orders = ['asc', 'desc'] as const
  */
 const ROWS = 230
 
-const fill = (history: HistoryStore): void => {
+const fill = (history: MarketHistory): void => {
   appendAll(history, someSnapshots(ROWS))
 }
 

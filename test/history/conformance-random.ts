@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib'
 
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position, type Snapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import {
@@ -19,7 +19,7 @@ import {
 } from './books.ts'
 import { HistoryModel, type ModelQuery, rowsText } from './history-model.ts'
 
-type Open = () => HistoryStore
+type Open = () => MarketHistory
 export type Effort = { seeds: number; steps: number }
 
 const MARKETS = 3
@@ -32,7 +32,7 @@ const stepWidths = [1, 700, 1000, 5000, 60_000, 3_600_000, 90 * DAY_MS]
 /** Everything that one run of random operations holds. */
 type Trial = {
   random: Random
-  history: HistoryStore
+  history: MarketHistory
   model: HistoryModel
   makers: Map<string, ReturnType<typeof createBookMaker>>
   /** The newest time of each market. */
@@ -40,7 +40,7 @@ type Trial = {
   batches: number
 }
 
-const newTrial = (random: Random, history: HistoryStore): Trial => ({
+const newTrial = (random: Random, history: MarketHistory): Trial => ({
   random,
   history,
   model: new HistoryModel(),

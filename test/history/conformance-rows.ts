@@ -6,7 +6,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import {
   appendAll,
@@ -27,14 +27,14 @@ const ROWS = 250
 const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
 /** Appends rows of market 1 and returns them as they must be held. */
-const fill = (history: HistoryStore): StoredSnapshot[] => {
+const fill = (history: MarketHistory): StoredSnapshot[] => {
   const sourceHash = 'ab'.repeat(20)
   const rows = someSnapshots(ROWS).map((row, at) => (at % 3 === 0 ? { ...row, sourceHash } : row))
   appendAll(history, rows)
   return rows.map((row, at) => ({ ...row, id: at + 1 }))
 }
 
-const emptyMarket = (history: HistoryStore): string => {
+const emptyMarket = (history: MarketHistory): string => {
   const { coin, timeframe, conditionId } = aSnapshot({ conditionId: conditionIdOf(2) })
   history.putMarket({ coin, timeframe, conditionId, source: 'simulated' })
   return conditionId

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 
 import type { Outcome } from '#src/core/market.ts'
 import type { Position, Snapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, someSnapshots, START_MS } from './books.ts'
 import type { Use } from './conformance.ts'
@@ -20,12 +20,12 @@ const rowAt = (afterMs: number, outcome: Outcome = 'up', size = afterMs + 1_000_
   aSnapshot({ outcome, timestampMs: START_MS + afterMs }, size)
 
 /** Appends rows to a market that is over: nothing of it can change a step but what is late. */
-function appendClosed(history: HistoryStore, rows: readonly Snapshot[]): void {
+function appendClosed(history: MarketHistory, rows: readonly Snapshot[]): void {
   appendAll(history, rows)
   history.close(CONDITION_ID)
 }
 
-const fill = (history: HistoryStore): HistoryModel => {
+const fill = (history: MarketHistory): HistoryModel => {
   const model = new HistoryModel()
   const snapshots = someSnapshots(ROWS)
   appendClosed(history, snapshots)
@@ -261,7 +261,7 @@ function conformWalks(use: Use): void {
 }
 
 /** The ids of all pages of a query, one after the other. */
-function walk(history: HistoryStore, query: ModelQuery): number[] {
+function walk(history: MarketHistory, query: ModelQuery): number[] {
   const ids: number[] = []
   let after: Position | undefined
   for (let hasMore = true; hasMore;) {

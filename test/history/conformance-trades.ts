@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Trade } from '#src/core/trade.ts'
-import type { HistoryStore, TradeQuery } from '#src/history/history.ts'
+import type { MarketHistory, TradeQuery } from '#src/history/history.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { appendAll, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
@@ -10,11 +10,11 @@ import type { Use } from './conformance.ts'
 
 let batches = 0
 
-const putAll = (history: HistoryStore, trades: readonly Trade[], number = 1) =>
+const putAll = (history: MarketHistory, trades: readonly Trade[], number = 1) =>
   history.putTrades({ id: `trades-${++batches}`, conditionId: conditionIdOf(number), trades })
 
 const tradesOf = (
-  history: HistoryStore,
+  history: MarketHistory,
   query: Omit<TradeQuery, 'market'> = {},
   number = 1,
 ): Trade[] => history.trades({ market: getMarket(history, conditionIdOf(number)), ...query })
@@ -29,7 +29,7 @@ const aTrade = (changes: Partial<Trade> = {}): Trade => ({
 })
 
 /** A history with two markets. */
-function withMarkets(history: HistoryStore): void {
+function withMarkets(history: MarketHistory): void {
   appendAll(history, someSnapshots(3))
   const identity = { coin: 'btc', timeframe: '5m', source: 'simulated' } as const
   history.putMarket({ conditionId: conditionIdOf(2), ...identity })

@@ -1,7 +1,7 @@
-/** The contract of `HistoryStore` as tests: any engine must pass `conform`. */
+/** The contract of `MarketHistory` as tests: any engine must pass `conform`. */
 import { describe } from 'bun:test'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { conformAppend } from './conformance-append.ts'
 import { conformGaps } from './conformance-gaps.ts'
@@ -14,7 +14,7 @@ import { conformSteps } from './conformance-steps.ts'
 import { conformTrades } from './conformance-trades.ts'
 
 /** Proves every verb from outside. `open` gives a new, empty history each time. */
-export function conform(name: string, open: () => HistoryStore, effort: Effort): void {
+export function conform(name: string, open: () => MarketHistory, effort: Effort): void {
   /** Runs `body` on a history of its own. */
   const use: Use = (body) => () => {
     const history = open()
@@ -37,4 +37,4 @@ export function conform(name: string, open: () => HistoryStore, effort: Effort):
   })
 }
 
-export type Use = (body: (history: HistoryStore) => void) => () => void
+export type Use = (body: (history: MarketHistory) => void) => () => void

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
@@ -57,7 +57,7 @@ function fill(): string[] {
   return markets.map(([conditionId]) => conditionId)
 }
 
-function putMarket(history: HistoryStore, conditionId: string, number: number): void {
+function putMarket(history: MarketHistory, conditionId: string, number: number): void {
   const windowStartMs = START_MS + number * WINDOW_MS
   const slug = `btc-updown-5m-${windowStartMs / 1000}`
   const identity = { coin: 'btc', timeframe: '5m', source: 'simulated', conditionId, slug } as const
@@ -65,7 +65,11 @@ function putMarket(history: HistoryStore, conditionId: string, number: number): 
   history.putMarket({ ...identity, ...window, strike: '76211.8', winner: 'up' })
 }
 
-function addPauseAndTrades(history: HistoryStore, rows: readonly Snapshot[], random: Random): void {
+function addPauseAndTrades(
+  history: MarketHistory,
+  rows: readonly Snapshot[],
+  random: Random,
+): void {
   const last = rows.at(-1)
   if (last === undefined) throw new Error('A market has rows.')
   const { conditionId } = last
@@ -115,7 +119,7 @@ const questions = targets.flatMap((target) =>
 type Answer = { status: number; isCut: boolean; body: Buffer; code: string | undefined }
 
 /** Asks everything; of each body no more is read than `most` of it and a byte. */
-async function askAll(history: HistoryStore, most: (at: number) => number): Promise<Answer[]> {
+async function askAll(history: MarketHistory, most: (at: number) => number): Promise<Answer[]> {
   const { send, lines } = createHarness({ history })
   const answers: Answer[] = []
   for (const [at, { target, encoding }] of questions.entries()) {
@@ -147,7 +151,7 @@ async function readUpTo({ body }: Response, most: number) {
   return { body: Buffer.concat(parts), isCut: false }
 }
 
-function openOrRefuse(file: string): HistoryStore | undefined {
+function openOrRefuse(file: string): MarketHistory | undefined {
   try {
     return openHistory(file)
   } catch (error) {

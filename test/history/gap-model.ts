@@ -1,4 +1,4 @@
-/** The derived gaps of a market as HistoryStore promises them, from plain lists of times. */
+/** The derived gaps of a market as MarketHistory promises them, from plain lists of times. */
 import { type Gap, type GapReason, silenceMs } from '#src/core/coverage.ts'
 import { type Outcome, outcomes } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'

@@ -197,8 +197,8 @@ const levelsText = ({ prices, sizes }: Ladder): string =>
   `[${prices.map((price, at) => `{"price":${decimal(price)},"size":${decimal(sizes[at] ?? 0)}}`).join(',')}]`
 
 /** Millionths as the shortest decimal, from their digits alone. */
-function decimal(micros: number): string {
-  const digits = String(micros).padStart(7, '0')
+function decimal(millionths: number): string {
+  const digits = String(millionths).padStart(7, '0')
   const fraction = digits.slice(-6).replace(/0+$/, '')
   return digits.slice(0, -6) + (fraction === '' ? '' : `.${fraction}`)
 }

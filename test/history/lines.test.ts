@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { HistoryStore, StreamQuery } from '#src/history/history.ts'
+import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createSqliteHistory } from '#src/history/sqlite-history.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
@@ -28,7 +28,7 @@ const idsOf = (lines: string): number[] =>
     .map((line) => Number(JSON.parse(line).id))
 
 /** The first piece of a stream, and a function that reads the rest. */
-function begin(history: HistoryStore, query: StreamQuery) {
+function begin(history: MarketHistory, query: StreamQuery) {
   const pieces = history.lines('identity').rows(query)[Symbol.iterator]()
   const next = (): string => Buffer.from(pieces.next().value?.bytes ?? []).toString()
   const first = next()

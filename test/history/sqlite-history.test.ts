@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { HistoryReader, HistoryStore, HistoryWriter } from '#src/history/history.ts'
+import type { HistoryReader, HistoryWriter, MarketHistory } from '#src/history/history.ts'
 import { type HistoryOptions, openHistory } from '#src/history/open.ts'
 
 import { appendAll, aSnapshot, getMarket } from './books.ts'
@@ -17,17 +17,17 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 /** A history that is closed and opened again before every verb, as if the process had ended in between. */
-function openForgetful(options: HistoryOptions): HistoryStore {
+function openForgetful(options: HistoryOptions): MarketHistory {
   const path = join(folder, `${++files}.db`)
   let history = openHistory(path, options)
-  const again = (): HistoryStore => {
+  const again = (): MarketHistory => {
     history.dispose()
     history = openHistory(path, options)
     return history
   }
   /** What is read piece by piece must stay open while the others come and go. */
-  const readers: HistoryStore[] = []
-  const reading = (): HistoryStore => {
+  const readers: MarketHistory[] = []
+  const reading = (): MarketHistory => {
     const reader = openHistory(path, options)
     readers.push(reader)
     return reader

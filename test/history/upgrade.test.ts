@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { historyMigrations } from '#db/migrations.ts'
 import type { GapReason } from '#src/core/coverage.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 import { type Database, historyFormat, openDatabase } from '#src/sqlite/database.ts'
@@ -68,7 +68,7 @@ function unsealChunks(db: Database): void {
  * Four markets: two of many chunks with late rows and pauses, one of one row, one
  * without any; two with a winner.
  */
-function fill(history: HistoryStore): void {
+function fill(history: MarketHistory): void {
   for (let number = 0; number < 15; number++) history.append(batchOf(number * (number % 3 ? 1 : 2)))
   const identity = { coin: 'btc', timeframe: '5m' } as const
   history.putMarket({
@@ -87,7 +87,7 @@ function fill(history: HistoryStore): void {
 const numbers = [1, 2, 3, 4]
 
 /** Everything that readers see of the markets, but for the counters of changes. */
-const everything = (history: HistoryStore) =>
+const everything = (history: MarketHistory) =>
   numbers.map((number) => {
     const conditionId = conditionIdOf(number)
     const { revision: _, layout: __, ...market } = getMarket(history, conditionId)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { outcomes } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 import { type Database, openDatabase } from '#src/sqlite/database.ts'
@@ -38,7 +38,7 @@ checkpoint(path)
 let copies = 0
 
 /** Adds what the simulator makes none of. */
-function addPausesAndTrades(history: HistoryStore): void {
+function addPausesAndTrades(history: MarketHistory): void {
   for (const [at, conditionId] of conditionIds.entries()) {
     const last = snapshots.findLast((row) => row.conditionId === conditionId)
     if (last === undefined) throw new Error('A market has rows.')
@@ -78,10 +78,10 @@ async function damagedFile(damage: (db: Database) => void): Promise<string> {
 }
 
 /** Reads it with a handle that has cached nothing. */
-const damaged = async (damage: (db: Database) => void): Promise<HistoryStore> =>
+const damaged = async (damage: (db: Database) => void): Promise<MarketHistory> =>
   openHistory(await damagedFile(damage), { chunkCacheBytes: 0 })
 
-function faultsOf(history: HistoryStore): string[] {
+function faultsOf(history: MarketHistory): string[] {
   const faults = [...history.verify()]
   history.dispose()
   return faults
@@ -105,7 +105,7 @@ function flip(db: Database, { table, column, key }: Place, draw: Random): void {
 type Place = { table: string; column: string; key?: string }
 
 /** Every page that a client can ask for, as texts. */
-const everything = (history: HistoryStore): string =>
+const everything = (history: MarketHistory): string =>
   conditionIds
     .flatMap((conditionId) =>
       [undefined, ...outcomes].flatMap((outcome) =>
@@ -304,7 +304,7 @@ async function scribbled(seed: number): Promise<string> {
   return copy
 }
 
-function openOrRefuse(copy: string): HistoryStore | undefined {
+function openOrRefuse(copy: string): MarketHistory | undefined {
   try {
     return openHistory(copy, { chunkCacheBytes: 0 })
   } catch {
@@ -312,7 +312,7 @@ function openOrRefuse(copy: string): HistoryStore | undefined {
   }
 }
 
-async function judge(history: HistoryStore, seed: number): Promise<'reported' | 'harmless'> {
+async function judge(history: MarketHistory, seed: number): Promise<'reported' | 'harmless'> {
   if ([...history.verify()].length > 0) return 'reported'
   const before = openHistory(path)
   const isSame = everything(history) === everything(before)

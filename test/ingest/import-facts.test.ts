@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'
@@ -28,7 +28,7 @@ const aTable = (outcome = 'up', startSeconds = startMs / 1000): string =>
 const snapshots = () => someLines(3, { assetId: downId })
 
 /** What a reader of the history sees of the market, and of nothing else. */
-function seen(history: HistoryStore) {
+function seen(history: MarketHistory) {
   const market = history.findMarket(conditionId)
   if (market === undefined) return undefined
   const { slug, windowStartMs, winner, winnerSource, strike, finalPrice, tickSize } = market

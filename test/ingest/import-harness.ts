@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { ImportFault, ImportOptions } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
@@ -13,7 +13,7 @@ export const NOW_MS = Date.UTC(2026, 3, 15)
 /** A folder for the files and histories of a test file, gone after its tests. */
 export function createImportHarness() {
   let folder = ''
-  const histories: HistoryStore[] = []
+  const histories: MarketHistory[] = []
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'bookfeed-import-'))
   })
@@ -23,7 +23,7 @@ export function createImportHarness() {
   })
 
   /** A history of its own for a test. */
-  function aHistory(): HistoryStore {
+  function aHistory(): MarketHistory {
     const history = openHistory(join(folder, `${crypto.randomUUID()}.db`))
     histories.push(history)
     return history

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import fc from 'fast-check'
 
 import { coverageOf } from '#src/core/coverage.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { aHashedLine, hashGap, someHashedLines } from './hashed-lines.ts'
@@ -16,17 +16,17 @@ const recording = '../shared/data/polymarket/snapshots-btc-5m-1hz-20260413-14.js
 const isAbsent = !existsSync(recording)
 const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
 
-function marketIn(history: HistoryStore, id = conditionId) {
+function marketIn(history: MarketHistory, id = conditionId) {
   const market = history.findMarket(id)
   if (market === undefined) throw new Error('The market is not there.')
   return market
 }
 
-const gapsIn = (history: HistoryStore, id?: string) =>
+const gapsIn = (history: MarketHistory, id?: string) =>
   history.gaps(marketIn(history, id)).filter((gap) => gap.reason === 'hash_mismatch')
 
 /** What readers see: rows without ids, their verdicts, gaps, counts and best levels. */
-function everythingIn(history: HistoryStore, id?: string) {
+function everythingIn(history: MarketHistory, id?: string) {
   const market = marketIn(history, id)
   const { spans, snapshotCounts, verifiedCounts, longestSilenceMs } = market
   const rows = [...history.runs({ market })].flat().map(({ id: _, ...row }) => row)
@@ -38,7 +38,7 @@ function everythingIn(history: HistoryStore, id?: string) {
 }
 
 let files = 0
-async function importText(history: HistoryStore, text: string) {
+async function importText(history: MarketHistory, text: string) {
   const { report } = await run([await write(`books-${++files}.jsonl`, text)], { history })
   return report
 }

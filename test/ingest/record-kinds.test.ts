@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { StoredMarket } from '#src/history/tables/market-row.ts'
 import { createRandom } from '#src/lib/random.ts'
 
@@ -58,7 +58,7 @@ const someBooks = (): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line))
 
 /** All that a reader sees of the market. */
-function seen(history: HistoryStore) {
+function seen(history: MarketHistory) {
   const market = history.findMarket(conditionId)
   if (market === undefined) return undefined
   // The sums hold the ids of rows, which follow the order of their acceptance.

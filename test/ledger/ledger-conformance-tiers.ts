@@ -60,12 +60,12 @@ function conformPutTier(use: UseLedger): void {
   test(
     'behavior: replaces an entry wholly: what the new one lacks is gone',
     use((ledger) => {
-      const { amountMicros, periodDays, ...rest } = tierOf('pro')
+      const { amountMillionths, periodDays, ...rest } = tierOf('pro')
       ledger.putTier({ ...tierOf('pro'), contact: 'Ask.' }, by())
       expect(ledger.listTiers()[2]?.contact).toBe('Ask.')
       const changed = { ...rest, rank: 0, name: 'Professional', isForSale: false }
       ledger.putTier(changed, by(NOW_MS + 5))
-      expect(amountMicros).toBe(49_000_000)
+      expect(amountMillionths).toBe(49_000_000)
       expect(periodDays).toBe(30)
       expect(ledger.listTiers()[0]).toEqual(changed)
       expect(ledger.listTiers()).toHaveLength(defaultTiers.length)
@@ -143,7 +143,7 @@ function conformSubscriptions(use: UseLedger): void {
       ledger.putTier({ ...tierOf('pro'), requestsPerMinute: 1 }, by())
       const [bought] = ledger.listSubscriptions(accountIdOf(1))
       expect(bought?.terms).toMatchObject({ tierId: 'pro', requestsPerMinute: 300 })
-      expect(bought?.terms).not.toContainKey('amountMicros')
+      expect(bought?.terms).not.toContainKey('amountMillionths')
     }),
   )
 

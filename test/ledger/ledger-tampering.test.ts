@@ -39,7 +39,7 @@ function openTampered(tamper: (db: Database) => void): Tampered {
   ledger.createKey(aKey(2, { label: 'bot' }), by())
   ledger.revokeKey(keyIdOf(2), by())
   ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
-  ledger.putTier({ ...tierOf('pro'), amountMicros: 50_000_000 }, by())
+  ledger.putTier({ ...tierOf('pro'), amountMillionths: 50_000_000 }, by())
   ledger.addUsage([someUsage(1)])
   tamper(db)
   const dispose = (): void => {
@@ -144,7 +144,7 @@ describe('verifyAudit', () => {
     [
       'the last row left out',
       tamperChain('DELETE FROM audit WHERE seq = 10'),
-      ['tier pro differs from its last audited state, row 3, in amountMicros.'],
+      ['tier pro differs from its last audited state, row 3, in amountMillionths.'],
     ],
     [
       'rows that changed places',
@@ -164,7 +164,7 @@ describe('verifyAudit', () => {
     [
       "a tier's price",
       "UPDATE tier SET amount_micros = 1 WHERE id = 'pro'",
-      ['tier pro differs from its last audited state, row 10, in amountMicros.'],
+      ['tier pro differs from its last audited state, row 10, in amountMillionths.'],
     ],
     [
       "a tier's coins",

@@ -57,7 +57,7 @@ const readAll = (ledger: Ledger) => ({
 function fill(ledger: Ledger): void {
   createKeyOne(ledger)
   ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
-  ledger.putTier({ ...tierOf('pro'), amountMicros: 1 }, by())
+  ledger.putTier({ ...tierOf('pro'), amountMillionths: 1 }, by())
   ledger.signUp(aSignup(7), NOW_MS)
   ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
   ledger.addUsage([someUsage(1)])

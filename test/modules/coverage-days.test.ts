@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 
 import type { MarketFacts, Timeframe } from '#src/core/market.ts'
 import { DAY_MS } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { CoinCoverageList, type CoverageDay } from '#src/modules/coverage/model.ts'
 
@@ -22,7 +22,7 @@ type Draft = { startMs: number; timeframe?: Timeframe; windowMs?: number; heldMs
 
 /** A market with a snapshot of each outcome each second of what is held. */
 function addMarket(
-  history: HistoryStore,
+  history: MarketHistory,
   { startMs, timeframe = '1h', windowMs = 60_000, heldMs = windowMs }: Draft,
 ): string {
   const conditionId = conditionIdOf(++made)
@@ -218,7 +218,7 @@ describe('GET /v1/{coin}/coverage', () => {
   test('behavior: callers at once share the work, and others have their turn meanwhile', async () => {
     const history = openHistory(':memory:')
     let listed = 0
-    const counting: HistoryStore = {
+    const counting: MarketHistory = {
       ...history,
       listMarkets(query) {
         listed++
@@ -245,7 +245,7 @@ describe('GET /v1/{coin}/coverage', () => {
   test('behavior: a failure is not kept', async () => {
     const history = openHistory(':memory:')
     let isBroken = true
-    const flaky: HistoryStore = {
+    const flaky: MarketHistory = {
       ...history,
       listMarkets(query) {
         if (isBroken) throw new Error('The disk is away.')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { conditionIdOf } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
@@ -13,7 +13,7 @@ const DAY = '2026-01-01'
 const upTo = (count: number, ...but: number[]): number[] =>
   Array.from({ length: count }, (_, index) => index).filter((index) => !but.includes(index))
 
-async function coverageOf(history: HistoryStore, params: Params = {}, nowMs?: number) {
+async function coverageOf(history: MarketHistory, params: Params = {}, nowMs?: number) {
   const { send, time } = createHarness({ history })
   if (nowMs !== undefined) time.nowMs = nowMs
   const response = await send(withParams('/v1/btc/export', { day: DAY, ...params }))
@@ -73,7 +73,7 @@ describe('X-Coverage of a day’s export', () => {
         worst = Math.max(worst, looked)
         return result
       }
-    const history: HistoryStore = {
+    const history: MarketHistory = {
       ...held,
       listMarkets: count(held.listMarkets, (markets) => markets.length),
       gaps: count(held.gaps, () => 1),

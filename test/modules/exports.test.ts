@@ -282,7 +282,7 @@ async function levelsOf(market: KnownMarket) {
   return rows
 }
 
-const toSix = (micros: number): string => {
-  const digits = String(micros).padStart(7, '0')
+const toSix = (millionths: number): string => {
+  const digits = String(millionths).padStart(7, '0')
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { conditionIdOf } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
@@ -12,7 +12,7 @@ const WINDOW_MS = 300_000
 const startOf = (window: number): number => DAY_START_MS + window * WINDOW_MS
 const range = (from: number, to: number) => ({ from: startOf(from), to: startOf(to) })
 
-async function coverageOf(history: HistoryStore, params: Params, nowMs?: number) {
+async function coverageOf(history: MarketHistory, params: Params, nowMs?: number) {
   const { send, time } = createHarness({ history })
   if (nowMs !== undefined) time.nowMs = nowMs
   return (await readPanel(send, params)).headers.get('x-coverage')

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 
 import { DuckDBInstance } from '@duckdb/node-api'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { createImportHarness } from '../ingest/import-harness.ts'
@@ -57,7 +57,7 @@ function toFile(list: readonly Receipt[]): string {
 const first = receipts((row) => (row % 5 === 0 ? -250 : 37 + row))
 const times = first.map(({ at }) => at)
 
-async function importAll(history: HistoryStore, list: readonly Receipt[]) {
+async function importAll(history: MarketHistory, list: readonly Receipt[]) {
   const { faults } = await run([await write(crypto.randomUUID(), toFile(list))], { history })
   expect(faults).toEqual([])
 }
@@ -65,7 +65,7 @@ async function importAll(history: HistoryStore, list: readonly Receipt[]) {
 type Row = Record<string, unknown>
 
 /** Everything that says when something was received, of all routes and formats. */
-async function readAll(history: HistoryStore) {
+async function readAll(history: MarketHistory) {
   const { send } = createHarness({ history })
   const rowsOf = async (address: string, init?: RequestInit): Promise<Row[]> => {
     const response = await send(`${base}/${address}`, init)
@@ -85,7 +85,7 @@ async function readAll(history: HistoryStore) {
   return { send, rowsOf, fileOf }
 }
 
-async function expectTimes(history: HistoryStore, expected: readonly (string | null)[]) {
+async function expectTimes(history: MarketHistory, expected: readonly (string | null)[]) {
   const { send, rowsOf, fileOf } = await readAll(history)
   const received = (rows: Row[]) => rows.map(({ receivedAt }) => receivedAt)
   const gzip = { headers: { 'accept-encoding': 'gzip' } }

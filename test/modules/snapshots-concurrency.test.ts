@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { createHarness } from '../support/harness.ts'
@@ -28,7 +28,7 @@ function createPair() {
   const market = createMarketHistory(writer).open
   const history = openHistory(path)
   let write: (() => void) | undefined
-  const interrupted: HistoryStore = {
+  const interrupted: MarketHistory = {
     ...history,
     findMarket(conditionId) {
       const found = history.findMarket(conditionId)

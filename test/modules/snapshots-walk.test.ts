@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
@@ -126,7 +126,7 @@ describe('a follower of steps', () => {
   const MINUTE_MS = 60_000
 
   /** Adds a state of both outcomes at each of the times. */
-  function appendBoth(history: HistoryStore, market: KnownMarket, times: readonly number[]): void {
+  function appendBoth(history: MarketHistory, market: KnownMarket, times: readonly number[]): void {
     for (const outcome of ['up', 'down'] as const) {
       const last = market.rows.findLast((row) => row.outcome === outcome)
       const rows = rowsAt(market, times)
@@ -208,7 +208,7 @@ function drawFilter(random: Random, { rows }: KnownMarket): Params {
   return params
 }
 
-function appendFresh(history: HistoryStore, market: KnownMarket, random: Random): void {
+function appendFresh(history: MarketHistory, market: KnownMarket, random: Random): void {
   const lastMs = market.rows.reduce((max, row) => Math.max(max, row.timestampMs), 0)
   const times = Array.from({ length: random.integer(6) }, () => lastMs + random.integer(3))
   if (times.length > 0)
@@ -222,7 +222,7 @@ function appendFresh(history: HistoryStore, market: KnownMarket, random: Random)
     )
 }
 
-function appendLate(history: HistoryStore, market: KnownMarket, random: Random): void {
+function appendLate(history: MarketHistory, market: KnownMarket, random: Random): void {
   const times = Array.from(
     { length: 1 + random.integer(4) },
     () => random.pick(market.rows).timestampMs + random.integer(3) - 1,
@@ -235,7 +235,7 @@ type Among = {
   market: KnownMarket
   params: Params
   random: Random
-  history: HistoryStore
+  history: MarketHistory
 }
 
 /** Walks to the end; between two pages something is written, anywhere. */

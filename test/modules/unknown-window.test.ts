@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { type Timeframe, timeframeMs } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { CoverageDay, MarketCoverageBody } from '#src/modules/coverage/model.ts'
 import type { MarketBody } from '#src/modules/markets/model.ts'
 
@@ -24,7 +24,7 @@ type Draft = { number?: number; heldMs?: number; timeframe?: Timeframe }
 
 /** Adds 49 seconds of both outcomes of five minutes, neither name nor facts. */
 function addUnknown(
-  history: HistoryStore,
+  history: MarketHistory,
   { number = 900, heldMs = HELD_MS, ...changes }: Draft = {},
 ) {
   const conditionId = conditionIdOf(number)

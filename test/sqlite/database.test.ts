@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openDatabase, readConsistently, StoreFault, transact } from '#src/sqlite/database.ts'
 
@@ -351,7 +351,7 @@ describe('two handles on one file', () => {
 
 /** Reads a market to its end in small pages; returns the ids. */
 function walk(
-  history: HistoryStore,
+  history: MarketHistory,
   order: 'asc' | 'desc',
   between: (page: number) => void,
 ): number[] {

@@ -3,7 +3,7 @@
  * so that a change of the catalogue has to be meant.
  */
 import { readConfig } from '#src/config.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { mintKey } from '#src/selling/api-key.ts'
 
@@ -69,7 +69,7 @@ function addCallers(ledger: Ledger): CallerFacts[] {
 }
 
 /** A server with a caller of each kind. */
-export function createMatrix(options: { history: HistoryStore; ledger?: Ledger }) {
+export function createMatrix(options: { history: MarketHistory; ledger?: Ledger }) {
   const config = readConfig({
     BOOKFEED_KEYS_PER_ACCOUNT: '1000',
     BOOKFEED_SIGNUPS_PER_DAY: '1000000',

@@ -1,6 +1,6 @@
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 
-const MICROS_PER_TICK = 10_000
+const MILLIONTHS_PER_TICK = 10_000
 const PAUSE_MS = 5_000
 const NEAR_TICKS = 10
 
@@ -58,7 +58,7 @@ const createTally = () => ({
 function tallyState(tally: Tally, { bids, asks }: Snapshot): void {
   tally.levels.push(bids.prices.length + asks.prices.length)
   const spread = (asks.prices[0] ?? Infinity) - (bids.prices[0] ?? 0)
-  if (spread === MICROS_PER_TICK) tally.oneTick++
+  if (spread === MILLIONTHS_PER_TICK) tally.oneTick++
   if (tally.levels.length % 10 === 0) tally.sizes.push(...bids.sizes, ...asks.sizes)
 }
 
@@ -81,7 +81,7 @@ function tallySide(tally: Tally, last: Ladder, next: Ladder): number {
   const count = (price: number, isStructural: boolean) => {
     changed++
     if (isStructural) tally.structuralChanges++
-    if (Math.abs(price - touch) <= NEAR_TICKS * MICROS_PER_TICK) tally.nearChanges++
+    if (Math.abs(price - touch) <= NEAR_TICKS * MILLIONTHS_PER_TICK) tally.nearChanges++
   }
   for (const [index, price] of next.prices.entries()) {
     const former = sizes.get(price)

@@ -1,11 +1,11 @@
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 const refuse = (): never => {
   throw new Error('The fake history was asked for more than its test gives it.')
 }
 
 /** A history for tests of what lies around the store: empty, and only with the verbs given. */
-export function fakeHistory(verbs: Partial<HistoryStore> = {}): HistoryStore {
+export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
   return {
     append: refuse,
     findBatch: () => undefined,

@@ -3,7 +3,7 @@
  */
 import type { Coin, Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
 
@@ -26,7 +26,7 @@ export const conditionIdOf = (digit: string): string => `0x${digit.repeat(64)}`
  * Fills a history: `both` is closed and has both outcomes in several chunks, `single` is closed and
  * has one, `open` has a chunk and an unfinished run, `edge` has what is rare, `empty` has nothing.
  */
-export function createMarketHistory(history: HistoryStore = openHistory(':memory:')) {
+export function createMarketHistory(history: MarketHistory = openHistory(':memory:')) {
   const both = addSimulated(history, { coins: ['btc'], maxSnapshotsPerMarket: 330 }, true)
   const single = addSimulated(
     history,
@@ -52,7 +52,7 @@ export function createMarketHistory(history: HistoryStore = openHistory(':memory
 }
 
 /** Adds rows as a recorder would, and keeps account of them. */
-export function appendRows(history: HistoryStore, market: KnownMarket, rows: Snapshot[]): void {
+export function appendRows(history: MarketHistory, market: KnownMarket, rows: Snapshot[]): void {
   const id = `${market.conditionId}-${market.rows.length}`
   history.append({ id, source: sourceOf(history, market), snapshots: rows })
   market.rows.push(...rows)
@@ -105,8 +105,8 @@ function toLevels({ prices, sizes }: Ladder): string {
 }
 
 /** By long division: nothing here is a float. */
-function toDecimal(micros: number): string {
-  const [whole, rest] = [BigInt(micros) / 1_000_000n, BigInt(micros) % 1_000_000n]
+function toDecimal(millionths: number): string {
+  const [whole, rest] = [BigInt(millionths) / 1_000_000n, BigInt(millionths) % 1_000_000n]
   return `${whole}.${String(rest).padStart(6, '0')}`.replace(/\.?0+$/, '')
 }
 
@@ -118,7 +118,7 @@ const aMarket = (coin: Coin, conditionId: string, rows: Snapshot[]): KnownMarket
 })
 
 function addSimulated(
-  history: HistoryStore,
+  history: MarketHistory,
   options: Partial<SimulateOptions> & { coins: [Coin] },
   isClosed: boolean,
 ): KnownMarket {
@@ -134,7 +134,7 @@ function addSimulated(
 }
 
 /** Empty sides, the smallest and largest numbers, and four rows at one moment. */
-function addEdges(history: HistoryStore): KnownMarket {
+function addEdges(history: MarketHistory): KnownMarket {
   const sides: [bids: Ladder, asks: Ladder][] = [
     [ladder([], []), ladder([], [])],
     [ladder([100_000, 1], [100_000, 1]), ladder([], [])],
@@ -160,5 +160,5 @@ function addEdges(history: HistoryStore): KnownMarket {
 
 const ladder = (prices: number[], sizes: number[]): Ladder => ({ prices, sizes })
 
-const sourceOf = (history: HistoryStore, { conditionId }: KnownMarket) =>
+const sourceOf = (history: MarketHistory, { conditionId }: KnownMarket) =>
   history.findMarket(conditionId)?.source ?? 'recorded'

@@ -4,7 +4,7 @@
 import type { Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Random } from '#src/lib/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from '../history/books.ts'
@@ -20,7 +20,7 @@ export function exact(value: bigint, places: number): string {
   return `${sign}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-const micros = (value: number | undefined): string =>
+const millionths = (value: number | undefined): string =>
   value === undefined ? 'null' : exact(BigInt(value), 6)
 
 const best = ({ prices, sizes }: Ladder): [price: number, size: number] | [] => {
@@ -51,7 +51,7 @@ export const quoteKey = ({ bids, asks }: Snapshot): string =>
 export function quoteRow(row: StoredSnapshot): string {
   const [[bid, bidSize], [ask, askSize]] = [best(row.bids), best(row.asks)]
   const head = `"id":"${row.id}","outcome":"${row.outcome}","timestamp":"${iso(row.timestampMs)}"`
-  const sides = `"bid":${micros(bid)},"bidSize":${micros(bidSize)},"ask":${micros(ask)},"askSize":${micros(askSize)}`
+  const sides = `"bid":${millionths(bid)},"bidSize":${millionths(bidSize)},"ask":${millionths(ask)},"askSize":${millionths(askSize)}`
   if (bidSize === undefined || askSize === undefined) {
     return `${head},${sides},"mid":null,"spread":null,"imbalance":null`
   }
@@ -87,7 +87,7 @@ export const lastTradeAt = (trades: readonly Trade[], timeMs: number): Trade | u
 const tradePrice = (trade: Trade | undefined, outcome: Outcome): string => {
   if (trade === undefined) return 'null'
   const isOther = trade.outcome !== undefined && trade.outcome !== outcome
-  return micros(isOther ? 1_000_000 - trade.price : trade.price)
+  return millionths(isOther ? 1_000_000 - trade.price : trade.price)
 }
 
 /** What of a price a change of is a change. */
@@ -102,7 +102,7 @@ export const priceKey =
 export function priceRow(row: StoredSnapshot, trades: readonly Trade[]): string {
   const [[bid], [ask]] = [best(row.bids), best(row.asks)]
   const head = `"id":"${row.id}","outcome":"${row.outcome}","timestamp":"${iso(row.timestampMs)}"`
-  const sides = `"bid":${micros(bid)},"ask":${micros(ask)},"mid":${midText(midOf(row))}`
+  const sides = `"bid":${millionths(bid)},"ask":${millionths(ask)},"mid":${midText(midOf(row))}`
   return `{${head},${sides},${tradeMembers(lastTradeAt(trades, row.timestampMs), row.outcome)}}`
 }
 
@@ -172,7 +172,7 @@ export const randomTrades = (random: Random, count: number): Trade[] =>
 
 /** Puts books and trades into a history; returns what is held of them, in its order. */
 export function fill(
-  history: HistoryStore,
+  history: MarketHistory,
   { books, trades = [] }: { books: readonly Snapshot[]; trades?: readonly Trade[] },
 ) {
   const conditionId = conditionIdOf(1)

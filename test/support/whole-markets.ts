@@ -1,6 +1,6 @@
 /** Markets of BTC that are recorded whole, so that all that X-Coverage can miss is others. */
 import { type Timeframe, timeframeMs } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { aSnapshot, assetIdOf, conditionIdOf } from '../history/books.ts'
@@ -8,7 +8,9 @@ import { aSnapshot, assetIdOf, conditionIdOf } from '../history/books.ts'
 export const DAY_START_MS = Date.UTC(2026, 0, 1)
 
 /** Makes histories of windows by their number in the first day of 2026, counted from 0. */
-export function wholeMarkets(windows: Partial<Record<Timeframe, readonly number[]>>): HistoryStore {
+export function wholeMarkets(
+  windows: Partial<Record<Timeframe, readonly number[]>>,
+): MarketHistory {
   const history = openHistory(':memory:')
   let number = 0
   for (const timeframe of Object.keys(windows) as Timeframe[]) {
@@ -26,7 +28,7 @@ type Draft = { number: number; timeframe: Timeframe; startMs: number }
  * Adds a market with a state of each outcome every sixtieth of its window,
  * the longest quiet that is no gap.
  */
-export function addWhole(history: HistoryStore, { number, timeframe, startMs }: Draft): string {
+export function addWhole(history: MarketHistory, { number, timeframe, startMs }: Draft): string {
   const conditionId = conditionIdOf(number)
   const identity = { conditionId, timeframe } as const
   const windowEndMs = startMs + timeframeMs[timeframe]

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import { type BestLevels, formatMid, imbalanceOf } from '#src/core/quote.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
-import { putHalfMicros, putInteger, putMicros } from '#src/wire/micros-bytes.ts'
+import { putHalfMillionths, putInteger, putMillionths } from '#src/wire/millionths-bytes.ts'
 import { putMid, putPlace, putQuote } from '#src/wire/quote-bytes.ts'
 import {
   createTimePut,
@@ -26,8 +26,8 @@ function written<Value>(put: Put<Value>, value: Value): string {
 }
 
 /** By the digits alone. */
-function plainDecimal(micros: number): string {
-  const digits = String(micros).padStart(7, '0')
+function plainDecimal(millionths: number): string {
+  const digits = String(millionths).padStart(7, '0')
   const fraction = digits.slice(-6).replace(/0+$/, '')
   return digits.slice(0, -6) + (fraction === '' ? '' : `.${fraction}`)
 }
@@ -36,19 +36,22 @@ const MAX = Number.MAX_SAFE_INTEGER
 const edges = [0, 1, 9, 10, 99, 100, 999, 1000, 1001, 10_000, 999_999, 1_000_000, 1_000_001]
 const large = [999_999_999, 12_480_060_000, 2 ** 31, 2 ** 32, MAX - 1, MAX, 9_007_199_253_999_999]
 
-function drawMicros(random: Random): number {
+function drawMillionths(random: Random): number {
   const size = 10 ** random.integer(17)
   return Math.min(MAX, Math.floor(random.uniform() * size) + random.integer(1000))
 }
 
 describe('numbers', () => {
   const random = createRandom('numbers')
-  const drawn = Array.from({ length: 3_000 }, () => drawMicros(random))
+  const drawn = Array.from({ length: 3_000 }, () => drawMillionths(random))
 
   test('default: a decimal is its digits, as bytes and as text', () => {
-    for (const micros of [...edges, ...large, ...drawn]) {
-      const text = plainDecimal(micros)
-      expect([written(putMicros, micros), formatMicros(micros)]).toEqual([text, text])
+    for (const millionths of [...edges, ...large, ...drawn]) {
+      const text = plainDecimal(millionths)
+      expect([written(putMillionths, millionths), formatMillionths(millionths)]).toEqual([
+        text,
+        text,
+      ])
     }
   })
 
@@ -61,14 +64,14 @@ describe('numbers', () => {
   test('behavior: half a sum of prices has seven decimals where it must', () => {
     const sums = Array.from({ length: 2_000 }, () => random.integer(2_000_001))
     for (const sum of [0, 1, 2, 1_999_999, 2_000_000, 1_000_001, ...sums]) {
-      expect(written(putHalfMicros, sum)).toBe(formatMid(sum, 0))
+      expect(written(putHalfMillionths, sum)).toBe(formatMid(sum, 0))
     }
-    expect(written(putHalfMicros, 1)).toBe('0.0000005')
+    expect(written(putHalfMillionths, 1)).toBe('0.0000005')
   })
 
   test('behavior: what is below zero has a minus sign, and zero has none', () => {
-    for (const micros of [-1, -530_000, -1_000_000, 0, 1, -MAX]) {
-      expect(written(putSigned, micros)).toBe(formatSigned(micros))
+    for (const millionths of [-1, -530_000, -1_000_000, 0, 1, -MAX]) {
+      expect(written(putSigned, millionths)).toBe(formatSigned(millionths))
     }
   })
 })
@@ -102,17 +105,17 @@ describe('pieces', () => {
   })
 })
 
-const formatSigned = (micros: number): string =>
-  micros < 0 ? `-${formatMicros(-micros)}` : formatMicros(micros)
+const formatSigned = (millionths: number): string =>
+  millionths < 0 ? `-${formatMillionths(-millionths)}` : formatMillionths(millionths)
 
 /** A quote from strings, as slow as it is plain. */
 function plainQuote({ bidPrice, bidSize, askPrice, askSize }: BestLevels): string {
   const hasBoth = bidSize > 0 && askSize > 0
   const members = {
-    bid: bidSize > 0 && formatMicros(bidPrice),
-    bidSize: bidSize > 0 && formatMicros(bidSize),
-    ask: askSize > 0 && formatMicros(askPrice),
-    askSize: askSize > 0 && formatMicros(askSize),
+    bid: bidSize > 0 && formatMillionths(bidPrice),
+    bidSize: bidSize > 0 && formatMillionths(bidSize),
+    ask: askSize > 0 && formatMillionths(askPrice),
+    askSize: askSize > 0 && formatMillionths(askSize),
     mid: hasBoth && formatMid(bidPrice, askPrice),
     spread: hasBoth && formatSigned(askPrice - bidPrice),
     imbalance: hasBoth && formatSigned(imbalanceOf(bidSize, askSize)),
@@ -125,7 +128,7 @@ function plainQuote({ bidPrice, bidSize, askPrice, askSize }: BestLevels): strin
 describe('quotes', () => {
   const random = createRandom('quotes')
   const drawSide = (): [price: number, size: number] =>
-    random.integer(4) === 0 ? [0, 0] : [1 + random.integer(999_999), drawMicros(random) + 1]
+    random.integer(4) === 0 ? [0, 0] : [1 + random.integer(999_999), drawMillionths(random) + 1]
   const levels = Array.from({ length: 2_000 }, (): BestLevels => {
     const [[bidPrice, bidSize], [askPrice, askSize]] = [drawSide(), drawSide()]
     return { bidPrice, bidSize, askPrice, askSize }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 
-import { parseMicros } from '#src/core/decimal.ts'
+import { parseMillionths } from '#src/core/decimal.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { createRandom } from '#src/lib/random.ts'
 import {
@@ -140,7 +140,7 @@ describe('createSnapshotScanner', () => {
   test.each(['0.1', '.48', '00.5', '0.500000', '0.5000000000', '0.000001', '0.999999', '0.123456'])(
     'behavior: price %s is exact, quoted or bare',
     (text) => {
-      const price = parseMicros(text) ?? Number.NaN
+      const price = parseMillionths(text) ?? Number.NaN
       for (const raw of [text, `"${text}"`]) {
         const bids = scanText(withRaw('bids', `[{"price":${raw},"size":1}]`)).bids
         expect(bids.prices).toEqual([price])
@@ -342,8 +342,8 @@ type Row = Record<'id' | 'assetId' | 'conditionId' | 'timestamp', string> &
 
 function toExpected(row: Row): ScannedSnapshot {
   const toLadder = (levels: Level[]) => ({
-    prices: levels.toReversed().map(({ price }) => parseMicros(price) ?? Number.NaN),
-    sizes: levels.toReversed().map(({ size }) => parseMicros(size) ?? Number.NaN),
+    prices: levels.toReversed().map(({ price }) => parseMillionths(price) ?? Number.NaN),
+    sizes: levels.toReversed().map(({ size }) => parseMillionths(size) ?? Number.NaN),
   })
   return {
     coin: row.symbol,

@@ -2,11 +2,11 @@
  * The JSON text of one snapshot, exactly as it is served, with the offsets of its levels, so that
  * the frame encoder can compare two books by their integers instead of their bytes.
  */
-import { MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putMicros } from '#src/wire/micros-bytes.ts'
+import { putMillionths } from '#src/wire/millionths-bytes.ts'
 import { piecesOf, putPiece } from '#src/wire/row-bytes.ts'
 
 /** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
@@ -73,14 +73,14 @@ function putLadder({ bytes }: RowText, { at: start, ladder, text }: LadderPlace)
     if (i > 0) bytes[at++] = byteOf.comma
     const price = ladder.prices[i] ?? 0
     const size = ladder.sizes[i] ?? 0
-    assert(price > 0 && price < MICROS_PER_UNIT && size > 0, 'a level has a price and a size')
+    assert(price > 0 && price < MILLIONTHS_PER_UNIT && size > 0, 'a level has a price and a size')
     text.prices[i] = price
     text.sizes[i] = size
     text.starts[i] = at
-    at = putMicros(bytes, putPiece(bytes, at, pieces.price), price)
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.price), price)
     at = putPiece(bytes, at, pieces.size)
     text.sizeStarts[i] = at
-    at = putMicros(bytes, at, size)
+    at = putMillionths(bytes, at, size)
     text.ends[i] = at
     bytes[at++] = byteOf.closeBrace
   }

@@ -6,7 +6,7 @@ import { ChunkDecoder } from '../codec/chunk-decoder.ts'
 import { GzipLines } from '../codec/gzip-lines.ts'
 import { LineEncoder } from '../codec/line-encoder.ts'
 import { PlainLines } from '../codec/plain-lines.ts'
-import type { HistoryStore, LinePiece, StreamQuery } from '../history.ts'
+import type { LinePiece, MarketHistory, StreamQuery } from '../history.ts'
 import type { ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { ReadMarket } from './market-read.ts'
@@ -61,7 +61,7 @@ class BulkWalk {
 export function createBulkReads(
   { chunks, snapshots }: Tables,
   read: ReadMarket,
-): Pick<HistoryStore, 'lines' | 'runs'> {
+): Pick<MarketHistory, 'lines' | 'runs'> {
   // Shared by all streams: no text outlives the step that reads it.
   const rows = new ChunkDecoder()
 

@@ -1,10 +1,10 @@
 import type { Market } from '#src/core/market.ts'
 
-import type { HistoryStore, MarketQuery } from '../history.ts'
+import type { MarketHistory, MarketQuery } from '../history.ts'
 
 /** All markets of a query in pages of its `limit`, none of them empty; each is read when it is asked for. */
 export function* marketPages(
-  history: Pick<HistoryStore, 'listMarkets'>,
+  history: Pick<MarketHistory, 'listMarkets'>,
   query: MarketQuery,
 ): Generator<Market[]> {
   let page = history.listMarkets(query)

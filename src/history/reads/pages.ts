@@ -5,7 +5,7 @@ import { outcomeCodes } from '../codec/chunk.ts'
 import { PageEncoder } from '../codec/page-encoder.ts'
 import { PageTexts, type Picks, type Slice } from '../codec/slices.ts'
 import { TOP_FIELDS } from '../codec/tops.ts'
-import type { Encoding, HistoryStore, Page, RowQuery, StoredRow, Top } from '../history.ts'
+import type { Encoding, MarketHistory, Page, RowQuery, StoredRow, Top } from '../history.ts'
 import type { ChunkTable } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import { findBeside, findLastRow, findPosition, listReceived } from './lookups.ts'
@@ -14,7 +14,7 @@ import { type PageSlice, type Selection, selectRows } from './selection.ts'
 import { selectSteps, type StepSelection } from './step-selection.ts'
 import type { MarketView } from './views.ts'
 
-type Verbs = Pick<HistoryStore, 'page' | 'at' | 'latest' | 'findPosition' | 'tops'>
+type Verbs = Pick<MarketHistory, 'page' | 'at' | 'latest' | 'findPosition' | 'tops'>
 
 /** For the pages that must be compressed at request: the level that costs least. */
 const GZIP_LEVEL = 1

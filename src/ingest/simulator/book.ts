@@ -4,7 +4,7 @@
  * hold bids, slots from `ask` on hold asks, slots between are vacant. So a book cannot be crossed.
  * It is the book of Up; that of Down is its exact mirror (up.bids[p] = down.asks[1 - p]).
  */
-import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
 import type { Random } from '#src/lib/random.ts'
 
@@ -28,8 +28,8 @@ import {
 const MILLS_PER_UNIT = 1_000
 const MILLS_PER_CENT = 10
 const CENTS_PER_UNIT = 100
-const MICROS_PER_MILL = 1_000
-const MICROS_PER_HUNDREDTH = 10_000
+const MILLIONTHS_PER_MILL = 1_000
+const MILLIONTHS_PER_HUNDREDTH = 10_000
 
 /** The finer tick holds below this price and above its complement. */
 export const FINE_MILLS = 40
@@ -44,7 +44,7 @@ export const slotMills: readonly number[] = Array.from(
 export const SLOTS = slotMills.length
 
 const slotOfMills = new Map(slotMills.map((mills, slot) => [mills, slot]))
-const slotPrices = slotMills.map((mills): Micros => mills * MICROS_PER_MILL)
+const slotPrices = slotMills.map((mills): Millionths => mills * MILLIONTHS_PER_MILL)
 
 /** Thick levels vary less in size than others: hundredths of a share, before their percentage. */
 const EDGE_SIZE = 400 * HUNDREDTHS
@@ -180,12 +180,12 @@ export function renewLadders(book: SimulatedBook): void {
 }
 
 function listLevels(book: SimulatedBook, former: Ladder, step: 1 | -1): Ladder {
-  const prices: Micros[] = []
-  const sizes: Micros[] = []
+  const prices: Millionths[] = []
+  const sizes: Millionths[] = []
   let arePricesKept = true
   let areSizesKept = true
   for (let slot = step < 0 ? book.bid : book.ask; slot >= 0 && slot < SLOTS; slot += step) {
-    const size = (book.sizes[slot] ?? 0) * MICROS_PER_HUNDREDTH
+    const size = (book.sizes[slot] ?? 0) * MILLIONTHS_PER_HUNDREDTH
     if (size === 0) continue
     const price = slotPrices[slot] ?? 0
     if (former.prices[sizes.length] !== price) arePricesKept = false
@@ -202,7 +202,7 @@ function mirror(ladder: Ladder, former: Ladder, formerMirror: Ladder): Ladder {
   const { prices, sizes } = ladder
   const areKept = prices === former.prices
   return {
-    prices: areKept ? formerMirror.prices : prices.map((price) => MICROS_PER_UNIT - price),
+    prices: areKept ? formerMirror.prices : prices.map((price) => MILLIONTHS_PER_UNIT - price),
     sizes,
   }
 }

@@ -1,6 +1,6 @@
 import { coins, timeframeMs } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { storeSimulation } from './store-simulation.ts'
 
@@ -22,7 +22,7 @@ export function makeSample({
   print,
   clock,
 }: {
-  history: HistoryStore
+  history: MarketHistory
   print: (line: string) => void
   clock: Clock
 }): { markets: number; snapshots: number } {

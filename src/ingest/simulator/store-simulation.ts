@@ -1,4 +1,4 @@
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { simulate, simulatedSpan, type SimulateOptions } from './simulator.ts'
 
@@ -20,7 +20,7 @@ export type SimulationProgress = {
  * The options name the batches, so doing it again adds what is missing and nothing else.
  */
 export function* storeSimulation(
-  history: HistoryStore,
+  history: MarketHistory,
   options: SimulateOptions,
 ): Generator<SimulationProgress, void, undefined> {
   const name = nameSimulation(options)

@@ -8,14 +8,14 @@ import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#s
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import { tallyOfNothing } from '#src/core/windows.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { createConsolidatedPrinter } from '#src/wire/consolidated-text.ts'
 import { createRowCut, type RowCut, wantsReceived } from '#src/wire/row-cut.ts'
 
 import type { AsOfQuery, BatchBody } from './model.ts'
 
-type Deps = { history: HistoryStore; clock: Clock; findMarket: FindMarket }
+type Deps = { history: MarketHistory; clock: Clock; findMarket: FindMarket }
 
 /** What is wanted of each moment. */
 type Terms = { cut: RowCut; view: AsOfQuery['view']; maxAgeMs: number | undefined }
@@ -84,7 +84,7 @@ export type AsOfService = ReturnType<typeof createAsOfService>
 type Asked = { market: Market; outcome: Outcome | undefined; tsMs: number }
 
 /** Makes what finds a state and prints it. */
-function createFinder(history: HistoryStore) {
+function createFinder(history: MarketHistory) {
   const print = createConsolidatedPrinter()
 
   function readConsolidated({ market, outcome, tsMs }: Moment, { cut, maxAgeMs }: Terms): Found {

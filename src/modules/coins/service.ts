@@ -1,11 +1,11 @@
 /** Says what there is of each coin; knows nothing of HTTP. */
 import { type Coin, coins, coinTable, timeframes } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import type { CoinTotals, HistoryStore } from '#src/history/history.ts'
+import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
 
 import type { CoinBody, CoinList } from './model.ts'
 
-type Deps = { history: Pick<HistoryStore, 'coinTotals'>; clock: Clock }
+type Deps = { history: Pick<MarketHistory, 'coinTotals'>; clock: Clock }
 
 /** Makes the service of a history. */
 export const createCoinService = ({ history, clock }: Deps) => ({

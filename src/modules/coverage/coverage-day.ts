@@ -8,7 +8,7 @@ import {
   type TallyReason,
   tallyReasons,
 } from '#src/core/coverage.ts'
-import { exactMicros } from '#src/core/decimal.ts'
+import { exactMillionths } from '#src/core/decimal.ts'
 import { type Market, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
 import { tallyMissing, tallyOfUnknown } from '#src/core/windows.ts'
@@ -103,4 +103,4 @@ const larger = (a: number | undefined, b: number | undefined): number | undefine
   a === undefined || (b !== undefined && b > a) ? b : a
 
 const toShare = (part: number, whole: number): unknown =>
-  exactMicros(whole === 0 ? undefined : shareOf(part, whole))
+  exactMillionths(whole === 0 ? undefined : shareOf(part, whole))

@@ -10,7 +10,7 @@ import {
   type Span,
   spanOf,
 } from '#src/core/coverage.ts'
-import { exactMicros } from '#src/core/decimal.ts'
+import { exactMillionths } from '#src/core/decimal.ts'
 import { type Market, statusOf } from '#src/core/market.ts'
 import { toIso } from '#src/core/time.ts'
 
@@ -71,4 +71,4 @@ const describeSpan = (span: Span) => ({
 const lengthOf = ({ fromMs, toMs }: Span): number => toMs - fromMs
 
 const toShare = (part: number, whole: number): unknown =>
-  exactMicros(whole === 0 ? undefined : shareOf(part, whole))
+  exactMillionths(whole === 0 ? undefined : shareOf(part, whole))

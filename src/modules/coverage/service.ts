@@ -4,7 +4,7 @@ import { AppError } from '#src/core/errors.ts'
 import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/market.ts'
 import { readRange } from '#src/core/range.ts'
 import { type Clock, DAY_MS, MOMENT_MS_MAX } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { createCache } from '#src/lib/cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
@@ -16,7 +16,7 @@ import {
   type MarketCoverageQuery,
 } from './model.ts'
 
-type Deps = { history: Pick<HistoryStore, 'listMarkets' | 'gaps'>; clock: Clock }
+type Deps = { history: Pick<MarketHistory, 'listMarkets' | 'gaps'>; clock: Clock }
 type DayPlace = { coin: Coin; timeframe: Timeframe | undefined; startMs: number }
 /** `text` once its steps are done. */
 type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }

@@ -1,14 +1,16 @@
 /** A market of which something is held, for the examples of the documentation. */
 import { coins, type Market } from '#src/core/market.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { ExampleMarket } from '#src/http/fields.ts'
 
 /** Markets of a coin that are looked at, newest first. */
 const LOOKED_AT = 20
 
 /** Finds the newest market with books of both outcomes, of the first coin that has one. */
-export function findExample(history: Pick<HistoryStore, 'listMarkets'>): ExampleMarket | undefined {
+export function findExample(
+  history: Pick<MarketHistory, 'listMarkets'>,
+): ExampleMarket | undefined {
   for (const coin of coins) {
     const markets = history.listMarkets({ coin, order: 'desc', limit: LOOKED_AT })
     for (const market of markets) {

@@ -1,5 +1,5 @@
 /** CSV (RFC 4180, but with LF): no value needs quotes. An empty cell is what is not there. */
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
@@ -54,7 +54,7 @@ function toLevels(
 ): string {
   let lines = ''
   for (let level = 0; level < Math.min(prices.length, depth); level++) {
-    lines += `${first},${level + 1},${formatMicros(prices[level] ?? 0)},${formatMicros(sizes[level] ?? 0)}${end}`
+    lines += `${first},${level + 1},${formatMillionths(prices[level] ?? 0)},${formatMillionths(sizes[level] ?? 0)}${end}`
   }
   return lines
 }
@@ -64,7 +64,9 @@ function toCells({ prices, sizes }: Ladder, depth: number): string {
   for (let level = 0; level < depth; level++) {
     const price = prices[level]
     cells +=
-      price === undefined ? ',,' : `,${formatMicros(price)},${formatMicros(sizes[level] ?? 0)}`
+      price === undefined
+        ? ',,'
+        : `,${formatMillionths(price)},${formatMillionths(sizes[level] ?? 0)}`
   }
   return cells
 }

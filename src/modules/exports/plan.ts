@@ -5,7 +5,7 @@ import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import { readRange } from '#src/core/range.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS, parseMoment } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
@@ -40,7 +40,7 @@ export type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly numb
 export const MARKETS_A_STEP = 50
 
 /** Plans exports of a history. */
-export function createPlanner(history: HistoryStore) {
+export function createPlanner(history: MarketHistory) {
   function positionOf(market: Market, id: string): Position {
     const position = history.findPosition(market, Number(id))
     if (position !== undefined) return position

@@ -11,7 +11,7 @@ import {
 import { outcomes } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
-import type { Encoding, HistoryStore } from '#src/history/history.ts'
+import type { Encoding, MarketHistory } from '#src/history/history.ts'
 import { callerOf } from '#src/http/access.ts'
 import type { BodyEnd } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
@@ -25,7 +25,7 @@ import { createPlanner, type DayWindows, type ExportPlan, MARKETS_A_STEP } from 
 import { createExportRecords } from './records.ts'
 import type { Progress } from './source.ts'
 
-type Deps = { history: HistoryStore; clock: Clock; mint: () => string; work: Work }
+type Deps = { history: MarketHistory; clock: Clock; mint: () => string; work: Work }
 
 /** Makes the service of a history. */
 export function createExportService({ history, clock, mint, work }: Deps) {

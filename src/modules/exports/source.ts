@@ -1,7 +1,7 @@
 /** What an export is made of: markets one after the other, and what of each. */
 import type { Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { HistoryStore, StreamQuery } from '#src/history/history.ts'
+import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { assert } from '#src/lib/assert.ts'
 
 /** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
@@ -22,7 +22,7 @@ export const stateColumns = (depth: number): string[] =>
   )
 
 export type Source = {
-  history: Pick<HistoryStore, 'findMarket' | 'lines' | 'page' | 'runs'>
+  history: Pick<MarketHistory, 'findMarket' | 'lines' | 'page' | 'runs'>
   /** Each is read when its turn comes: what is kept while an export runs is small. */
   conditionIds: readonly string[]
   outcome: Outcome | undefined

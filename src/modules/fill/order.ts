@@ -1,5 +1,5 @@
 /** Reads an order from the texts of a query. */
-import { type Micros, MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { FeeTerms, FillAmount, Order } from '#src/core/fill.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
@@ -7,30 +7,30 @@ import { excerpt } from '#src/selling/excerpt.ts'
 import type { FillQuery } from './model.ts'
 
 /** What a decimal may be, in millionths; both bounds are inclusive. */
-type Bounds = { min: Micros; max: Micros; step: Micros; expected: string }
+type Bounds = { min: Millionths; max: Millionths; step: Millionths; expected: string }
 
 const amountBounds: Bounds = {
   min: 1,
-  max: 9_000_000_000 * MICROS_PER_UNIT,
+  max: 9_000_000_000 * MILLIONTHS_PER_UNIT,
   step: 1,
   expected:
     'a plain decimal above 0 and at most 9000000000 with at most six decimals, such as 12.5',
 }
 const bpsBounds: Bounds = {
   min: 0,
-  max: 10_000 * MICROS_PER_UNIT,
+  max: 10_000 * MILLIONTHS_PER_UNIT,
   step: 100,
   expected: 'a plain decimal from 0 to 10000 with at most four decimals, such as 12.5',
 }
 const rateBounds: Bounds = {
   min: 0,
-  max: MICROS_PER_UNIT,
+  max: MILLIONTHS_PER_UNIT,
   step: 1,
   expected: 'a plain decimal from 0 to 1 with at most six decimals, such as 0.07',
 }
 const priceBounds: Bounds = {
   min: 1,
-  max: MICROS_PER_UNIT - 1,
+  max: MILLIONTHS_PER_UNIT - 1,
   step: 1,
   expected: 'a plain decimal above 0 and below 1 with at most six decimals, such as 0.55',
 }
@@ -63,10 +63,10 @@ function readFee(query: FillQuery): FeeTerms {
   return rate === undefined ? { kind: 'bps', value: bps ?? 0 } : { kind: 'rate', value: rate }
 }
 
-function read(param: string, text: string | undefined, bounds: Bounds): Micros | undefined {
+function read(param: string, text: string | undefined, bounds: Bounds): Millionths | undefined {
   if (text === undefined) return undefined
   const { min, max, step, expected } = bounds
-  const value = parseMicros(text)
+  const value = parseMillionths(text)
   if (value !== undefined && value >= min && value <= max && value % step === 0) return value
   throw parameterError(param, `\`${param}\` is "${excerpt(text)}", but must be ${expected}.`)
 }

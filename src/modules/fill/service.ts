@@ -1,13 +1,18 @@
 /** Fills an order against the book of a moment; knows the history's verbs and the answer's shape, nothing of HTTP. */
 import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
 import { coverageText } from '#src/core/coverage-text.ts'
-import { exactMicros, exactNumber, formatMicros, type Micros } from '#src/core/decimal.ts'
+import {
+  exactMillionths,
+  exactNumber,
+  formatMillionths,
+  type Millionths,
+} from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/core/fill.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import type { FillQuery } from './model.ts'
 
@@ -17,7 +22,7 @@ export type FillAnswer = { body: string; coverage: string }
 const MONEY_DECIMALS = 6
 const AVERAGE_DECIMALS = 9
 
-type Deps = { history: HistoryStore; clock: Clock }
+type Deps = { history: MarketHistory; clock: Clock }
 
 /** Makes the service of a history. */
 export const createFillService = ({ history, clock }: Deps) => ({
@@ -50,7 +55,7 @@ export type FillService = ReturnType<typeof createFillService>
 type Moment = Pick<FillQuery, 'outcome' | 'view' | 'maxAgeMs' | 'ts'>
 
 /** The ladders prevailing at a moment, and the time of the newest state in them. Throws `no_snapshot` and `stale`. */
-function bookAt(history: HistoryStore, market: Market, moment: Moment) {
+function bookAt(history: MarketHistory, market: Market, moment: Moment) {
   const { outcome, view, ts: tsMs, maxAgeMs = Number.POSITIVE_INFINITY } = moment
   const find = (which: Outcome): StoredSnapshot | undefined =>
     history.at({ market, outcome: which, timestampMs: tsMs })?.snapshot()
@@ -92,14 +97,14 @@ const toSource = (place: Position | undefined) =>
 function toBody({ asked }: Order, done: Fill) {
   const { unit, amount } = asked
   return {
-    asked: { [unit === 'shares' ? 'size' : 'usdc']: exactMicros(amount) },
+    asked: { [unit === 'shares' ? 'size' : 'usdc']: exactMillionths(amount) },
     filled: money(done.filled),
     notional: money(done.notional),
     fee: money(done.fee),
     total: money(done.total),
     averagePrice: average(done.averagePrice),
-    bestPrice: exactMicros(done.bestPrice),
-    worstPrice: exactMicros(done.worstPrice),
+    bestPrice: exactMillionths(done.bestPrice),
+    worstPrice: exactMillionths(done.worstPrice),
     slippage: average(done.slippage),
     levelsUsed: done.levels.length,
     unfilled: money(done.unfilled),
@@ -112,7 +117,7 @@ function toBody({ asked }: Order, done: Fill) {
   }
 }
 
-const decimal = (micros: Micros): unknown => exactNumber(formatMicros(micros))
+const decimal = (millionths: Millionths): unknown => exactNumber(formatMillionths(millionths))
 
 const money = (amount: Exact): unknown => exactNumber(formatExact(amount, MONEY_DECIMALS))
 

@@ -1,13 +1,13 @@
 /** Whether requests should be sent here: each file can be read and written, and the server is not about to stop. */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 
 import type { CheckReadiness } from './index.ts'
 
 type Deps = {
-  history: Pick<HistoryStore, 'findBatch' | 'probeWrite'>
+  history: Pick<MarketHistory, 'findBatch' | 'probeWrite'>
   ledger: Pick<Ledger, 'listTiers' | 'probeWrite'>
   /** Monotonic milliseconds. */
   timer: Clock

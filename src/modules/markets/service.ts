@@ -1,7 +1,7 @@
 /** Reads markets; knows stored markets and wire shapes, nothing of HTTP. */
 import { shareOf, spanOf, tallyCoverage } from '#src/core/coverage.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
-import { exactMicros, exactNumber } from '#src/core/decimal.ts'
+import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import {
   type Coin,
@@ -14,13 +14,13 @@ import {
 import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { readRange } from '#src/core/range.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import type { HistoryStore, MarketQuery } from '#src/history/history.ts'
+import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 import type { ListQuery } from './model.ts'
 
 type Deps = {
-  history: Pick<HistoryStore, 'listMarkets' | 'findMarketBySlug' | 'gaps'>
+  history: Pick<MarketHistory, 'listMarkets' | 'findMarketBySlug' | 'gaps'>
   cursors: CursorCodec
   clock: Clock
 }
@@ -136,7 +136,7 @@ function coveredOf(call: {
   let gaps = 0
   for (const [reason, { count }] of tally.gaps) if (reason !== 'window_unknown') gaps += count
   const share = tally.totalMs === 0 ? undefined : shareOf(tally.coveredMs, tally.totalMs)
-  return { covered: exactMicros(share), gaps }
+  return { covered: exactMillionths(share), gaps }
 }
 
 const describeMarket = (market: Market, nowMs: number) => ({
@@ -149,7 +149,7 @@ const describeMarket = (market: Market, nowMs: number) => ({
   question: market.question ?? null,
   windowStart: toIsoOrNull(market.windowStartMs),
   windowEnd: toIsoOrNull(market.windowEndMs),
-  tickSize: exactMicros(market.tickSize),
+  tickSize: exactMillionths(market.tickSize),
   strike: exactOrNull(market.strike),
   finalPrice: exactOrNull(market.finalPrice),
   winner: market.winner ?? null,
@@ -171,7 +171,7 @@ function describeOutcome(market: Market, outcome: Outcome, { covered, gaps }: Co
       covered,
       gaps,
       longestSilenceMs: market.longestSilenceMs[outcome] ?? null,
-      verified: exactMicros(verified),
+      verified: exactMillionths(verified),
     },
   }
 }

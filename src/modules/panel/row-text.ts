@@ -1,5 +1,5 @@
 /** Rows of a panel as JSON. A page has thousands of numbers, so texts are joined instead of objects made. */
-import { exactNumber, formatMicros } from '#src/core/decimal.ts'
+import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
 import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
@@ -47,7 +47,7 @@ export function rowText(market: string, { offset, tsMs, ...moment }: Moment): st
 
 function tradeText({ price, outcome, timestampMs }: Trade): string {
   const traded = outcome === undefined ? 'null' : `"${outcome}"`
-  return `{"price":${formatMicros(price)},"outcome":${traded},"timestamp":"${toIso(timestampMs)}"}`
+  return `{"price":${formatMillionths(price)},"outcome":${traded},"timestamp":"${toIso(timestampMs)}"}`
 }
 
 /** The state prevailing at a moment. */

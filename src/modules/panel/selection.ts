@@ -3,7 +3,7 @@ import { hasWindow } from '#src/core/coverage.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { type MarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { missingWindows } from '#src/core/windows.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 /** A market whose window is known and over. */
@@ -34,7 +34,7 @@ const BLOCK = 50
 
 /** Reads markets, windows ascending, until the page is full; those that are not over are passed over. */
 export function* selectMarkets(
-  history: Pick<HistoryStore, 'listMarkets'>,
+  history: Pick<MarketHistory, 'listMarkets'>,
   { limit, ...range }: MarketRange,
   nowMs: number,
 ): Steps<Selection> {

@@ -10,7 +10,7 @@ import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/
 import { readRange } from '#src/core/range.ts'
 import type { Clock } from '#src/core/time.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
@@ -20,7 +20,7 @@ import { marketText, rowText, stateText } from './row-text.ts'
 import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 
 type Deps = {
-  history: HistoryStore
+  history: MarketHistory
   cursors: CursorCodec
   clock: Clock
 }

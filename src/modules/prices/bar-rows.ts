@@ -1,7 +1,7 @@
 /** Bars as JSON: what the states of a step say, with its trades and how much of it is recorded. */
 import { type Bar, barPlaceOf, type DoubleMid, readBars } from '#src/core/bars.ts'
 import { coverageOf, shareOf, type Span } from '#src/core/coverage.ts'
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
@@ -9,13 +9,13 @@ import type { Position } from '#src/core/snapshot.ts'
 import { decidedMs } from '#src/core/steps.ts'
 import { toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { putText } from '#src/wire/row-bytes.ts'
 
 import { tradePriceOf, walkTrades } from './last-trades.ts'
 
-type History = Pick<HistoryStore, 'tops' | 'trades' | 'gaps'>
+type History = Pick<MarketHistory, 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
 /** Some 25 ms. */
 const STATES_MAX = 200_000
@@ -66,7 +66,7 @@ function* toRows(history: History, request: BarsOf, bars: readonly Bar[]): Steps
     const { count, last } = tradesOf(own)
     const place = `"outcome":"${bar.outcome}","start":"${toIso(step.fromMs)}","end":"${toIso(step.toMs)}"`
     const trades = `${tradeText(last, bar.outcome)},"lastTradeUpdates":${count}`
-    const covered = formatMicros(shareOf(coveredOf(bar.outcome, own), stepMs))
+    const covered = formatMillionths(shareOf(coveredOf(bar.outcome, own), stepMs))
     rows.push(`{${place},${midsText(bar)},${trades},"states":${bar.states},"covered":${covered}}`)
   }
   return range.order === 'asc' ? rows : rows.reverse()
@@ -75,7 +75,7 @@ function* toRows(history: History, request: BarsOf, bars: readonly Bar[]): Steps
 function tradeText(trade: Trade | undefined, outcome: Outcome): string {
   if (trade === undefined) return '"lastTrade":null,"lastTradeTime":null,"lastTradeOutcome":null'
   const traded = trade.outcome === undefined ? 'null' : `"${trade.outcome}"`
-  const price = formatMicros(tradePriceOf(trade, outcome))
+  const price = formatMillionths(tradePriceOf(trade, outcome))
   const time = toIso(trade.timestampMs)
   return `"lastTrade":${price},"lastTradeTime":"${time}","lastTradeOutcome":${traded}`
 }

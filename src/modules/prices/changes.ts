@@ -5,15 +5,15 @@ import type { Market } from '#src/core/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import type { ReadStates, State } from '#src/core/states.ts'
 import type { Trade } from '#src/core/trade.ts'
-import type { HistoryStore, Top } from '#src/history/history.ts'
+import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import { putMicros } from '#src/wire/micros-bytes.ts'
+import { putMillionths } from '#src/wire/millionths-bytes.ts'
 import { putMid, putPlace } from '#src/wire/quote-bytes.ts'
 import { createTimePut, piecesOf, putPiece } from '#src/wire/row-bytes.ts'
 
 import { tradePriceOf, walkTrades } from './last-trades.ts'
 
-type History = Pick<HistoryStore, 'tops' | 'trades'>
+type History = Pick<MarketHistory, 'tops' | 'trades'>
 type PriceState = State & { top: Top; trade: Trade | undefined }
 
 /** Reads a page of changes. */
@@ -81,7 +81,7 @@ function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => n
     at = putMid(bytes, putPiece(bytes, at, pieces.next), top)
     if (trade === undefined) return putPiece(bytes, at, pieces.noTrade)
     at = putPiece(bytes, at, pieces.lastTrade)
-    at = putMicros(bytes, at, tradePriceOf(trade, outcome))
+    at = putMillionths(bytes, at, tradePriceOf(trade, outcome))
     at = putTradeTime(bytes, putPiece(bytes, at, pieces.time), trade.timestampMs)
     if (trade.outcome === undefined) return putPiece(bytes, at, pieces.noOutcome)
     return putPiece(bytes, putPiece(bytes, at, pieces.outcome), pieces[trade.outcome])

@@ -1,4 +1,4 @@
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { route } from '#src/http/route.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 
@@ -8,7 +8,7 @@ import { NowList, NowQuery, PriceList, PriceQuery } from './model.ts'
 import { pricesNow } from './now.ts'
 
 type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
-  history: HistoryStore
+  history: MarketHistory
 }
 
 /** `GET /v1/{coin}/prices`: now; `GET /v1/{coin}/markets/{conditionId}/prices`: of a market over time. */

@@ -1,10 +1,10 @@
 /** Last trades beside states: of each state the last trade at or before it. */
-import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Trade } from '#src/core/trade.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
-export type ReadTrades = HistoryStore['trades']
+export type ReadTrades = MarketHistory['trades']
 
 /** Moves forward in time over the trades of a market. */
 export type TradeWalk = {
@@ -41,5 +41,5 @@ export function walkTrades(
  * The price of a trade for an outcome: of a trade of the other one the rest to 1. Where the source does
  * not tell which was traded, as it was printed.
  */
-export const tradePriceOf = ({ price, outcome }: Trade, own: Outcome): Micros =>
-  outcome === undefined || outcome === own ? price : MICROS_PER_UNIT - price
+export const tradePriceOf = ({ price, outcome }: Trade, own: Outcome): Millionths =>
+  outcome === undefined || outcome === own ? price : MILLIONTHS_PER_UNIT - price

@@ -1,12 +1,12 @@
 /** Prices of a coin now: its open markets with the last state of each outcome. */
-import { exactMicros, exactNumber, formatMicros } from '#src/core/decimal.ts'
+import { exactMillionths, exactNumber, formatMillionths } from '#src/core/decimal.ts'
 import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import { toIso } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
-type History = Pick<HistoryStore, 'listMarkets' | 'tops' | 'trades'>
+type History = Pick<MarketHistory, 'listMarkets' | 'tops' | 'trades'>
 type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
 
 /** Open markets read at once. */
@@ -50,7 +50,7 @@ function toBody(history: History, market: Market, nowMs: number) {
       trade === undefined
         ? null
         : {
-            price: exactMicros(trade.price),
+            price: exactMillionths(trade.price),
             outcome: trade.outcome ?? null,
             timestamp: toIso(trade.timestampMs),
           },
@@ -65,8 +65,8 @@ function toPrice(history: History, { market, outcome, nowMs }: Book) {
   const { bidPrice, bidSize, askPrice, askSize, timestampMs } = top
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
   return {
-    bid: hasBid ? exactNumber(formatMicros(bidPrice)) : null,
-    ask: hasAsk ? exactNumber(formatMicros(askPrice)) : null,
+    bid: hasBid ? exactNumber(formatMillionths(bidPrice)) : null,
+    ask: hasAsk ? exactNumber(formatMillionths(askPrice)) : null,
     mid: hasBid && hasAsk ? exactNumber(formatMid(bidPrice, askPrice)) : null,
     timestamp: toIso(timestampMs),
   }

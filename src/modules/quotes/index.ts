@@ -1,11 +1,11 @@
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 
 import { quoteFields, QuoteList, QuoteQuery } from './model.ts'
 import { createQuotes } from './service.ts'
 
 type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
-  history: HistoryStore
+  history: MarketHistory
 }
 
 /** `GET /v1/{coin}/markets/{conditionId}/quotes`: best bid and ask of a market over time. */

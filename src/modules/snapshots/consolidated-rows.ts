@@ -5,7 +5,7 @@
 import { consolidate } from '#src/core/consolidated.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
-import type { HistoryStore, RowQuery } from '#src/history/history.ts'
+import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import type { ConsolidatedRow } from '#src/wire/consolidated-text.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
@@ -17,7 +17,7 @@ const SLICE_ROWS = 50
  * read from the store when it is asked for, and may be empty. With an `outcome` the ladder is that one's, at the
  * states of both; one whose token is not known has none.
  */
-export function createConsolidatedRows(history: HistoryStore) {
+export function createConsolidatedRows(history: MarketHistory) {
   const scanner = createSnapshotScanner()
 
   function readSlice(query: RowQuery): { states: StoredSnapshot[]; hasMore: boolean } {
@@ -45,7 +45,7 @@ export function createConsolidatedRows(history: HistoryStore) {
 
 /** With an outcome and a step: true if a state of the other book comes after `state` in its step. */
 function isSuperseded(
-  history: HistoryStore,
+  history: MarketHistory,
   { market, outcome, stepMs, toMs = Number.POSITIVE_INFINITY }: RowQuery,
   state: StoredSnapshot,
 ): boolean {
@@ -57,7 +57,7 @@ function isSuperseded(
 }
 
 function toRows(
-  history: HistoryStore,
+  history: MarketHistory,
   { market, outcome, order, stepMs }: RowQuery,
   states: readonly StoredSnapshot[],
 ): ConsolidatedRow[] {
@@ -82,7 +82,7 @@ type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number
  * Finds what prevails of the other outcome at the time of each state in turn, ascending: in the slice
  * itself where that is certain, else in the store.
  */
-function createOtherFinder(history: HistoryStore, { market, states, stepMs }: Slice) {
+function createOtherFinder(history: MarketHistory, { market, states, stepMs }: Slice) {
   const seen = new Map<Outcome, StoredSnapshot | undefined>()
   const lastMs = states.at(-1)?.timestampMs ?? 0
   let ahead = 0

@@ -1,7 +1,7 @@
 import { coverageText } from '#src/core/coverage-text.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 /** Spans remembered of one market; a walk of it asks for one. */
 const SPANS_MAX = 64
@@ -12,7 +12,7 @@ type Span = { outcome: Outcome | undefined; fromMs?: number | undefined; toMs?: 
  * What says how far a span is covered. That of a market that time changes no more is remembered
  * as long as the market is as it was found, because a page takes little longer than to count gaps.
  */
-export function createCoverageNotes(history: HistoryStore, clock: Clock) {
+export function createCoverageNotes(history: MarketHistory, clock: Clock) {
   const notes = new WeakMap<Market, Map<string, string>>()
 
   const ask = (market: Market, span: Span): string =>

@@ -10,7 +10,7 @@ import { readRange } from '#src/core/range.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { Encoding, HistoryStore, Page as StorePage, RowQuery } from '#src/history/history.ts'
+import type { Encoding, MarketHistory, Page as StorePage, RowQuery } from '#src/history/history.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -29,7 +29,7 @@ import { createCoverageNotes } from './coverage-notes.ts'
 import type { PageQuery } from './model.ts'
 
 type Deps = {
-  history: HistoryStore
+  history: MarketHistory
   cursors: CursorCodec
   clock: Clock
   pages: PageCache

@@ -1,4 +1,4 @@
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import { route } from '#src/http/route.ts'
 import { streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
@@ -31,7 +31,7 @@ const toTierBody = (tier: Tier): TierBody => ({
   routes: [...tier.routes],
   requestsPerMinute: tier.requestsPerMinute,
   concurrentStreams: streamsMaxOf(tier),
-  priceUsdc: tier.amountMicros === undefined ? null : formatMicros(tier.amountMicros),
+  priceUsdc: tier.amountMillionths === undefined ? null : formatMillionths(tier.amountMillionths),
   periodDays: tier.periodDays ?? null,
   isForSale: tier.isForSale,
   contact: tier.contact ?? null,

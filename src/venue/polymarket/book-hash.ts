@@ -5,11 +5,11 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 
-import type { Micros } from '#src/core/decimal.ts'
+import type { Millionths } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putMicros } from '#src/wire/micros-bytes.ts'
+import { putMillionths } from '#src/wire/millionths-bytes.ts'
 
 import type { BookVerifier } from '../venue.ts'
 
@@ -135,7 +135,7 @@ function createBookWriter(): BookWriter {
     for (let index = ladder.prices.length - 1; index >= 0; index--) {
       const text = prices(ladder.prices[index] ?? 0)
       bytes.set(text, at)
-      at = putMicros(bytes, at + text.length, ladder.sizes[index] ?? 0)
+      at = putMillionths(bytes, at + text.length, ladder.sizes[index] ?? 0)
       bytes[at++] = byteOf.quote
       bytes[at++] = byteOf.closeBrace
       bytes[at++] = byteOf.comma
@@ -159,11 +159,11 @@ function createBookWriter(): BookWriter {
 }
 
 /** Returns a function from a price to what a level begins with; the usual prices are printed once. */
-function createPriceTexts(): (price: Micros) => Uint8Array {
-  const print = (price: Micros): Uint8Array => {
+function createPriceTexts(): (price: Millionths) => Uint8Array {
+  const print = (price: Millionths): Uint8Array => {
     const text = new Uint8Array(LEVEL_BYTES_MAX)
     const start = encoder.encodeInto('{"price":"', text).written
-    const end = putMicros(text, start, price)
+    const end = putMillionths(text, start, price)
     return text.slice(0, end + encoder.encodeInto('","size":"', text.subarray(end)).written)
   }
   const usual = Array.from({ length: THOUSAND }, (_, index) => print(index * THOUSAND))

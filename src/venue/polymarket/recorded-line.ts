@@ -1,4 +1,4 @@
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
@@ -14,7 +14,7 @@ export function toRecordedLine(snapshot: Snapshot): string {
 function toLevels({ prices, sizes }: Ladder): string {
   const levels = prices.map(
     (price, index) =>
-      `{"price":"${formatMicros(price)}","size":"${formatMicros(sizes[index] ?? 0)}"}`,
+      `{"price":"${formatMillionths(price)}","size":"${formatMillionths(sizes[index] ?? 0)}"}`,
   )
   return levels.reverse().join(',')
 }

@@ -1,4 +1,4 @@
-import { MICROS_PER_UNIT, parseMicros } from '#src/core/decimal.ts'
+import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import { type Outcome, type OutcomeMap, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { timeFault, toIso } from '#src/core/time.ts'
@@ -189,8 +189,8 @@ function readAssetIds(
 function readTickSize(value: unknown, path: string): number | undefined {
   const text = readOptionalDecimal(value, path)
   if (text === undefined) return undefined
-  const tickSize = parseMicros(text)
-  if (tickSize === undefined || tickSize === 0 || tickSize >= MICROS_PER_UNIT) {
+  const tickSize = parseMillionths(text)
+  if (tickSize === undefined || tickSize === 0 || tickSize >= MILLIONTHS_PER_UNIT) {
     throw new RecordFault(`${path}: not between 0 and 1 with at most six digits`)
   }
   return tickSize
@@ -210,8 +210,8 @@ function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObje
 /** Only a market that is closed and resolved at 1 to 0 has been won. */
 function readWinner(market: JsonObject, sides: Sides | undefined): Outcome | undefined {
   if (market.closed !== true || market.umaResolutionStatus !== 'resolved') return undefined
-  const paid = readOptionalList(market.outcomePrices, 'outcomePrices')?.map(parseMicros)
+  const paid = readOptionalList(market.outcomePrices, 'outcomePrices')?.map(parseMillionths)
   if (sides === undefined || paid?.length !== 2) return undefined
-  if (paid[0] === MICROS_PER_UNIT && paid[1] === 0) return sides[0]
-  return paid[0] === 0 && paid[1] === MICROS_PER_UNIT ? sides[1] : undefined
+  if (paid[0] === MILLIONTHS_PER_UNIT && paid[1] === 0) return sides[0]
+  return paid[0] === 0 && paid[1] === MILLIONTHS_PER_UNIT ? sides[1] : undefined
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { coins } from '#src/core/market.ts'
-import type { HistoryStore } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { SimulateOptions } from '#src/ingest/simulator/simulator.ts'
@@ -16,20 +16,20 @@ let folder = ''
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'bookfeed-sample-'))
 })
-const histories: HistoryStore[] = []
+const histories: MarketHistory[] = []
 afterAll(() => {
   for (const history of histories) history.dispose()
   rmSync(folder, { recursive: true })
 })
 
 /** A history of its own for a test, disposed of after all of them. */
-function aHistory(): HistoryStore {
+function aHistory(): MarketHistory {
   const history = openHistory(join(folder, `${histories.length}.db`), { chunkCacheBytes: 0 })
   histories.push(history)
   return history
 }
 
-const listAll = (history: HistoryStore) =>
+const listAll = (history: MarketHistory) =>
   coins.flatMap((coin) => history.listMarkets({ coin, limit: 100 }))
 
 describe('makeSample', () => {

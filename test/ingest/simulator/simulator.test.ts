@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 
-import { parseMicros } from '#src/core/decimal.ts'
+import { parseMillionths } from '#src/core/decimal.ts'
 import { coins, type MarketFacts, timeframeMs } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { simulate, simulatedSpan, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
@@ -298,7 +298,7 @@ async function readRecorded(count: number): Promise<Snapshot[]> {
 function toLadder(levels: readonly RecordedLevel[]): Ladder {
   const best = levels.toReversed()
   return {
-    prices: best.map(({ price }) => parseMicros(price) ?? 0),
-    sizes: best.map(({ size }) => parseMicros(size) ?? 0),
+    prices: best.map(({ price }) => parseMillionths(price) ?? 0),
+    sizes: best.map(({ size }) => parseMillionths(size) ?? 0),
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 
-import { formatMicros } from '#src/core/decimal.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { createRandom } from '#src/lib/random.ts'
 import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
@@ -20,7 +20,10 @@ function hashOf(snapshot: Snapshot, { tick = '0.01', lastTradePrice = '' }: Rest
   const { conditionId, assetId, timestampMs, bids, asks } = snapshot
   const levels = ({ prices, sizes }: Ladder) =>
     prices
-      .map((price, at) => ({ price: formatMicros(price), size: formatMicros(sizes[at] ?? 0) }))
+      .map((price, at) => ({
+        price: formatMillionths(price),
+        size: formatMillionths(sizes[at] ?? 0),
+      }))
       .reverse()
   const book = {
     market: conditionId,

@@ -1,11 +1,11 @@
 /** Decimals as bytes: read from their digits, printed three digits at a time, with no float or string in between. */
-import { type Micros, MICROS_PER_UNIT } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import { threeDigits } from '#src/lib/digits.ts'
 
 import { byteAt, byteOf, type Cursor, isDigit } from './json-bytes.ts'
 
 /** More than the text of any decimal takes. */
-export const MICROS_BYTES_MAX = 24
+export const MILLIONTHS_BYTES_MAX = 24
 
 /** The digits of 0 to 999, three bytes each. */
 const digits = new TextEncoder().encode(threeDigits.join(''))
@@ -14,9 +14,9 @@ const digits = new TextEncoder().encode(threeDigits.join(''))
  * Writes the shortest decimal at `start`, where there must be room for the longest: what is after it may be
  * written over. Returns the offset after it.
  */
-export function putMicros(bytes: Uint8Array, start: number, micros: Micros): number {
-  const whole = Math.floor(micros / MICROS_PER_UNIT)
-  const fraction = micros - whole * MICROS_PER_UNIT
+export function putMillionths(bytes: Uint8Array, start: number, millionths: Millionths): number {
+  const whole = Math.floor(millionths / MILLIONTHS_PER_UNIT)
+  const fraction = millionths - whole * MILLIONTHS_PER_UNIT
   let at = putInteger(bytes, start, whole)
   if (fraction === 0) return at
   at = putFraction(bytes, at, fraction)
@@ -25,12 +25,12 @@ export function putMicros(bytes: Uint8Array, start: number, micros: Micros): num
 }
 
 /** Writes half of the sum of two prices, which is below 2^31 millionths: up to seven decimals. */
-export function putHalfMicros(bytes: Uint8Array, start: number, sum: Micros): number {
-  if ((sum & 1) === 0) return putMicros(bytes, start, sum >> 1)
+export function putHalfMillionths(bytes: Uint8Array, start: number, sum: Millionths): number {
+  if ((sum & 1) === 0) return putMillionths(bytes, start, sum >> 1)
   const below = sum >> 1
-  const whole = (below / MICROS_PER_UNIT) | 0
+  const whole = (below / MILLIONTHS_PER_UNIT) | 0
   const at = putInteger(bytes, start, whole)
-  const end = putFraction(bytes, at, below - whole * MICROS_PER_UNIT)
+  const end = putFraction(bytes, at, below - whole * MILLIONTHS_PER_UNIT)
   bytes[end] = byteOf.zero + 5
   return end + 1
 }
@@ -69,8 +69,8 @@ function putFraction(bytes: Uint8Array, start: number, fraction: number): number
   return putDigits(bytes, putDigits(bytes, start + 1, thousandths), rest - thousandths * 1000)
 }
 
-/** What `readMicros` returns instead of a decimal: the negated index of a reason. */
-export const microsFaults = [
+/** What `readMillionths` returns instead of a decimal: the negated index of a reason. */
+export const millionthsFaults = [
   '',
   'not a plain decimal',
   'more than six decimals',
@@ -87,10 +87,10 @@ const fractionScales = Float64Array.of(1e6, 1e5, 1e4, 1e3, 100, 10, 1)
 
 /**
  * Reads a decimal, quoted or bare, from its digits, so that it is exact, and moves past it. Accepts
- * what `parseMicros` accepts. Returns millionths, or a negative index of `microsFaults` with the
+ * what `parseMillionths` accepts. Returns millionths, or a negative index of `millionthsFaults` with the
  * cursor anywhere inside the decimal. Returning faults keeps this small enough to be inlined.
  */
-export function readMicros(cursor: Cursor): number {
+export function readMillionths(cursor: Cursor): number {
   const { bytes } = cursor
   const isQuoted = byteAt(bytes, cursor.at) === byteOf.quote
   const start = isQuoted ? cursor.at + 1 : cursor.at
@@ -108,8 +108,8 @@ export function readMicros(cursor: Cursor): number {
   const isEnd = isQuoted ? byte === byteOf.quote : endsNumber(byte)
   if (!isEnd || cursor.at === start) return NOT_A_DECIMAL
   if (isQuoted) cursor.at++
-  const micros = whole * MICROS_PER_UNIT + fraction
-  return micros > Number.MAX_SAFE_INTEGER ? TOO_LARGE : micros
+  const millionths = whole * MILLIONTHS_PER_UNIT + fraction
+  return millionths > Number.MAX_SAFE_INTEGER ? TOO_LARGE : millionths
 }
 
 /** Reads the point and the digits after it, of which there must be one where none came before. */
