@@ -5,6 +5,7 @@ import { type Coin, isTimeframe, type Market, type Timeframe } from '#src/core/m
 import { readRange } from '#src/core/range.ts'
 import { type Clock, DAY_MS, MOMENT_MS_MAX } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import { createCache } from '#src/lib/cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
@@ -36,21 +37,16 @@ export function createCoverageService({ history, clock }: Deps) {
 
   function* makeDay({ coin, timeframe, startMs }: DayPlace, nowMs: number): Steps<string> {
     const day = createCoverageDay(startMs, nowMs)
-    const query = { coin, timeframe, order: 'asc', limit: BLOCK } as const
-    let page: readonly Market[] = []
-    do {
-      yield
-      page = history.listMarkets({
-        ...query,
-        fromMs: startMs,
-        toMs: startMs + DAY_MS,
-        after: page.at(-1),
-      })
+    // Also where there is no market: a range has hundreds of days.
+    yield
+    const span = { fromMs: startMs, toMs: startMs + DAY_MS }
+    const query = { coin, timeframe, ...span, order: 'asc', limit: BLOCK } as const
+    for (const page of marketPages(history, query)) {
       for (const market of page) {
         day.add(market, history.gaps(market))
         yield
       }
-    } while (page.length === BLOCK)
+    }
     return day.text()
   }
 

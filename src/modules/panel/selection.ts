@@ -4,6 +4,7 @@ import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/m
 import { type MarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { missingWindows } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 /** A market whose window is known and over. */
@@ -44,10 +45,8 @@ export function* selectMarkets(
   const isBounded = range.toMs !== undefined && range.toMs <= nowMs
   const skipped: Market[] = []
   let skippedBefore = 0
-  let { after } = range
-  let isMore = true
-  while (isMore) {
-    const listed = history.listMarkets({ ...range, toMs, after, order: 'asc', limit: BLOCK })
+  const query = { ...range, toMs, order: 'asc', limit: BLOCK } as const
+  for (const listed of marketPages(history, query)) {
     startsMs.push(...listed.flatMap(startOf))
     for (const market of listed) {
       if (isOver(market, nowMs)) {
@@ -61,8 +60,6 @@ export function* selectMarkets(
         skippedBefore = skipped.length
       } else skipped.push(market)
     }
-    isMore = listed.length === BLOCK
-    after = listed.at(-1)
     yield
   }
   const isFinal = isBounded && skipped.length === 0 && areFinal(markets)

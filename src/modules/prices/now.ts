@@ -4,6 +4,7 @@ import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import { toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 type History = Pick<MarketHistory, 'listMarkets' | 'tops' | 'trades'>
@@ -15,24 +16,13 @@ const BLOCK = 200
 /** The JSON of every open market, newest window first. */
 export function* pricesNow(history: History, question: Question): Steps<{ body: string }> {
   const data: ReturnType<typeof toBody>[] = []
-  for (const market of openMarkets(history, question)) {
-    data.push(toBody(history, market, question.nowMs))
-    yield
+  for (const page of marketPages(history, { ...question, status: 'open', limit: BLOCK })) {
+    for (const market of page) {
+      data.push(toBody(history, market, question.nowMs))
+      yield
+    }
   }
   return { body: JSON.stringify({ data, nextCursor: null, spot: null }) }
-}
-
-function* openMarkets(
-  history: History,
-  { coin, timeframe, nowMs }: Question,
-): Generator<Market, void> {
-  let after: Market | undefined
-  do {
-    const status = 'open'
-    const markets = history.listMarkets({ coin, timeframe, status, nowMs, after, limit: BLOCK })
-    yield* markets
-    after = markets.length < BLOCK ? undefined : markets.at(-1)
-  } while (after !== undefined)
 }
 
 function toBody(history: History, market: Market, nowMs: number) {
