@@ -1,6 +1,8 @@
 /** Writes the header of a deflate block. */
 import { BitWriter } from '#src/lib/bits.ts'
-import { huffmanLengths, reversedCodes } from '#src/lib/huffman.ts'
+import { reversedCodes } from '#src/lib/huffman.ts'
+
+import { huffmanLengths } from './huffman-lengths.ts'
 
 /** Order in which a block header gives the lengths of the code length code (RFC 1951 §3.2.7). */
 const lengthCodeOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]

@@ -16,9 +16,9 @@ import {
   SYMBOL_BITS_MAX,
   symbolTable,
 } from '#src/history/codec/deflate-code.ts'
-import { huffmanLengths } from '#src/lib/huffman.ts'
 
 import { buildHeader } from './block-header.ts'
+import { huffmanLengths } from './huffman-lengths.ts'
 import { readSnapshots } from './snapshot-source.ts'
 
 const SNAPSHOTS = 100_000

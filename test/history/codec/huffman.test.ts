@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
-import { huffmanLengths, reversedCodes } from '#src/lib/huffman.ts'
+import { reversedCodes } from '#src/lib/huffman.ts'
 import { createRandom } from '#src/lib/random.ts'
+
+import { huffmanLengths } from '../../bench/huffman-lengths.ts'
 
 const kraftSum = (lengths: readonly number[]): number =>
   lengths.reduce((sum, bits) => sum + (bits > 0 ? 2 ** -bits : 0), 0)
