@@ -1,4 +1,7 @@
-/** The SQL that drizzle-kit generated, embedded, so that a compiled binary carries it. In order; never edited. */
+/**
+ * The SQL that drizzle-kit generated, embedded, so that a compiled binary
+ * carries it. In order; never edited.
+ */
 import history from './history/migrations/0000_history.sql' with { type: 'text' }
 import coverage from './history/migrations/0001_coverage.sql' with { type: 'text' }
 import coverageDue from './history/migrations/0002_coverage_due.sql' with { type: 'text' }

@@ -1,8 +1,9 @@
 /**
- * Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths. Everything
- * that is served can be checked: rows by their `checksum`, blobs of chunks by their last bytes, rows that
- * could vanish by a sum over their checksums beside their market (sqlite/checksum.ts). Columns are in the order of
- * the file, which migrations may only append to: checksums are of values in that order.
+ * Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths.
+ * Everything that is served can be checked: rows by their `checksum`, blobs of chunks by their last
+ * bytes, rows that could vanish by a sum over their checksums beside their market
+ * (sqlite/checksum.ts). Columns are in the order of the file, which migrations may only append to:
+ * checksums are of values in that order.
  */
 import { sql } from 'drizzle-orm/sql/sql'
 import { blob } from 'drizzle-orm/sqlite-core/columns/blob'
@@ -62,7 +63,9 @@ export const market = sqliteTable(
     upLastMs: integer('up_last_ms'),
     downFirstMs: integer('down_first_ms'),
     downLastMs: integer('down_last_ms'),
-    /** Longest time between two consecutive snapshots of each outcome; null where there are not two. */
+    /**
+     * Longest time between two consecutive snapshots of each outcome; null where there are not two.
+     */
     upLongestMs: integer('up_silence_ms'),
     downLongestMs: integer('down_silence_ms'),
     /** Snapshots whose books reproduce the venue's hash. */
@@ -122,7 +125,10 @@ export const chunk = sqliteTable(
     rows: blob('rows').$type<Uint8Array>().notNull(),
     /** Source hashes: history/codec/beside.ts. */
     hashes: blob('hashes').$type<Uint8Array>().notNull(),
-    /** Verdicts, sequences and times of receipt: history/codec/beside.ts. The default: nothing is noted. */
+    /**
+     * Verdicts, sequences and times of receipt: history/codec/beside.ts.
+     * The default: nothing is noted.
+     */
     notes: blob('notes')
       .$type<Uint8Array>()
       .notNull()
@@ -142,7 +148,9 @@ export const chunk = sqliteTable(
   ],
 )
 
-/** The newest, unfinished run of each market, a row a snapshot, moved into a chunk when it is full. */
+/**
+ * The newest, unfinished run of each market, a row a snapshot, moved into a chunk when it is full.
+ */
 export const tail = sqliteTable(
   'tail',
   {
@@ -197,7 +205,10 @@ export const gap = sqliteTable(
     marketId: integer('market_id').notNull(),
     /** 0 up, 1 down. */
     outcome: integer('outcome').notNull(),
-    /** 0 when it was recorded; when it follows from the snapshots, 1 from their times and 2 from their verdicts. */
+    /**
+     * 0 when it was recorded; when it follows from the snapshots, 1 from their
+     * times and 2 from their verdicts.
+     */
     kind: integer('is_derived').notNull(),
     fromMs: integer('from_ms').notNull(),
     toMs: integer('to_ms').notNull(),
@@ -210,7 +221,10 @@ export const gap = sqliteTable(
   ],
 )
 
-/** What is held of each coin, kept by triggers on `market`, so that nobody has to look at every market. */
+/**
+ * What is held of each coin, kept by triggers on `market`, so that
+ * nobody has to look at every market.
+ */
 export const coinTotal = sqliteTable(
   'coin_total',
   {

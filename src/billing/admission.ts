@@ -1,8 +1,9 @@
 /**
- * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes it down. That
- * is one transaction, so that of many calls with one payload exactly one claims. The chain is asked first: payers
- * may have submitted their payments themselves, and what is spent is never judged by a clock or answered with a
- * demand. Only what is signed is written down: otherwise anybody who saw a payment could use up its nonce.
+ * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes
+ * it down. That is one transaction, so that of many calls with one payload exactly one claims. The
+ * chain is asked first: payers may have submitted their payments themselves, and what is spent is
+ * never judged by a clock or answered with a demand. Only what is signed is written down: otherwise
+ * anybody who saw a payment could use up its nonce.
  */
 import { DAY_MS } from '#src/core/time.ts'
 import type { Caller } from '#src/selling/caller.ts'
@@ -93,8 +94,9 @@ async function toSpent(
       'This payment was made before it was submitted, by a wallet that is not yours.',
     )
   }
-  // The amount alone names an offer to other wallets only as long as no other offer can have it. What
-  // a wallet of nobody paid at the plain price is for the operator, with the offer that it was meant for.
+  // The amount alone names an offer to other wallets only as long as no other offer can have it.
+  // What a wallet of nobody paid at the plain price is for the operator, with the offer that it was
+  // meant for.
   const own = deps.ledger.payments.listOffersOf({ accountId, network, asset, amount })
   const named = owner
     ? own
@@ -108,7 +110,8 @@ async function toSpent(
   const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
   const verdict = await lookAt(view, sealPayment(parsed, oldest), oldest)
   const proof = verdict.kind === 'paid' ? verdict.proof : undefined
-  // Of offers of one amount it paid the newest that was there before it, and that no other payment has.
+  // Of offers of one amount it paid the newest that was there before it, and that no other payment
+  // has.
   const older = offers.filter(({ fromBlock }) => proof && fromBlock < proof.blockNumber)
   const paid = older.find(({ id }) => !deps.ledger.payments.isOfferTaken(id)) ?? older[0]
   const offer = paid ?? newest
@@ -136,8 +139,8 @@ async function toUnspent(
   const signed = sealPayment(parsed, offer)
   const forged = faults.find((fault) => fault === 'signature_invalid')
   const reason = forged ?? faultOf(signed, offer, nowMs)
-  // Written down, though not sent by us now: so nobody is asked to pay while it may land. If its payer has
-  // submitted it, it may be mined until the chain says that its time is over.
+  // Written down, though not sent by us now: so nobody is asked to pay while it may land. If its
+  // payer has submitted it, it may be mined until the chain says that its time is over.
   const isUntimely = isEnded || reason !== undefined
   const isOurs = reason !== 'signature_invalid' && reason !== 'recipient_mismatch'
   const mayLand = isUntimely && isOurs && (await lookAt(view, signed, offer)).kind !== 'void'
@@ -188,7 +191,9 @@ function findOffer(
   return offer?.accountId === accountId ? offer : undefined
 }
 
-/** What the offer and the clock say against it. The amount named the offer, and the asset its token. */
+/**
+ * What the offer and the clock say against it. The amount named the offer, and the asset its token.
+ */
 function faultOf(signed: SignedPayment, offer: Offer, nowMs: number): string | undefined {
   if (signed.payTo !== offer.requirements.payTo.toLowerCase()) return 'recipient_mismatch'
   // As numbers these may be inexact, but then they are far beyond every limit.

@@ -27,7 +27,10 @@ export type BillingDeps = {
   log: (line: string) => void
 }
 
-/** A chain that is sold on: with a node, and somebody who relays payments there, where these are configured. */
+/**
+ * A chain that is sold on: with a node, and somebody who relays payments
+ * there, where these are configured.
+ */
 export type SoldChain = {
   chain: PaymentChain
   view: ChainView | undefined
@@ -66,9 +69,9 @@ export type Billing = {
   chains(): readonly ChainStatus[]
 
   /**
-   * Makes an offer, or shows again the open one of the same. `payer` is the address that will sign, 0x and
-   * 40 hex digits; by default the account's wallet. Throws `unknown_tier`, `tier_not_for_sale`,
-   * `unknown_network`, `unknown_token`, `billing_unavailable`, `offer_limit`.
+   * Makes an offer, or shows again the open one of the same. `payer` is the address that will sign,
+   * 0x and 40 hex digits; by default the account's wallet. Throws `unknown_tier`,
+   * `tier_not_for_sale`, `unknown_network`, `unknown_token`, `billing_unavailable`, `offer_limit`.
    */
   quote(
     caller: Caller,
@@ -76,22 +79,24 @@ export type Billing = {
   ): Promise<Quote>
 
   /**
-   * The challenge of an offer that nobody has begun to pay. Throws `unknown_offer`, `offer_expired`,
-   * `offer_used`.
+   * The challenge of an offer that nobody has begun to pay. Throws `unknown_offer`,
+   * `offer_expired`, `offer_used`.
    */
   challenge(caller: Caller, offerId: string): Quote
 
   /**
    * Takes a signed payment through all its states as far as they go now: `provisioned`, or one in
-   * flight. The same payment again finds the same payment. Throws `payment_invalid`, `payment_rejected`,
-   * `unknown_offer`, `offer_expired`, `offer_used`, `payment_conflict`, `payment_in_review`,
-   * `payment_limit`, `allowance_required`, `sanctioned`, `screening_unavailable`, `billing_unavailable`.
+   * flight. The same payment again finds the same payment. Throws `payment_invalid`,
+   * `payment_rejected`, `unknown_offer`, `offer_expired`, `offer_used`, `payment_conflict`,
+   * `payment_in_review`, `payment_limit`, `allowance_required`, `sanctioned`,
+   * `screening_unavailable`, `billing_unavailable`.
    */
   settle(caller: Caller, payload: unknown): Promise<Settlement>
 
   /**
-   * Looks again at a payment of the caller's, from the chain alone: once in three seconds at most, and for
-   * two seconds. Without an answer by then it is as it was seen last. Throws `unknown_payment`.
+   * Looks again at a payment of the caller's, from the chain alone: once in three seconds at most,
+   * and for two seconds. Without an answer by then it is as it was seen last. Throws
+   * `unknown_payment`.
    */
   payment(caller: Caller, id: string): Promise<Settlement>
   /** Payments of the caller's account, newest first; `after` is exclusive. */
@@ -105,12 +110,14 @@ export type Billing = {
   /** Calls a listener whenever a payment was submitted that may still be open. */
   onSubmitted(listener: () => void): void
   /**
-   * Brings every payment whose outcome is open one look further, and then some of those that were rejected,
-   * once a minute; the number that are still open. Never rejects.
+   * Brings every payment whose outcome is open one look further, and then some of those that were
+   * rejected, once a minute; the number that are still open. Never rejects.
    */
   reconcile(): Promise<number>
   /** Looks for money that no payment explains. Never rejects. */
   watch(): Promise<void>
-  /** Checks chain, tokens and facilitator, and publishes what fails as unavailable. Never rejects. */
+  /**
+   * Checks chain, tokens and facilitator, and publishes what fails as unavailable. Never rejects.
+   */
   refresh(): Promise<void>
 }

@@ -4,7 +4,10 @@ import { homeChain, type PaymentChain } from '#src/selling/payment-chain.ts'
 
 import type { Billing } from './billing.ts'
 
-/** Lists everything as unavailable for a reason, which callers are shown; the data side is untouched. */
+/**
+ * Lists everything as unavailable for a reason, which callers are
+ * shown; the data side is untouched.
+ */
 export function closedBilling(
   reason: string,
   chains: readonly PaymentChain[] = [homeChain],

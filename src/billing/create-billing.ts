@@ -17,7 +17,9 @@ import { advance, type Case, caseOf, flowOn, reread, waitForFinality } from './p
 import { createReconciler } from './reconciler.ts'
 import { watch } from './watcher.ts'
 
-/** Creates the engine. It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
+/**
+ * Creates the engine. It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer.
+ */
 export function createBilling(deps: BillingDeps): Billing {
   const { ledger } = deps
   const availability = createAvailability(deps)
@@ -86,7 +88,10 @@ function toAnswer(deps: BillingDeps, it: Case): Settlement {
   }
 }
 
-/** For what was never sent, or is proved void. Nobody is asked to pay what another payment is paying. */
+/**
+ * For what was never sent, or is proved void. Nobody is asked to pay
+ * what another payment is paying.
+ */
 function deadError(deps: BillingDeps, { payment, offer }: Case): AppError {
   const { reason = 'rejected' } = payment
   const isTaken = deps.ledger.payments.isOfferTaken(offer.id)

@@ -23,7 +23,9 @@ import {
   usedOfferError,
 } from './payment-errors.ts'
 
-/** Payments of an offer, and of an account in an hour, that may fail before no other one is taken. */
+/**
+ * Payments of an offer, and of an account in an hour, that may fail before no other one is taken.
+ */
 const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
 const FAILED_WITHIN_MS = 3_600_000
 /** Of the amounts in the catalogue: millionths. */
@@ -76,8 +78,9 @@ export function createOffers(
 }
 
 /**
- * Keeps an account from filling the ledger with payments that cannot be made. Throws `payment_limit`. Not for
- * a payment that the chain has taken already: that is to be honoured, whatever failed before.
+ * Keeps an account from filling the ledger with payments that cannot be made. Throws
+ * `payment_limit`. Not for a payment that the chain has taken already: that is to be honoured,
+ * whatever failed before.
  */
 export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): void {
   const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
@@ -156,8 +159,8 @@ function makeOffer(
     asset: token.address,
     payTo,
     maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
-    // Without a domain none is named: clients that see one would sign a permit in a form that the token
-    // does not understand.
+    // Without a domain none is named: clients that see one would sign a permit in a form that the
+    // token does not understand.
     extra: { ...(domain ?? { assetTransferMethod: 'permit2' }), quoteId: id },
   }
   const opened = ledger.payments.openOffer(

@@ -1,7 +1,8 @@
 /**
- * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Only what is signed counts: of
- * `accepted`, which is not, the network and the token are taken, and both must be in the registry. What goes to the
- * facilitator is written from what was read here. No error repeats what was sent: it may be a signature.
+ * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Only what is
+ * signed counts: of `accepted`, which is not, the network and the token are taken, and both must be
+ * in the registry. What goes to the facilitator is written from what was read here. No error
+ * repeats what was sent: it may be a signature.
  */
 import { createHash } from 'node:crypto'
 
@@ -30,7 +31,9 @@ export const payloadError = (message: string): AppError =>
 
 /** A text in one canonical form; `is` says which, for people. */
 type Form = { form: RegExp; is: string; max?: bigint }
-/** What an object must have, and nothing else: what was signed could mean more than we understand. */
+/**
+ * What an object must have, and nothing else: what was signed could mean more than we understand.
+ */
 type Shape = { readonly [key: string]: Form | Shape }
 type Read<S> = { [K in keyof S]: S[K] extends Form ? string : Read<S[K]> }
 
@@ -47,7 +50,8 @@ const signature: Form = {
   is: `0x and the hex digits of 1 to ${SIGNATURE_BYTES_MAX} bytes`,
 }
 
-// The order of the members is that of the stored payload, by whose hash a repeated payment is known.
+// The order of the members is that of the stored payload, by whose hash a repeated payment is
+// known.
 const eip3009 = {
   signature,
   authorization: {
@@ -105,7 +109,10 @@ export function parsePayment(input: unknown): ParsedPayment {
 export const networkError = () =>
   payloadError(`${ROOT}.accepted.network must be ${networkForm.is}.`)
 
-/** Writes the payment for its offer: the bytes that are kept and handed over, the same at every call. */
+/**
+ * Writes the payment for its offer: the bytes that are kept and
+ * handed over, the same at every call.
+ */
 export function sealPayment({ signed, body }: ParsedPayment, offer: Offer): SignedPayment {
   const payload = JSON.stringify({ x402Version: 2, accepted: offer.requirements, payload: body })
   const payloadHash = createHash('sha256').update(payload).digest('hex')

@@ -26,7 +26,9 @@ export const unaskedError = (): AppError =>
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
-/** We no longer send it, but if the payer has submitted it, it may be mined until its time is over. */
+/**
+ * We no longer send it, but if the payer has submitted it, it may be mined until its time is over.
+ */
 export function tooLateError({ validBefore }: SignedPayment, nowMs: number): AppError {
   const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
   return new AppError(
@@ -83,7 +85,9 @@ export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
         { reason: 'unknown_offer', retryAction: 'sign_anew' },
       )
 
-/** `x402`: the reason as x402 v2 names it. Where no action is named, signing another payment helps. */
+/**
+ * `x402`: the reason as x402 v2 names it. Where no action is named, signing another payment helps.
+ */
 type Refusal = { message: string; retryAction?: RetryAction; x402: string }
 
 const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
@@ -139,7 +143,9 @@ const unknownRefusal: Refusal = {
   x402: 'unexpected_settle_error',
 }
 
-/** A payment that does not arrive. It has something to sign only where signing another one helps. */
+/**
+ * A payment that does not arrive. It has something to sign only where signing another one helps.
+ */
 export function rejectedError(
   deps: Pick<BillingDeps, 'origin' | 'clock'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },

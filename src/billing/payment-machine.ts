@@ -1,7 +1,8 @@
 /**
- * Moves a payment through its states (`selling/payment.ts`), as far as it goes now and from whatever state it is in: a
- * first call, a repeated one and a recovery after a crash are the same walk. The facilitator is called only after
- * `settling` was committed; only the chain makes a payment `settled` or `void`, and only it may call one unpaid.
+ * Moves a payment through its states (`selling/payment.ts`), as far as it goes now and from
+ * whatever state it is in: a first call, a repeated one and a recovery after a crash are the same
+ * walk. The facilitator is called only after `settling` was committed; only the chain makes a
+ * payment `settled` or `void`, and only it may call one unpaid.
  */
 import type { Actor, Deed } from '#src/ledger/ledger.ts'
 import { LedgerRuleError } from '#src/ledger/payments.ts'
@@ -46,7 +47,9 @@ export const FRESH_MS_MIN = 30_000
 const LEASE_MS = 90_000
 /** How often a payment that may have been sent is sent again at most. */
 export const ATTEMPTS_MAX = 3
-/** A payment of unknown fate is given this long to appear, one that was seen on its way this long. */
+/**
+ * A payment of unknown fate is given this long to appear, one that was seen on its way this long.
+ */
 export const RESEND_UNKNOWN_MS = 15_000
 const RESEND_PENDING_MS = 60_000
 /** Eight seconds in all: a few blocks of Polygon and its finality. */
@@ -75,7 +78,10 @@ export async function advance(flow: Flow, it: Case): Promise<Payment> {
   }
 }
 
-/** Looks again and again while a payment is in flight, so that most callers get its end; returns it as last seen. */
+/**
+ * Looks again and again while a payment is in flight, so that most callers get
+ * its end; returns it as last seen.
+ */
 export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
   let { payment } = it
   for (const [step, ms] of PENDING_STEPS_MS.entries()) {
@@ -88,7 +94,10 @@ export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
   return payment
 }
 
-/** Nothing was sent by us yet; the payer may have submitted it, so the nonce is checked before the clock. */
+/**
+ * Nothing was sent by us yet; the payer may have submitted it, so the
+ * nonce is checked before the clock.
+ */
 async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const screened = await screenPayer(flow, payment)
   if (screened.state !== 'screened') return screened
@@ -106,7 +115,10 @@ async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   return reason === undefined ? relay(flow, it) : move(flow, screened, { to: 'rejected', reason })
 }
 
-/** Why the clock is against sending a payment that has not ended, though its payer may have it made himself. */
+/**
+ * Why the clock is against sending a payment that has not ended, though its
+ * payer may have it made himself.
+ */
 export function clockFault(
   { validAfter, validBefore }: Pick<SignedPayment, 'validAfter' | 'validBefore'>,
   nowMs: number,
@@ -123,7 +135,10 @@ async function giveUp(flow: Flow, it: Case): Promise<Payment> {
   throw tooLateError(it.payment.signed, flow.deps.clock())
 }
 
-/** It may have been sent. Whatever fails on the way changes nothing: the first call may have been the one that counts. */
+/**
+ * It may have been sent. Whatever fails on the way changes nothing: the first call may
+ * have been the one that counts.
+ */
 async function follow(flow: Flow, it: Case): Promise<Payment> {
   const payment = await observe(flow, it)
   if (!mayResend(flow, payment)) return payment
@@ -150,7 +165,9 @@ const mendable: ReadonlySet<string | undefined> = new Set([
   ...['allowance_required', 'insufficient_balance', 'expires_too_late', 'not_yet_valid'],
 ])
 
-/** What was missing may be there now. Anything else stays rejected, unless the payer submitted it. */
+/**
+ * What was missing may be there now. Anything else stays rejected, unless the payer submitted it.
+ */
 async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const { offer } = it
   const seen = await observe(flow, it)
@@ -184,7 +201,10 @@ async function screenPayer(flow: Flow, payment: Payment): Promise<Payment> {
   return payment.state === 'received' ? move(flow, payment, { to: 'screened' }) : payment
 }
 
-/** Why the chain would not take the payment now; undefined if it would. Throws `billing_unavailable`. */
+/**
+ * Why the chain would not take the payment now; undefined if it
+ * would. Throws `billing_unavailable`.
+ */
 const findFault = async ({ chain }: Flow, { signed }: Payment): Promise<PaymentFault | undefined> =>
   (await askFaults(chain, signed, signatureOf(signed)))[0]
 
@@ -200,9 +220,9 @@ export async function askFaults(
 }
 
 /**
- * Sends a payment that is ready, or one whose fate is unknown once more: always the same bytes, under a lease that
- * is committed first. If somebody else holds the lease, their outcome counts. Throws `billing_unavailable` if nothing was
- * ever sent.
+ * Sends a payment that is ready, or one whose fate is unknown once more: always the same bytes,
+ * under a lease that is committed first. If somebody else holds the lease, their outcome counts.
+ * Throws `billing_unavailable` if nothing was ever sent.
  */
 async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const { chain, facilitator, deps } = flow
@@ -240,9 +260,9 @@ export async function observe(flow: Flow, { payment, offer }: Case): Promise<Pay
 }
 
 /**
- * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can present a payment
- * seen there, also one that was made to another server with the same address: so it must come from the
- * account's own wallet, and be newer than the offer.
+ * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can
+ * present a payment seen there, also one that was made to another server with the same address: so
+ * it must come from the account's own wallet, and be newer than the offer.
  */
 function doubtOf(
   { deps }: Flow,
@@ -265,13 +285,16 @@ async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> 
   }
   const moved = unlessRefused(
     () => move(flow, payment, next),
-    // Two payments of one offer, or one transfer for two payments: an overpayment, which the operator has to see.
+    // Two payments of one offer, or one transfer for two payments: an overpayment, which the
+    // operator has to see.
     () => isMoney && toReview(flow, payment, { ...next, reason: 'paid_twice' }),
   )
   return moved.state === 'settled' ? provision(flow, moved.id) : moved
 }
 
-/** Leaves money to the operator; where it is, unless that transfer is known as another payment's. */
+/**
+ * Leaves money to the operator; where it is, unless that transfer is known as another payment's.
+ */
 const toReview = (flow: Flow, payment: Payment, { txHash, proof, reason }: Omit<Next, 'to'>) =>
   unlessRefused(
     () => move(flow, payment, { to: 'review', txHash, proof, reason }),
@@ -288,7 +311,8 @@ function afterLook(verdict: ChainVerdict): Next | undefined {
         : { to: 'pending', txHash: proof.txHash, reason: 'not_final' }
     }
     case 'void':
-      // The nonce went to something else that the payer signed: perhaps money of theirs, so the operator looks at it.
+      // The nonce went to something else that the payer signed: perhaps money of theirs, so the
+      // operator looks at it.
       return { to: verdict.reason === 'used_elsewhere' ? 'review' : 'void', reason: verdict.reason }
     case 'open':
     case 'unavailable':
@@ -325,7 +349,10 @@ export function move(flow: Flow, payment: Payment, next: Next): Payment {
   return moved
 }
 
-/** The outcome of `change`, or of `instead` where a rule of the ledger refuses it; false there throws on. */
+/**
+ * The outcome of `change`, or of `instead` where a rule of the ledger
+ * refuses it; false there throws on.
+ */
 function unlessRefused(change: () => Payment, instead: () => Payment | false): Payment {
   try {
     return change()

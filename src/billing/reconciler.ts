@@ -1,6 +1,7 @@
 /**
- * Brings payments to their end without their payers: at start, when one is submitted, and on a timer. From
- * the chain alone each of them becomes provisioned or void, at the latest once its last second is final.
+ * Brings payments to their end without their payers: at start, when one is submitted, and on a
+ * timer. From the chain alone each of them becomes provisioned or void, at the latest once its last
+ * second is final.
  */
 import { AppError } from '#src/core/errors.ts'
 import { isUndecided, openStates, type Payment } from '#src/selling/payment.ts'
@@ -28,7 +29,9 @@ const REJECTED_EVERY_MS = 60_000
 const POLL_EVERY_MS = 3000
 const POLL_WAIT_MS = 2000
 
-/** Keeps apart what callers do with a payment and what is done without them: never both at a time. */
+/**
+ * Keeps apart what callers do with a payment and what is done without them: never both at a time.
+ */
 export function createReconciler(deps: BillingDeps) {
   const { ledger, clock, log } = deps
   const flights = createSingleFlight()
@@ -67,7 +70,10 @@ export function createReconciler(deps: BillingDeps) {
   return {
     attend,
 
-    /** What callers want of a payment: those who come meanwhile join the first, who waits for a look that is under way. */
+    /**
+     * What callers want of a payment: those who come meanwhile join the first, who
+     * waits for a look that is under way.
+     */
     work: (id: string, body: () => Promise<Payment>): Promise<Payment> =>
       flights.run(id, async () => {
         await looks.over(id)
@@ -81,7 +87,10 @@ export function createReconciler(deps: BillingDeps) {
       return ledger.payments.listPaymentsIn(openStates).length
     },
 
-    /** Looks for one payment on the chain, if nobody does and nobody has just done so. Never rejects. */
+    /**
+     * Looks for one payment on the chain, if nobody does and nobody
+     * has just done so. Never rejects.
+     */
     async poll(payment: Payment): Promise<void> {
       const nowMs = clock()
       for (const [id, atMs] of polled) {
@@ -123,7 +132,10 @@ async function step(flow: Flow, it: Case): Promise<Payment> {
 const isDue = ({ deps }: Flow, { attempts, updatedMs }: Payment): boolean =>
   attempts < ATTEMPTS_MAX && updatedMs + RESEND_UNKNOWN_MS <= deps.clock()
 
-/** Joins calls for the same payment: the first does the work, those that come meanwhile get its outcome. */
+/**
+ * Joins calls for the same payment: the first does the work, those that
+ * come meanwhile get its outcome.
+ */
 function createSingleFlight() {
   const flights = new Map<string, Promise<Payment>>()
   return {

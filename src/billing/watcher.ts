@@ -1,4 +1,7 @@
-/** Finds money that arrived without a payment of ours, for the operator: it is never granted by itself. */
+/**
+ * Finds money that arrived without a payment of ours, for the operator:
+ * it is never granted by itself.
+ */
 import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
 import { isUndecided, type Payment } from '#src/selling/payment.ts'
@@ -47,8 +50,9 @@ async function watchChain(watched: Watch): Promise<void> {
 }
 
 /**
- * Notes what is unmatched in a range; returns the block up to which all is decided. A transfer that a
- * payment still open or rejected may turn out to be is decided with that payment, which is looked at.
+ * Notes what is unmatched in a range; returns the block up to which all is decided. A transfer that
+ * a payment still open or rejected may turn out to be is decided with that payment, which is looked
+ * at.
  */
 async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise<number> {
   const { ledger, clock, payTo } = deps

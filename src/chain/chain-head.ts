@@ -4,7 +4,9 @@ import type { ChainHead } from '#src/selling/chain-view.ts'
 import type { Block } from './rpc-answers.ts'
 import { type Rpc, RpcFault } from './rpc.ts'
 
-/** Blocks after which a payment counts, its own included, or `final` for the finality of the chain. */
+/**
+ * Blocks after which a payment counts, its own included, or `final` for the finality of the chain.
+ */
 export type Confirmations = 'final' | number
 
 /** How far the chain is: all up to `final` stays. */
@@ -28,7 +30,8 @@ export function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: HeadOpt
     const head = await readHead(rpc, confirmations)
     if (seen === undefined || seen.order < order) seen = { head, atMs, order }
     if (before === undefined || !isTakenBack(before.final, head.final)) return head
-    // The next answer is compared with this one: a node that was set up again is not refused forever.
+    // The next answer is compared with this one: a node that was set up again is not refused
+    // forever.
     const fault = `The RPC went back to block ${head.final.number}, before one that it called final.`
     log(fault)
     throw new RpcFault(fault)

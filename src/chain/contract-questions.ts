@@ -13,7 +13,9 @@ export type ContractQuestion = {
 
 const wordPattern = /^0x[0-9a-f]{64}$/i
 
-/** What a contract answers: `0x` without such a function or without code, undefined if it reverts. */
+/**
+ * What a contract answers: `0x` without such a function or without code, undefined if it reverts.
+ */
 export async function callContract(
   rpc: Pick<Rpc, 'call'>,
   { to, signature, args, block }: ContractQuestion,

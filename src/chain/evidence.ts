@@ -17,7 +17,9 @@ export type Search = {
   head: Head
   /** The verdict for a transfer that was found. */
   paid: (transfer: ChainLog) => Promise<ChainVerdict>
-  /** The verdict for what makes a payment impossible: none yet while a reorganisation may undo it. */
+  /**
+   * The verdict for what makes a payment impossible: none yet while a reorganisation may undo it.
+   */
   settled: (
     blockNumber: number,
     reason: Extract<ChainVerdict, { kind: 'void' }>['reason'],
@@ -28,7 +30,10 @@ export type Search = {
 export const wordOf = (nonce: string): bigint => BigInt(nonce) >> 8n
 export const bitOf = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
 
-/** Whether the nonce of a payment is spent or given up, as of a block. Throws `RpcFault` without an answer. */
+/**
+ * Whether the nonce of a payment is spent or given up, as of a block.
+ * Throws `RpcFault` without an answer.
+ */
 export async function isNonceUsed(
   rpc: Rpc,
   signed: SignedPayment,
@@ -69,7 +74,10 @@ const RANGE_BLOCKS_MAX = 2000
 /** No range is made shorter than this for a node that says no to it. */
 const RANGE_BLOCKS_MIN = 250
 
-/** Logs of a range of any length, asked for piece by piece. Throws `RpcFault` if any piece is missing. */
+/**
+ * Logs of a range of any length, asked for piece by piece. Throws
+ * `RpcFault` if any piece is missing.
+ */
 export const findLogs = (rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> =>
   Array.fromAsync(logsOf(rpc, question))
 
@@ -86,7 +94,10 @@ async function* logsOf(rpc: Rpc, question: LogQuestion): AsyncGenerator<ChainLog
   }
 }
 
-/** Halves a range that the node does not answer for: there may be more in it than fits into an answer. */
+/**
+ * Halves a range that the node does not answer for: there may be more
+ * in it than fits into an answer.
+ */
 async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> {
   try {
     return await rpc.getLogs(question)

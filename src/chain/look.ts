@@ -23,7 +23,10 @@ import { type Rpc, RpcFault } from './rpc.ts'
 
 /** More than a day of blocks: a payment is valid for no longer than a day. */
 const SEARCH_BLOCKS_MAX = 200_000
-/** A reorganisation may put a payment below the block that was the newest when it was offered; none goes deeper. */
+/**
+ * A reorganisation may put a payment below the block that was the newest when it
+ * was offered; none goes deeper.
+ */
 const REORG_BLOCKS_MAX = 256
 
 export type Lookup = {
@@ -33,8 +36,8 @@ export type Lookup = {
 }
 
 /**
- * Looks for a payment. Two kinds of evidence count: a transfer that is there, and a state of the chain at
- * its final block. What a node does not show is never taken for proof. Throws `RpcFault`.
+ * Looks for a payment. Two kinds of evidence count: a transfer that is there, and a state of the
+ * chain at its final block. What a node does not show is never taken for proof. Throws `RpcFault`.
  */
 export async function look(rpc: Rpc, { signed, hint, head }: Lookup): Promise<ChainVerdict> {
   const search: Search = {
@@ -62,7 +65,9 @@ async function findInTransaction(rpc: Rpc, search: Search, txHash: string) {
     : findPermittedTransfer(rpc, search, receipt)
 }
 
-/** Nobody's clock counts but the chain's: a transaction that was sent in time may wait to be mined. */
+/**
+ * Nobody's clock counts but the chain's: a transaction that was sent in time may wait to be mined.
+ */
 async function judgeUnused(
   rpc: Rpc,
   { signed, head: { final }, settled }: Search,
@@ -84,8 +89,8 @@ async function confirm(rpc: Rpc, transfer: ChainLog, { final }: Head): Promise<C
 }
 
 /**
- * Finds what a spent authorization was spent on. A spent nonce alone proves nothing: the payer may have
- * canceled it, or signed another transfer with it.
+ * Finds what a spent authorization was spent on. A spent nonce alone proves nothing: the payer may
+ * have canceled it, or signed another transfer with it.
  */
 async function lookEip3009(rpc: Rpc, search: Search): Promise<ChainVerdict> {
   const { signed, range, paid, settled } = search
@@ -107,8 +112,8 @@ const findEvent = (rpc: Rpc, { signed, range }: Search) =>
   })
 
 /**
- * The transfer of a payment in a transaction: the next that its token says after the use of its nonce.
- * There may be others in the transaction, which are of other authorizations.
+ * The transfer of a payment in a transaction: the next that its token says after the use of its
+ * nonce. There may be others in the transaction, which are of other authorizations.
  */
 function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainLog | undefined {
   const logs = receipt.isSuccess ? receipt.logs.filter((log) => log.address === signed.asset) : []
@@ -121,8 +126,9 @@ const isUseOf = (signed: SignedPayment, { topics: [event, authorizer, nonce] }: 
   event === topics.used && authorizer === toTopic(signed.payer) && nonce === signed.nonce
 
 /**
- * Finds what a nonce of Permit2 was spent on. No event names it, so a transfer is bound to it by what the
- * transaction says to the x402 proxy; where another contract called the proxy, by being the only one.
+ * Finds what a nonce of Permit2 was spent on. No event names it, so a transfer is bound to it by
+ * what the transaction says to the x402 proxy; where another contract called the proxy, by being
+ * the only one.
  */
 async function lookPermit2(rpc: Rpc, search: Search): Promise<ChainVerdict> {
   const { signed, range, head, paid, settled } = search
@@ -137,8 +143,9 @@ async function lookPermit2(rpc: Rpc, search: Search): Promise<ChainVerdict> {
 }
 
 /**
- * Judges by the one block in which the nonce was spent: any contract may have spent it, on any token. An empty
- * answer proves nothing, because it takes a log to move a token: that node has none.
+ * Judges by the one block in which the nonce was spent: any contract may have spent it, on any
+ * token. An empty answer proves nothing, because it takes a log to move a token: that node has
+ * none.
  */
 async function lookAtSpending(rpc: Rpc, search: Search): Promise<ChainVerdict> {
   const { signed, paid, settled } = search
@@ -153,7 +160,10 @@ async function lookAtSpending(rpc: Rpc, search: Search): Promise<ChainVerdict> {
   return transfer ? paid(transfer) : settled(block, 'used_elsewhere')
 }
 
-/** Halves the range, of which the nonce was unspent before the first block and is spent at the final one. */
+/**
+ * Halves the range, of which the nonce was unspent before the first block
+ * and is spent at the final one.
+ */
 async function findSpendingBlock(rpc: Rpc, { signed, range, head }: Search): Promise<number> {
   let [low, high] = [range.from, head.final.number]
   while (low < high) {
@@ -218,7 +228,10 @@ async function findInvalidation(rpc: Rpc, { signed, range }: Search) {
   })
 }
 
-/** Whether a transfer is of this nonce (`own`), of another or none, or of one that another contract chose. */
+/**
+ * Whether a transfer is of this nonce (`own`), of another or none, or of
+ * one that another contract chose.
+ */
 type Binding = 'own' | 'foreign' | 'indirect'
 
 async function bindingOf(rpc: Rpc, { signed }: Search, log: ChainLog): Promise<Binding> {
@@ -231,7 +244,8 @@ async function bindingOf(rpc: Rpc, { signed }: Search, log: ChainLog): Promise<B
     const isOwn = permit?.owner === signed.payer && permit.nonce === BigInt(signed.nonce)
     return isOwn ? 'own' : 'foreign'
   }
-  // Whatever the payer signed, only the proxy can spend: it says so in each transaction in which it does.
+  // Whatever the payer signed, only the proxy can spend: it says so in each transaction in which it
+  // does.
   return receipt.logs.some(({ address }) => address === proxy) ? 'indirect' : 'foreign'
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes sense of what a node answers, which is as good as anything from the network. Each reader returns
- * undefined for an honest "no such thing" (null), and null for what is no answer.
+ * Makes sense of what a node answers, which is as good as anything from the network. Each reader
+ * returns undefined for an honest "no such thing" (null), and null for what is no answer.
  */
 import type { Hex } from 'viem'
 
@@ -65,7 +65,10 @@ export function readInput(
   return to === null ? null : { to, input: value.input }
 }
 
-/** Logs of blocks that count: one of a block that was taken back is left out, as is one of no block yet. */
+/**
+ * Logs of blocks that count: one of a block that was taken back is left
+ * out, as is one of no block yet.
+ */
 export function readLogs(value: unknown): ChainLog[] | null {
   if (!Array.isArray(value)) return null
   const logs: ChainLog[] = []

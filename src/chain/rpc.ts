@@ -26,7 +26,9 @@ const TIMEOUT_MS = 5000
 /** A block by its number, or the newest, or the newest that is final. */
 export type BlockTag = number | 'latest' | PaymentChain['finality']
 
-/** Logs of any of the contracts; a topic that is null is any, one that is an array is any of these. */
+/**
+ * Logs of any of the contracts; a topic that is null is any, one that is an array is any of these.
+ */
 export type LogQuestion = {
   /** None for all. */
   addresses: readonly string[]
@@ -48,7 +50,10 @@ export type Rpc = {
   getLogs(question: LogQuestion): Promise<ChainLog[]>
   /** Undefined for a transaction that is in no block that counts. */
   getReceipt(txHash: string): Promise<Receipt | undefined>
-  /** What a transaction says to the contract that it calls; undefined where the node does not know it. */
+  /**
+   * What a transaction says to the contract that it calls; undefined
+   * where the node does not know it.
+   */
   getInput(txHash: string): Promise<{ to: string | undefined; input: Hex } | undefined>
 }
 
@@ -153,7 +158,8 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions): Requ
   return async (question) => {
     opening ??= openNode(options)
     const node = await opening
-    // viem's own timeout ends with the headers, and a Retry-After makes it wait as long as the node likes.
+    // viem's own timeout ends with the headers, and a Retry-After makes it wait as long as the node
+    // likes.
     const signal = AbortSignal.timeout(timeoutMs)
     try {
       return { kind: 'answer', result: await node.request(question, signal) }

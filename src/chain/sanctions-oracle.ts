@@ -10,7 +10,10 @@ import type { Rpc } from './rpc.ts'
 const no = `0x${'0'.repeat(64)}`
 const yes = `0x${'0'.repeat(63)}1`
 
-/** Asks Chainalysis' oracle on the chain of `rpc`, and the issuers there: whom they freeze could not pay either. */
+/**
+ * Asks Chainalysis' oracle on the chain of `rpc`, and the issuers there: whom
+ * they freeze could not pay either.
+ */
 export function createSanctionsOracle(rpc: Rpc) {
   const { sanctionsOracle, tokens } = rpc.chain
   return {

@@ -8,7 +8,10 @@ import type { Rpc } from './rpc.ts'
 const PLAIN_LENGTH = 65
 /** A contract with many owners joins their signatures; ours is the limit, no standard's. */
 const SIGNATURE_BYTES_MAX = 8192
-/** Half the order of secp256k1: a higher s is the mirror image of a signature, which anybody can make. */
+/**
+ * Half the order of secp256k1: a higher s is the mirror image of a
+ * signature, which anybody can make.
+ */
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 /** Returned, left-aligned in a word, by a contract that accepts a signature. */
 const MAGIC = '0x1626ba7e'.padEnd('0x'.length + 64, '0')
@@ -42,8 +45,9 @@ export async function isAccepted(rpc: Rpc, { address, hash, signature }: Claim):
 }
 
 /**
- * Whether the tokens would take a signature of a payment. As they do, it goes by the code at the address: with code
- * the contract decides, also for an account that delegates to one (EIP-7702). Throws `RpcFault`.
+ * Whether the tokens would take a signature of a payment. As they do, it goes by the code at the
+ * address: with code the contract decides, also for an account that delegates to one (EIP-7702).
+ * Throws `RpcFault`.
  */
 export async function isPaymentSignature(
   rpc: Rpc,

@@ -1,4 +1,7 @@
-/** What is asked of tokens: whether a payment would go through now, and whether anything could be sold for them. */
+/**
+ * What is asked of tokens: whether a payment would go through now, and whether
+ * anything could be sold for them.
+ */
 import type { ChainView, PaymentFault, Preflight } from '#src/selling/chain-view.ts'
 import type { PaymentToken, TokenSymbol } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
@@ -46,7 +49,10 @@ async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean>
   return (await askWord(rpc, { to: signed.asset, signature, args })) < signed.amount
 }
 
-/** Whether the issuer of a token has frozen an address. A token that knows no such question freezes none. */
+/**
+ * Whether the issuer of a token has frozen an address. A token that knows
+ * no such question freezes none.
+ */
 async function isBlocked(rpc: Rpc, token: PaymentToken, address: string): Promise<boolean> {
   const signature = `${token.blockList}(address) view returns (bool)`
   const answer = await askContract(rpc, { to: token.address, signature, args: [address] })

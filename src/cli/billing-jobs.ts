@@ -7,7 +7,9 @@ const MINUTE_MS = 60 * SECOND_MS
 
 /** What fails is published within a minute, and what works again too. */
 const REFRESH_MS = MINUTE_MS
-/** After a payment was submitted: soon, then later by half each time; never later than the second. */
+/**
+ * After a payment was submitted: soon, then later by half each time; never later than the second.
+ */
 const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
 const GROWTH = 1.5
 const WATCH_MS = MINUTE_MS
@@ -55,7 +57,9 @@ export function startBillingJobs(
   }
 }
 
-/** Does work again and again, after as many milliseconds as it says each time, or as `hasten` says. */
+/**
+ * Does work again and again, after as many milliseconds as it says each time, or as `hasten` says.
+ */
 function repeat(
   work: () => Promise<number>,
   { startTimer, log }: { startTimer: StartTimer; log: (line: string) => void },
@@ -67,7 +71,8 @@ function repeat(
   async function run(): Promise<void> {
     cancelTimer = undefined
     hastenedMs = Number.POSITIVE_INFINITY
-    // The verbs promise not to reject; should one do so, that must not be the end of all looks at payments.
+    // The verbs promise not to reject; should one do so, that must not be the end of all looks at
+    // payments.
     const delayMs = await work().catch((error: unknown) => {
       log(`Billing failed: ${messageOf(error)}.`)
       return MINUTE_MS
@@ -83,7 +88,10 @@ function repeat(
 
   let running = run()
   return {
-    /** The next time comes no later than in `delayMs`, counted from the end of the work if that is running. */
+    /**
+     * The next time comes no later than in `delayMs`, counted from the end
+     * of the work if that is running.
+     */
     hasten(delayMs: number): void {
       if (isDisposed || delayMs >= hastenedMs) return
       hastenedMs = delayMs

@@ -27,11 +27,17 @@ export type Shop = {
   billing: Billing
   /** Why nothing is sold; undefined if something may be. */
   closedReason: string | undefined
-  /** Begins to check, to look after open payments, and to look for money; undefined if nothing is sold. */
+  /**
+   * Begins to check, to look after open payments, and to look for
+   * money; undefined if nothing is sold.
+   */
   start(): { checked: Promise<void>; dispose(): Promise<void> } | undefined
 }
 
-/** Puts the parts together; nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
+/**
+ * Puts the parts together; nothing is asked or loaded before it is needed. Throws
+ * `SecretFault` for an unusable gas key.
+ */
 export function createShop(
   context: CliContext,
   ledger: Ledger,
@@ -44,7 +50,8 @@ export function createShop(
     missing.length === 0
       ? undefined
       : `${join(missing)} ${missing.length === 1 ? 'is' : 'are'} not set.`
-  // Who has paid before keeps receipts, and what is open is still looked for, though nothing is sold now.
+  // Who has paid before keeps receipts, and what is open is still looked for, though nothing is
+  // sold now.
   if (closedReason !== undefined && ledger.payments.listPayments({ limit: 1 }).length === 0) {
     const billing = closedBilling(closedReason, chainsOf(config))
     return { billing, closedReason, start: () => undefined }

@@ -8,7 +8,9 @@ import type { SignupState } from '#src/selling/screening.ts'
 
 const NEWEST_COUNT = 10
 const PAGE_MARKETS = 500
-/** A market's window begins within this of its snapshots: what a list names beyond is not looked at. */
+/**
+ * A market's window begins within this of its snapshots: what a list names beyond is not looked at.
+ */
 const APART_MS = 30 * DAY_MS
 
 /** What holds for every server. */
@@ -87,7 +89,10 @@ function findExample(history: MarketHistory, totals: readonly CoinTotals[]): Mar
   return newest.find(({ isClosed }) => isClosed) ?? newest[0]
 }
 
-/** Markets of a coin that have snapshots, newest first; those that only a list names are passed over. */
+/**
+ * Markets of a coin that have snapshots, newest first; those that
+ * only a list names are passed over.
+ */
 function* listHeld(history: MarketHistory, coin: Coin, totals: readonly CoinTotals[]) {
   const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
   const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS

@@ -224,7 +224,9 @@ function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms
   ]
 }
 
-/** Only where a node was named; otherwise the server says what is missing, before anything moves. */
+/**
+ * Only where a node was named; otherwise the server says what is missing, before anything moves.
+ */
 async function checkAllowance({
   payer,
   quote,

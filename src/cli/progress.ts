@@ -14,7 +14,10 @@ export type Progress = {
   end(): void
 }
 
-/** Creates a bar on a terminal, and elsewhere a line every few seconds that begins with what is being done. */
+/**
+ * Creates a bar on a terminal, and elsewhere a line every few seconds that
+ * begins with what is being done.
+ */
 export function createProgress(
   { isTty, clock, printError }: CliContext,
   activity: string,

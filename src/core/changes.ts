@@ -1,7 +1,8 @@
 /**
- * Pages of the states at which something changed: a state that is the same as the one of its outcome
- * before it, as far as a series can see, is no row of it. The first state of an outcome in the range is
- * always one, so that a range can be used alone; which states are rows does not depend on the page.
+ * Pages of the states at which something changed: a state that is the same as the one of its
+ * outcome before it, as far as a series can see, is no row of it. The first state of an outcome in
+ * the range is always one, so that a range can be used alone; which states are rows does not depend
+ * on the page.
  */
 import type { Position } from './snapshot.ts'
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './states.ts'
@@ -45,7 +46,10 @@ export function* readChanges<S extends State>({
   }
 }
 
-/** Adds the changes of a block to a page; true when there is one more than it takes. Loops of generators are slow. */
+/**
+ * Adds the changes of a block to a page; true when there is one more than it
+ * takes. Loops of generators are slow.
+ */
 function takeChanges<S extends State>(
   page: ChangesPage<S>,
   { block, changes, limit }: { block: readonly S[]; changes: Uint8Array; limit: number },

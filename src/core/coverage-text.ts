@@ -1,6 +1,6 @@
 /**
- * Whether what was asked for was recorded, in one line for a header, so that an empty page is not taken for an
- * empty book: a structured item (RFC 9651).
+ * Whether what was asked for was recorded, in one line for a header, so that an empty page is not
+ * taken for an empty book: a structured item (RFC 9651).
  */
 import {
   type CoverageQuestion,

@@ -1,15 +1,16 @@
 /**
  * What is recorded of a market and what is missing. A gap is a time in which the state of a book is
- * not known to have been recorded; it is stored or follows from the market's facts, and it is served,
- * never hidden.
+ * not known to have been recorded; it is stored or follows from the market's facts, and it is
+ * served, never hidden.
  */
 import type { Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
 
 /**
- * `recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the
- * book contradicted the venue's own hash. `import`: the imported files hold nothing there. `not_open`:
- * outside the time in which the market could be traded, as far as anything is held of it.
+ * `recorder_down`: we did not listen. `venue_silent`: we listened and nothing came.
+ * `hash_mismatch`: the book contradicted the venue's own hash. `import`: the imported files hold
+ * nothing there. `not_open`: outside the time in which the market could be traded, as far as
+ * anything is held of it.
  */
 export const gapReasons = [
   'recorder_down',
@@ -20,7 +21,10 @@ export const gapReasons = [
 ] as const
 export type GapReason = (typeof gapReasons)[number]
 
-/** Why an answer is not whole: its gaps, or a market whose window is not known, so that it has no whole. */
+/**
+ * Why an answer is not whole: its gaps, or a market whose window is not
+ * known, so that it has no whole.
+ */
 export const tallyReasons = [...gapReasons, 'window_unknown'] as const
 export type TallyReason = (typeof tallyReasons)[number]
 
@@ -28,8 +32,8 @@ export type TallyReason = (typeof tallyReasons)[number]
 export type Span = { readonly fromMs: number; readonly toMs: number }
 
 /**
- * A time without recorded states of one outcome. A state is known at its own millisecond: what comes after it
- * is unknown from the next one on, up to that of the next state.
+ * A time without recorded states of one outcome. A state is known at its own millisecond: what
+ * comes after it is unknown from the next one on, up to that of the next state.
  */
 export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
 
@@ -77,14 +81,18 @@ export const hasWindow = (
 ): market is Market & { windowStartMs: number; windowEndMs: number } =>
   market.windowStartMs !== undefined && market.windowEndMs !== undefined
 
-/** Whether the time that a question is about is known: a bound that was not sent is the market's own. */
+/**
+ * Whether the time that a question is about is known: a bound that
+ * was not sent is the market's own.
+ */
 export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =>
   (fromMs !== undefined && toMs !== undefined) || hasWindow(market)
 
 /**
- * The time that a market is answered for when no other is asked: its window, where known, and what is
- * held beyond it. Of the window of a market that is neither closed nor resolved nothing after `nowMs`
- * counts, so that the span of one to come is empty. Undefined when neither window nor snapshots are known.
+ * The time that a market is answered for when no other is asked: its window, where known, and what
+ * is held beyond it. Of the window of a market that is neither closed nor resolved nothing after
+ * `nowMs` counts, so that the span of one to come is empty. Undefined when neither window nor
+ * snapshots are known.
  */
 export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
@@ -96,7 +104,10 @@ export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   return { fromMs, toMs: Math.max(fromMs, isOver ? endMs : Math.min(endMs, nowMs), heldEndMs) }
 }
 
-/** The span that a question is about; empty (`toMs` is `fromMs`) when its bounds leave nothing of the market's. */
+/**
+ * The span that a question is about; empty (`toMs` is `fromMs`) when its bounds
+ * leave nothing of the market's.
+ */
 export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span {
   const whole = marketSpanOf(market, nowMs)
   const startMs = fromMs ?? whole?.fromMs ?? toMs ?? nowMs
@@ -107,10 +118,11 @@ export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span 
 }
 
 /**
- * Tiles the span of a question by what is recorded and what is not, for up, then down. Recorded is an
- * outcome from its first to its last snapshot, but for stored gaps. Inside `marketSpanOf`, the time before the
- * first one is a gap where it reaches into the window, because no state prevails yet; so is the time before the window
- * and after the last one where it is longer than `silenceMs`, and all that is outside.
+ * Tiles the span of a question by what is recorded and what is not, for up, then down. Recorded is
+ * an outcome from its first to its last snapshot, but for stored gaps. Inside `marketSpanOf`, the
+ * time before the first one is a gap where it reaches into the window, because no state prevails
+ * yet; so is the time before the window and after the last one where it is longer than `silenceMs`,
+ * and all that is outside.
  */
 export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   const span = spanOf(question)
@@ -127,8 +139,9 @@ export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
 }
 
 /**
- * Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there. Where
- * something is held of a time that is not known, no time is counted, and `window_unknown` once an outcome.
+ * Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there.
+ * Where something is held of a time that is not known, no time is counted, and `window_unknown`
+ * once an outcome.
  */
 export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const { fromMs, toMs } = spanOf(question)
@@ -163,7 +176,9 @@ function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tall
   }
 }
 
-/** A share in millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing. */
+/**
+ * A share in millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing.
+ */
 export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
 
@@ -172,8 +187,8 @@ type Run = Span & { readonly reason: GapReason }
 type VisitPiece = (fromMs: number, toMs: number, reason: GapReason | undefined) => void
 
 /**
- * Both lists ascend and do not overlap in themselves; where they overlap each other, `stored` counts,
- * because somebody saw why. Where neither is, the outcome is recorded.
+ * Both lists ascend and do not overlap in themselves; where they overlap each other, `stored`
+ * counts, because somebody saw why. Where neither is, the outcome is recorded.
  */
 type Timeline = { stored: readonly Run[]; derived: readonly Run[] }
 

@@ -1,6 +1,7 @@
 /**
  * What an order would have filled against a ladder. All of it is integers: prices and sizes are
- * millionths, so a level's cost is millionths of millionths, and nothing is rounded before it is printed.
+ * millionths, so a level's cost is millionths of millionths, and nothing is rounded before it is
+ * printed.
  */
 import type { LevelSource, TaggedLadder } from './consolidated.ts'
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
@@ -12,8 +13,8 @@ export type Side = 'buy' | 'sell'
 export type FillAmount = { unit: 'shares' | 'usdc'; amount: Millionths }
 
 /**
- * `value`: `bps` parts of ten thousand of the traded value; `rate` is of the venue's schedule, by which a
- * level costs shares × rate × price × (1 - price). In millionths both.
+ * `value`: `bps` parts of ten thousand of the traded value; `rate` is of the venue's schedule, by
+ * which a level costs shares × rate × price × (1 - price). In millionths both.
  */
 export type FeeTerms = { kind: 'bps' | 'rate'; value: Millionths }
 
@@ -52,8 +53,8 @@ export type Fill = {
   /** Of the ladder, whether it was used or not; undefined when it is empty. */
   bestPrice: Millionths | undefined
   /**
-   * What is left of what was asked, in its unit, when nothing could be taken any more. What is too little
-   * for a millionth of a share is not left over.
+   * What is left of what was asked, in its unit, when nothing could be taken any more. What is too
+   * little for a millionth of a share is not left over.
    */
   unfilled: Exact
 }
@@ -65,7 +66,10 @@ const BPS_DECIMALS = 10
 const RATE_DECIMALS = 24
 const ONE = BigInt(MILLIONTHS_PER_UNIT)
 
-/** Walks a ladder, best level first. Shares that USDC buys are rounded down to the millionth of a share. */
+/**
+ * Walks a ladder, best level first. Shares that USDC buys are rounded
+ * down to the millionth of a share.
+ */
 export function fill(ladder: TaggedLadder, order: Order): Fill {
   const { levels, left } = take(ladder, order)
   const filled = sumOf(levels, ({ shares }) => BigInt(shares))

@@ -1,4 +1,7 @@
-/** Steps that series can be asked for in, in milliseconds; they begin at multiples of themselves since 1970, UTC. */
+/**
+ * Steps that series can be asked for in, in milliseconds; they begin at multiples
+ * of themselves since 1970, UTC.
+ */
 export const intervalMs = {
   '1s': 1_000,
   '5s': 5_000,

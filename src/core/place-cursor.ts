@@ -1,4 +1,7 @@
-/** Places in lists as the payload of a cursor: of rows by time and id, of markets by time and condition id. */
+/**
+ * Places in lists as the payload of a cursor: of rows by time and id, of
+ * markets by time and condition id.
+ */
 import type { Position } from './snapshot.ts'
 
 const TIME_BYTES = 6

@@ -29,7 +29,9 @@ export type Snapshot = {
   readonly isVerified?: boolean | undefined
   /** Place among the states that its source gave of this asset and millisecond; 0 when absent. */
   readonly sequence?: number | undefined
-  /** How many equal states came before it in that list; 0 when absent. Given on append, not kept. */
+  /**
+   * How many equal states came before it in that list; 0 when absent. Given on append, not kept.
+   */
   readonly occurrence?: number | undefined
   /** When the recorder received it, Unix milliseconds of the recorder's clock, where known. */
   readonly receivedMs?: number | undefined
@@ -52,7 +54,9 @@ export const snapshotFields = [
 ] as const
 export type SnapshotField = (typeof snapshotFields)[number]
 
-/** A snapshot as the store holds it: `id` rises in the order of acceptance and is never used twice. */
+/**
+ * A snapshot as the store holds it: `id` rises in the order of acceptance and is never used twice.
+ */
 export type StoredSnapshot = Snapshot & { readonly id: number }
 
 /** A place in a market's total order: ascending by time, then by id. */

@@ -1,7 +1,8 @@
 /**
- * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or before it
- * and never after. Where no state is known to prevail there is no row: before an outcome's first
- * state, inside a gap, and after the end of the market's window or of what is held of it.
+ * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or
+ * before it and never after. Where no state is known to prevail there is no row: before an
+ * outcome's first state, inside a gap, and after the end of the market's window or of what is held
+ * of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
@@ -90,9 +91,9 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
 }
 
 /**
- * The last moment that can be answered for. While a market is open that is before the last state of each
- * outcome, of one that has gone quiet before that of the market, so that no later state can change an answer; a
- * follower sees each step once.
+ * The last moment that can be answered for. While a market is open that is before the last state of
+ * each outcome, of one that has gone quiet before that of the market, so that no later state can
+ * change an answer; a follower sees each step once.
  */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
@@ -106,7 +107,10 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
 /** Steps of states: of each, (k·stepMs, (k+1)·stepMs], the last states before `toMs` are wanted. */
 type StateSteps = { stepMs: number; outcome?: Outcome | undefined; toMs?: number | undefined }
 
-/** The end, exclusive, of the steps whose last states no later one can replace; `toMs` if that is first. */
+/**
+ * The end, exclusive, of the steps whose last states no later one can
+ * replace; `toMs` if that is first.
+ */
 export function decidedStepsEndMs(
   market: Market,
   { stepMs, outcome, toMs }: StateSteps,
@@ -116,7 +120,10 @@ export function decidedStepsEndMs(
   return Math.floor(lastMs / stepMs) * stepMs + 1
 }
 
-/** True when an outcome ended so long before the market, or what is held of it so far, that its end is a gap. */
+/**
+ * True when an outcome ended so long before the market, or what is held of it
+ * so far, that its end is a gap.
+ */
 function isQuiet(market: Market, outcome: Outcome): boolean {
   const { spans, lastSnapshotMs = 0, timeframe } = market
   const lastMs = spans[outcome]?.lastMs ?? lastSnapshotMs
@@ -129,7 +136,10 @@ function isQuiet(market: Market, outcome: Outcome): boolean {
 const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
-/** The last moment at which the state of an outcome is known, inclusive: that at the end of the window is known at the end. */
+/**
+ * The last moment at which the state of an outcome is known, inclusive: that at the end of
+ * the window is known at the end.
+ */
 function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
   if (isQuiet(market, outcome)) return heldMs
   return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
@@ -155,7 +165,10 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
 /** States read at once between marks. */
 const BLOCK = 1_024
 
-/** Finds, in steps, the state that prevails at each of the marks, which ascend; `outcome` where all are of one. */
+/**
+ * Finds, in steps, the state that prevails at each of the marks, which ascend;
+ * `outcome` where all are of one.
+ */
 export function* readPrevailing<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],

@@ -6,8 +6,8 @@ import { readSecretFile, SecretFault } from '#src/lib/secret-file.ts'
 const VARIABLE = 'BOOKFEED_GAS_KEY'
 
 /**
- * The private key that pays for gas: what the variable holds, or the file of its owner alone that it names. Throws
- * `SecretFault`, whose message holds neither key nor path.
+ * The private key that pays for gas: what the variable holds, or the file of its owner alone that
+ * it names. Throws `SecretFault`, whose message holds neither key nor path.
  */
 export function readGasKey(value: string): Hex {
   const isHere = /^0x[0-9a-fA-F]{64}$/.test(value)

@@ -1,7 +1,7 @@
 /**
- * The account that pays for gas. Settlements run side by side, but sign and send one after the other, so that
- * no two take the same nonce; and a transaction's hash is known before the node is given it, so that it is
- * not lost with the node's answer.
+ * The account that pays for gas. Settlements run side by side, but sign and send one after the
+ * other, so that no two take the same nonce; and a transaction's hash is known before the node is
+ * given it, so that it is not lost with the node's answer.
  */
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
@@ -14,11 +14,15 @@ const knownWords = /already known|already imported|known transaction/i
 
 /** What was seen during one settlement. */
 export type Broadcast = {
-  /** A question was not answered as a node should: nothing that was concluded since may be believed. */
+  /**
+   * A question was not answered as a node should: nothing that was concluded since may be believed.
+   */
   isSilent: boolean
   /** The node says that our account cannot pay for gas. */
   isOutOfGas: boolean
-  /** Set before the transaction is sent: from then on it may be on its way, whatever the node says. */
+  /**
+   * Set before the transaction is sent: from then on it may be on its way, whatever the node says.
+   */
   txHash?: Hex
 }
 
@@ -30,7 +34,10 @@ export type GasWallet = {
   resetNonce(): void
 }
 
-/** `chainId` is that of each transaction, whatever the node says: on another chain nobody could use it. */
+/**
+ * `chainId` is that of each transaction, whatever the node says: on
+ * another chain nobody could use it.
+ */
 export function createGasWallet(
   viem: Viem,
   account: PrivateKeyAccount,

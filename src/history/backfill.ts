@@ -12,9 +12,10 @@ import { createSealing } from './writes/sealing.ts'
 type Changed = Tables & { coverage: Coverage }
 
 /**
- * Brings the markets of a file of an older format up to date, once, each in transactions of its own, so that a
- * process that was killed continues where it was: first the checksums, then the verdicts of rows with a hash,
- * spans, pauses and gaps. A market may be done twice, by two processes or after one was killed: it stays as it is.
+ * Brings the markets of a file of an older format up to date, once, each in transactions of its
+ * own, so that a process that was killed continues where it was: first the checksums, then the
+ * verdicts of rows with a hash, spans, pauses and gaps. A market may be done twice, by two
+ * processes or after one was killed: it stays as it is.
  */
 export function backfill(tables: Changed): void {
   const { db, meta, markets } = tables

@@ -15,18 +15,19 @@ import type { Trade } from '#src/core/trade.ts'
 export type Eventually<T> = T | Promise<T>
 
 /**
- * What writes a history: the recorder, the import, the command line. Every verb is synchronous and atomic; another
- * process may read or write the same history at the same time. A verb throws `damaged` when what is stored of its
- * market is not what was written; then nothing of its change is kept.
+ * What writes a history: the recorder, the import, the command line. Every verb is synchronous and
+ * atomic; another process may read or write the same history at the same time. A verb throws
+ * `damaged` when what is stored of its market is not what was written; then nothing of its change
+ * is kept.
  */
 export type HistoryWriter = {
   /**
    * Adds snapshots of any markets, in any order, in one transaction. Unknown markets are created.
    * A batch id that was applied before changes nothing. A snapshot whose asset and time are stored
-   * already with the same source hash or the same levels is a duplicate: it vanishes and is counted.
-   * Ids are given in the order of the batch. Throws `market_conflict` when a snapshot contradicts
-   * its market's coin, timeframe, source or asset, or is more than two days from its window; then nothing of the
-   * batch is kept.
+   * already with the same source hash or the same levels is a duplicate: it vanishes and is
+   * counted. Ids are given in the order of the batch. Throws `market_conflict` when a snapshot
+   * contradicts its market's coin, timeframe, source or asset, or is more than two days from its
+   * window; then nothing of the batch is kept.
    */
   append(batch: Batch): AppendResult
 
@@ -34,16 +35,17 @@ export type HistoryWriter = {
   findBatch(id: string): { accepted: number; duplicates: number } | undefined
 
   /**
-   * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner is
-   * replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for another winner by
-   * any other source, and for a window that what is held is more than two days from; then nothing is recorded.
+   * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner
+   * is replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for
+   * another winner by any other source, and for a window that what is held is more than two days
+   * from; then nothing is recorded.
    */
   putMarket(facts: MarketFacts): void
 
   /**
-   * Adds trades of a known market, in one transaction. Equal ones that are held already vanish and are
-   * counted; a batch id that was applied before changes nothing. Throws `unknown_market`, and `market_conflict`
-   * for trades more than two days from the market's window.
+   * Adds trades of a known market, in one transaction. Equal ones that are held already vanish and
+   * are counted; a batch id that was applied before changes nothing. Throws `unknown_market`, and
+   * `market_conflict` for trades more than two days from the market's window.
    */
   putTrades(batch: TradeBatch): AppendResult
 
@@ -61,8 +63,8 @@ export type HistoryWriter = {
 }
 
 /**
- * What reads a history. A verb may return a promise; what a result carries is at hand, so that its own methods
- * (`Page.encode`, `StoredRow.text`) never do. Throws `damaged` as the writer does.
+ * What reads a history. A verb may return a promise; what a result carries is at hand, so that its
+ * own methods (`Page.encode`, `StoredRow.text`) never do. Throws `damaged` as the writer does.
  */
 export type HistoryReader = {
   findMarket(conditionId: string): Eventually<Market | undefined>
@@ -79,16 +81,18 @@ export type HistoryReader = {
   /** Condition ids of the markets that were not closed, damaged ones too. */
   listUnclosed(): Eventually<string[]>
 
-  /** What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over. */
+  /**
+   * What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over.
+   */
   coinTotals(nowMs: number): Eventually<CoinTotals[]>
 
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
   trades(query: TradeQuery): Eventually<Trade[]>
 
   /**
-   * Gaps of a market, ascending by `fromMs`: those recorded, and the pauses between consecutive snapshots
-   * of an outcome longer than `silenceMs` of its timeframe, from a millisecond after the former on. What lies
-   * outside its snapshots is in no gap here.
+   * Gaps of a market, ascending by `fromMs`: those recorded, and the pauses between consecutive
+   * snapshots of an outcome longer than `silenceMs` of its timeframe, from a millisecond after the
+   * former on. What lies outside its snapshots is in no gap here.
    */
   gaps(market: Market): Eventually<readonly Gap[]>
 
@@ -139,8 +143,8 @@ type AtOnce<Reader> = {
 }
 
 /**
- * What services and commands are given: the engine in this process, one SQLite file, so no verb returns a promise.
- * `test/history/conformance.ts` is the contract as tests.
+ * What services and commands are given: the engine in this process, one SQLite file, so no verb
+ * returns a promise. `test/history/conformance.ts` is the contract as tests.
  */
 export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines'>> & { lines(encoding: Encoding): LineStream }
@@ -220,8 +224,8 @@ export type RowQuery = {
   limit: number
   /**
    * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state as of
-   * the step's end, once, where it changed in it. Of a market that is not closed only steps that are over, by
-   * `decidedStepsEndMs`. Not for `tops`.
+   * the step's end, once, where it changed in it. Of a market that is not closed only steps that
+   * are over, by `decidedStepsEndMs`. Not for `tops`.
    */
   stepMs?: number | undefined
   /** Also when each row was received. */
@@ -234,14 +238,19 @@ export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs
 export type Encoding = 'gzip' | 'identity'
 
 export type Page = {
-  /** Of the market when the page was read; another one than the query's if it was written meanwhile. */
+  /**
+   * Of the market when the page was read; another one than the query's if it was written meanwhile.
+   */
   revision: number
   count: number
   /** Position of the last row; undefined on an empty page. */
   last: Position | undefined
   /** True when at least one further row matches the query right now. */
   hasMore: boolean
-  /** Unix milliseconds of the recorder's clock, where known, in the order of the query; empty unless asked for. */
+  /**
+   * Unix milliseconds of the recorder's clock, where known, in the order of the
+   * query; empty unless asked for.
+   */
   received: readonly (number | undefined)[]
   /**
    * The rows as JSON objects joined by commas between `prefix` and `suffix` (ASCII), encoded whole.
@@ -249,11 +258,16 @@ export type Page = {
    */
   encode(encoding: Encoding, prefix: string, suffix: string): Uint8Array<ArrayBuffer>
 
-  /** Each row's JSON object in the order of the query (ASCII); valid until the next is asked for. */
+  /**
+   * Each row's JSON object in the order of the query (ASCII); valid until the next is asked for.
+   */
   texts(): Iterable<Uint8Array>
 }
 
-/** One snapshot that was found, not read yet. To be read before anything else is asked of the history. */
+/**
+ * One snapshot that was found, not read yet. To be read before
+ * anything else is asked of the history.
+ */
 export type StoredRow = Position & {
   /** The JSON object as it is served (ASCII); valid until the next read. */
   text(): Uint8Array
@@ -263,11 +277,15 @@ export type StoredRow = Position & {
 }
 
 /**
- * Rows as lines, each a JSON object and a newline, as one stream of bytes: for gzip one member (RFC 1952)
- * assembled from stored bits. Bytes are valid until the next piece is asked for. Memory is that of a piece.
+ * Rows as lines, each a JSON object and a newline, as one stream of bytes: for gzip one member (RFC
+ * 1952) assembled from stored bits. Bytes are valid until the next piece is asked for. Memory is
+ * that of a piece.
  */
 export type LineStream<Pieces = Iterable<LinePiece>> = {
-  /** Rows of a market, in pieces of a few hundred kilobytes at most; what another process writes meanwhile shows. */
+  /**
+   * Rows of a market, in pieces of a few hundred kilobytes at most; what another
+   * process writes meanwhile shows.
+   */
   rows(query: StreamQuery): Pieces
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>

@@ -14,7 +14,10 @@ export type HistoryOptions = {
   bytesMax?: number
 }
 
-/** Opens or creates the history at `path`, brought up to date. Throws `StoreFault` on a file that cannot be used. */
+/**
+ * Opens or creates the history at `path`, brought up to date. Throws `StoreFault`
+ * on a file that cannot be used.
+ */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * MEBIBYTE, lagMs = 0, bytesMax } = options
   const db = openDatabase(path, { bytesMax })

@@ -37,7 +37,9 @@ type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 type BatchCounts = Omit<AppendResult, 'kind'>
 
-/** `chunkCacheBytes` bounds the chunks kept in memory, `lagMs` how late others' commits may show. */
+/**
+ * `chunkCacheBytes` bounds the chunks kept in memory, `lagMs` how late others' commits may show.
+ */
 export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 
 /** Makes the history of an open file. */

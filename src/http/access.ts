@@ -1,6 +1,6 @@
 /**
- * Who may call a route. Each route says so in its option `access`; the check runs before any parameter is read, so
- * nobody learns of a market whom it is not for.
+ * Who may call a route. Each route says so in its option `access`; the check runs before any
+ * parameter is read, so nobody learns of a market whom it is not for.
  */
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import { coins, isCoin } from '#src/core/market.ts'
@@ -12,8 +12,9 @@ import { type TakeSignup, visitOf } from './gate.ts'
 import { readCoin } from './market-path.ts'
 
 /**
- * `none` outside of `/v1`, where nothing is counted; else `open` to everybody, also for a `signup`, which the address
- * is charged for; to every valid `key`; or to tiers that include a route of this name.
+ * `none` outside of `/v1`, where nothing is counted; else `open` to everybody, also for a `signup`,
+ * which the address is charged for; to every valid `key`; or to tiers that include a route of this
+ * name.
  */
 export type Access = 'none' | 'open' | 'signup' | 'key' | TierRoute
 

@@ -1,6 +1,6 @@
 /**
- * JSON bodies, for routes whose body Elysia leaves alone: their bounds, and what they are read from. What is in them
- * is read by `schema-reader.ts`.
+ * JSON bodies, for routes whose body Elysia leaves alone: their bounds, and what they are read
+ * from. What is in them is read by `schema-reader.ts`.
  */
 import type { Static, TObject } from '@sinclair/typebox'
 
@@ -27,8 +27,8 @@ export const isBodyRequired = ({ properties }: TObject): boolean =>
   Object.values(properties).some((property) => !isOptional(property))
 
 /**
- * Reads the body by an object schema. Throws `payload_too_large`, `unsupported_media_type`, `invalid_request`, or
- * `invalid_parameter` naming the member.
+ * Reads the body by an object schema. Throws `payload_too_large`, `unsupported_media_type`,
+ * `invalid_request`, or `invalid_parameter` naming the member.
  */
 export async function readBody<S extends TObject>(schema: S, request: Request): Promise<Static<S>> {
   const text = await readText(request)

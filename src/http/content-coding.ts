@@ -1,4 +1,6 @@
-/** Chooses the coding of a body by `Accept-Encoding` (RFC 9110 §12.5.3): gzip where it is welcome. */
+/**
+ * Chooses the coding of a body by `Accept-Encoding` (RFC 9110 §12.5.3): gzip where it is welcome.
+ */
 export function acceptsGzip(header: string | null): boolean {
   if (header === null) return false
   // Nearly every client sends a plain list; only weights need a closer look.

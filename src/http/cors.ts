@@ -38,7 +38,8 @@ export function writeCorsHeaders(request: Request, headers: Headers): void {
   if (!request.headers.has('origin')) return
   headers.set('Access-Control-Allow-Origin', '*')
   headers.set('Access-Control-Expose-Headers', exposed)
-  // What may be kept says so to everybody, so that no cache gives a page the answer to somebody else.
+  // What may be kept says so to everybody, so that no cache gives a page the answer to somebody
+  // else.
   if (!headers.has('vary')) headers.set('Vary', 'Origin')
 }
 

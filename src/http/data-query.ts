@@ -11,7 +11,10 @@ import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 import { exampleMarket } from './fields.ts'
 import { literals, moment } from './schema-reader.ts'
 
-/** By itself without `examples`: the documentation page would fill them in, and leave out what is beyond. */
+/**
+ * By itself without `examples`: the documentation page would fill them
+ * in, and leave out what is beyond.
+ */
 export const momentParameter = (what: string, options: Parameters<typeof moment>[0] = {}) =>
   moment({
     ...options,
@@ -106,7 +109,9 @@ export const fieldsParameter = fieldsParameterOf(
 /** How much of each snapshot is wanted. */
 export const cutParameters = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
 
-/** Reads `depth` and `fields`. Throws `invalid_parameter` for a name that is unknown or repeated. */
+/**
+ * Reads `depth` and `fields`. Throws `invalid_parameter` for a name that is unknown or repeated.
+ */
 export function readCut({
   depth,
   fields,
@@ -124,8 +129,8 @@ const onlyConsolidated = { sources: 'only `view=consolidated` has' }
 const onlyOwn = { receivedAt: 'only `view=own` has: a consolidated ladder is made of two states' }
 
 /**
- * Reads names joined by commas. `absent` says of fields that this request cannot have why not. Throws
- * `invalid_parameter` for these and for a name that is unknown or repeated.
+ * Reads names joined by commas. `absent` says of fields that this request cannot have why not.
+ * Throws `invalid_parameter` for these and for a name that is unknown or repeated.
  */
 export function readFields<Name extends string>(
   text: string,

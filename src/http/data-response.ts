@@ -63,7 +63,10 @@ export const answerUnchanged = (
 export type DataAnswer = {
   /** JSON, whole. */
   body: string
-  /** True when nothing but a backfill can change it; by default what is so of the market that was asked for. */
+  /**
+   * True when nothing but a backfill can change it; by default what is so of
+   * the market that was asked for.
+   */
   isClosed?: boolean
   /** `X-Coverage`. */
   coverage?: string
@@ -78,7 +81,10 @@ const headersOf = ({ coverage, resumeCursor }: DataAnswer): Record<string, strin
   return headers
 }
 
-/** Answers with data, whose digest is its `ETag`; a promise where it is large, and compressed beside this thread. */
+/**
+ * Answers with data, whose digest is its `ETag`; a promise where it is large, and
+ * compressed beside this thread.
+ */
 export function answerData(request: Request, answer: DataAnswer): Response | Promise<Response> {
   const { text, isGzip, coding } = encode(request, answer.body)
   const etag = `"${tagOf(text)}${isGzip ? '.gzip' : ''}"`
@@ -110,11 +116,17 @@ export type TaggedAnswer = {
   /** Where finished pages are kept. */
   pages: PageCache
   work: Work
-  /** Makes the page, JSON in ASCII; its tag is another than expected where what it is made of has just changed. */
+  /**
+   * Makes the page, JSON in ASCII; its tag is another than expected where what
+   * it is made of has just changed.
+   */
   make: () => Steps<Page>
 }
 
-/** The same for what is known by a tag, so that a 304 costs nothing; a promise where it takes long or is large. */
+/**
+ * The same for what is known by a tag, so that a 304 costs nothing; a promise
+ * where it takes long or is large.
+ */
 export function answerTagged(
   request: Request,
   { tag, isClosed, headers, pages, work, make }: TaggedAnswer,
@@ -176,7 +188,10 @@ const gzipAside = promisify(gzip)
 /** Compresses at the level that costs least. */
 export const compress = (bytes: Bytes): Bytes => Bun.gzipSync(bytes, { level: GZIP_LEVEL })
 
-/** The same beside this thread, for what took long to make already. The bytes must stay as they are meanwhile. */
+/**
+ * The same beside this thread, for what took long to make already. The bytes
+ * must stay as they are meanwhile.
+ */
 export const compressAside = (bytes: Uint8Array): Promise<Bytes> =>
   gzipAside(bytes, { level: GZIP_LEVEL })
 

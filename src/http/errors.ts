@@ -48,8 +48,9 @@ export function toFailure(error: unknown): Failure {
 }
 
 /**
- * Describes an error for the log, with its causes; undefined for what the caller caused. What is expected to happen,
- * such as a 503 of billing that is closed, has no stack: it would only say where that is decided.
+ * Describes an error for the log, with its causes; undefined for what the caller caused. What is
+ * expected to happen, such as a 503 of billing that is closed, has no stack: it would only say
+ * where that is decided.
  */
 export function describeFault(error: unknown): string | undefined {
   if (errorCodes[toFailure(error).code].status < 500) return undefined

@@ -7,7 +7,10 @@ import {
   Type,
 } from '@sinclair/typebox'
 
-/** What examples are about. The document shows a market that the server holds in its place (`openapi.ts`). */
+/**
+ * What examples are about. The document shows a market that the server
+ * holds in its place (`openapi.ts`).
+ */
 export const exampleMarket = {
   coin: 'btc',
   conditionId: '0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb',

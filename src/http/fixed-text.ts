@@ -1,4 +1,7 @@
-/** Texts that stay the same while the process lives: tagged and compressed once, when they are first asked for. */
+/**
+ * Texts that stay the same while the process lives: tagged and compressed once,
+ * when they are first asked for.
+ */
 import { tagOf } from '#src/core/tag.ts'
 
 import { acceptsGzip } from './content-coding.ts'

@@ -1,7 +1,8 @@
 /**
  * The outermost wrapper around an app. What is promised of every response is done here, once,
  * because Elysia's hooks do not run on every path: the gate, a request id, the common headers, one
- * line in the access log, a problem document for anything thrown, HEAD answered as GET without a body.
+ * line in the access log, a problem document for anything thrown, HEAD answered as GET without a
+ * body.
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
@@ -119,7 +120,9 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
     log(toLine(entry))
   }
 
-  /** Of a stream its bytes as they are sent, and the rest when it has ended; of anything else now. */
+  /**
+   * Of a stream its bytes as they are sent, and the rest when it has ended; of anything else now.
+   */
   const recordBody = (exchange: Exchange, { status, headers }: Response) => {
     const { visit, request, peers } = exchange
     if (visit.body === undefined) {
@@ -205,7 +208,9 @@ function assertDecodable(target: string): void {
 const asGet = ({ url, headers, signal }: Request): Request =>
   new Request(url, { method: 'GET', headers, signal })
 
-/** Keeps the headers, with the length that GET would have had; a stream has none, and is not begun. */
+/**
+ * Keeps the headers, with the length that GET would have had; a stream has none, and is not begun.
+ */
 async function withoutBody(response: Response, isStream: boolean): Promise<Response> {
   const { status, headers } = response
   if (isStream || headers.has('content-length')) await response.body?.cancel()
@@ -215,6 +220,8 @@ async function withoutBody(response: Response, isStream: boolean): Promise<Respo
   return new Response(isStream ? nothing() : null, { status, headers })
 }
 
-/** Of no body Bun would send the length, 0; of a stream it sends none, and never pulls it for HEAD. */
+/**
+ * Of no body Bun would send the length, 0; of a stream it sends none, and never pulls it for HEAD.
+ */
 const nothing = (): ReadableStream<Uint8Array> =>
   new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })

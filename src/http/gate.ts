@@ -1,6 +1,6 @@
 /**
- * What is before every route: who asks, how much they may still ask, and what was used. The front door calls it
- * around each request; routes ask it about the caller.
+ * What is before every route: who asks, how much they may still ask, and what was used. The front
+ * door calls it around each request; routes ask it about the caller.
  */
 import type { AppError } from '#src/core/errors.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
@@ -32,11 +32,17 @@ export type Visit = {
 export type SentBody = {
   /** Resolves when it has ended. */
   ended: Promise<{ bytes: number; error?: unknown }>
-  /** Called with the length of each piece when it is handed to the connection; to be set before the first. */
+  /**
+   * Called with the length of each piece when it is handed to the
+   * connection; to be set before the first.
+   */
   onPiece: (bytes: number) => void
 }
 
-/** Reports the address that a request came from, and sets how long it may stay idle; Bun's server is one. */
+/**
+ * Reports the address that a request came from, and sets how long it may
+ * stay idle; Bun's server is one.
+ */
 export type PeerSource = {
   requestIP(request: Request): { address: string } | null
   timeout?(request: Request, seconds: number): void
@@ -54,7 +60,10 @@ export type Gate = {
   mark(visit: Visit, headers: Headers): void
   /** Counts a piece of a body that is being sent; the request with the first. Must not throw. */
   send(visit: Visit, bytes: number): void
-  /** Counts what was answered, once all of it was, unless it was counted piece by piece. Must not throw. */
+  /**
+   * Counts what was answered, once all of it was, unless it was counted
+   * piece by piece. Must not throw.
+   */
   leave(visit: Visit, bytes: number | undefined): void
 }
 

@@ -48,11 +48,17 @@ export type Keep = { id: string; seal(answer: Answer): StoredAnswer } | undefine
 /** What was answered: now, or by the one that did the work before. */
 export type Outcome = { answer: Answer } | { replayed: StoredAnswer }
 
-/** Does everything that may wait; what it returns does the rest at once, in one transaction with what is kept. */
+/**
+ * Does everything that may wait; what it returns does the rest at once, in one
+ * transaction with what is kept.
+ */
 export type Work = () => Promise<(keep: Keep) => Outcome>
 
 export type Idempotency = {
-  /** Answers a request, once for each `Idempotency-Key`. Throws `idempotency_mismatch`, `invalid_parameter`. */
+  /**
+   * Answers a request, once for each `Idempotency-Key`. Throws
+   * `idempotency_mismatch`, `invalid_parameter`.
+   */
   answer(request: Request, call: Call, work: Work): Promise<Response>
   /** The same for work that may be done again: its answer is kept when it is there. */
   remember(request: Request, call: Call, work: () => Promise<Answer>): Promise<Response>

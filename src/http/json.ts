@@ -23,7 +23,10 @@ export const NAMES_MAX = 2_000
 /** Entries of lists and members; 500 moments have 2,000. */
 export const VALUES_MAX = 4_000
 
-/** Counts, without parsing, how deeply a text of JSON is nested and how many names and values it holds. */
+/**
+ * Counts, without parsing, how deeply a text of JSON is nested and how
+ * many names and values it holds.
+ */
 export function measureJson(json: string): { depth: number; names: number; values: number } {
   let level = 0
   let depth = 0

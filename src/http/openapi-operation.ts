@@ -1,6 +1,7 @@
 /**
- * Operations of the OpenAPI document, rendered from what the code itself uses. What several operations share (headers,
- * failures and their examples, named schemas) is collected as components, and is there once.
+ * Operations of the OpenAPI document, rendered from what the code itself uses. What several
+ * operations share (headers, failures and their examples, named schemas) is collected as
+ * components, and is there once.
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
 

@@ -7,9 +7,10 @@ export type OpenApiSchema = Record<string, unknown>
 type Named = Record<string, OpenApiSchema>
 
 /**
- * Translates a TypeBox schema: `examples` becomes `example`, a literal or a union of them an `enum`, a union with null
- * `nullable`. An `enum` says null too: 3.0.3 has `nullable` not add to it. A schema with an `$id` goes to `named`, and
- * a reference to it takes its place. The result shares nothing with the schema.
+ * Translates a TypeBox schema: `examples` becomes `example`, a literal or a union of them an
+ * `enum`, a union with null `nullable`. An `enum` says null too: 3.0.3 has `nullable` not add to
+ * it. A schema with an `$id` goes to `named`, and a reference to it takes its place. The result
+ * shares nothing with the schema.
  */
 export function toOpenApiSchema(schema: object, named: Named): OpenApiSchema {
   // The copy drops TypeBox's symbols, which a copy key by key would have to know.

@@ -45,8 +45,9 @@ const documentation = {
 export type FindExample = () => ExampleMarket | undefined
 
 /**
- * Serves the document; its routes are those of the app that uses this, `components` what they share. Its examples are
- * of a market that is held, as soon as there is one, so that they find something.
+ * Serves the document; its routes are those of the app that uses this, `components` what they
+ * share. Its examples are of a market that is held, as soon as there is one, so that they find
+ * something.
  */
 export const openapi = (version: string, { all }: Components, findExample: FindExample) => {
   let held: ExampleMarket | undefined

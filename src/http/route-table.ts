@@ -1,13 +1,21 @@
-/** What the front door must know of routes before and after Elysia: it answers a wrong method with 404. */
+/**
+ * What the front door must know of routes before and after Elysia: it
+ * answers a wrong method with 404.
+ */
 import { assert } from '#src/lib/assert.ts'
 
 import type { Allowance } from './gate.ts'
 import { pathOf } from './url.ts'
 
 export type RouteTable = {
-  /** The window that a request is taken from: that of the routes whose addresses begin like `target`. */
+  /**
+   * The window that a request is taken from: that of the routes whose
+   * addresses begin like `target`.
+   */
   allowanceAt(target: string): Allowance
-  /** Returns the methods that some route has at this path, HEAD and OPTIONS included; or nothing. */
+  /**
+   * Returns the methods that some route has at this path, HEAD and OPTIONS included; or nothing.
+   */
   methodsAt(path: string): string[]
 }
 

@@ -1,8 +1,9 @@
 /**
- * A route is one thing: what it takes, who may call it, what it answers and how it fails are written once, beside the
- * handler. From that come reading and refusing, headers, 304 and the operation of the OpenAPI document. Elysia routes;
- * `serveRoutes` gives each route to it as one handler that does, in this order: who asks, what of the path exists,
- * the query, the body, the answer.
+ * A route is one thing: what it takes, who may call it, what it answers and how it fails are
+ * written once, beside the handler. From that come reading and refusing, headers, 304 and the
+ * operation of the OpenAPI document. Elysia routes; `serveRoutes` gives each route to it as one
+ * handler that does, in this order: who asks, what of the path exists, the query, the body, the
+ * answer.
  */
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type AnyElysia, Elysia } from 'elysia'
@@ -41,9 +42,10 @@ import type { Work } from './work.ts'
 export type RoutePorts = AccessPorts & { findMarket: FindMarket; work: Work }
 
 /**
- * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is its `ETag`. `tag`:
- * a response that is known by its tag before it is made, so the handler answers 304 itself. `unkept`: data that is
- * compressed, but never kept. Any other is the `Cache-Control` of a JSON value.
+ * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is
+ * its `ETag`. `tag`: a response that is known by its tag before it is made, so the handler answers
+ * 304 itself. `unkept`: data that is compressed, but never kept. Any other is the `Cache-Control`
+ * of a JSON value.
  */
 type Caching = 'digest' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
 
@@ -83,7 +85,10 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   /** `:coin` and `:conditionId` are read, and refused where there is no such thing. */
   path: P
   access: A
-  /** The rate window that requests are taken from; `data` by default. Routes that begin alike must agree. */
+  /**
+   * The rate window that requests are taken from; `data` by default.
+   * Routes that begin alike must agree.
+   */
   allowance?: 'billing'
   /** Keeps the connection of an admitted request for so many idle seconds. */
   keepOpenSeconds?: number
@@ -153,8 +158,9 @@ export function serveRoutes(
 ): AnyElysia {
   const app = new Elysia({ name: 'routes' })
   for (const { method, path, toHandler, toOperation } of routes) {
-    // Elysia reads the source of a handler to guess what it needs, and takes any call after `return` or `=>` for a
-    // promise: the answer would come a tick later, which costs a tenth of a page. A bound function shows no source.
+    // Elysia reads the source of a handler to guess what it needs, and takes any call after
+    // `return` or `=>` for a promise: the answer would come a tick later, which costs a tenth of a
+    // page. A bound function shows no source.
     const handler = toHandler(ports).bind(undefined)
     // Bodies are read by us, and Elysia must leave something to read.
     app.route(method, path, handler, { parse: 'none', detail: toOperation(components) })

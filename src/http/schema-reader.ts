@@ -1,8 +1,8 @@
 /**
- * Strict reading of queries and bodies by the schemas that document them. Elysia's own coercion takes `1e3`, `0x10`
- * and the last of a repeated parameter, drops unknown ones and shows what it refused; here each of them is
- * `invalid_parameter`, because a typo must not silently return other data. A schema is compiled once, at its first
- * use.
+ * Strict reading of queries and bodies by the schemas that document them. Elysia's own coercion
+ * takes `1e3`, `0x10` and the last of a repeated parameter, drops unknown ones and shows what it
+ * refused; here each of them is `invalid_parameter`, because a typo must not silently return other
+ * data. A schema is compiled once, at its first use.
  */
 import {
   OptionalKind,
@@ -32,7 +32,10 @@ export const literals = <const T extends string>(
     options,
   )
 
-/** Schema of a moment that may be sent as a Unix time or as RFC 3339; it is read as Unix milliseconds. */
+/**
+ * Schema of a moment that may be sent as a Unix time or as RFC 3339;
+ * it is read as Unix milliseconds.
+ */
 export const moment = ({
   maximum,
   ...options
@@ -45,7 +48,9 @@ export const moment = ({
     ...options,
   })
 
-/** Schema of an object of any shape, whose JSON has at most so many bytes; it is passed on as it is. */
+/**
+ * Schema of an object of any shape, whose JSON has at most so many bytes; it is passed on as it is.
+ */
 export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
   Type.Unsafe<Record<string, unknown>>(
     Type.Object({}, { additionalProperties: true, 'x-max-bytes': bytesMax, ...options }),
@@ -88,8 +93,8 @@ export const isOptional = (property: TSchema): boolean =>
   OptionalKind in property || property.default !== undefined
 
 /**
- * Reads a query string (without `?`) by an object schema. A default makes a parameter optional and is filled in; other
- * absent ones stay away. Throws `invalid_parameter`, naming the parameter.
+ * Reads a query string (without `?`) by an object schema. A default makes a parameter optional and
+ * is filled in; other absent ones stay away. Throws `invalid_parameter`, naming the parameter.
  */
 export function parseQuery<S extends TObject>(schema: S, search: string): Static<S> {
   const fields = fieldsOf(schema, 'query')
@@ -140,8 +145,9 @@ function decode(text: string, name: string | undefined): string {
 }
 
 /**
- * Reads the members of a body. They come in the order of the schema, so `JSON.stringify` prints equal bodies alike.
- * `path` precedes the names of members that are inside another one. Throws `invalid_parameter`, naming the member.
+ * Reads the members of a body. They come in the order of the schema, so `JSON.stringify` prints
+ * equal bodies alike. `path` precedes the names of members that are inside another one. Throws
+ * `invalid_parameter`, naming the member.
  */
 export function readMembers(
   fields: Fields,

@@ -1,6 +1,7 @@
 /**
- * Series of a market, such as its quotes: what their routes share. Everything that decides a body is in its
- * `ETag`, the revision of the market included, so a 304 is answered before anything is read.
+ * Series of a market, such as its quotes: what their routes share. Everything that decides a body
+ * is in its `ETag`, the revision of the market included, so a 304 is answered before anything is
+ * read.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
@@ -75,7 +76,9 @@ export type SeriesDeps = {
   work: Work
 }
 
-/** Returns what answers a request for a series of a market. Throws as `readRange` and cursors do. */
+/**
+ * Returns what answers a request for a series of a market. Throws as `readRange` and cursors do.
+ */
 function createSeries(deps: SeriesDeps) {
   const { name, rowFields = [], read, cursors, history, clock, pages, work } = deps
   const historyTag = historyTagOf(history.cursorKey)

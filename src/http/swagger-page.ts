@@ -84,7 +84,8 @@ const page = `<!doctype html>
 </html>
 `
 
-// Swagger UI draws its icons from data addresses. Its styles are a file and properties, so nothing is inline.
+// Swagger UI draws its icons from data addresses. Its styles are a file and properties, so nothing
+// is inline.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

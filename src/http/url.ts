@@ -7,7 +7,9 @@ import { AppError } from '#src/core/errors.ts'
 // After `http://` and at least one character of the host.
 const HOST_START = 8
 
-/** False where the host is absent or malformed: Bun then leaves the path alone, or what was sent. */
+/**
+ * False where the host is absent or malformed: Bun then leaves the path alone, or what was sent.
+ */
 export const isAbsolute = (url: string): boolean => /^https?:\/\//.test(url) && URL.canParse(url)
 
 /** For a request whose URL is not absolute. */

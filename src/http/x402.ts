@@ -1,6 +1,6 @@
 /**
- * x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, so that a stock client can
- * pay without reading our bodies.
+ * x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, so that a stock client
+ * can pay without reading our bodies.
  */
 import { Type } from '@sinclair/typebox'
 
@@ -88,7 +88,10 @@ export const toPaymentHeader = (value: unknown): string =>
 
 const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Reads the header of a signed payment, if there is one. Throws `payment_invalid`; never shows what was sent. */
+/**
+ * Reads the header of a signed payment, if there is one. Throws
+ * `payment_invalid`; never shows what was sent.
+ */
 export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
   const text = request.headers.get(PAYMENT_SIGNATURE_HEADER)
   if (text === null) return undefined

@@ -3,9 +3,10 @@ import { createCache } from '#src/lib/cache.ts'
 import { venues } from '#src/venue/venues.ts'
 
 /**
- * Says of each snapshot of a file what the file says of it: whether it agrees with the venue's hash, and its place
- * among the states of its asset and millisecond. Consecutive lines of one asset with the same time are
- * the states of that time, in their order; a line like the one before is no state of its own.
+ * Says of each snapshot of a file what the file says of it: whether it agrees with the venue's
+ * hash, and its place among the states of its asset and millisecond. Consecutive lines of one asset
+ * with the same time are the states of that time, in their order; a line like the one before is no
+ * state of its own.
  */
 export type BookCheck = {
   /** A new file: no line continues one of the file before. */

@@ -4,8 +4,8 @@ import type { MarketHistory } from '#src/history/history.ts'
 
 /**
  * Closes every open market whose window is over, and returns how many. It asks the history, not the
- * memory of a run, so that a run that was killed leaves nothing open once another one has ended. A market that is
- * damaged is left as it is.
+ * memory of a run, so that a run that was killed leaves nothing open once another one has ended. A
+ * market that is damaged is left as it is.
  */
 export function closeEndedMarkets(history: MarketHistory, nowMs: number): number {
   let closed = 0
@@ -21,8 +21,8 @@ export function closeEndedMarkets(history: MarketHistory, nowMs: number): number
 }
 
 /**
- * A market without snapshots has nothing to seal, and they may yet come. One without a known window lasts at
- * most its timeframe beyond the last snapshot held.
+ * A market without snapshots has nothing to seal, and they may yet come. One without a known window
+ * lasts at most its timeframe beyond the last snapshot held.
  */
 function isOver({ windowEndMs, lastSnapshotMs, timeframe }: Market, nowMs: number): boolean {
   if (lastSnapshotMs === undefined) return false

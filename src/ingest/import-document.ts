@@ -1,6 +1,7 @@
 /**
- * Takes a JSON document: an array, an object over several lines, or some of these one after the other, as
- * when pages of the venue's catalogue were saved into one file. Its entries are the elements of its arrays.
+ * Takes a JSON document: an array, an object over several lines, or some of these one after the
+ * other, as when pages of the venue's catalogue were saved into one file. Its entries are the
+ * elements of its arrays.
  */
 import { setImmediate } from 'node:timers/promises'
 

@@ -13,9 +13,10 @@ import type { LineBatch } from './line-batcher.ts'
 import { keepRecords } from './record-keeper.ts'
 
 /**
- * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that an import can be
- * broken off anywhere and simply run again: what is in the history is not looked at line by line. One that begins at the
- * time that the one before ended at is named after that one too, because it may continue its states.
+ * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that an
+ * import can be broken off anywhere and simply run again: what is in the history is not looked at
+ * line by line. One that begins at the time that the one before ended at is named after that one
+ * too, because it may continue its states.
  */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const { history, report, source } = run
@@ -30,7 +31,10 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     return { id, endsAt: timeTextOf(bytes, 'last') }
   }
 
-  /** Reads what is new, and before it what was skipped, because the check of the books has to see that too. */
+  /**
+   * Reads what is new, and before it what was skipped, because the check of
+   * the books has to see that too.
+   */
   function read(file: string, batch: LineBatch) {
     if (before?.skipped !== undefined) check.check(scan(before.skipped, () => true).snapshots)
     return scan(batch, (line, reason) => {
@@ -60,8 +64,9 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     countHashes(run, snapshots)
     const part = { file, lines: scanned.lines, snapshots, from: 0, to: snapshots.length }
     const isPlain = scanned.records.length === 0
-    // Only a batch that was kept whole is skipped the next time: what is refused is named each time,
-    // and may be right by then. What could be kept is kept under a name that says how much that was.
+    // Only a batch that was kept whole is skipped the next time: what is refused is named each
+    // time, and may be right by then. What could be kept is kept under a name that says how much
+    // that was.
     append(run, { ...part, batchId: isPlain && isWhole() ? id : `${id}:rest${snapshots.length}` })
     if (isPlain || report.ending !== 'complete') return
     const records = scanned.records.map(({ line, record }) => ({ place: { file, line }, record }))
@@ -101,7 +106,9 @@ function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapsho
   }
 }
 
-/** The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of `snapshots[i]`. */
+/**
+ * The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of `snapshots[i]`.
+ */
 type Part = {
   file: string
   batchId: string
@@ -151,12 +158,16 @@ type ScannedBatch = {
 }
 
 /**
- * Creates a function that reads every line of a batch that is not blank, and ends early when `onFault` returns false
- * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
+ * Creates a function that reads every line of a batch that is not blank, and ends early when
+ * `onFault` returns false for a bad one. It remembers repeating texts, and what lines are, from
+ * batch to batch.
  */
 function createBatchScanner({ clock, isStrict }: ImportRun) {
   const scanner = createSnapshotScanner(foreignToSnapshots)
-  /** Whether a line is tried as a snapshot first; for speed alone, because no line is one and something else too. */
+  /**
+   * Whether a line is tried as a snapshot first; for speed alone, because no line
+   * is one and something else too.
+   */
   let expectsSnapshot = true
 
   /** Throws `RecordFault`. */

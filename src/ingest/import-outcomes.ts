@@ -1,6 +1,6 @@
 /**
- * Takes tables (CSV) of how BTC 5-minute windows ended. They know no market's id, so they add to markets that are
- * held by the name of their window, and never replace what is known of these.
+ * Takes tables (CSV) of how BTC 5-minute windows ended. They know no market's id, so they add to
+ * markets that are held by the name of their window, and never replace what is known of these.
  */
 import { ifSound } from '#src/core/errors.ts'
 import { timeframeMs } from '#src/core/market.ts'

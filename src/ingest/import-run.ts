@@ -15,7 +15,10 @@ export type ImportPlace = {
   entry?: number
 }
 
-/** A line or an entry that was not kept, a fact that was left out of one, or a file that could not be read to its end. */
+/**
+ * A line or an entry that was not kept, a fact that was left out of one, or a file
+ * that could not be read to its end.
+ */
 export type ImportFault = ImportPlace & { reason: string }
 
 export type ImportProgress = {
@@ -34,7 +37,10 @@ export type ImportOptions = {
   files: readonly string[]
   source: Source
   clock: Clock
-  /** Stops at the first bad line or entry. Of its batch nothing is then kept, unless the history contradicts it. */
+  /**
+   * Stops at the first bad line or entry. Of its batch nothing is then kept,
+   * unless the history contradicts it.
+   */
   isStrict: boolean
   /** Stops after the running batch. */
   signal: AbortSignal
@@ -87,8 +93,9 @@ export const emptyReport = () => ({
   /** Rows of outcome files about windows of which no market is held. */
   windowsNotHeld: 0,
   /**
-   * Of the markets that snapshots were read of, once the import is over: snapshots held, those verified by their hash,
-   * and gaps of books that contradict theirs. `mismatched` are the snapshots read that did.
+   * Of the markets that snapshots were read of, once the import is over: snapshots held, those
+   * verified by their hash, and gaps of books that contradict theirs. `mismatched` are the
+   * snapshots read that did.
    */
   hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
   seconds: 0,
@@ -102,8 +109,8 @@ const REASONS_MAX = 20
 export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = ''): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const line = text.subarray(0, text.indexOf('\n') + 1 || text.length)
-  // Versions that left times of receipt out gave the other name: what they imported is read once more. The first
-  // line represents all, because recorders write each line alike.
+  // Versions that left times of receipt out gave the other name: what they imported is read once
+  // more. The first line represents all, because recorders write each line alike.
   const isTimed = line.includes('"_recv"') || line.includes('"receivedAt"')
   const hash = createHash('sha256').update(before).update(bytes).digest('hex')
   return `import:${source}:${hash}${isTimed ? ':timed' : ''}`
@@ -112,7 +119,10 @@ export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = '')
 /** What concerns single records in the history: the import continues with the next. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
 
-/** Reads or writes records. Returns why they are refused: what is wrong with them, or why the history cannot keep them. */
+/**
+ * Reads or writes records. Returns why they are refused: what is wrong with them, or
+ * why the history cannot keep them.
+ */
 export function refusalOf(work: () => void): string | undefined {
   try {
     work()

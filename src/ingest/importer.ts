@@ -1,7 +1,7 @@
 /**
- * Brings recorded files into the history: snapshots, last trade prices and what is known of markets. What a file
- * holds is seen from its content. Everything is recognised when it comes again, so that an import can be
- * broken off anywhere, even by a power cut, and simply run again.
+ * Brings recorded files into the history: snapshots, last trade prices and what is known of
+ * markets. What a file holds is seen from its content. Everything is recognised when it comes
+ * again, so that an import can be broken off anywhere, even by a power cut, and simply run again.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -33,8 +33,8 @@ type Importer = ImportRun & { takeLines: TakeBatch }
 type Queued = { path: string; opened?: TextFile; isLast?: true }
 
 /**
- * Imports files in their order, but tables of outcomes last, because they only add to markets that are held. Rejects
- * only for faults of the history, such as a full disk.
+ * Imports files in their order, but tables of outcomes last, because they only add to markets that
+ * are held. Rejects only for faults of the history, such as a full disk.
  */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
@@ -97,7 +97,10 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
 
 type FileKind = 'lines' | 'document' | 'outcomes'
 
-/** An array, or an object whose first line does not end it, is a document; all else is read by lines. */
+/**
+ * An array, or an object whose first line does not end it, is a
+ * document; all else is read by lines.
+ */
 function kindOf(head: Uint8Array): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
   const [line = ''] = text.split('\n', 1)

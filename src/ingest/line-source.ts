@@ -36,9 +36,14 @@ export type TextFile = {
   path: string
   /** How far it was read; changes as it is. */
   progress: ReadProgress
-  /** The first `HEAD_BYTES` of the text or more, unless it is shorter or could not be read so far. */
+  /**
+   * The first `HEAD_BYTES` of the text or more, unless it is shorter or could not be read so far.
+   */
   head: Uint8Array
-  /** The whole text, once; throws `SourceFault` after what was readable, and `AbortError` on the signal. */
+  /**
+   * The whole text, once; throws `SourceFault` after what was readable,
+   * and `AbortError` on the signal.
+   */
   chunks: AsyncGenerator<Uint8Array>
   /** Closes the file before the text was read to its end. */
   close(): Promise<unknown>
@@ -54,7 +59,10 @@ export class SourceFault extends Error {
   }
 }
 
-/** Opens a file, or standard input for `-`; gzip is recognised by its first bytes. Throws `SourceFault`. */
+/**
+ * Opens a file, or standard input for `-`; gzip is recognised by its
+ * first bytes. Throws `SourceFault`.
+ */
 export async function openText(path: string, signal: AbortSignal): Promise<TextFile> {
   const progress: ReadProgress = { bytesRead: 0, bytesTotal: await findSize(path) }
   const text = withReasons(readText(path, progress, signal), signal)
@@ -62,7 +70,10 @@ export async function openText(path: string, signal: AbortSignal): Promise<TextF
   return { path, progress, ...(await peek(text, HEAD_BYTES)), close }
 }
 
-/** Reads batches of whole lines, in constant memory. Throws `SourceFault` after the last whole line that was readable. */
+/**
+ * Reads batches of whole lines, in constant memory. Throws `SourceFault` after the
+ * last whole line that was readable.
+ */
 export async function* batchLines(
   { chunks, progress }: TextFile,
   limits: LineBatchLimits,
@@ -81,7 +92,10 @@ export async function* batchLines(
   if (fault !== undefined) throw fault
 }
 
-/** Reads the beginning of a text, of some bytes or more unless all of it is shorter, without taking it out of `chunks`. */
+/**
+ * Reads the beginning of a text, of some bytes or more unless all of it is shorter,
+ * without taking it out of `chunks`.
+ */
 async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
   const beginning: Uint8Array[] = []
   let failure: { error: unknown } | undefined

@@ -15,8 +15,8 @@ export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
 type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
 
 /**
- * Puts records into the history; `id` names the batch that they are all of. What contradicts its market is
- * refused; a strict import ends there.
+ * Puts records into the history; `id` names the batch that they are all of. What contradicts its
+ * market is refused; a strict import ends there.
  */
 export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
   const trades: PlacedTrade[] = []

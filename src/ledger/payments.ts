@@ -48,9 +48,10 @@ export type PaymentStore = {
   }): Offer[]
 
   /**
-   * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken before,
-   * by whomever. `offer_taken`: another payment of this offer is open or was provisioned. With `proof`, where
-   * the money has moved already, it is kept all the same: in `review`, as `paid_twice`.
+   * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken
+   * before, by whomever. `offer_taken`: another payment of this offer is open or was provisioned.
+   * With `proof`, where the money has moved already, it is kept all the same: in `review`, as
+   * `paid_twice`.
    */
   claim(
     draft: { id: string; offer: Offer; signed: SignedPayment; proof?: PaymentProof | undefined },

@@ -1,4 +1,7 @@
-/** Canonical codes for `lengths` (RFC 1951 §3.2.2), bits reversed, as deflate writes the lowest bit first. */
+/**
+ * Canonical codes for `lengths` (RFC 1951 §3.2.2), bits reversed, as
+ * deflate writes the lowest bit first.
+ */
 export function reversedCodes(lengths: readonly number[]): number[] {
   const codes = lengths.map(() => 0)
   let next = 0

@@ -3,8 +3,8 @@ import type { TokenSymbol } from './payment-chain.ts'
 import type { PaymentProof, SignedPayment } from './payment.ts'
 
 /**
- * `paid`: the exact transfer is there; `isFinal` once no reorganisation can take it back. `void`: it is
- * proved at the final block that it can never come. `open`: it may still come.
+ * `paid`: the exact transfer is there; `isFinal` once no reorganisation can take it back. `void`:
+ * it is proved at the final block that it can never come. `open`: it may still come.
  */
 export type ChainVerdict =
   | { kind: 'paid'; proof: PaymentProof; isFinal: boolean }
@@ -12,7 +12,10 @@ export type ChainVerdict =
   | { kind: 'open' }
   | { kind: 'unavailable'; reason: string }
 
-/** Why a payment cannot be taken as it is; each is certain, none is a guess from a node that did not answer. */
+/**
+ * Why a payment cannot be taken as it is; each is certain, none is a guess
+ * from a node that did not answer.
+ */
 export type PaymentFault =
   | 'nonce_used'
   | 'signature_invalid'
@@ -22,7 +25,10 @@ export type PaymentFault =
 
 export type Preflight =
   | { kind: 'ready' }
-  /** All that are found, at least one, in the order of `PaymentFault`: a spent nonce comes before all else. */
+  /**
+   * All that are found, at least one, in the order of `PaymentFault`: a
+   * spent nonce comes before all else.
+   */
   | { kind: 'fault'; faults: readonly PaymentFault[] }
   | { kind: 'unavailable'; reason: string }
 
@@ -35,17 +41,29 @@ export type ChainHead = {
 }
 
 export type ChainView = {
-  /** Asks whether a signed payment would go through now, asking nothing of the facilitator. Never rejects. */
+  /**
+   * Asks whether a signed payment would go through now, asking nothing of
+   * the facilitator. Never rejects.
+   */
   preflight(signed: SignedPayment, signature: string): Promise<Preflight>
   /** Looks for a payment. `fromBlock` was the newest when it was offered. Never rejects. */
   look(
     signed: SignedPayment,
     hint: { fromBlock: number; txHash?: string | undefined },
   ): Promise<ChainVerdict>
-  /** The newest head that was seen; asks the node if that is older than `ageMsMax`. Undefined without an answer. */
+  /**
+   * The newest head that was seen; asks the node if that is older than
+   * `ageMsMax`. Undefined without an answer.
+   */
   head(ageMsMax: number): Promise<ChainHead | undefined>
-  /** All transfers of our tokens to an address in final blocks of a range (inclusive). Rejects without an answer. */
+  /**
+   * All transfers of our tokens to an address in final blocks of a range
+   * (inclusive). Rejects without an answer.
+   */
   transfersTo(payTo: string, range: { from: number; to: number }): Promise<FoundTransfer[]>
-  /** Checks what must be true of the chain and of each token; a reason for each that fails. Never rejects. */
+  /**
+   * Checks what must be true of the chain and of each token; a reason for
+   * each that fails. Never rejects.
+   */
   check(): Promise<{ chain?: string | undefined; tokens: Partial<Record<TokenSymbol, string>> }>
 }

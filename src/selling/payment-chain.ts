@@ -1,10 +1,13 @@
 /**
- * The chains and tokens that can be paid with, as data: another chain is an entry here and a node in
- * `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts themselves; every fact that a
- * contract can confirm is confirmed at start (`chain/token-checks.ts`).
+ * The chains and tokens that can be paid with, as data: another chain is an entry here and a node
+ * in `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts
+ * themselves; every fact that a contract can confirm is confirmed at start
+ * (`chain/token-checks.ts`).
  */
 
-/** How a signed payment moves the token: by the token itself (EIP-3009), or by Uniswap's Permit2. */
+/**
+ * How a signed payment moves the token: by the token itself (EIP-3009), or by Uniswap's Permit2.
+ */
 export type TransferMethod = 'eip3009' | 'permit2'
 
 export const tokenSymbols = ['USDC', 'USDT'] as const
@@ -20,7 +23,10 @@ export type PaymentToken = {
   method: TransferMethod
   /** Name and version of the EIP-712 domain that a payer signs in; of tokens with EIP-3009. */
   domain?: { name: string; version: string } | undefined
-  /** The function, from an address to a boolean, by which its contract says whom its issuer has frozen. */
+  /**
+   * The function, from an address to a boolean, by which its contract
+   * says whom its issuer has frozen.
+   */
   blockList: string
 }
 

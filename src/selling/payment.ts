@@ -6,8 +6,9 @@
  *        │          │                 └─ unknown ─┴─ settled, or void
  *        └──────────┴── rejected, review
  *
- * `settling` is committed before the facilitator is called. Whatever is not a success that the chain
- * confirms is `pending` or `unknown`, never a failure; only the chain makes it `settled` or `void`.
+ * `settling` is committed before the facilitator is called. Whatever is not a success that the
+ * chain confirms is `pending` or `unknown`, never a failure; only the chain makes it `settled` or
+ * `void`.
  */
 import type { TransferMethod } from './payment-chain.ts'
 
@@ -24,7 +25,10 @@ export const openStates = [
 export const paymentStates = [...openStates, 'provisioned', 'rejected', 'void', 'review'] as const
 export type PaymentState = (typeof paymentStates)[number]
 
-/** True while money may still arrive: what was rejected was not sent by us, but its payer can send it. */
+/**
+ * True while money may still arrive: what was rejected was not sent by
+ * us, but its payer can send it.
+ */
 export const isUndecided = ({ state }: Pick<Payment, 'state'>): boolean =>
   state === 'rejected' || openStates.some((open) => open === state)
 
@@ -40,7 +44,10 @@ export type SignedPayment = {
   /** Unix seconds: the chain takes it strictly after and strictly before. */
   validAfter: bigint
   validBefore: bigint
-  /** EIP-3009: `0x` and 64 lower-case hex digits. Permit2: decimal digits. Unique per payer and contract. */
+  /**
+   * EIP-3009: `0x` and 64 lower-case hex digits. Permit2: decimal digits.
+   * Unique per payer and contract.
+   */
   nonce: string
   /** Whose nonces these are: the token, or Permit2. */
   nonceContract: string

@@ -1,7 +1,8 @@
 /**
- * What a paid period does to those that are there. The rule in one sentence: it starts at once if its
- * tier is higher than what runs, and what runs is moved after it, whole; otherwise it starts when the
- * last period of the same or a higher tier ends. So periods never overlap, and no paid day is lost.
+ * What a paid period does to those that are there. The rule in one sentence: it starts at once if
+ * its tier is higher than what runs, and what runs is moved after it, whole; otherwise it starts
+ * when the last period of the same or a higher tier ends. So periods never overlap, and no paid day
+ * is lost.
  */
 import { DAY_MS } from '#src/core/time.ts'
 

@@ -1,4 +1,6 @@
-/** What sanctions screening says of an address, and on what grounds: it is written into the audit. */
+/**
+ * What sanctions screening says of an address, and on what grounds: it is written into the audit.
+ */
 
 /** `silent`: asked, without an answer. `absent`: not configured, or not there on this chain. */
 export type OracleAnswer = 'clear' | 'hit' | 'silent' | 'absent'
@@ -41,7 +43,7 @@ export function judge({ list, oracle, issuers }: ScreeningGrounds): Verdict['ver
 export type Screen = (address: string) => Promise<Verdict>
 
 /**
- * Whether new accounts are taken in; `reason` is for the operator and the caller. A `warning` says that
- * it is open, but that the last attempt to screen somebody had no answer to rely upon.
+ * Whether new accounts are taken in; `reason` is for the operator and the caller. A `warning` says
+ * that it is open, but that the last attempt to screen somebody had no answer to rely upon.
  */
 export type SignupState = { isOpen: true; warning?: string } | { isOpen: false; reason: string }

@@ -39,7 +39,10 @@ export const termsOf = ({
   requestsPerMinute,
 }: Terms): Terms => ({ tierId, name, rank, coins, routes, requestsPerMinute })
 
-/** Streams that an account of a tier may take at once; by its allowance, so that every tier has some. */
+/**
+ * Streams that an account of a tier may take at once; by its
+ * allowance, so that every tier has some.
+ */
 export const streamsMaxOf = ({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number =>
   streamSteps.find(({ from }) => requestsPerMinute >= from)?.streams ?? 1
 

@@ -18,8 +18,9 @@ export type SignIn = {
 }
 
 /**
- * `valid`: the address signed. `invalid`: it did not. `contract_unsupported`: no plain account signed
- * this, and without an RPC a contract wallet cannot be asked. `unavailable`: it could not be asked just now.
+ * `valid`: the address signed. `invalid`: it did not. `contract_unsupported`: no plain account
+ * signed this, and without an RPC a contract wallet cannot be asked. `unavailable`: it could not be
+ * asked just now.
  */
 export type SignatureCheck = 'valid' | 'invalid' | 'contract_unsupported' | 'unavailable'
 

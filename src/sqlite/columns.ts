@@ -1,7 +1,8 @@
 /**
- * SQL texts of a table, derived from drizzle's (`db/<name>/schema.ts`), the one place where its columns are spelled.
- * Rows (`typeof market.$inferSelect`) and parameters have the names of the schema. `openDatabase` makes a statement
- * refuse values that lack one of its parameters; one that is undefined is NULL, and others are ignored.
+ * SQL texts of a table, derived from drizzle's (`db/<name>/schema.ts`), the one place where its
+ * columns are spelled. Rows (`typeof market.$inferSelect`) and parameters have the names of the
+ * schema. `openDatabase` makes a statement refuse values that lack one of its parameters; one that
+ * is undefined is NULL, and others are ignored.
  *
  *     const sql = sqlOf(market)
  *     const bySlug = db.prepare<MarketRow, [Pick<MarketRow, 'slug'>]>(

@@ -1,6 +1,6 @@
 /**
- * The only file that knows the SQLite driver, and what no other engine can do: opens a file, checks that it is ours,
- * brings it up to date, and runs transactions.
+ * The only file that knows the SQLite driver, and what no other engine can do: opens a file, checks
+ * that it is ours, brings it up to date, and runs transactions.
  */
 import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
@@ -24,7 +24,10 @@ const MMAP_BYTES_MAX = 8 * 1024 ** 3
 /** When a caller may try again what the disk did not take. */
 const RETRY_AFTER_SECONDS = 30
 
-/** A file that cannot be used or written; `message` says what to do, and names a file only at its opening. */
+/**
+ * A file that cannot be used or written; `message` says what to do, and
+ * names a file only at its opening.
+ */
 export class StoreFault extends AppError {
   constructor(message: string, options: ErrorOptions = {}) {
     super('storage_unavailable', message, { ...options, retryAfterSeconds: RETRY_AFTER_SECONDS })
@@ -32,11 +35,15 @@ export class StoreFault extends AppError {
   }
 }
 
-/** What kind of file it is: its mark, so that no other's is taken for it, and how much it promises. */
+/**
+ * What kind of file it is: its mark, so that no other's is taken for it, and how much it promises.
+ */
 export type FileFormat = {
   name: 'history' | 'ledger'
   applicationId: number
-  /** NORMAL survives kill -9, and loses at most the last second at a power cut; FULL survives both. */
+  /**
+   * NORMAL survives kill -9, and loses at most the last second at a power cut; FULL survives both.
+   */
   synchronous: 'NORMAL' | 'FULL'
   migrations: readonly string[]
 }
@@ -64,7 +71,10 @@ export type DatabaseOptions = {
   bytesMax?: number | undefined
 }
 
-/** Opens or creates a file. `:memory:` is a fresh one that dies with the handle. Throws `StoreFault`. */
+/**
+ * Opens or creates a file. `:memory:` is a fresh one that dies with
+ * the handle. Throws `StoreFault`.
+ */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
   assertSqliteVersion()
   const { isReadOnly = false, format = historyFormat } = options
@@ -210,8 +220,9 @@ const diskFaults: Partial<Record<string, string>> = {
 }
 
 /**
- * Runs `body` so that it waits neither for the disk (the next transaction that does takes these with it) nor for
- * another process that writes: the caller tries again, and requests are not held up.
+ * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
+ * with it) nor for another process that writes: the caller tries again, and requests are not held
+ * up.
  */
 export function withoutWaiting(db: Database, body: () => void): void {
   const synchronous = readNumber(db, 'PRAGMA synchronous')
@@ -225,7 +236,10 @@ export function withoutWaiting(db: Database, body: () => void): void {
   }
 }
 
-/** Writes a page that changes nothing. Throws as `transact` does; a file that another process writes can be written. */
+/**
+ * Writes a page that changes nothing. Throws as `transact` does; a file that another
+ * process writes can be written.
+ */
 export function probeWrite(db: Database): void {
   const version = readNumber(db, 'PRAGMA user_version')
   try {
@@ -272,7 +286,8 @@ export const listPageFaults = (db: Database): string[] =>
 /** Brings everything into the one file and closes it. */
 export function closeDatabase(db: Database): void {
   try {
-    // Prepared statements keep the handle alive after close, so SQLite would leave this to the next one.
+    // Prepared statements keep the handle alive after close, so SQLite would leave this to the next
+    // one.
     db.run('PRAGMA busy_timeout = 0')
     db.run('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {

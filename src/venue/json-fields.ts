@@ -1,4 +1,7 @@
-/** Reads members of JSON objects that others wrote. Each reader throws a `RecordFault` naming the member. */
+/**
+ * Reads members of JSON objects that others wrote. Each reader throws a
+ * `RecordFault` naming the member.
+ */
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import {
   assetIdPattern,
@@ -19,7 +22,9 @@ export const isObject = (value: unknown): value is JsonObject =>
 /** Numbers that are kept as they are written, because a float could lose digits of them. */
 const exactKeys = new Set(['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'])
 
-/** Parses JSON; returns undefined for what is none. Exact members come as the text of their number. */
+/**
+ * Parses JSON; returns undefined for what is none. Exact members come as the text of their number.
+ */
 export function parseJson(text: string): unknown {
   const keepExact = (key: string, value: unknown, context?: { source?: string }): unknown =>
     typeof value === 'number' && exactKeys.has(key) ? context?.source : value
@@ -97,7 +102,10 @@ export function readOutcome(value: unknown, path: Path): Outcome {
 
 const encoder = new TextEncoder()
 
-/** Reads an ISO date-time in UTC, or Unix milliseconds or seconds; not of a time before there was the venue. */
+/**
+ * Reads an ISO date-time in UTC, or Unix milliseconds or seconds; not of a
+ * time before there was the venue.
+ */
 export function readTimeMs(value: unknown, path: Path): number {
   const text = typeof value === 'number' ? String(value) : readText(value, path)
   const bytes = encoder.encode(text)
@@ -135,8 +143,8 @@ export function readPrice(value: unknown, path: Path): Millionths {
 }
 
 /**
- * Reads a decimal as plain digits, exactly as many as its text has: `1e5` is `100000`. The bounds keep what is
- * no price out of the store.
+ * Reads a decimal as plain digits, exactly as many as its text has: `1e5` is `100000`. The bounds
+ * keep what is no price out of the store.
  */
 export function readOptionalDecimal(value: unknown, path: Path): string | undefined {
   const text = readOptionalText(value, path)

@@ -18,15 +18,18 @@ export type Venue = {
 export type MarketWindow = { coin: Coin; timeframe: Timeframe; startMs: number }
 
 /**
- * A kind of object. What an object is follows from the members that it has and from nothing else: not from the file,
- * its place in it, or the object before. Members that no kind names are ignored.
+ * A kind of object. What an object is follows from the members that it has and from nothing else:
+ * not from the file, its place in it, or the object before. Members that no kind names are ignored.
  */
 export type RecordKind = {
   /** With its article: `a token`. */
   name: string
   /** Members that it has: of each of these lists at least one. */
   required: readonly (readonly string[])[]
-  /** Members that it never has: they make it another kind, which may have all that is required here too. */
+  /**
+   * Members that it never has: they make it another kind, which may have
+   * all that is required here too.
+   */
   forbidden: readonly string[]
   /** Throws `RecordFault` for what is not sound. */
   read(value: JsonObject, reading: Reading): MarketRecord[]
@@ -50,8 +53,8 @@ export type MarketRecord =
 
 export type BookVerifier = {
   /**
-   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. It follows from the snapshot
-   * alone: what is remembered of others only makes it quicker.
+   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. It follows
+   * from the snapshot alone: what is remembered of others only makes it quicker.
    */
   verify(snapshot: Snapshot): boolean | undefined
 }

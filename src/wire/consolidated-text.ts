@@ -1,4 +1,7 @@
-/** The JSON of consolidated books: that of a snapshot, with the source of each level and of the whole. */
+/**
+ * The JSON of consolidated books: that of a snapshot, with the source
+ * of each level and of the whole.
+ */
 import type { ConsolidatedBook, LevelSource, TaggedLadder } from '#src/core/consolidated.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
@@ -13,7 +16,10 @@ import type { RowCut, RowField } from './row-cut.ts'
 export type ConsolidatedRow = {
   market: Market
   outcome: Outcome
-  /** The outcome's token; undefined where it is not known: then its ladder is the mirror of the other's. */
+  /**
+   * The outcome's token; undefined where it is not known: then its
+   * ladder is the mirror of the other's.
+   */
   assetId: string | undefined
   /** Of the state that the row shows, the newer of the two. */
   position: Position

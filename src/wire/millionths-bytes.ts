@@ -1,4 +1,7 @@
-/** Decimals as bytes: read from their digits, printed three digits at a time, with no float or string in between. */
+/**
+ * Decimals as bytes: read from their digits, printed three digits at a time, with
+ * no float or string in between.
+ */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import { threeDigits } from '#src/lib/digits.ts'
 
@@ -11,8 +14,8 @@ export const MILLIONTHS_BYTES_MAX = 24
 const digits = new TextEncoder().encode(threeDigits.join(''))
 
 /**
- * Writes the shortest decimal at `start`, where there must be room for the longest: what is after it may be
- * written over. Returns the offset after it.
+ * Writes the shortest decimal at `start`, where there must be room for the longest: what is after
+ * it may be written over. Returns the offset after it.
  */
 export function putMillionths(bytes: Uint8Array, start: number, millionths: Millionths): number {
   const whole = Math.floor(millionths / MILLIONTHS_PER_UNIT)
@@ -87,8 +90,9 @@ const fractionScales = Float64Array.of(1e6, 1e5, 1e4, 1e3, 100, 10, 1)
 
 /**
  * Reads a decimal, quoted or bare, from its digits, so that it is exact, and moves past it. Accepts
- * what `parseMillionths` accepts. Returns millionths, or a negative index of `millionthsFaults` with the
- * cursor anywhere inside the decimal. Returning faults keeps this small enough to be inlined.
+ * what `parseMillionths` accepts. Returns millionths, or a negative index of `millionthsFaults`
+ * with the cursor anywhere inside the decimal. Returning faults keeps this small enough to be
+ * inlined.
  */
 export function readMillionths(cursor: Cursor): number {
   const { bytes } = cursor

@@ -18,8 +18,8 @@ const pieces = piecesOf({
 })
 
 /**
- * Writes the members `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread` and `imbalance`, null where a side is empty;
- * at most 200 bytes.
+ * Writes the members `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread` and `imbalance`, null
+ * where a side is empty; at most 200 bytes.
  */
 export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): number {
   const { bidPrice, bidSize, askPrice, askSize } = levels

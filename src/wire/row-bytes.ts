@@ -1,6 +1,7 @@
 /**
- * Writes rows of JSON as bytes, by the thousand: no string is made of a row or of a number in it. Each
- * function writes at an offset, where there must be room, and returns the offset after it. All is ASCII.
+ * Writes rows of JSON as bytes, by the thousand: no string is made of a row or of a number in it.
+ * Each function writes at an offset, where there must be room, and returns the offset after it. All
+ * is ASCII.
  */
 import type { Millionths } from '#src/core/decimal.ts'
 import { toIso } from '#src/core/time.ts'

@@ -1,6 +1,7 @@
 /**
- * Takes parts out of a snapshot's JSON as it is stored. The store writes it in one form (fields in this
- * order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or printed.
+ * Takes parts out of a snapshot's JSON as it is stored. The store writes it in one form (fields in
+ * this order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or
+ * printed.
  */
 import { snapshotFields } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
@@ -9,8 +10,8 @@ import { byteOf } from './json-bytes.ts'
 import { putText } from './row-bytes.ts'
 
 /**
- * Fields that can be asked for, in their order. `receivedAt` is there only where it is asked for, `sources` is of
- * consolidated snapshots alone, and these have no `receivedAt`.
+ * Fields that can be asked for, in their order. `receivedAt` is there only where it is asked for,
+ * `sources` is of consolidated snapshots alone, and these have no `receivedAt`.
  */
 export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
 export type RowField = (typeof rowFields)[number]
@@ -111,7 +112,10 @@ export function createRowCut(cut: RowCut): CutRow {
   }
 }
 
-/** Returns the offset after the last of `depth` levels; `end`, that after the side, if there are no more. */
+/**
+ * Returns the offset after the last of `depth` levels; `end`, that after
+ * the side, if there are no more.
+ */
 function findLevelEnd(
   row: Uint8Array,
   { at, end, depth }: { at: number; end: number; depth: number },

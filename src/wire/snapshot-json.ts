@@ -40,7 +40,8 @@ export type ScannedSnapshot = Snapshot & { readonly id: string }
 export type SnapshotScanner = {
   /**
    * Reads the snapshot that fills `bytes[start..end)` but for white space. Throws `RecordFault`.
-   * Texts are taken as plain ASCII without escapes; keys that are neither ours nor foreign are skipped.
+   * Texts are taken as plain ASCII without escapes; keys that are neither ours nor foreign are
+   * skipped.
    */
   scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
 }
@@ -65,12 +66,15 @@ type Readers = { [field in SnapshotField]: (cursor: Cursor) => Values[field] }
 const encoder = new TextEncoder()
 const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
 const keys = snapshotFields.map(toKey)
-/** Members that say when the recorder received a snapshot: ours, and that of recordings. None has to be there. */
+/**
+ * Members that say when the recorder received a snapshot: ours, and that of
+ * recordings. None has to be there.
+ */
 const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(name) }))
 
 /**
- * Creates a scanner; it holds working space of a little more than one longest line. An object with a member
- * of `foreign` is refused, because it may be no snapshot.
+ * Creates a scanner; it holds working space of a little more than one longest line. An object with
+ * a member of `foreign` is refused, because it may be no snapshot.
  */
 export function createSnapshotScanner(foreign: readonly string[] = []): SnapshotScanner {
   const buffer = new Uint8Array(LINE_BYTES_MAX + PADDING_BYTES)
@@ -146,8 +150,8 @@ function assertJson(at: number): number {
 type Other = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
 
 /**
- * Reads the value of a member that not every snapshot has. Throws for a key that is foreign, or may be because it is
- * written with escapes.
+ * Reads the value of a member that not every snapshot has. Throws for a key that is foreign, or may
+ * be because it is written with escapes.
  */
 function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Other): void {
   const key = cursor.bytes.subarray(keyAt, cursor.at)

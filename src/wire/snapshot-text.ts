@@ -29,7 +29,10 @@ const ID_LENGTH_MAX = 100
 /** Texts remembered of each field: more than the tokens that are live at once. */
 const INTERNED_MAX = 64
 
-/** Creates readers of the fields whose texts repeat from line to line; they remember the last of them. */
+/**
+ * Creates readers of the fields whose texts repeat from line to line;
+ * they remember the last of them.
+ */
 export const createTextReaders = () => ({
   assetId: createTextReader('assetId', `not ${assetIdRule}`, (text) =>
     assetIdPattern.test(text) ? text : undefined,
@@ -73,7 +76,10 @@ function createTextReader<Value>(
 /** A value and the bytes that it was read from. */
 type Interned<Value> = { readonly bytes: Uint8Array; readonly value: Value }
 
-/** Remembers the values read last: a comparison of bytes replaces checking the text and making it again. */
+/**
+ * Remembers the values read last: a comparison of bytes replaces
+ * checking the text and making it again.
+ */
 function createByteInterner<Value>(slotsMax: number) {
   const slots: Interned<Value>[] = []
   let hit = 0
@@ -145,9 +151,9 @@ export function readTimestamp(cursor: Cursor): number {
 const encoder = new TextEncoder()
 
 /**
- * Reads when something was received, as Unix milliseconds; undefined for null. It may be written as a `timestamp` is,
- * and with a fraction of any length: what is below a millisecond is cut off. The digits are read as text, because a
- * float may round up.
+ * Reads when something was received, as Unix milliseconds; undefined for null. It may be written as
+ * a `timestamp` is, and with a fraction of any length: what is below a millisecond is cut off. The
+ * digits are read as text, because a float may round up.
  */
 export function readReceived(cursor: Cursor, field: string): number | undefined {
   const { bytes, at } = cursor

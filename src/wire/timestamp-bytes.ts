@@ -1,6 +1,6 @@
 /**
- * Reads times from bytes. Written by hand because `Date.parse` accepts far more than one format and rolls
- * 31 June over into July.
+ * Reads times from bytes. Written by hand because `Date.parse` accepts far more than one format and
+ * rolls 31 June over into July.
  */
 import { DAY_MS, toUnixMs } from '#src/core/time.ts'
 
@@ -26,8 +26,8 @@ const TIMESTAMP_MS_MAX = 253_402_300_799_999
 const SECONDS_LENGTH = 19
 
 /**
- * Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or Unix milliseconds or seconds by `toUnixMs`, from the bytes between
- * two indices. Returns Unix milliseconds, or a negative index of `timestampFaults`.
+ * Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or Unix milliseconds or seconds by `toUnixMs`, from the bytes
+ * between two indices. Returns Unix milliseconds, or a negative index of `timestampFaults`.
  */
 export function readTimestampMs(bytes: Uint8Array, from: number, to: number): number {
   if (to - from < 5 || byteAt(bytes, from + 4) !== 0x2d) return readUnixMs(bytes, from, to)

@@ -10,7 +10,9 @@ const lengthCodeOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 
 /** One symbol of the code length code with the extra bits of a repetition. */
 type Run = { symbol: number; extra: number; extraBits: number }
 
-/** Returns the header of a final block (RFC 1951 §3.2.7) in a code, and how many of its bits count. */
+/**
+ * Returns the header of a final block (RFC 1951 §3.2.7) in a code, and how many of its bits count.
+ */
 export function buildHeader(
   lengthsOfSymbols: readonly number[],
   distanceLengths: readonly number[],

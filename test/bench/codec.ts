@@ -1,6 +1,7 @@
 /**
- * `bun test/bench/codec.ts`: what pages cost in memory, without a server: joined from frames, against
- * compressing the same text at each request. Books of both outcomes, as live recording brings them.
+ * `bun test/bench/codec.ts`: what pages cost in memory, without a server: joined from frames,
+ * against compressing the same text at each request. Books of both outcomes, as live recording
+ * brings them.
  */
 import { gzipSync } from 'node:zlib'
 

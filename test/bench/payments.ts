@@ -1,6 +1,6 @@
 /**
- * `bun test/bench/payments.ts`: what a purchase costs, on a chain of this machine. Prints Markdown; progress
- * goes to standard error.
+ * `bun test/bench/payments.ts`: what a purchase costs, on a chain of this machine. Prints Markdown;
+ * progress goes to standard error.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,10 @@ async function measureQuotes(shop: PaidServer): Promise<number[]> {
   return times
 }
 
-/** Makes an offer of the same tier and token as another one, each to an account that looks and does not pay. */
+/**
+ * Makes an offer of the same tier and token as another one, each to an
+ * account that looks and does not pay.
+ */
 function createOpener({ ledger }: PaidServer, { quoteId }: QuoteAnswer): () => void {
   const offer = ledger.payments.findOffer(quoteId)
   if (!offer) throw new Error('There is no offer.')

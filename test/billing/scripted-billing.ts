@@ -1,4 +1,7 @@
-/** Billing on a real ledger in memory, with a chain, a facilitator and a screen that say what they are told to. */
+/**
+ * Billing on a real ledger in memory, with a chain, a facilitator and a screen
+ * that say what they are told to.
+ */
 import { createBilling } from '#src/billing/create-billing.ts'
 import { AppError } from '#src/core/errors.ts'
 import { openLedger } from '#src/ledger/open.ts'

@@ -62,7 +62,9 @@ afterAll(async () => {
 })
 
 const by = { actor: 'operator', nowMs: NOW_MS } as const
-/** A key of each tier, with more requests a minute than are made; one with few, one that has ended. */
+/**
+ * A key of each tier, with more requests a minute than are made; one with few, one that has ended.
+ */
 const keys = defaultTiers.map((tier) => addKey(ledger, { ...tier, requestsPerMinute: 1_000_000 }))
 const best = keys.at(-1) ?? ''
 const [free] = defaultTiers

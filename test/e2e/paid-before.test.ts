@@ -75,7 +75,10 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
     const signed = { ...parsePayment(payload).signed, payload: '', payloadHash: '' }
     return sendPayment(chain, { signed, signature })
   }
-  /** The operator sees the money once, with its transaction: not also as a transfer that nothing explains. */
+  /**
+   * The operator sees the money once, with its transaction: not also as a
+   * transfer that nothing explains.
+   */
   async function expectOnce({ accountId }: Customer, transaction: string) {
     await chain.mine(9)
     await server.billing.watch()

@@ -1,5 +1,9 @@
+/**
+ * Billing as it is, on a ledger file and a chain of this machine, whose
+ * node and time do as they are told.
+ */
+
 import type { LittlePolygon, SandboxWallet } from '#dev/sandbox/little-polygon.ts'
-/** Billing as it is, on a ledger file and a chain of this machine, whose node and time do as they are told. */
 import { createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'

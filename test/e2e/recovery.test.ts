@@ -1,4 +1,7 @@
-/** What no caller waits for: payments that are brought to their end by the chain alone, on a real one. */
+/**
+ * What no caller waits for: payments that are brought to their end by
+ * the chain alone, on a real one.
+ */
 import { beforeEach, describe, expect, test } from 'bun:test'
 
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -335,7 +338,8 @@ describe.skipIf(!hasAnvil)('recovery', () => {
       const { ledger } = world
       const names = ['lost', 'pending', 'leased', 'screened', 'refused']
       const all: Awaited<ReturnType<World['signed']>>[] = []
-      // One after the other: all are given their money by one wallet, which counts its transactions.
+      // One after the other: all are given their money by one wallet, which counts its
+      // transactions.
       for (const index of names.keys()) {
         all.push(await world.signed(`acc_${index}`, {}, await newPayer()))
       }

@@ -26,7 +26,10 @@ const found = findChain('eip155:8453')
 if (!found) throw new Error('The table of chains has no Base.')
 const base = found
 
-/** Two nodes with other chain ids, and servers that sell on both, by either kind of facilitator, or on one. */
+/**
+ * Two nodes with other chain ids, and servers that sell on both, by either
+ * kind of facilitator, or on one.
+ */
 describe.skipIf(!hasAnvil)('a second chain', () => {
   let polygon: LittlePolygon
   let second: LittlePolygon

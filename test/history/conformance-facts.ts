@@ -1,4 +1,7 @@
-/** The conformance suite's part on facts of markets: what is kept, who outranks whom, what contradicts. */
+/**
+ * The conformance suite's part on facts of markets: what is kept, who
+ * outranks whom, what contradicts.
+ */
 import { describe, expect, test } from 'bun:test'
 
 import type { MarketFacts, Outcome, WinnerSource } from '#src/core/market.ts'

@@ -1,4 +1,7 @@
-/** The conformance suite's part on gaps: those that are recorded, and those that follow from the snapshots. */
+/**
+ * The conformance suite's part on gaps: those that are recorded, and those
+ * that follow from the snapshots.
+ */
 import { describe, expect, test } from 'bun:test'
 
 import { type Gap, type GapReason, gapReasons } from '#src/core/coverage.ts'
@@ -30,7 +33,10 @@ const aGap = (fromMs: number, toMs: number, changes: Partial<Gap> = {}): Gap => 
   ...changes,
 })
 
-/** What follows from two snapshots and nothing between them: the first is known at its own millisecond. */
+/**
+ * What follows from two snapshots and nothing between them: the first
+ * is known at its own millisecond.
+ */
 const aSilence = (lastMs: number, nextMs: number, changes: Partial<Gap> = {}): Gap =>
   aGap(lastMs + 1, nextMs, changes)
 

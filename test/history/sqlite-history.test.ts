@@ -16,7 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** A history that is closed and opened again before every verb, as if the process had ended in between. */
+/**
+ * A history that is closed and opened again before every verb, as if
+ * the process had ended in between.
+ */
 function openForgetful(options: HistoryOptions): MarketHistory {
   const path = join(folder, `${++files}.db`)
   let history = openHistory(path, options)

@@ -36,7 +36,9 @@ const problemOf = async (market: KnownMarket, params: Params) =>
 
 type Wish = { outcome?: Outcome; depth?: number; fields?: string[] }
 
-/** What is in force of each outcome asked for, as it is to be printed; empty where there is nothing. */
+/**
+ * What is in force of each outcome asked for, as it is to be printed; empty where there is nothing.
+ */
 function expectedTexts(rows: readonly StoredSnapshot[], tsMs: number, { outcome, ...wish }: Wish) {
   const asked = outcome === undefined ? outcomes : [outcome]
   return asked.flatMap((each) => {

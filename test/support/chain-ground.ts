@@ -1,4 +1,7 @@
-/** What tests of payments need for a file: a chain of this machine, a scripted facilitator, and what is started on them. */
+/**
+ * What tests of payments need for a file: a chain of this machine, a scripted
+ * facilitator, and what is started on them.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'bun:test'
 
 import {
@@ -18,7 +21,9 @@ export type Ground = {
 
 type Options = LittlePolygonOptions & { confirmationTimeoutMs?: number }
 
-/** Starts it before the tests of a `describe`; `start` begins the rest, and hands all to the tests. */
+/**
+ * Starts it before the tests of a `describe`; `start` begins the rest, and hands all to the tests.
+ */
 export function useChain(
   start: (ground: Ground) => void | Promise<void>,
   { confirmationTimeoutMs, ...options }: Options = { slotsInAnEpoch: 0 },

@@ -96,7 +96,10 @@ const headers = fc.record(
 // Dots alone would be taken as steps in the path by the address itself.
 const segment = foreign.filter((text) => text !== '' && !/^(\.|%2e)+$/i.test(text))
 
-/** The path with known values, or with one of its parameters foreign; `{id}` is put in when it is sent. */
+/**
+ * The path with known values, or with one of its parameters foreign;
+ * `{id}` is put in when it is sent.
+ */
 function pathsOf({ markets }: Ground, { path }: Entry): Arbitrary<string> {
   const fillMarket = (template: string, { coin, conditionId }: Ground['markets'][number]) =>
     template.replace('{coin}', coin).replace('{conditionId}', conditionId)

@@ -1,4 +1,7 @@
-/** The served OpenAPI document, and what it says of a value. Written against 3.0.3, not our renderer. */
+/**
+ * The served OpenAPI document, and what it says of a value. Written
+ * against 3.0.3, not our renderer.
+ */
 import { expect } from 'bun:test'
 
 import type { Send } from './page-client.ts'

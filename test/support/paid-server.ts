@@ -1,4 +1,6 @@
-/** A whole server that sells on a chain of this machine, and customers with keys, wallets and money. */
+/**
+ * A whole server that sells on a chain of this machine, and customers with keys, wallets and money.
+ */
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
@@ -122,7 +124,10 @@ export type Payload = {
   payload: Record<string, unknown>
 }
 
-/** An account without a subscription, signed up with a wallet that has 100 USDC and 100 USDT on a chain. */
+/**
+ * An account without a subscription, signed up with a wallet that has
+ * 100 USDC and 100 USDT on a chain.
+ */
 export async function addCustomer(
   server: PaidServer,
   {

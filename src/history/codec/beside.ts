@@ -1,7 +1,8 @@
 /**
- * What is kept of each row of a run beside its text. Hashes of the source: 20 bytes each, zeros where unknown, nothing
- * when none is known. Notes: whether it was verified, its sequence, when it was received; one byte when all rows have the
- * same verdict and nothing else, otherwise a byte or two a row.
+ * What is kept of each row of a run beside its text. Hashes of the source: 20 bytes each, zeros
+ * where unknown, nothing when none is known. Notes: whether it was verified, its sequence, when it
+ * was received; one byte when all rows have the same verdict and nothing else, otherwise a byte or
+ * two a row.
  */
 import type { Beside, Snapshot } from '#src/core/snapshot.ts'
 import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/lib/varint.ts'
@@ -76,7 +77,10 @@ export function decodeNotes(bytes: Uint8Array, count: number): RowNotes[] {
   return Array.from({ length: count }, () => readNotes(reader))
 }
 
-/** A clock that is behind the venue's makes a lag negative: even numbers are from 0 up, odd ones from -1 down. */
+/**
+ * A clock that is behind the venue's makes a lag negative: even numbers are
+ * from 0 up, odd ones from -1 down.
+ */
 const toUnsigned = (lagMs: number): number => (lagMs < 0 ? -lagMs * 2 - 1 : lagMs * 2)
 const toSigned = (value: number): number => (value % 2 === 0 ? value / 2 : -(value + 1) / 2)
 

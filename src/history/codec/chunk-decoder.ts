@@ -14,7 +14,10 @@ export class ChunkDecoder {
     return this.textWithComma(chunk, row).subarray(1)
   }
 
-  /** The row's JSON object after the comma that joins it to the row before. Throws when it is damaged. */
+  /**
+   * The row's JSON object after the comma that joins it to the row
+   * before. Throws when it is damaged.
+   */
   textWithComma(chunk: Chunk, row: number): Uint8Array {
     const text = this.#decode(chunk, row)
     assert(crc32(text, chunk.crc(row - 1)) === chunk.crc(row), 'a row agrees with its CRC')
@@ -45,7 +48,10 @@ export class ChunkDecoder {
     return this.#buffer.bytes.subarray(start, end)
   }
 
-  /** Every walk begins at the first row of its outcome, the costliest of all to decode: it stays with the chunk. */
+  /**
+   * Every walk begins at the first row of its outcome, the costliest of all to
+   * decode: it stays with the chunk.
+   */
   #firstText(chunk: Chunk, outcome: number): Uint8Array {
     const kept = chunk.firstTexts[outcome]
     if (kept !== undefined) return kept

@@ -21,7 +21,9 @@ class Chain {
   lastRow = -1
 }
 
-/** Adding a row costs the same however many there are; `reset` empties the writer for the next run. */
+/**
+ * Adding a row costs the same however many there are; `reset` empties the writer for the next run.
+ */
 export class ChunkWriter {
   readonly times: number[] = []
   readonly ids: number[] = []

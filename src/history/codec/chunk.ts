@@ -4,16 +4,19 @@
  *
  * | part | content |
  * |---|---|
- * | header, 40 bytes | u32 code version, rows, flags, row stream bytes, checkpoints; f64 first time, f64 least id |
- * | columns, u32 a row | time - first time; id - least id; text end; bit end and outcome; CRC to here; own CRC to here (only with both outcomes) |
+ * | header, 40 bytes | u32 code version, rows, flags, row stream bytes, checkpoints; f64 first
+ * time, f64 least id |
+ * | columns, u32 a row | time - first time; id - least id; text end; bit end and outcome; CRC to
+ * here; own CRC to here (only with both outcomes) |
  * | checkpoints, 8 bytes | row; bit end |
  * | row stream | frames, then `READ_SLACK` bytes |
  * | checkpoint stream | frames, then `READ_SLACK` bytes |
  *
  * The text of a chunk is its rows, each with a comma before it. "To here" means from the chunk's
- * start; "own" means over the rows of the same outcome only. The first row of each outcome is alone;
- * every other one needs the previous row of its outcome. A checkpoint is a row once more, encoded
- * against the first row of its outcome, so that a text inside the chunk is reached in few steps.
+ * start; "own" means over the rows of the same outcome only. The first row of each outcome is
+ * alone; every other one needs the previous row of its outcome. A checkpoint is a row once more,
+ * encoded against the first row of its outcome, so that a text inside the chunk is reached in few
+ * steps.
  */
 import type { Outcome } from '#src/core/market.ts'
 import { assert } from '#src/lib/assert.ts'
@@ -101,7 +104,9 @@ export function encodeChunk(parts: ChunkParts): Uint8Array {
   return blob
 }
 
-/** A chunk read in place: one view of words and one of bytes, because there are very many of these. */
+/**
+ * A chunk read in place: one view of words and one of bytes, because there are very many of these.
+ */
 export class Chunk {
   readonly count: number
   readonly hasBoth: boolean
@@ -112,7 +117,10 @@ export class Chunk {
   readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
   readonly #firstMs: number
   readonly #leastId: number
-  /** The whole blob: columns at their offsets, and bits of rows at the positions of `bitStart` and `bitEnd`. */
+  /**
+   * The whole blob: columns at their offsets, and bits of rows at the
+   * positions of `bitStart` and `bitEnd`.
+   */
   readonly words: Int32Array
   readonly #bytes: DataView
   readonly #checkpoints: number
@@ -149,7 +157,9 @@ export class Chunk {
     this.byteLength = blob.length + this.textEnd(0) * (this.hasBoth ? 2 : 1)
   }
 
-  /** A flipped bit in the columns must neither lead out of the blob nor make a page of gigabytes. */
+  /**
+   * A flipped bit in the columns must neither lead out of the blob nor make a page of gigabytes.
+   */
   #assertRising(): void {
     for (let row = 0; row < this.count; row++) {
       const text = this.textEnd(row) - this.textStart(row)

@@ -1,6 +1,6 @@
 /**
- * Reads frames: back to text, or into the same frame for another distance to the previous row. Words
- * are loaded as signed integers, which the engine keeps out of floating point; the bits that
+ * Reads frames: back to text, or into the same frame for another distance to the previous row.
+ * Words are loaded as signed integers, which the engine keeps out of floating point; the bits that
  * a sign would smear lie above those that are looked at.
  */
 import type { BitWriter } from '#src/lib/bits.ts'
@@ -39,12 +39,15 @@ export class TextBuffer {
 }
 
 /**
- * Bits `start` (inclusive) to `end` (exclusive) of a buffer that ends in `READ_SLACK` spare bytes, to
- * be read where the previous row of its outcome is `gap` bytes nearer than where it was encoded.
+ * Bits `start` (inclusive) to `end` (exclusive) of a buffer that ends in `READ_SLACK` spare bytes,
+ * to be read where the previous row of its outcome is `gap` bytes nearer than where it was encoded.
  */
 export type FrameBits = { view: DataView; start: number; end: number; gap: number }
 
-/** Writes the frame's text to `out` at `at`; returns the offset after it. Throws on bits that are no frame. */
+/**
+ * Writes the frame's text to `out` at `at`; returns the offset after it.
+ * Throws on bits that are no frame.
+ */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the inner loop of every decoded page; a call a symbol would double its cost.
 export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): number {
   const { view, end, gap } = frame
@@ -71,7 +74,8 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
     position += (code & 15) + extra
     if (distance > to - at) distance -= gap
     const stop = to + length
-    // The encoder writes no match from nearer than a word, so copies by words never read their own output.
+    // The encoder writes no match from nearer than a word, so copies by words never read their own
+    // output.
     if (code === 0 || length < 3 || distance < 4 || distance > to || stop > bytes.length - 4) {
       throw new Error('A frame holds a match that leads nowhere.')
     }
@@ -86,7 +90,9 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
   return to
 }
 
-/** Appends the frame to `bits`; only the distances that reach out of the frame are written again. */
+/**
+ * Appends the frame to `bits`; only the distances that reach out of the frame are written again.
+ */
 export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter): void {
   let position = start
   let written = 0

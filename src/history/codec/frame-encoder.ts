@@ -63,9 +63,9 @@ export class FrameEncoder {
   }
 
   /**
-   * Writes the row at `start` to `end` of `bytes` so that it needs no other: what is between the digits
-   * of two levels is a match from one level before, all digits are literals. Nothing is compared
-   * but the two characters before, because this runs for each page.
+   * Writes the row at `start` to `end` of `bytes` so that it needs no other: what is between the
+   * digits of two levels is a match from one level before, all digits are literals. Nothing is
+   * compared but the two characters before, because this runs for each page.
    */
   alone(bytes: Uint8Array, start: number, end: number): void {
     this.#begin(bytes, end - start)
@@ -211,7 +211,10 @@ export class FrameEncoder {
     return same
   }
 
-  /** Writes `from` to `to`, as much of its end as agrees with what comes before `previousTo` as a match. */
+  /**
+   * Writes `from` to `to`, as much of its end as agrees with what comes
+   * before `previousTo` as a match.
+   */
   #joinBack({ from, to, previousTo, previous, base }: Joint): void {
     let same = 0
     const sameMax = Math.min(to - from, previousTo)
@@ -221,7 +224,10 @@ export class FrameEncoder {
     this.#copy(to - same, same, base + to - previousTo)
   }
 
-  /** Takes `length` bytes at `start` from `distance` before, growing the pending match if it continues. */
+  /**
+   * Takes `length` bytes at `start` from `distance` before, growing the
+   * pending match if it continues.
+   */
   #copy(start: number, length: number, distance: number): void {
     if (length === 0) return
     if (distance === this.#matchDistance && start === this.#matchStart + this.#matchLength) {
@@ -240,7 +246,9 @@ export class FrameEncoder {
     for (let at = start; at < end; at++) this.#literal(this.#bytes[at] ?? 0)
   }
 
-  /** The same as `#literals` for codes of up to eight bits, which digits have: several at a time. */
+  /**
+   * The same as `#literals` for codes of up to eight bits, which digits have: several at a time.
+   */
   #digits(start: number, end: number): void {
     const bytes = this.#bytes
     let code = 0

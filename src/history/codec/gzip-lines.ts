@@ -1,7 +1,8 @@
 /**
- * Lines as one gzip member of one deflate block, never ended before the stream is: the rows' stored frames,
- * each with the code of a newline after it instead of a comma before. No match reaches over a comma, so
- * none meets the difference. A piece ends with a whole byte; its odd bits begin the next one.
+ * Lines as one gzip member of one deflate block, never ended before the stream is: the rows' stored
+ * frames, each with the code of a newline after it instead of a comma before. No match reaches over
+ * a comma, so none meets the difference. A piece ends with a whole byte; its odd bits begin the
+ * next one.
  */
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 

@@ -1,6 +1,7 @@
 /**
- * Writes rows as lines, piece by piece, in one of the encodings. What is left of a chunk when a piece is full
- * continues in the next one as if nothing had been in between, so no row is paid for twice.
+ * Writes rows as lines, piece by piece, in one of the encodings. What is left of a chunk when a
+ * piece is full continues in the next one as if nothing had been in between, so no row is paid for
+ * twice.
  */
 import type { Position } from '#src/core/snapshot.ts'
 import { crc32, crcBetween } from '#src/lib/crc32.ts'
@@ -22,7 +23,10 @@ export type LineWriter = {
   hasRoom(chunk: Chunk, row: number): boolean
   /** The rows that were written are no longer what the next ones refer to. */
   forget(): void
-  /** A row that refers to nothing, or to the last one of its outcome, `gap` bytes nearer than in the chunk. */
+  /**
+   * A row that refers to nothing, or to the last one of its outcome, `gap`
+   * bytes nearer than in the chunk.
+   */
   join(chunk: Chunk, row: number, gap: number): void
   /** A row that refers to one which was not written, so that it must be encoded again. */
   alone(chunk: Chunk, row: number): void

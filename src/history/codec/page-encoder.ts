@@ -110,7 +110,10 @@ export class PageEncoder {
     isSeen[chunk.outcome(from)] = true
   }
 
-  /** The rows of one outcome out of a chunk that holds both: their distances shrink by what lies between. */
+  /**
+   * The rows of one outcome out of a chunk that holds both: their
+   * distances shrink by what lies between.
+   */
   #copyOwn({ chunk, from, to }: Slice, outcome: number, progress: Progress): void {
     this.#bits.reserve((chunk.bitEnd(to - 1) - chunk.bitStart(from)) >>> 2)
     let row = chunk.nextRowOf(outcome, from)

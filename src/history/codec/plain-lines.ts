@@ -1,4 +1,7 @@
-/** Lines as they are, decoded one after the other; at a new piece only what the next rows refer to is kept. */
+/**
+ * Lines as they are, decoded one after the other; at a new piece only what
+ * the next rows refer to is kept.
+ */
 import { assert } from '#src/lib/assert.ts'
 
 import type { ChunkDecoder } from './chunk-decoder.ts'
@@ -8,7 +11,10 @@ import type { LineWriter } from './line-encoder.ts'
 
 /** A piece is full at this size; one row more may be in it. */
 const PIECE_BYTES = 65_536
-/** Room for a piece and two rows that the next ones refer to; only a book out of the ordinary needs more. */
+/**
+ * Room for a piece and two rows that the next ones refer to; only a book
+ * out of the ordinary needs more.
+ */
 const BUFFER_BYTES_START = 131_072
 /** Bytes that must be free after a row: its newline, and what decoding writes too many. */
 const SLACK_BYTES = 4

@@ -1,20 +1,24 @@
-import { ChunkDecoder } from './chunk-decoder.ts'
 /** Decodes rows of chunks into one text, and reads the texts of a page's rows. */
+
+import { ChunkDecoder } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
 import { decodeFrame, TextBuffer } from './frame-decoder.ts'
 
 const COMMA = 0x2c
 const encoder = new TextEncoder()
 
-/** Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one outcome only when `outcome` is given. */
+/**
+ * Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one
+ * outcome only when `outcome` is given.
+ */
 export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | undefined }
 
 /** Single rows of a chunk, ascending. */
 export type Picks = { chunk: Chunk; rows: readonly number[] }
 
 /**
- * Reuses its buffer from text to text. The rows are in it joined by commas, the first without one before it;
- * `ends` are the offsets after them.
+ * Reuses its buffer from text to text. The rows are in it joined by commas, the first without one
+ * before it; `ends` are the offsets after them.
  */
 export class SliceDecoder {
   readonly #text = new TextBuffer(262_144)
@@ -27,7 +31,10 @@ export class SliceDecoder {
     return this.#text.bytes
   }
 
-  /** Empties the text and leaves `start` bytes free before it; in all there is room for `size` bytes. */
+  /**
+   * Empties the text and leaves `start` bytes free before it; in all
+   * there is room for `size` bytes.
+   */
   begin(start: number, size: number): void {
     this.#text.reserve(size)
     this.ends.length = 0
@@ -110,7 +117,10 @@ export type RowList = { parts: readonly (Slice | Picks)[]; order: Order }
 
 /** The texts of a page's rows one by one, and what is joined from them. */
 export class PageTexts {
-  /** That of the last walk that ended, because a buffer costs more than many rows; walks may overlap. */
+  /**
+   * That of the last walk that ended, because a buffer costs more
+   * than many rows; walks may overlap.
+   */
   #spare: SliceDecoder | undefined;
 
   /** Each row's JSON object; valid until the next is asked for. Each is decoded once. */

@@ -1,6 +1,7 @@
 /**
  * The compact columns of a chunk that answer for best bid and ask: per row the price and size of
- * each best level as differences from the row of the same outcome before it. An empty side is 0 and 0.
+ * each best level as differences from the row of the same outcome before it. An empty side is 0 and
+ * 0.
  */
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/lib/varint.ts'
@@ -40,8 +41,8 @@ export function encodeTops(snapshots: readonly Snapshot[]): Uint8Array {
 export const TOP_FIELDS = 4
 
 /**
- * Decodes the tops of rows whose outcomes are known from the chunk: `TOP_FIELDS` numbers a row. Throws on bytes
- * of another run.
+ * Decodes the tops of rows whose outcomes are known from the chunk: `TOP_FIELDS` numbers a row.
+ * Throws on bytes of another run.
  */
 export function decodeTops(bytes: Uint8Array, outcomes: readonly number[]): Float64Array {
   const reader = new VarintReader(bytes)

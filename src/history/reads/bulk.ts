@@ -14,9 +14,9 @@ import { type Bounds, type PageSlice, runsOf, toBounds } from './selection.ts'
 import type { MarketView } from './views.ts'
 
 /**
- * A walk through all rows of a query. Each slice is searched after the last row that was used, in the market as it
- * is then: rows that are written meanwhile show if they belong after it, and none is skipped or repeated,
- * because a row's place never changes.
+ * A walk through all rows of a query. Each slice is searched after the last row that was used, in
+ * the market as it is then: rows that are written meanwhile show if they belong after it, and none
+ * is skipped or repeated, because a row's place never changes.
  */
 class BulkWalk {
   readonly #bounds: Bounds
@@ -44,7 +44,10 @@ class BulkWalk {
     this.#bounds.start = next
   }
 
-  /** The next rows that lie in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
+  /**
+   * The next rows that lie in one chunk; undefined when there are none
+   * right now. Throws `ChunkGone`.
+   */
   find(view: MarketView): PageSlice | undefined {
     const { start, end, outcome } = this.#bounds
     for (const { chunk, ref } of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {

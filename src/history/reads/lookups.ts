@@ -35,8 +35,8 @@ export function findLastRow(
 }
 
 /**
- * What is kept beside the row at `position`. It is searched again, because the chunk that the row was found in may have
- * been cut in the meantime; its position never changes.
+ * What is kept beside the row at `position`. It is searched again, because the chunk that the row
+ * was found in may have been cut in the meantime; its position never changes.
  */
 export function findBeside(
   { refs, tail }: MarketView,
@@ -54,7 +54,10 @@ export function findBeside(
     : chunks.loadBeside(ref, chunk)(row, timestampMs)
 }
 
-/** When the rows of parts of chunks were received, in the order of the parts; the view is the one they come from. */
+/**
+ * When the rows of parts of chunks were received, in the order of the parts; the
+ * view is the one they come from.
+ */
 export const listReceived = (
   { refs, tail }: MarketView,
   chunks: ChunkTable,
@@ -70,8 +73,8 @@ export const listReceived = (
   })
 
 /**
- * Finds the place of the snapshot with this id. Ids rise with the positions except where rows came late, so
- * the chunks that should hold it are searched first.
+ * Finds the place of the snapshot with this id. Ids rise with the positions except where rows came
+ * late, so the chunks that should hold it are searched first.
  */
 export function findPosition(
   { refs, tail }: MarketView,

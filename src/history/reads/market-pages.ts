@@ -2,7 +2,10 @@ import type { Market } from '#src/core/market.ts'
 
 import type { MarketHistory, MarketQuery } from '../history.ts'
 
-/** All markets of a query in pages of its `limit`, none of them empty; each is read when it is asked for. */
+/**
+ * All markets of a query in pages of its `limit`, none of them empty;
+ * each is read when it is asked for.
+ */
 export function* marketPages(
   history: Pick<MarketHistory, 'listMarkets'>,
   query: MarketQuery,

@@ -1,4 +1,6 @@
-/** Reads of one market that another process may be rewriting at the same time, or that is damaged. */
+/**
+ * Reads of one market that another process may be rewriting at the same time, or that is damaged.
+ */
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
 import { assertSound, Damage } from '#src/sqlite/checksum.ts'
@@ -8,9 +10,10 @@ import { ChunkGone } from '../tables/chunk-table.ts'
 import type { MarketView, Views } from './views.ts'
 
 /**
- * Runs `body` on a market as it is now, not as it was when it was found. A view was read in one state of the
- * file and chunks never change, so this needs no transaction; only when another process has rewritten a market
- * in between is a chunk gone, and the second time nothing can be. So `body` may run twice.
+ * Runs `body` on a market as it is now, not as it was when it was found. A view was read in one
+ * state of the file and chunks never change, so this needs no transaction; only when another
+ * process has rewritten a market in between is a chunk gone, and the second time nothing can be. So
+ * `body` may run twice.
  */
 export type ReadMarket = <T>(
   market: Pick<Market, 'conditionId'>,
@@ -50,8 +53,9 @@ export function naming<T>(name: string, read: () => T): T {
 }
 
 /**
- * Runs a change of a market. Throws `damaged` when what is stored of it is not what was written. What SQLite reports
- * concerns the whole file, and stays as it is: nothing more should be written to it.
+ * Runs a change of a market. Throws `damaged` when what is stored of it is not what was written.
+ * What SQLite reports concerns the whole file, and stays as it is: nothing more should be written
+ * to it.
  */
 export function changing<T>(conditionId: string, change: () => T): T {
   try {

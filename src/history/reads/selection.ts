@@ -1,4 +1,7 @@
-/** Chooses the rows of a page: between which positions they are, in which runs, and whether more follows. */
+/**
+ * Chooses the rows of a page: between which positions they are, in which
+ * runs, and whether more follows.
+ */
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
@@ -40,7 +43,10 @@ export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery):
   return { ...bounds, start: comparePositions(next, start) > 0 ? next : start }
 }
 
-/** The runs that may hold rows within the bounds, in their direction; each is read when it is asked for. */
+/**
+ * The runs that may hold rows within the bounds, in their direction;
+ * each is read when it is asked for.
+ */
 export function* runsOf(
   { refs, tail }: MarketView,
   { chunks, isIdle }: Source,
@@ -59,7 +65,9 @@ export function* runsOf(
   if (isUp) yield* unfinished
 }
 
-/** Index of the first chunk whose last row is at or after `position`; their number if there is none. */
+/**
+ * Index of the first chunk whose last row is at or after `position`; their number if there is none.
+ */
 export function findRef(refs: readonly ChunkRef[], position: Position): number {
   let low = 0
   let high = refs.length

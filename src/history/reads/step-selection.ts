@@ -1,8 +1,9 @@
 /**
- * Chooses the rows of a page in steps: of each outcome the last row of every step (k·stepMs, (k+1)·stepMs].
- * Steps begin at the same times for both outcomes, so the rows that one step keeps, two at most, are known as
- * soon as the walk leaves it. Nothing but columns is read. Of an open market steps that a later row may still
- * change are left out, so that a row which was on a page stays on it.
+ * Chooses the rows of a page in steps: of each outcome the last row of every step (k·stepMs,
+ * (k+1)·stepMs]. Steps begin at the same times for both outcomes, so the rows that one step keeps,
+ * two at most, are known as soon as the walk leaves it. Nothing but columns is read. Of an open
+ * market steps that a later row may still change are left out, so that a row which was on a page
+ * stays on it.
  */
 import type { Position } from '#src/core/snapshot.ts'
 import { decidedStepsEndMs } from '#src/core/steps.ts'
@@ -90,7 +91,9 @@ function takeDown(taker: Taker, { view, chunks }: Reach, bounds: DownBounds): vo
   }
 }
 
-/** Which outcomes have rows at or after `after` in its step: those before it are not the last ones. */
+/**
+ * Which outcomes have rows at or after `after` in its step: those before it are not the last ones.
+ */
 function seenAfter({ view, chunks }: Reach, bounds: DownBounds): Seen {
   const { after = startOfMs(0), toMs = Number.MAX_SAFE_INTEGER, stepMs, outcome } = bounds
   const stepEndMs = stepOf(after.timestampMs, stepMs) * stepMs
@@ -104,7 +107,9 @@ function seenAfter({ view, chunks }: Reach, bounds: DownBounds): Seen {
   return seen
 }
 
-/** True when of the outcomes that are asked for the chunk holds none but those that `covers` takes. */
+/**
+ * True when of the outcomes that are asked for the chunk holds none but those that `covers` takes.
+ */
 const isCovered = (
   { counts }: ChunkRef,
   { outcome }: Bounds,

@@ -1,7 +1,7 @@
 /**
- * What readers need of a market besides its books, kept in memory. Our own commits show at once; for
- * those of other connections SQLite is asked for a number that changes with them, at each use or
- * as rarely as the caller allows, because asking costs as much as a fifth of a page.
+ * What readers need of a market besides its books, kept in memory. Our own commits show at once;
+ * for those of other connections SQLite is asked for a number that changes with them, at each use
+ * or as rarely as the caller allows, because asking costs as much as a fifth of a page.
  */
 import type { Gap } from '#src/core/coverage.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
@@ -15,7 +15,10 @@ import type { StoredMarket } from '../tables/market-row.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { TailRun } from '../tables/tail-table.ts'
 
-/** A market with its chunks in order, its unfinished run and its gaps, read in one state of the file. */
+/**
+ * A market with its chunks in order, its unfinished run and its gaps,
+ * read in one state of the file.
+ */
 export type MarketView = {
   market: StoredMarket
   refs: readonly ChunkRef[]

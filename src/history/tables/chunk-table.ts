@@ -42,7 +42,10 @@ export type PassingChunk = { chunk: Chunk; release: () => void }
 /** Returns what is kept beside a row, whose time is given. */
 export type ReadBeside = (row: number, timestampMs: number) => Beside
 
-/** A chunk was rewritten after its id was read; where nothing can have been written since, it is damage. */
+/**
+ * A chunk was rewritten after its id was read; where nothing can have
+ * been written since, it is damage.
+ */
 export class ChunkGone extends Damage {}
 
 /** Finds chunks by the index alone. */
@@ -74,7 +77,9 @@ function toRef(row: RefRow): ChunkRef {
   return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [upCount, downCount] }
 }
 
-/** What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry. */
+/**
+ * What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry.
+ */
 const placeOf = (
   kind: Kind,
   { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
@@ -205,7 +210,9 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
 
-    /** Reads a chunk for one use, until its `release`: what is kept is used, and stays what it is. */
+    /**
+     * Reads a chunk for one use, until its `release`: what is kept is used, and stays what it is.
+     */
     pass(ref: ChunkRef): PassingChunk {
       const kept = checked(cache.peek(ref.id), ref)
       if (kept !== undefined) return { chunk: kept.chunk, release() {} }

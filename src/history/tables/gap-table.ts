@@ -1,4 +1,7 @@
-/** Rows of the gap table: times without snapshots, recorded by somebody or derived from the snapshots. */
+/**
+ * Rows of the gap table: times without snapshots, recorded by somebody
+ * or derived from the snapshots.
+ */
 import { gap } from '#db/history/schema.ts'
 import type { Gap, GapReason, Span } from '#src/core/coverage.ts'
 import { type Outcome, outcomes } from '#src/core/market.ts'
@@ -13,7 +16,9 @@ type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
 /** A gap of one outcome, which its list is of. */
 export type OwnGap = Span & Pick<GapRow, 'reason'>
 
-/** What gaps follow from: times of snapshots, or verdicts on their hashes; 0 is what was recorded. */
+/**
+ * What gaps follow from: times of snapshots, or verdicts on their hashes; 0 is what was recorded.
+ */
 const kinds = { time: 1, verdict: 2 } as const
 /** Whose derived gaps: those of a kind and an outcome of a market. */
 export type GapOwner = Pick<GapRow, 'marketId' | 'outcome' | 'kind'>
@@ -74,10 +79,15 @@ export function createGapTable(db: Database) {
     /** The last of the derived gaps. */
     lastDerived: (owner: GapOwner): OwnGap | undefined => last.get(owner) ?? undefined,
 
-    /** Longest time between two snapshots with a derived gap between them; undefined when there is none. */
+    /**
+     * Longest time between two snapshots with a derived gap between
+     * them; undefined when there is none.
+     */
     longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,
 
-    /** Makes derived gaps that are `known` those that are `now`; no two of either begin together. */
+    /**
+     * Makes derived gaps that are `known` those that are `now`; no two of either begin together.
+     */
     replaceDerived(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): void {
       if (known.length + now.length === 0) return
       const removed = without(known, now).flatMap(({ fromMs, toMs }) =>

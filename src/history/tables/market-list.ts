@@ -1,4 +1,7 @@
-/** Lists of markets: pages by a keyset in either direction, each from the index that fits its filters. */
+/**
+ * Lists of markets: pages by a keyset in either direction, each from
+ * the index that fits its filters.
+ */
 import { market } from '#db/history/schema.ts'
 import { type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
@@ -13,8 +16,8 @@ type Place = { orderMs: number; conditionId: string }
 type Values = Record<string, string | number | null>
 
 /**
- * `statusOf` of core/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by them
- * SQLite knows that it may use the partial indexes.
+ * `statusOf` of core/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by
+ * them SQLite knows that it may use the partial indexes.
  */
 const statusConditions: Readonly<Record<MarketStatus, string>> = {
   resolved: 'winner IS NOT NULL',
@@ -59,8 +62,8 @@ export function createMarketList(db: Database) {
 }
 
 /**
- * An entry that an index has lost is in no list. So two indexes must agree on how many markets there are from
- * the first place of a page to its last, as far as that is cheap. Throws `Damage`.
+ * An entry that an index has lost is in no list. So two indexes must agree on how many markets
+ * there are from the first place of a page to its last, as far as that is cheap. Throws `Damage`.
  */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
   const end = rows.length < query.limit ? undefined : rows.at(-1)
@@ -98,8 +101,8 @@ function nowOf({ status, nowMs }: MarketQuery): number {
 }
 
 /**
- * One bound at each end: where the page begins is the later of the cursor and the range's end, so that
- * the index is entered there.
+ * One bound at each end: where the page begins is the later of the cursor and the range's end, so
+ * that the index is entered there.
  */
 function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
   const isAscending = order === 'asc'

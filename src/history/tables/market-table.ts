@@ -55,7 +55,10 @@ export function createMarketTable(db: Database) {
   const holdings = createHoldings(db)
   const find = (conditionId: string): StoredMarket | undefined => byCondition({ conditionId })
 
-  /** Throws `market_conflict` for a window, reported for the first time, that is far from what is held. */
+  /**
+   * Throws `market_conflict` for a window, reported for the first time,
+   * that is far from what is held.
+   */
   function assertHoldings(known: StoredMarket, facts: MarketFacts): void {
     const { windowStartMs, windowEndMs, id, firstSnapshotMs, lastSnapshotMs } = known
     if (windowStartMs === facts.windowStartMs && windowEndMs === facts.windowEndMs) return
@@ -76,8 +79,8 @@ export function createMarketTable(db: Database) {
 
     /**
      * Throws `market_conflict` when the market is known as another coin, timeframe or source, under
-     * another slug, with another window, other assets, or another winner by a source that is not outranked, and
-     * for a window that is far from books or trades that are held.
+     * another slug, with another window, other assets, or another winner by a source that is not
+     * outranked, and for a window that is far from books or trades that are held.
      */
     put(reported: MarketFacts): StoredMarket {
       const known = find(reported.conditionId)

@@ -48,7 +48,10 @@ export function createMetaTable(db: Database) {
   }
 
   return {
-    /** The key of this history, made at its first opening. Throws `Damage` where the table is damaged. */
+    /**
+     * The key of this history, made at its first opening. Throws
+     * `Damage` where the table is damaged.
+     */
     open(): Uint8Array {
       if (meta.get(CHECKSUM) === undefined) transact(db, complete)
       assertSound(meta.isSound(), 'the meta table')
@@ -79,7 +82,10 @@ export function createMetaTable(db: Database) {
       return next
     },
 
-    /** The last market that was brought up to date after a migration, until `settleCoverage`: src/history/backfill.ts. */
+    /**
+     * The last market that was brought up to date after a migration, until
+     * `settleCoverage`: src/history/backfill.ts.
+     */
     coverageDueAfter(): number | undefined {
       const value = meta.get('coverage_due')
       return value === undefined ? undefined : Number(value)

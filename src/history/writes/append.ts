@@ -16,7 +16,10 @@ import type { Runs } from './runs.ts'
 const GAP_REASON: GapReason = 'import'
 
 type Group = { market: StoredMarket; change: MarketChange }
-/** A row that nothing has an id for, and the greatest place in the batch up to it in its millisecond. */
+/**
+ * A row that nothing has an id for, and the greatest place in the
+ * batch up to it in its millisecond.
+ */
 type Unnamed = { row: MadeRow; place: number }
 
 /** Returns the function that applies a batch; it needs a transaction around it. */

@@ -1,7 +1,8 @@
 /**
- * What follows from the times and verdicts of a market's snapshots: when each outcome was first and last seen, its
- * longest pause, how many books were verified, and its derived gaps. A row after the last one of its outcome costs a
- * comparison; late rows are compared with their neighbours, in the columns of the chunks.
+ * What follows from the times and verdicts of a market's snapshots: when each outcome was first and
+ * last seen, its longest pause, how many books were verified, and its derived gaps. A row after the
+ * last one of its outcome costs a comparison; late rows are compared with their neighbours, in the
+ * columns of the chunks.
  */
 import { type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
@@ -17,8 +18,8 @@ import { newOutcomeTallies, TimeTally } from './tallies.ts'
 import { createVerdictGaps } from './verdict-gaps.ts'
 
 /**
- * Rows that were put in and taken out; ids from `firstNewId` on are of no row before. Of what is taken out something
- * of its time and outcome is left.
+ * Rows that were put in and taken out; ids from `firstNewId` on are of no row before. Of what is
+ * taken out something of its time and outcome is left.
  */
 export type RowChange = {
   rows: readonly StoredSnapshot[]
@@ -46,7 +47,10 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
   const times = createMarketTimes(tables)
   const verdicts = createVerdictGaps({ gaps, times })
 
-  /** Derives the gaps around late rows again; returns the longest pause there, with and without them. */
+  /**
+   * Derives the gaps around late rows again; returns the longest
+   * pause there, with and without them.
+   */
   function mergeGaps(late: Span, { owner, quietMs, reason, change }: Context) {
     const now = new TimeTally(quietMs)
     const before = new TimeTally(quietMs)
@@ -166,7 +170,10 @@ function spanOf({ tally: { span }, held, late }: Addition): TimeTally['span'] {
   return { firstMs: Math.min(held?.firstMs ?? firstMs, late?.fromMs ?? firstMs), lastMs }
 }
 
-/** Gives each gap the reason of the known one that it is a part of. Both lists ascend and do not overlap. */
+/**
+ * Gives each gap the reason of the known one that it is a part of. Both
+ * lists ascend and do not overlap.
+ */
 function inherit(
   gaps: readonly Span[],
   { known, reason }: { known: readonly OwnGap[]; reason: GapReason },
@@ -180,10 +187,15 @@ function inherit(
   })
 }
 
-/** Reads when snapshots were and what their hashes say, from columns of chunks and unfinished runs. */
+/**
+ * Reads when snapshots were and what their hashes say, from columns of chunks and unfinished runs.
+ */
 function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
-    /** Runs that hold an outcome's rows of a span, its end included, and the ones before and after these. */
+    /**
+     * Runs that hold an outcome's rows of a span, its end included, and
+     * the ones before and after these.
+     */
     around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
       const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
       const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)

@@ -1,4 +1,7 @@
-/** Merges late rows into sealed chunks and takes rows out of them; a chunk is never changed in place. */
+/**
+ * Merges late rows into sealed chunks and takes rows out of them; a
+ * chunk is never changed in place.
+ */
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 
@@ -10,8 +13,8 @@ import type { Tables } from '../tables/tables.ts'
 export type MergeChange = { rows: readonly StoredSnapshot[]; gone: readonly Position[] }
 
 /**
- * Returns the function that changes the chunks of a market and gives back the rows that lie after its
- * last chunk. It needs a transaction around it.
+ * Returns the function that changes the chunks of a market and gives back the rows that lie after
+ * its last chunk. It needs a transaction around it.
  */
 export function createMerge({ chunks, snapshots }: Tables) {
   const writer = new ChunkWriter()

@@ -1,22 +1,26 @@
 /**
- * Settles which states a market has in one millisecond, out of those held and those that arrive, so that the same
- * states come out in whatever order and however often they arrive. A state is a book under a hash, or a book without
- * one, and how many equal ones its source gave before it; of equal ones the greatest sequence counts, the
- * earliest receipt, and the better verdict. Two rules remove states:
+ * Settles which states a market has in one millisecond, out of those held and those that arrive, so
+ * that the same states come out in whatever order and however often they arrive. A state is a book
+ * under a hash, or a book without one, and how many equal ones its source gave before it; of equal
+ * ones the greatest sequence counts, the earliest receipt, and the better verdict. Two rules remove
+ * states:
  *
  * - a hash names one book: a verified one, else a contradicted one, else the first by content;
  * - a book without a hash is dropped where the same book is verified.
  *
- * What is removed could never win later, so nothing about it has to be remembered. The order of an outcome's
- * states is that of their sequences, then of their content. The two outcomes are not ordered against each other:
- * what is held of one keeps its ids whatever arrives of the other.
+ * What is removed could never win later, so nothing about it has to be remembered. The order of an
+ * outcome's states is that of their sequences, then of their content. The two outcomes are not
+ * ordered against each other: what is held of one keeps its ids whatever arrives of the other.
  */
 import type { Outcome } from '#src/core/market.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 
-/** A state of the millisecond: one that is held has its `id`, one that arrives its place in the batch. */
+/**
+ * A state of the millisecond: one that is held has its `id`, one that
+ * arrives its place in the batch.
+ */
 export type State = Pick<Snapshot, 'outcome' | 'sourceHash' | 'isVerified' | 'receivedMs'> & {
   sequence: number
   occurrence: number
@@ -28,7 +32,10 @@ export type State = Pick<Snapshot, 'outcome' | 'sourceHash' | 'isVerified' | 're
   isChanged: boolean
 }
 
-/** What becomes of a millisecond: rows to take out, and states to put in, of which some keep their id. */
+/**
+ * What becomes of a millisecond: rows to take out, and states to put
+ * in, of which some keep their id.
+ */
 export type Settlement = { gone: State[]; made: State[] }
 
 /** `held` in the order of ids; their `occurrence` is found here. */
@@ -117,7 +124,10 @@ function raiseSequences(states: readonly State[]): void {
   }
 }
 
-/** Rows of an outcome keep their ids up to the first that another one has to come before: ids rise within a millisecond. */
+/**
+ * Rows of an outcome keep their ids up to the first that another one has to come before:
+ * ids rise within a millisecond.
+ */
 function arrange(held: readonly State[], kept: readonly State[]): Settlement {
   const made: State[] = []
   const untouched = new Set<number>()

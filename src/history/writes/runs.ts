@@ -1,4 +1,6 @@
-/** Open runs: the writers of markets that grow, rebuilt from the file when it changed without us. */
+/**
+ * Open runs: the writers of markets that grow, rebuilt from the file when it changed without us.
+ */
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
@@ -13,7 +15,10 @@ const OPEN_RUNS_MAX = 128
 /** The unfinished run of a market at a revision; `savedCount` of its rows are in the tail table. */
 type Run = { revision: number; writer: ChunkWriter; savedCount: number }
 
-/** What becomes of a market's end: ids that go, rows among the unfinished run, rows after it, and whether it is sealed. */
+/**
+ * What becomes of a market's end: ids that go, rows among the unfinished run, rows
+ * after it, and whether it is sealed.
+ */
 export type RunChange = {
   gone: ReadonlySet<number>
   late: readonly StoredSnapshot[]
@@ -21,7 +26,10 @@ export type RunChange = {
   isClosed: boolean
 }
 
-/** Adds rows to the ends of markets and seals what is full. Every verb needs a transaction around it. */
+/**
+ * Adds rows to the ends of markets and seals what is full. Every verb
+ * needs a transaction around it.
+ */
 export function createRuns({ chunks, tails, snapshots }: Tables) {
   const open = createCache<number, Run>(OPEN_RUNS_MAX)
 
@@ -48,7 +56,10 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
     run.writer.reset()
   }
 
-  /** Takes the last chunk back as the run when it is not full, so that frequent sealing leaves no tiny chunks. */
+  /**
+   * Takes the last chunk back as the run when it is not full, so that frequent
+   * sealing leaves no tiny chunks.
+   */
   function reopen(market: Market, run: Run): void {
     const last = chunks.findLast(market.id)
     if (last === undefined || last.counts[0] + last.counts[1] >= CHUNK_ROWS) return
@@ -82,7 +93,10 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
       run.revision = market.revision + 1
     },
 
-    /** Keeps a run as it is while something else of its market is written, which raises the revision by one. */
+    /**
+     * Keeps a run as it is while something else of its market is written,
+     * which raises the revision by one.
+     */
     keep({ id, revision }: Market): void {
       const run = open.get(id)
       if (run?.revision === revision) run.revision++

@@ -1,6 +1,6 @@
 /**
- * Gives the markets of a file of 0.4.0 or older the checksums that are written with everything since. What
- * does not agree with itself gets none, so that it is found and never served.
+ * Gives the markets of a file of 0.4.0 or older the checksums that are written with everything
+ * since. What does not agree with itself gets none, so that it is found and never served.
  */
 import { silenceMs } from '#src/core/coverage.ts'
 import { crc32 } from '#src/lib/crc32.ts'

@@ -47,8 +47,9 @@ export class TimeTally {
 }
 
 /**
- * Takes verdicts and knows where books contradict their hash: from the millisecond of a contradicted row to the
- * first verified row of a later one. The order within a millisecond does not matter.
+ * Takes verdicts and knows where books contradict their hash: from the millisecond of a
+ * contradicted row to the first verified row of a later one. The order within a millisecond does
+ * not matter.
  */
 export class VerdictTally {
   verifiedCount = 0

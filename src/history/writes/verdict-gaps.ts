@@ -1,6 +1,7 @@
 /**
- * Keeps the gaps of books that contradict their hash: each from its own millisecond to the next verified book of its
- * outcome. A market without such a book costs nothing; one whose rows come in order, a look at the new ones.
+ * Keeps the gaps of books that contradict their hash: each from its own millisecond to the next
+ * verified book of its outcome. A market without such a book costs nothing; one whose rows come in
+ * order, a look at the new ones.
  */
 import { ENDLESS_MS, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'

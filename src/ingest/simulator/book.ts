@@ -1,8 +1,8 @@
 /**
- * The book of a simulated market as an array of sizes over every price the venue allows: whole cents
- * and, near 0 and 1, tenths of a cent. One number says which side a slot is on: slots up to `bid`
- * hold bids, slots from `ask` on hold asks, slots between are vacant. So a book cannot be crossed.
- * It is the book of Up; that of Down is its exact mirror (up.bids[p] = down.asks[1 - p]).
+ * The book of a simulated market as an array of sizes over every price the venue allows: whole
+ * cents and, near 0 and 1, tenths of a cent. One number says which side a slot is on: slots up to
+ * `bid` hold bids, slots from `ask` on hold asks, slots between are vacant. So a book cannot be
+ * crossed. It is the book of Up; that of Down is its exact mirror (up.bids[p] = down.asks[1 - p]).
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
@@ -86,7 +86,10 @@ export function createBook(parts: Parameters<typeof newBook>[0]): SimulatedBook 
 /** Returns the slot of a price in whole cents, 1 to 99. */
 export const slotOfCents = (cents: number): number => slotOfMills.get(cents * MILLS_PER_CENT) ?? -1
 
-/** Returns the next slot up (`step` 1) or down (-1) that may hold an order now; `SLOTS` or -1 when there is none. */
+/**
+ * Returns the next slot up (`step` 1) or down (-1) that may hold an order now;
+ * `SLOTS` or -1 when there is none.
+ */
 function slotBeside(book: SimulatedBook, from: number, step: 1 | -1): number {
   let slot = from + step
   while (slot >= 0 && slot < SLOTS && !book.isFine && !isWholeCent(slot)) slot += step
@@ -96,7 +99,9 @@ function slotBeside(book: SimulatedBook, from: number, step: 1 | -1): number {
 const slotAbove = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, 1)
 const slotBelow = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, -1)
 
-/** Moves the touch: fills what either side gained, vacates what lies between. Counts the changes. */
+/**
+ * Moves the touch: fills what either side gained, vacates what lies between. Counts the changes.
+ */
 export function setTouch(book: SimulatedBook, bid: number, ask: number): number {
   const former = { bid: book.bid, ask: book.ask }
   const first = Math.max(0, Math.min(bid, former.bid))
@@ -125,7 +130,9 @@ function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): bo
   return !isVacant
 }
 
-/** Changes one level's size, or fills it again if it is vacant. Returns whether anything changed. */
+/**
+ * Changes one level's size, or fills it again if it is vacant. Returns whether anything changed.
+ */
 export function changeLevel(book: SimulatedBook, slot: number): boolean {
   const { model, random, sizes } = book
   const size = sizes[slot] ?? 0
@@ -165,8 +172,8 @@ export function refineTick(book: SimulatedBook, isHigh: boolean): void {
 }
 
 /**
- * Renews `up` and `down` from the sizes. What is unchanged keeps its arrays, and both outcomes share
- * the arrays of sizes, so that a state costs little to make and to keep.
+ * Renews `up` and `down` from the sizes. What is unchanged keeps its arrays, and both outcomes
+ * share the arrays of sizes, so that a state costs little to make and to keep.
  */
 export function renewLadders(book: SimulatedBook): void {
   const { up, down } = book
@@ -207,7 +214,9 @@ function mirror(ladder: Ladder, former: Ladder, formerMirror: Ladder): Ladder {
   }
 }
 
-/** Places a fresh order of a size that is usual at this distance from the touch and from the edge. */
+/**
+ * Places a fresh order of a size that is usual at this distance from the touch and from the edge.
+ */
 function fill(book: SimulatedBook, slot: number): void {
   const { model, random } = book
   const isBid = slot <= book.bid
@@ -258,8 +267,8 @@ function isTaken(book: SimulatedBook, slot: number): boolean {
 const isWholeCent = (slot: number): boolean => (slotMills[slot] ?? 0) % MILLS_PER_CENT === 0
 
 /**
- * Moves the touch towards a price in thousandths: late, by a tick on one side, or at once. Returns how many levels that
- * changed.
+ * Moves the touch towards a price in thousandths: late, by a tick on one side, or at once. Returns
+ * how many levels that changed.
  */
 export function followPrice(book: SimulatedBook, mills: number): number {
   if (book.bid < 0 || book.ask >= SLOTS) return requote(book, mills)

@@ -1,13 +1,16 @@
 /**
  * What the simulator knows of real books. Figures quoted are measured on both full-rate recordings,
- * snapshots-btc-5m-20260413 and -20260414 (220,487 states of 99 tokens; see SOURCES.md next to them),
- * unless a line names one. A constant that differs from the figure beside it is fitted, so that what
- * comes out agrees with the figure. Every recording is of Bitcoin in 5-minute windows: other coins
- * and timeframes are that, relabelled.
+ * snapshots-btc-5m-20260413 and -20260414 (220,487 states of 99 tokens; see SOURCES.md next to
+ * them), unless a line names one. A constant that differs from the figure beside it is fitted, so
+ * that what comes out agrees with the figure. Every recording is of Bitcoin in 5-minute windows:
+ * other coins and timeframes are that, relabelled.
  */
 import type { Timeframe } from '#src/core/market.ts'
 
-/** A quantile function: its values at ascending ranks, from 0 to 1. Values between these are interpolated. */
+/**
+ * A quantile function: its values at ascending ranks, from 0 to 1. Values
+ * between these are interpolated.
+ */
 type Quantiles = { ranks: readonly number[]; values: readonly number[] }
 
 const fineRanks = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1]
@@ -34,8 +37,8 @@ const changedLevels: Quantiles = {
 export const CHANGE_RANK_NOISE = 0.3
 
 /**
- * Shares that a level in the middle of a ladder tends to. Recorded sizes 5 to 30 ticks from the touch
- * are 130 to 870 (p10 to p90) around 400; changes widen what is drawn here to that.
+ * Shares that a level in the middle of a ladder tends to. Recorded sizes 5 to 30 ticks from the
+ * touch are 130 to 870 (p10 to p90) around 400; changes widen what is drawn here to that.
  */
 const levelShares: Quantiles = {
   ranks: [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
@@ -68,7 +71,9 @@ const changesByDistance = [
   5, 5, 4, 4,
 ] as const
 
-/** The best level of a side changes in most states: it is the first to be tried, with this chance. */
+/**
+ * The best level of a side changes in most states: it is the first to be tried, with this chance.
+ */
 export const TOUCH_CHANGE_SHARE = 0.7
 
 /** Shares by which a level changes most often, and how many of a thousand changes each makes. */
@@ -85,7 +90,9 @@ const otherChangeShares: Quantiles = {
 /** In 13 % of changes a level goes back to the size before its last. */
 export const REVERT_SHARE = 0.11
 
-/** Few levels away from the touch vanish, and most are filled again: half of all states have all 99. */
+/**
+ * Few levels away from the touch vanish, and most are filled again: half of all states have all 99.
+ */
 export const REMOVAL_SHARE = 0.002
 export const REFILL_SHARE = 0.8
 
@@ -111,7 +118,8 @@ export const JUMP_SPREADS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 10] as const
 /**
  * Standard deviations from even odds beyond which the losing side withdraws, drawn for each market.
  * On 20260413 that makes 15 % of states one-sided in the last half minute, 6 % in the one before,
- * 3 % and 1 % before those; 1.6 % to 0.8 % on 20260414. Another source's 76 % is not seen in either.
+ * 3 % and 1 % before those; 1.6 % to 0.8 % on 20260414. Another source's 76 % is not seen in
+ * either.
  */
 export const WITHDRAW_SIGMAS_MIN = 3
 export const WITHDRAW_SIGMAS_MAX = 14
@@ -119,7 +127,10 @@ export const WITHDRAW_SIGMAS_MAX = 14
 /** 87 % of states after the end of a window are one-sided. */
 export const RESOLVED_SHARE = 0.87
 
-/** Markets whose tick falls to 0.001 beyond 0.96 and 0.04; 0.3 % of recorded states have such levels. */
+/**
+ * Markets whose tick falls to 0.001 beyond 0.96 and 0.04; 0.3 % of
+ * recorded states have such levels.
+ */
 export const FINE_TICK_SHARE = 0.02
 
 /** Of the levels that a finer tick allows 40 % are taken (4 to 35 levels recorded). */
@@ -187,7 +198,10 @@ function tabulateQuantiles({ ranks, values }: Quantiles, scale: number): Int32Ar
   })
 }
 
-/** Gives the value of each index the share `weight / parts` of the table, and that of -1 what is left. */
+/**
+ * Gives the value of each index the share `weight / parts` of the
+ * table, and that of -1 what is left.
+ */
 function tabulateWeights(
   weights: readonly number[],
   parts: number,

@@ -1,4 +1,7 @@
-/** What billing reports to an account, in the shapes of HTTP. Which payments are whose is decided below. */
+/**
+ * What billing reports to an account, in the shapes of HTTP. Which
+ * payments are whose is decided below.
+ */
 import type { Billing, ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
@@ -21,7 +24,10 @@ export const createBillingService = ({ billing, cursors, clock }: Deps) => ({
   quote: async (caller: Caller, order: Parameters<Billing['quote']>[1]): Promise<QuoteBody> =>
     toQuoteBody(await billing.quote(caller, order)),
 
-  /** Answers who sends no payment: throws `payment_required` with what to sign, or why there is none. */
+  /**
+   * Answers who sends no payment: throws `payment_required` with what
+   * to sign, or why there is none.
+   */
   demand(caller: Caller, quoteId: string): never {
     const { offer, paymentRequired } = billing.challenge(caller, quoteId)
     const error = 'PAYMENT-SIGNATURE header is required'

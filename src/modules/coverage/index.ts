@@ -10,7 +10,10 @@ import {
 } from './model.ts'
 import type { CoverageService } from './service.ts'
 
-/** `GET /v1/{coin}/markets/{conditionId}/coverage` and `GET /v1/{coin}/coverage`: what is recorded, and what is missing. */
+/**
+ * `GET /v1/{coin}/markets/{conditionId}/coverage` and `GET /v1/{coin}/coverage`: what is
+ * recorded, and what is missing.
+ */
 export const coverageRoutes = (service: CoverageService) => [
   route({
     method: 'GET',

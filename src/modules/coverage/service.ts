@@ -24,7 +24,9 @@ type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }
 
 /** Markets that are read in one step. */
 const BLOCK = 50
-/** How long the account of a day that is over is returned: as long as closed history may be kept. */
+/**
+ * How long the account of a day that is over is returned: as long as closed history may be kept.
+ */
 const OVER_KEPT_MS = 60_000
 /** Of one that is not. */
 const PENDING_KEPT_MS = 1_000
@@ -106,7 +108,9 @@ export function createCoverageService({ history, clock }: Deps) {
 
 export type CoverageService = ReturnType<typeof createCoverageService>
 
-/** Whether the day was over when its account was made decides, or midnight would show a minute late. */
+/**
+ * Whether the day was over when its account was made decides, or midnight would show a minute late.
+ */
 const keptFor = ({ startMs }: DayPlace, { madeMs }: KeptDay): number =>
   startMs + DAY_MS <= madeMs ? OVER_KEPT_MS : PENDING_KEPT_MS
 

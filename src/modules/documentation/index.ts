@@ -22,7 +22,10 @@ const negotiated = { chosenBy: 'Accept', policy: POLICY } as const
 
 const text = { schema: { type: 'string' as const } }
 
-/** Serves the page that the `type` of every problem points to, docs/errors.md itself, and docs/llms.txt for agents. */
+/**
+ * Serves the page that the `type` of every problem points to, docs/errors.md
+ * itself, and docs/llms.txt for agents.
+ */
 export const documentationRoutes = () => {
   const errors = {
     markdown: createFixedText({

@@ -8,7 +8,10 @@ import { type Progress, queriesOf, type Shape, type Source, stateColumns } from 
 /** Snapshots printed in one step. */
 const STEP_SNAPSHOTS = 16
 
-/** Lines of a header and of all snapshots; the header is left out of what is appended to an earlier file. */
+/**
+ * Lines of a header and of all snapshots; the header is left out of what
+ * is appended to an earlier file.
+ */
 export function* csvPieces(
   source: Source,
   progress: Progress,

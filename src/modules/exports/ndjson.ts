@@ -6,7 +6,10 @@ import { createRowCut } from '#src/wire/row-cut.ts'
 
 import { type Progress, queriesOf, type Source } from './source.ts'
 
-/** Snapshots as lines of JSON, the same objects as on a page. With gzip nothing is compressed: stored bits are joined. A piece is gone when the next is asked for. */
+/**
+ * Snapshots as lines of JSON, the same objects as on a page. With gzip nothing is compressed:
+ * stored bits are joined. A piece is gone when the next is asked for.
+ */
 export function* ndjsonPieces(
   source: Source,
   progress: Progress,

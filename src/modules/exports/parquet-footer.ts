@@ -1,12 +1,17 @@
 /**
- * The footer of a Parquet file (thrift, compact protocol), from row groups that were printed as they were
- * written: as objects those of a large day are a gigabyte, as bytes some megabytes.
+ * The footer of a Parquet file (thrift, compact protocol), from row groups that were printed as
+ * they were written: as objects those of a large day are a gigabyte, as bytes some megabytes.
  */
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
-/** Of the magic number that a file begins and ends with, and of the length between it and the metadata. */
+/**
+ * Of the magic number that a file begins and ends with, and of the
+ * length between it and the metadata.
+ */
 const WORD_BYTES = 4
-/** Type of the elements of a list, in the low half of its header; a larger count follows the header. */
+/**
+ * Type of the elements of a list, in the low half of its header; a larger count follows the header.
+ */
 const STRUCT = 12
 const SHORT_LIST_MAX = 14
 const MAGIC = 0x31524150
@@ -33,7 +38,10 @@ export function createParquetFooter(file: ParquetWriter) {
   let restBytes = 0
 
   return {
-    /** Takes what the file has written since the last time from it, as one group: parts of its columns in their order. */
+    /**
+     * Takes what the file has written since the last time from it, as one group: parts
+     * of its columns in their order.
+     */
     take(): void {
       const parts = file.row_groups.splice(0)
       const [first] = parts

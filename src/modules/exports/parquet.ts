@@ -1,6 +1,6 @@
 /**
- * Parquet, one row group after the other: typed columns, prices and sizes as DECIMAL of six places, so
- * that nothing is a float.
+ * Parquet, one row group after the other: typed columns, prices and sizes as DECIMAL of six places,
+ * so that nothing is a float.
  */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 

@@ -32,7 +32,8 @@ export async function* gzipped(
   const source = Readable.from(pieces, { highWaterMark: 1 })
   const gzip = createGzip({ level: GZIP_LEVEL })
   source.on('error', (error) => gzip.destroy(error))
-  // The end comes apart from the last piece, or the bytes would depend on whether both are there at once.
+  // The end comes apart from the last piece, or the bytes would depend on whether both are there at
+  // once.
   source.on('end', () => gzip.write(NOTHING, () => gzip.end()))
   try {
     for await (const piece of source.pipe(gzip, { end: false })) yield piece as Uint8Array

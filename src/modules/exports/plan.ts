@@ -33,7 +33,10 @@ export type ExportPlan = {
   windows: DayWindows | undefined
 }
 
-/** Windows that begin in a span, of each timeframe, by the starts of all that are held of the day, ascending. */
+/**
+ * Windows that begin in a span, of each timeframe, by the starts of all that
+ * are held of the day, ascending.
+ */
 export type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
 
 /** Markets that are looked at in a step; a millisecond or two. */

@@ -29,7 +29,9 @@ export function createExportRecords({ clock, mint }: { clock: Clock; mint: () =>
       endedAt: null,
     }),
 
-    /** Lists an export whose first byte is asked for; beyond the newest only those that run stay. */
+    /**
+     * Lists an export whose first byte is asked for; beyond the newest only those that run stay.
+     */
     begin(accountId: string, record: ExportBody): void {
       const older = records.get(accountId) ?? []
       const kept = older.filter(({ state }, at) => state === 'running' || at < EXPORTS_MAX - 1)

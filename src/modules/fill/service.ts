@@ -1,4 +1,7 @@
-/** Fills an order against the book of a moment; knows the history's verbs and the answer's shape, nothing of HTTP. */
+/**
+ * Fills an order against the book of a moment; knows the history's verbs and the
+ * answer's shape, nothing of HTTP.
+ */
 import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
 import { coverageText } from '#src/core/coverage-text.ts'
 import {
@@ -54,7 +57,10 @@ export type FillService = ReturnType<typeof createFillService>
 
 type Moment = Pick<FillQuery, 'outcome' | 'view' | 'maxAgeMs' | 'ts'>
 
-/** The ladders prevailing at a moment, and the time of the newest state in them. Throws `no_snapshot` and `stale`. */
+/**
+ * The ladders prevailing at a moment, and the time of the newest state in them.
+ * Throws `no_snapshot` and `stale`.
+ */
 function bookAt(history: MarketHistory, market: Market, moment: Moment) {
   const { outcome, view, ts: tsMs, maxAgeMs = Number.POSITIVE_INFINITY } = moment
   const find = (which: Outcome): StoredSnapshot | undefined =>

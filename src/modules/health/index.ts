@@ -4,7 +4,9 @@ import type { SignupState } from '#src/selling/screening.ts'
 
 import { Health, Readiness } from './model.ts'
 
-/** Port: each thing that must hold for requests to be sent here, and why not, if that may be shown. */
+/**
+ * Port: each thing that must hold for requests to be sent here, and why not, if that may be shown.
+ */
 export type CheckReadiness = () => Record<
   keyof Readiness['checks'],
   { holds: boolean; reason?: string | undefined }

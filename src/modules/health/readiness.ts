@@ -1,4 +1,7 @@
-/** Whether requests should be sent here: each file can be read and written, and the server is not about to stop. */
+/**
+ * Whether requests should be sent here: each file can be read and written, and
+ * the server is not about to stop.
+ */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -21,8 +24,8 @@ export function createReadiness(deps: Deps, isAccepting: () => boolean): CheckRe
   const { history, ledger, timer } = deps
   const writeHistory = everySecond(history.probeWrite, timer)
   const writeLedger = everySecond(ledger.probeWrite, timer)
-  // One row is enough: it goes through the file, its locks and its schema. Of no market, because one
-  // that is damaged stops no other.
+  // One row is enough: it goes through the file, its locks and its schema. Of no market, because
+  // one that is damaged stops no other.
   return () => ({
     history: check(() => {
       history.findBatch('')

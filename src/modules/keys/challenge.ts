@@ -1,6 +1,6 @@
 /**
- * The message that a wallet signs to get a key. Asking for one stores nothing: its nonce carries the
- * time of issue, random bytes, and a seal of both and the address, so the whole message can be
+ * The message that a wallet signs to get a key. Asking for one stores nothing: its nonce carries
+ * the time of issue, random bytes, and a seal of both and the address, so the whole message can be
  * written again and compared. Only what was answered is remembered, until it has expired.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -96,8 +96,8 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
     },
 
     /**
-     * Throws `challenge_expired`: while the wallet was asked, the time may have run out and the use of
-     * this very message been forgotten.
+     * Throws `challenge_expired`: while the wallet was asked, the time may have run out and the use
+     * of this very message been forgotten.
      */
     assertFresh,
   }

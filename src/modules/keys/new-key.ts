@@ -1,4 +1,7 @@
-/** A fresh key, at signup and at rotation: what the ledger keeps of it, and what its owner is shown once. */
+/**
+ * A fresh key, at signup and at rotation: what the ledger keeps of it,
+ * and what its owner is shown once.
+ */
 import { AppError } from '#src/core/errors.ts'
 import { toIso } from '#src/core/time.ts'
 import { jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
@@ -13,10 +16,16 @@ export type KeyDeps = {
   keysPerAccountMax: number
 }
 
-/** Runs a verb of the ledger; `once` says how it keeps what was made. Throws for what the verb refuses. */
+/**
+ * Runs a verb of the ledger; `once` says how it keeps what was made.
+ * Throws for what the verb refuses.
+ */
 type Verb = (key: KeySecret, once: Once | undefined) => KeyMade | Replayed
 
-/** Makes a key by a verb and answers with it. Throws `invalid_parameter` for a label that holds a key. */
+/**
+ * Makes a key by a verb and answers with it. Throws
+ * `invalid_parameter` for a label that holds a key.
+ */
 export function makeKey(
   { mint, randomBytes }: KeyDeps,
   {

@@ -42,7 +42,10 @@ export function createKeyService(deps: KeyServiceDeps) {
 
 export type KeyService = ReturnType<typeof createKeyService>
 
-/** The body may have come long after the key was checked, and after it was revoked: the ledger checks it again. */
+/**
+ * The body may have come long after the key was checked, and after it was
+ * revoked: the ledger checks it again.
+ */
 function rotate(deps: KeyServiceDeps, { caller, id }: Asked, request: RotateRequest): Outcome {
   const { label, overlapSeconds } = request.body
   const deed = toDeed(deps, caller)

@@ -1,4 +1,7 @@
-/** Rows of a panel as JSON. A page has thousands of numbers, so texts are joined instead of objects made. */
+/**
+ * Rows of a panel as JSON. A page has thousands of numbers, so texts are
+ * joined instead of objects made.
+ */
 import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
 import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'

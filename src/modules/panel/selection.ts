@@ -33,7 +33,10 @@ export type MarketRange = {
 /** Markets that are read in one step. */
 const BLOCK = 50
 
-/** Reads markets, windows ascending, until the page is full; those that are not over are passed over. */
+/**
+ * Reads markets, windows ascending, until the page is full; those
+ * that are not over are passed over.
+ */
 export function* selectMarkets(
   history: Pick<MarketHistory, 'listMarkets'>,
   { limit, ...range }: MarketRange,
@@ -67,9 +70,9 @@ export function* selectMarkets(
 }
 
 /**
- * Counts the windows in the range of a page that are over and that it has no market of. The range begins at
- * `from`, after the cursor or with the first market; it ends with the last market, but on the last page at `to`
- * if there is one. So the ranges of the pages of a walk tile.
+ * Counts the windows in the range of a page that are over and that it has no market of. The range
+ * begins at `from`, after the cursor or with the first market; it ends with the last market, but on
+ * the last page at `to` if there is one. So the ranges of the pages of a walk tile.
  */
 export function countMissing(
   { markets, hasMore, startsMs }: Selection,

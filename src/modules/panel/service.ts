@@ -1,6 +1,6 @@
 /**
- * Panels: the state of each market at moments before its expiry, a page of markets at a time. A page opens
- * thousands of books, so it is made in slices between which other requests are served.
+ * Panels: the state of each market at moments before its expiry, a page of markets at a time. A
+ * page opens thousands of books, so it is made in slices between which other requests are served.
  */
 import { tallyText } from '#src/core/coverage-text.ts'
 import { type CoverageTally, type Span, tallyCoverage } from '#src/core/coverage.ts'

@@ -40,8 +40,9 @@ export function* readPriceBars(history: History, request: BarsOf): Steps<SeriesP
 }
 
 /**
- * A bar of an open market may still grow until a state at or after its end has come of each outcome: a
- * follower resumes before it, and is given it again. Undefined where no bar of the page can grow.
+ * A bar of an open market may still grow until a state at or after its end has come of each
+ * outcome: a follower resumes before it, and is given it again. Undefined where no bar of the page
+ * can grow.
  */
 function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
   if (range.order === 'desc') return undefined
@@ -110,7 +111,8 @@ function createTradeCounter(history: History, market: Market, whole: Span) {
 
 /** Adds up the recorded milliseconds of spans that ascend, of each outcome by itself. */
 function createCoverageSums(history: History, { market, range }: BarsOf, whole: Span) {
-  // An open market is taken as known up to its last state: the answer must not change with the clock.
+  // An open market is taken as known up to its last state: the answer must not change with the
+  // clock.
   const nowMs = (market.lastSnapshotMs ?? 0) + 1
   const { outcome } = range
   const recorded = coverageOf({ market, gaps: history.gaps(market), outcome, ...whole, nowMs })

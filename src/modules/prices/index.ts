@@ -11,7 +11,10 @@ type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
   history: MarketHistory
 }
 
-/** `GET /v1/{coin}/prices`: now; `GET /v1/{coin}/markets/{conditionId}/prices`: of a market over time. */
+/**
+ * `GET /v1/{coin}/prices`: now; `GET
+ * /v1/{coin}/markets/{conditionId}/prices`: of a market over time.
+ */
 export const priceRoutes = (deps: Deps) => [
   route({
     method: 'GET',

@@ -38,8 +38,8 @@ export function walkTrades(
 }
 
 /**
- * The price of a trade for an outcome: of a trade of the other one the rest to 1. Where the source does
- * not tell which was traded, as it was printed.
+ * The price of a trade for an outcome: of a trade of the other one the rest to 1. Where the source
+ * does not tell which was traded, as it was printed.
  */
 export const tradePriceOf = ({ price, outcome }: Trade, own: Outcome): Millionths =>
   outcome === undefined || outcome === own ? price : MILLIONTHS_PER_UNIT - price

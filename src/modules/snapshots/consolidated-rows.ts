@@ -1,6 +1,7 @@
 /**
- * Rows of consolidated ladders. Each stored state gives one, with what prevails of the other outcome
- * at its time, to the millisecond and with it: so the ladder of a row is what `at` says of its time.
+ * Rows of consolidated ladders. Each stored state gives one, with what prevails of the other
+ * outcome at its time, to the millisecond and with it: so the ladder of a row is what `at` says of
+ * its time.
  */
 import { consolidate } from '#src/core/consolidated.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
@@ -13,9 +14,9 @@ import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 const SLICE_ROWS = 50
 
 /**
- * Yields all rows from the query's place on, whatever its `limit`, in slices in its order; each slice is
- * read from the store when it is asked for, and may be empty. With an `outcome` the ladder is that one's, at the
- * states of both; one whose token is not known has none.
+ * Yields all rows from the query's place on, whatever its `limit`, in slices in its order; each
+ * slice is read from the store when it is asked for, and may be empty. With an `outcome` the ladder
+ * is that one's, at the states of both; one whose token is not known has none.
  */
 export function createConsolidatedRows(history: MarketHistory) {
   const scanner = createSnapshotScanner()
@@ -43,7 +44,9 @@ export function createConsolidatedRows(history: MarketHistory) {
   }
 }
 
-/** With an outcome and a step: true if a state of the other book comes after `state` in its step. */
+/**
+ * With an outcome and a step: true if a state of the other book comes after `state` in its step.
+ */
 function isSuperseded(
   history: MarketHistory,
   { market, outcome, stepMs, toMs = Number.POSITIVE_INFINITY }: RowQuery,
@@ -79,8 +82,8 @@ function toRows(
 type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number | undefined }
 
 /**
- * Finds what prevails of the other outcome at the time of each state in turn, ascending: in the slice
- * itself where that is certain, else in the store.
+ * Finds what prevails of the other outcome at the time of each state in turn, ascending: in the
+ * slice itself where that is certain, else in the store.
  */
 function createOtherFinder(history: MarketHistory, { market, states, stepMs }: Slice) {
   const seen = new Map<Outcome, StoredSnapshot | undefined>()

@@ -1,6 +1,6 @@
 /**
- * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of the
- * market included: it is the page's `ETag`, and what finished pages are kept under.
+ * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of
+ * the market included: it is the page's `ETag`, and what finished pages are kept under.
  */
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
@@ -35,7 +35,9 @@ type Deps = {
   pages: PageCache
 }
 
-/** `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that. */
+/**
+ * `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that.
+ */
 export type PageRequest = {
   tag: string
   key: string
@@ -80,7 +82,10 @@ export function createSnapshotService(deps: Deps) {
       return { tag: `${key}.${market.revision}`, key, scope, rows, cut, view, encoding }
     },
 
-    /** The page, if it can be had at once: it is kept, or its rows only have to be joined. Valid until the next call. */
+    /**
+     * The page, if it can be had at once: it is kept, or its rows only have to be
+     * joined. Valid until the next call.
+     */
     pageAtOnce(request: PageRequest): Page | undefined {
       const kept = pages.find(request.tag)
       return kept ?? (isJoined(request) ? pages.put(maker.join(request)) : undefined)

@@ -98,8 +98,9 @@ function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
 }
 
 /**
- * Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws `RecordFault` where
- * something is wrong that says which market it is; other facts that are wrong are left out, unless reading is strict.
+ * Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws
+ * `RecordFault` where something is wrong that says which market it is; other facts that are wrong
+ * are left out, unless reading is strict.
  */
 function readGammaMarket(
   market: JsonObject,
@@ -196,7 +197,10 @@ function readTickSize(value: unknown, path: string): number | undefined {
   return tickSize
 }
 
-/** The coin's prices at the window's ends belong to the event, which may contain the market or be in it. */
+/**
+ * The coin's prices at the window's ends belong to the event, which may
+ * contain the market or be in it.
+ */
 function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
   const events: unknown = market.events
   const own: unknown = Array.isArray(events) ? events[0] : undefined

@@ -32,7 +32,9 @@ function toChunk(rows: readonly StoredSnapshot[]): Chunk {
   return new Chunk(writer.toChunk())
 }
 
-/** Rows as one chunk may hold them: any mix of outcomes, ids out of order as late rows leave them. */
+/**
+ * Rows as one chunk may hold them: any mix of outcomes, ids out of order as late rows leave them.
+ */
 function randomRows(random: Random): StoredSnapshot[] {
   const only = random.pick([undefined, undefined, ...outcomes])
   const makers = { up: createBookMaker(random), down: createBookMaker(random) }

@@ -1,7 +1,7 @@
 /**
  * Reads damaged chunks in every way, in a process of its own, because what is to be ruled out is a
- * loop without an end. Arguments: what is done to a sound chunk, and how often. Prints a line before
- * each damage, and `done` at the end; anything thrown that is no Error ends it.
+ * loop without an end. Arguments: what is done to a sound chunk, and how often. Prints a line
+ * before each damage, and `done` at the end; anything thrown that is no Error ends it.
  */
 import { writeSync } from 'node:fs'
 

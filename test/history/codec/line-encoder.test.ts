@@ -58,7 +58,9 @@ function randomRows(random: Random): StoredSnapshot[] {
 /** What is put into a stream: a slice, and the rows that it stands for. */
 type Part = { slice: Slice; rows: StoredSnapshot[] }
 
-/** Slices of one chunk after the other: some go on where the last one ended, some leave rows out. */
+/**
+ * Slices of one chunk after the other: some go on where the last one ended, some leave rows out.
+ */
 function randomParts(random: Random): Part[] {
   return Array.from({ length: 1 + random.integer(4) }, () => {
     const all = randomRows(random)
