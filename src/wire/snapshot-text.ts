@@ -121,6 +121,13 @@ function findTextEnd({ bytes, at }: Cursor, field: string): number {
   return next + 1
 }
 
+/** Returns the index past the digits at the cursor, which must be a whole JSON number. */
+function findIntegerEnd({ bytes, at }: Cursor, field: string): number {
+  const end = skipDigits(bytes, at)
+  if (skipValue(bytes, at) === end) return end
+  throw new RecordFault(`${field}: not an integer`)
+}
+
 const toText = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
 
@@ -128,7 +135,7 @@ const toText = (bytes: Uint8Array, start: number, end: number): string =>
 export function readId(cursor: Cursor): string {
   const { bytes, at } = cursor
   const isBare = isDigit(byteAt(bytes, at))
-  const end = isBare ? skipDigits(bytes, at) : findTextEnd(cursor, 'id')
+  const end = isBare ? findIntegerEnd(cursor, 'id') : findTextEnd(cursor, 'id')
   const text = isBare ? toText(bytes, at, end) : toText(bytes, at + 1, end - 1)
   if (text.length === 0 || text.length > ID_LENGTH_MAX)
     throw new RecordFault(`id: not 1 to ${ID_LENGTH_MAX} characters`)
@@ -140,7 +147,7 @@ export function readId(cursor: Cursor): string {
 export function readTimestamp(cursor: Cursor): number {
   const { bytes, at } = cursor
   const isBare = isDigit(byteAt(bytes, at))
-  const end = isBare ? skipDigits(bytes, at) : findTextEnd(cursor, 'timestamp')
+  const end = isBare ? findIntegerEnd(cursor, 'timestamp') : findTextEnd(cursor, 'timestamp')
   const quote = isBare ? 0 : 1
   const timestampMs = readTimestampMs(bytes, at + quote, end - quote)
   if (timestampMs < 0) throw new RecordFault(`timestamp: ${timestampFaults[-timestampMs]}`)
