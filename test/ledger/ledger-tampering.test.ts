@@ -144,7 +144,7 @@ describe('verifyAudit', () => {
     [
       'the last row left out',
       tamperChain('DELETE FROM audit WHERE seq = 10'),
-      ['tier pro differs from its last audited state, row 3, in amountMillionths.'],
+      ['tier pro differs from its last audited state, row 3, in amountMicros.'],
     ],
     [
       'rows that changed places',
@@ -164,7 +164,7 @@ describe('verifyAudit', () => {
     [
       "a tier's price",
       "UPDATE tier SET amount_micros = 1 WHERE id = 'pro'",
-      ['tier pro differs from its last audited state, row 10, in amountMillionths.'],
+      ['tier pro differs from its last audited state, row 10, in amountMicros.'],
     ],
     [
       "a tier's coins",

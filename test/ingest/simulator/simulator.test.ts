@@ -12,7 +12,7 @@ import { simulate, simulatedSpan, type SimulateOptions } from '#src/ingest/simul
 import { type BookStatistics, measureBooks } from '../../support/book-statistics.ts'
 
 const START_MS = Date.UTC(2026, 3, 13, 12)
-const recordings = join(import.meta.dir, '../../../shared/data/polymarket')
+const recordings = join(import.meta.dir, '../../../../shared/data/polymarket')
 const recording = join(recordings, 'snapshots-btc-5m-20260414.jsonl.gz')
 const RECORDED_STATES = 15_000
 
