@@ -18,6 +18,8 @@ import type { Availability } from './availability.ts'
 import type { Billing, BillingDeps, Quote, SoldChain } from './billing.ts'
 import {
   expiredOfferError,
+  heldOfferError,
+  mayBePaid,
   toPaymentRequired,
   unavailableError,
   usedOfferError,
@@ -43,7 +45,7 @@ export function createOffers(
   const toQuote = (offer: Offer): Quote => ({
     offer,
     paymentRequired: toPaymentRequired(deps, offer),
-    inFlight: deps.ledger.payments.findOpenPayment(offer.accountId),
+    inFlight: deps.ledger.payments.findUndecidedPayment(offer),
   })
   return {
     async quote(caller, ask) {
@@ -71,6 +73,7 @@ export function createOffers(
         )
       }
       if (deps.ledger.payments.isOfferTaken(offerId)) throw usedOfferError()
+      if (mayBePaid(deps, offer)) throw heldOfferError()
       if (deps.clock() >= offer.expiresMs) throw expiredOfferError()
       return toQuote(offer)
     },

@@ -71,6 +71,20 @@ export const usedOfferError = (): AppError =>
     { reason: 'offer_used', retryAction: 'abandon' },
   )
 
+/** The offer has a payment that was not sent, and that its payer may still submit to the chain. */
+export const heldOfferError = (): AppError =>
+  new AppError(
+    'offer_used',
+    'A payment for this offer was rejected, but it can still be made. Submit that one again, and sign no other for this offer. GET /v1/billing/payments shows it.',
+    { reason: 'offer_used', retryAction: 'retry_same_payment' },
+  )
+
+/** True while a payment for the offer may still be made: then nobody is asked for another. */
+export const mayBePaid = (
+  { ledger }: Pick<BillingDeps, 'ledger'>,
+  { id, accountId }: Offer,
+): boolean => ledger.payments.findUndecidedPayment({ accountId, offerId: id }) !== undefined
+
 /** `isSpent`: its nonce is used, so that money may have moved that the operator finds. */
 export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
   isSpent
@@ -147,16 +161,14 @@ const unknownRefusal: Refusal = {
  * A payment that does not arrive. It has something to sign only where signing another one helps.
  */
 export function rejectedError(
-  deps: Pick<BillingDeps, 'origin' | 'clock'>,
+  deps: Pick<BillingDeps, 'origin' | 'clock' | 'ledger'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
 ): AppError {
-  const {
-    message,
-    retryAction = 'sign_anew',
-    x402: errorReason,
-  } = refusals[reason] ?? unknownRefusal
-  const mayBePaid = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
-  const next = mayBePaid ? { paymentRequired: toPaymentRequired(deps, offer, errorReason) } : {}
+  const { message, x402: errorReason, ...refusal } = refusals[reason] ?? unknownRefusal
+  const isHeld = mayBePaid(deps, offer)
+  const retryAction = refusal.retryAction ?? (isHeld ? 'wait_and_retry' : 'sign_anew')
+  const maySign = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
+  const next = maySign ? { paymentRequired: toPaymentRequired(deps, offer, errorReason) } : {}
   const { payer, network } = signed
   const paymentResponse = { success: false, errorReason, payer, transaction: '', network } as const
   return new AppError('payment_rejected', message, {

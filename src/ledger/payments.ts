@@ -64,8 +64,11 @@ export type PaymentStore = {
   ): { ofOffer: number; ofAccount: number }
 
   findPayment(id: string): Payment | undefined
-  /** The newest payment of an account that may still be made. */
-  findOpenPayment(accountId: string): Payment | undefined
+  /**
+   * The newest payment of an account, or for one of its offers, that may still be made: also one that
+   * was rejected, which its payer can submit, until the chain proves it void.
+   */
+  findUndecidedPayment(of: { accountId: string; offerId?: string }): Payment | undefined
   /** By what makes it unique on its chain. */
   findPaymentByNonce(
     signed: Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>,

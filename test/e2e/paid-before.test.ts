@@ -189,6 +189,8 @@ describe.skipIf(!hasAnvil)('POST /v1/billing/x402/settle, of what is paid alread
       expect(body.retryAction).toBe(status === 402 ? 'wait_and_retry' : 'retry_same_payment')
     }
     expect([await state(), relay.settles().length]).toEqual([before, settles])
+    expectNoDemand(await customer.challenge(signing.quote.quoteId))
+    expect((await customer.quote()) as object).toHaveProperty('paymentInFlight')
     if ('validAfter' in wish()) return
     await payByOneself(payload)
     expect([outcomeOf(await customer.settle(payload)), await state()]).toEqual([active, paid])

@@ -13,6 +13,7 @@ import {
   aSigned,
   claim,
   claimUpTo,
+  offerIdOf,
   openOffer,
   paymentIdOf,
   PRICE,
@@ -133,7 +134,7 @@ function conformBeside(use: UsePayments): void {
         ...{ proof: aProof(2), txHash: aProof(2).txHash },
       })
       expect(ledger.payments.isOfferTaken(offer.id)).toBe(true)
-      expect(ledger.payments.findOpenPayment(accountIdOf(1))).toEqual(first)
+      expect(ledger.payments.findUndecidedPayment({ accountId: accountIdOf(1) })).toEqual(first)
       expect(deedsOf(ledger).at(-1)).toEndWith('payment.review pay_2')
       expect([...ledger.verifyAudit()]).toEqual([])
     }),
@@ -142,11 +143,16 @@ function conformBeside(use: UsePayments): void {
   test(
     'default: the newest payment that is open is that of its account',
     use((ledger) => {
-      const { findOpenPayment } = ledger.payments
+      const { findUndecidedPayment: find } = ledger.payments
       const open = [1, 2].map((number) => claim(ledger, number).id)
       claimUpTo(ledger, 3, { state: 'void' })
-      expect(findOpenPayment(accountIdOf(1))?.id).toBe(open[1] ?? '')
-      expect(findOpenPayment(accountIdOf(2))).toBeUndefined()
+      expect(find({ accountId: accountIdOf(1) })?.id).toBe(open[1] ?? '')
+      expect(find({ accountId: accountIdOf(1), offerId: offerIdOf(1) })?.id).toBe(open[0] ?? '')
+      expect(find({ accountId: accountIdOf(1), offerId: offerIdOf(3) })).toBeUndefined()
+      expect(find({ accountId: accountIdOf(2) })).toBeUndefined()
+      const of = { accountId: accountIdOf(1), offerId: offerIdOf(4) }
+      const rejected = claimUpTo(ledger, 4, { state: 'rejected' })
+      expect(find(of)).toEqual(rejected)
     }),
   )
 }

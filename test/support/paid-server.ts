@@ -174,6 +174,8 @@ export async function addCustomer(
     sign: async ({ paymentRequirements }: QuoteAnswer): Promise<Payload> =>
       (await signPayment(client, paymentRequirements)) as Payload,
     settle: (paymentPayload: unknown) => post(SETTLE, { paymentPayload }),
+    /** Asks what a quote has to be paid with. */
+    challenge: (quoteId: string) => post(SETTLE, { quoteId }),
     /** Identifier of the tier that the key has now. */
     tier: async () => ((await get('/v1/usage')).body.tier as { id: string }).id,
   }

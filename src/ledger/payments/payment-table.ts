@@ -59,8 +59,11 @@ export function createPaymentTable(db: Database) {
     `WHERE payer = $from AND amount = $amount AND network = $network AND asset = $asset
      ORDER BY created_ms, id`,
   )
-  const newestOpen = rows.one<{ accountId: string; limit: number }>(
-    `WHERE account_id = $accountId AND state IN (${namesOf(openStates)}) ${NEWEST_FIRST}`,
+  // A forged signature can never be made, whoever submits it.
+  const undecided = rows.one<{ accountId: string; offerId: string | null; limit: number }>(
+    `WHERE account_id = $accountId AND offer_id = coalesce($offerId, offer_id)
+     AND (state IN (${namesOf(openStates)})
+       OR (state = 'rejected' AND coalesce(reason, '') <> 'signature_invalid')) ${NEWEST_FIRST}`,
   )
   const failed = db.prepare<
     ReturnType<PaymentStore['countFailedPayments']>,
@@ -78,7 +81,12 @@ export function createPaymentTable(db: Database) {
       byNonce({ network, nonceContract, payer, nonce }),
     findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
       byProof({ network, txHash, logIndex }),
-    findOpen: (accountId: string): Payment | undefined => newestOpen({ accountId, limit: 1 }),
+    findUndecided: (({ accountId, offerId }) =>
+      undecided({
+        accountId,
+        offerId: offerId ?? null,
+        limit: 1,
+      })) satisfies PaymentStore['findUndecidedPayment'],
     listOfOffer: (offerId: string): Payment[] => ofOffer({ offerId }),
 
     list({ accountId, limit, after = pageStart }: Page): Payment[] {

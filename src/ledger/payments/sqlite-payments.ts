@@ -38,7 +38,7 @@ export function createPayments(ledger: Tables): PaymentStore {
     listOffersOf: offers.listOf,
 
     findPayment: payments.find,
-    findOpenPayment: payments.findOpen,
+    findUndecidedPayment: payments.findUndecided,
     findPaymentByNonce: payments.findByNonce,
     listPayments: payments.list,
     listPaymentsIn: payments.listIn,
