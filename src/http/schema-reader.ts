@@ -318,14 +318,16 @@ const literalRule = (texts: readonly string[]): Rule => ({
   read: (sent) => texts.find((text) => text === sent),
 })
 
-function textRule({ minLength = 0, maxLength, pattern }: TSchema): Rule {
+/** What a pattern is in words is its schema's `x-expected`. */
+function textRule(schema: TSchema): Rule {
+  const { minLength = 0, maxLength, pattern, 'x-expected': expected = matching(pattern) } = schema
   const min: number = minLength
   const max: number = maxLength ?? Number.MAX_SAFE_INTEGER
   const matcher = pattern === undefined ? undefined : new RegExp(pattern)
-  const least = min > 0 ? ` of at least ${min} characters` : ''
+  const least = min > 0 ? ' that is not empty' : ''
   const length = maxLength === undefined ? least : ` of ${min} to ${max} characters`
   return {
-    expected: `a text${length}${matcher ? ` matching ${pattern}` : ''}`,
+    expected: `a text${length}${expected}`,
     read: (sent) =>
       typeof sent === 'string' &&
       sent.length >= min &&
@@ -336,6 +338,8 @@ function textRule({ minLength = 0, maxLength, pattern }: TSchema): Rule {
         : undefined,
   }
 }
+
+const matching = (pattern: unknown) => (pattern === undefined ? '' : ` matching ${pattern}`)
 
 const objectRule = (bytesMax: number): Rule => ({
   expected: `an object of at most ${bytesMax} bytes of JSON`,

@@ -39,6 +39,7 @@ export const AsOfBody = Type.Object({
 
 const conditionId = Type.String({
   pattern: MARKET_NAME_PATTERN,
+  'x-expected': ` that is ${marketNameText}`,
   description: `A market of the coin: ${marketNameText}.`,
   examples: [exampleMarket.conditionId],
 })

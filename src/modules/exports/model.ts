@@ -57,6 +57,7 @@ export const MarketExportQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       pattern: '^[1-9][0-9]{0,15}$',
+      'x-expected': ' that is the `id` of a snapshot, such as 1482734',
       description:
         'Goes on where a download broke off: the `id` of the last whole snapshot that arrived, such as 1482734. Append the answer to what you have; CSV then comes without its header. Not for Parquet.',
     }),
@@ -67,6 +68,7 @@ export type MarketExportQuery = Static<typeof MarketExportQuery>
 export const DayExportQuery = Type.Object({
   day: Type.String({
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+    'x-expected': ' that is a day in UTC, such as 2026-04-14',
     description:
       'A day in UTC: the markets whose windows begin in it (where a window is unknown, its first snapshot). Day and coin make one file.',
     examples: [exampleMarket.day],
@@ -78,6 +80,7 @@ export const DayExportQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       pattern: '^0x(?:[0-9a-f]{62}|[0-9a-f]{64}):[1-9][0-9]{0,15}$',
+      'x-expected': ' that is the `conditionId` and the `id` of a snapshot with a colon between',
       description:
         'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
     }),
