@@ -24,7 +24,7 @@ const USAGE_EXIT_CODE = 2
 
 const intro =
   'Bookfeed keeps the history of the order books of prediction markets and serves it over HTTP. One ' +
-  'process, one folder, one file: start it with `bookfeed serve`, and the first start fills an empty ' +
+  'process, one folder: start it with `bookfeed serve`, and the first start fills an empty ' +
   'folder with a simulated sample, so that there is something to ask for.'
 
 const examples = `

@@ -65,8 +65,8 @@ export type PaymentStore = {
 
   findPayment(id: string): Payment | undefined
   /**
-   * The newest payment of an account, or for one of its offers, that may still be made: also one that
-   * was rejected, which its payer can submit, until the chain proves it void.
+   * The newest payment of an account, or for one of its offers, that may still be made: also one
+   * that was rejected, which its payer can submit, until the chain proves it void.
    */
   findUndecidedPayment(of: { accountId: string; offerId?: string }): Payment | undefined
   /** By what makes it unique on its chain. */

@@ -27,11 +27,11 @@ import {
   LEAD_MS,
   lookUp,
   type Model,
+  rateOf,
   REMOVAL_SHARE,
   RESOLVED_SHARE,
   STATES_PER_SECOND,
   TAIL_MS_MAX,
-  TIMEFRAME_RATES,
   TOUCH_CHANGE_SHARE,
   WITHDRAW_SIGMAS_MAX,
   WITHDRAW_SIGMAS_MIN,
@@ -94,7 +94,7 @@ export function createMarket(plan: MarketPlan, model: Model) {
     /** The state that last changed each slot. */
     changedAt: new Int32Array(SLOTS),
     /** Real gaps are longer than the recorded ones by this. */
-    gapFactor: STATES_PER_SECOND / (statesPerSecond * TIMEFRAME_RATES[timeframe]),
+    gapFactor: STATES_PER_SECOND / (statesPerSecond * rateOf(timeframe)),
     gapRank: random.uniform(),
     hasWithdrawn: false,
     states: 0,

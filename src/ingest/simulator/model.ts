@@ -145,13 +145,7 @@ export const TAIL_MS_MAX = 4_500
 export const LEAD_VOLATILITY = 0.2
 
 /** States relative to a 5-minute window: 329 to 920 frames a second (venue notes, 2026-09-21). */
-export const TIMEFRAME_RATES: Readonly<Record<Timeframe, number>> = {
-  '5m': 1,
-  '15m': 0.36,
-  '1h': 0.36,
-  '4h': 0.36,
-  '1d': 0.36,
-}
+export const rateOf = (timeframe: Timeframe): number => (timeframe === '5m' ? 1 : 0.36)
 
 /** Hundredths of a share: sizes in the recordings have two decimals at most. */
 export const HUNDREDTHS = 100
