@@ -50,17 +50,22 @@ window.ui = SwaggerUIBundle({
 })
 `
 
-/** An opened operation fits on two screens: what is long is scrolled in its place. */
+/**
+ * An opened operation fits on two screens: what is long is scrolled in its place. The rows of the
+ * live table, which shows the answer to a request, have no `data-code`. No operation has links.
+ */
 const style = `.swagger-ui .opblock .opblock-section-header { min-height: 0; padding: 4px 20px }
 .swagger-ui .opblock-description-wrapper p { margin: 0 0 4px }
 .swagger-ui table.parameters > tbody > tr > td { padding: 4px 0 }
 .swagger-ui .parameters-container { max-height: 60vh; overflow: auto }
 .swagger-ui .responses-inner { padding: 4px 20px }
-.swagger-ui .responses-table > tbody { display: block; max-height: 70vh; overflow: auto }
-.swagger-ui .response .highlight-code > .microlight { max-height: 12rem }
-.swagger-ui .response .headers-wrapper { max-height: 6rem; overflow: auto }
-.swagger-ui .response:not([data-code^='2']) .headers-wrapper { display: none }
-.swagger-ui .response:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
+.swagger-ui .responses-table:not(.live-responses-table) { display: block; padding: 0; max-height: 70vh; overflow: auto }
+.swagger-ui .response-col_links { display: none }
+.swagger-ui .live-responses-table .response-col_description > div > .microlight { max-height: 8rem; overflow: auto }
+.swagger-ui .response[data-code] .highlight-code > .microlight { max-height: 12rem }
+.swagger-ui .response[data-code] .headers-wrapper { max-height: 6rem; overflow: auto }
+.swagger-ui .response[data-code]:not([data-code^='2']) .headers-wrapper { display: none }
+.swagger-ui .response[data-code]:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
 `
 
 // Of ours a change is another address, because all are kept for ever.
