@@ -1,17 +1,9 @@
 /** What a server prints when it listens. */
 import { ifSound } from '#src/core/errors.ts'
-import { type Coin, coins, type Market } from '#src/core/market.ts'
-import { DAY_MS } from '#src/core/time.ts'
-import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import type { Coin, Market } from '#src/core/market.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { findExampleMarket } from '#src/history/reads/example-market.ts'
 import type { SignupState } from '#src/selling/screening.ts'
-
-const NEWEST_COUNT = 10
-const PAGE_MARKETS = 500
-/**
- * A market's window begins within this of its snapshots: what a list names beyond is not looked at.
- */
-const APART_MS = 30 * DAY_MS
 
 /** What holds for every server. */
 export type ServerState = {
@@ -75,29 +67,8 @@ function findHeld(history: MarketHistory): {
   example?: Market | undefined
   coin?: Coin | undefined
 } {
-  const totals = history.coinTotals(0)
-  const example = findExample(history, totals)
-  return { example, coin: (example ?? totals[0])?.coin }
-}
-
-/** The newest market that is whole; one that has just begun would show next to nothing. */
-function findExample(history: MarketHistory, totals: readonly CoinTotals[]): Market | undefined {
-  const newest = coins.flatMap((coin) => {
-    const held = totals.filter((total) => total.coin === coin && total.snapshots > 0)
-    return held.length === 0 ? [] : [...listHeld(history, coin, held).take(NEWEST_COUNT)]
-  })
-  return newest.find(({ isClosed }) => isClosed) ?? newest[0]
-}
-
-/**
- * Markets of a coin that have snapshots, newest first; those that
- * only a list names are passed over.
- */
-function* listHeld(history: MarketHistory, coin: Coin, totals: readonly CoinTotals[]) {
-  const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
-  const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS
-  for (const page of marketPages(history, { coin, fromMs, toMs, limit: PAGE_MARKETS }))
-    yield* page.filter(({ lastSnapshotMs }) => lastSnapshotMs !== undefined)
+  const example = findExampleMarket(history)
+  return { example, coin: (example ?? history.coinTotals(0)[0])?.coin }
 }
 
 const describeSignup = (signup: SignupState): string =>

@@ -13,6 +13,7 @@ import {
  */
 export const exampleMarket = {
   coin: 'btc',
+  timeframe: '5m',
   conditionId: '0x13422fd58f5afa5cd9792fd5c7036bc04377d5996e0597f253df2725bd044ddb',
   /** A moment that something is known of. */
   tsMs: 1_776_153_610_000,

@@ -84,10 +84,11 @@ export const openapi = (version: string, { all }: Components, findExample: FindE
 /** Puts a market in the place of that of the examples. */
 function showing(held: ExampleMarket | undefined, document: string): string {
   if (held === undefined) return document
-  const { coin, conditionId, tsMs, day } = exampleMarket
+  const { coin, timeframe, conditionId, tsMs, day } = exampleMarket
   return document
     .replaceAll(conditionId, held.conditionId)
     .replaceAll(`:${tsMs}`, `:${held.tsMs}`)
     .replaceAll(`"example":"${day}"`, `"example":"${held.day}"`)
     .replaceAll(`"example":"${coin}"`, `"example":"${held.coin}"`)
+    .replaceAll(`"example":"${timeframe}"`, `"example":"${held.timeframe}"`)
 }

@@ -1,29 +1,17 @@
-/** A market of which something is held, for the examples of the documentation. */
-import { coins, type Market } from '#src/core/market.ts'
+/** What the examples of the documentation are about on a server that holds something. */
 import { DAY_MS, toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { findExampleMarket } from '#src/history/reads/example-market.ts'
 import type { ExampleMarket } from '#src/http/fields.ts'
 
-/** Markets of a coin that are looked at, newest first. */
-const LOOKED_AT = 20
-
-/** Finds the newest market with books of both outcomes, of the first coin that has one. */
+/** Its moment is the first at which every outcome that is held has a book. */
 export function findExample(
-  history: Pick<MarketHistory, 'listMarkets'>,
+  history: Pick<MarketHistory, 'listMarkets' | 'coinTotals'>,
 ): ExampleMarket | undefined {
-  for (const coin of coins) {
-    const markets = history.listMarkets({ coin, order: 'desc', limit: LOOKED_AT })
-    for (const market of markets) {
-      const example = toExample(market)
-      if (example !== undefined) return example
-    }
-  }
-  return undefined
-}
-
-function toExample({ coin, conditionId, spans, orderMs }: Market): ExampleMarket | undefined {
-  const { up, down } = spans
-  if (up === undefined || down === undefined) return undefined
+  const market = findExampleMarket(history)
+  if (market === undefined) return undefined
+  const { coin, timeframe, conditionId, spans, orderMs } = market
+  const tsMs = Math.max(spans.up?.firstMs ?? 0, spans.down?.firstMs ?? 0)
   const day = toIso(orderMs - (orderMs % DAY_MS)).slice(0, 'YYYY-MM-DD'.length)
-  return { coin, conditionId, tsMs: Math.max(up.firstMs, down.firstMs), day }
+  return { coin, timeframe, conditionId, tsMs, day }
 }
