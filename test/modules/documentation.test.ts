@@ -1,8 +1,12 @@
 import { describe, expect, spyOn, test } from 'bun:test'
+import { runInNewContext } from 'node:vm'
 
 import { errorCodes } from '#src/core/errors.ts'
 
-import { createHarness } from '../support/harness.ts'
+import { createHarness, NOW_MS } from '../support/harness.ts'
+import { createMarketHistory } from '../support/market-history.ts'
+import { type Entry, readDocument } from '../support/openapi-document.ts'
+import { fillPath } from '../support/operation-requests.ts'
 
 describe('GET /errors', () => {
   test('default: has one section for each code, with its status', async () => {
@@ -66,6 +70,116 @@ describe('GET /swagger', () => {
     )
   })
 })
+
+describe('the assets of /swagger', () => {
+  const { sendAs } = createHarness()
+  const readAssets = async () => {
+    const html = await (await sendAs(undefined, '/swagger')).text()
+    return [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path)
+  }
+
+  test('default: are compressed, and kept for ever', async () => {
+    const paths = await readAssets()
+    expect(paths).toHaveLength(4)
+    for (const path of paths) {
+      const plain = await sendAs(undefined, path)
+      const gzip = await sendAs(undefined, path, { headers: { 'accept-encoding': 'gzip, br' } })
+      for (const { status, headers } of [plain, gzip]) {
+        expect(status).toBe(200)
+        expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+        expect(headers.get('vary')).toContain('Accept-Encoding')
+      }
+      expect(gzip.headers.get('content-encoding')).toBe('gzip')
+      const text = Bun.gunzipSync(new Uint8Array(await gzip.arrayBuffer()))
+      expect(new TextDecoder().decode(text)).toBe(await plain.text())
+    }
+  })
+
+  test('behavior: the script keeps a key in the session, and restores it until a logout', async () => {
+    const path = (await readAssets()).find((each) => each.endsWith('start.js')) ?? ''
+    const script = await (await sendAs(undefined, path)).text()
+    const session = new Map<string, string>()
+    const given = { apiKey: { value: 'bf_live_x' } }
+    const first = startPage(script, session)
+    first.onComplete()
+    expect(first.authorized).toEqual([])
+    first.auth.authorize(first.record)(given)
+    expect(first.authorized).toEqual([given])
+    const reloaded = startPage(script, session)
+    reloaded.onComplete()
+    expect(reloaded.authorized).toEqual([given])
+    reloaded.auth.logout(() => undefined)(['apiKey'])
+    expect([...session]).toEqual([])
+  })
+})
+
+type Wrap = (original: (given: unknown) => unknown) => (given: unknown) => unknown
+type Options = {
+  plugins: (() => {
+    statePlugins: { auth: { wrapActions: Record<'authorize' | 'logout', Wrap> } }
+  })[]
+  onComplete: () => void
+}
+
+/** Runs the script of the page beside a Swagger UI that only writes down what authorizes it. */
+function startPage(script: string, session: Map<string, string>) {
+  const authorized: unknown[] = []
+  const record = (given: unknown) => authorized.push(given)
+  let options: Options | undefined
+  const SwaggerUIBundle = (passed: Options) => {
+    options = passed
+    return { authActions: { authorize: record } }
+  }
+  // The only storage there is: another one would be an error.
+  const sessionStorage = {
+    getItem: (name: string) => session.get(name) ?? null,
+    setItem: (name: string, value: string) => session.set(name, value),
+    removeItem: (name: string) => session.delete(name),
+  }
+  runInNewContext(script, { window: {}, sessionStorage, SwaggerUIBundle })
+  const [plugin] = options?.plugins ?? []
+  if (options === undefined || plugin === undefined) throw new Error('The page did not start.')
+  const { onComplete } = options
+  return { authorized, record, onComplete, auth: plugin().statePlugins.auth.wrapActions }
+}
+
+describe('the examples of the document', () => {
+  test('behavior: find something, however many newer markets have no books', async () => {
+    const { history, both } = createMarketHistory()
+    for (let index = 0; index < 1000; index++) {
+      const windowStartMs = NOW_MS + index * 300_000
+      const [source, timeframe, coin] = ['recorded', '5m', 'btc'] as const
+      const conditionId = `0x${String(index).padStart(64, '0')}`
+      history.putMarket({ conditionId, coin, timeframe, source, windowStartMs })
+    }
+    const { send } = createHarness({ history })
+    const { entries } = await readDocument(send)
+    const asked = entries.filter(
+      ({ path, method }) => method === 'GET' && path.startsWith('/v1/{coin}/markets/'),
+    )
+    expect(asked.length).toBeGreaterThan(6)
+    for (const entry of [...asked, ...entries.filter((each) => each.operationId === 'getPanel')]) {
+      const address = addressByExamples(entry)
+      const response = await send(address)
+      expect([address, response.status]).toEqual([address, 200])
+      const text = await response.text()
+      if (entry.path.includes('{conditionId}')) expect(address).toContain(both.conditionId)
+      expect(text.length).toBeGreaterThan(100)
+      expect(text).not.toContain('"data":[]')
+    }
+  })
+})
+
+/** What a page fills in: the examples. */
+function addressByExamples({ path, parameters = [] }: Entry): string {
+  const shown = parameters.filter(({ example }) => example !== undefined)
+  const pairs = (place: string) =>
+    shown.flatMap(({ in: where, name, example }) =>
+      where === place ? [[name, String(example)] as [string, string]] : [],
+    )
+  const query = new URLSearchParams(pairs('query'))
+  return `${fillPath(path, Object.fromEntries(pairs('path')))}?${query}`
+}
 
 describe('texts that do not change', () => {
   const { send } = createHarness()

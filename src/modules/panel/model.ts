@@ -7,6 +7,7 @@ import {
   count,
   decimal,
   decimalOrNull,
+  exampleMarket,
   nullable,
   object,
   text,
@@ -20,7 +21,7 @@ const timeframes = Object.keys(timeframeMs)
 export const PanelQuery = Type.Object({
   timeframe: literals(timeframes, {
     description: 'Only markets of this length.',
-    examples: ['5m'],
+    examples: [exampleMarket.timeframe],
   }),
   offsets: Type.String({
     minLength: 1,
@@ -88,7 +89,7 @@ const PanelRow = object('PanelRow', {
   slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
   timeframe: literals(timeframes, {
     description: "Length of the market's window.",
-    examples: ['5m'],
+    examples: [exampleMarket.timeframe],
   }),
   windowStart: time('Start of the window, inclusive.', '2026-04-14T08:00:00.000Z'),
   windowEnd: time('End of the window: the expiry.', '2026-04-14T08:05:00.000Z'),

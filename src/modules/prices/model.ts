@@ -6,6 +6,7 @@ import {
   count,
   decimal,
   decimalOrNull,
+  exampleMarket,
   listOf,
   nullable,
   object,
@@ -127,7 +128,7 @@ const OpenMarket = object('OpenMarket', {
   conditionId: conditionIdField,
   timeframe: literals(timeframes, {
     description: "Length of the market's window.",
-    examples: ['5m'],
+    examples: [exampleMarket.timeframe],
   }),
   slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
   windowStart: timeOrNull('Start of the window; null where unknown.', '2026-04-14T08:00:00.000Z'),
