@@ -17,7 +17,7 @@ const namePattern = new RegExp(MARKET_NAME_PATTERN)
 
 /** What the documentation says of it. */
 export const marketNameText =
-  'a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug such as btc-updown-5m-1776153600'
+  'a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600'
 
 /** Names that are remembered: those of markets never change. */
 const NAMES_KEPT_MAX = 4_096
@@ -51,7 +51,7 @@ export function createMarketFinder(source: MarketSource): FindMarket {
   return (name) => {
     const lower = name.toLowerCase()
     if (lower.startsWith('0x')) return source.findMarket(lower)
-    const conditionId = toConditionId(name)
+    const conditionId = toConditionId(lower)
     return conditionId === undefined ? undefined : source.findMarket(conditionId)
   }
 }

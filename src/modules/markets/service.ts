@@ -71,7 +71,7 @@ export function createMarketService({ history, cursors, clock }: Deps) {
         { param: filter },
       )
     }
-    const market = history.findMarketBySlug(query.slug ?? '')
+    const market = history.findMarketBySlug(query.slug?.toLowerCase() ?? '')
     return market?.coin === coin ? [market] : []
   }
 
