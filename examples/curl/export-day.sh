@@ -3,8 +3,8 @@
 # Usage: KEY=bf_live_… curl/export-day.sh 2026-04-13 file [coin] [ndjson|csv|parquet]
 set -euo pipefail
 server=${SERVER:-http://127.0.0.1:3000}
-day=$1
-file=$2
+day=${1:?a day in UTC, such as 2026-04-13}
+file=${2:?the file to write}
 coin=${3:-btc}
 format=${4:-ndjson}
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Pages through a market's history, with the cursor of each page. Prints a page of JSON per line.
-# Usage: KEY=bf_live_… curl/history.sh conditionId [coin]
+# Usage: KEY=bf_live_… curl/history.sh market [coin]
 set -euo pipefail
 server=${SERVER:-http://127.0.0.1:3000}
-market=$1
+market=${1:?the market: its conditionId, slug or an asset id}
 coin=${2:-btc}
 
 cursor=''

@@ -1,6 +1,6 @@
 """Prints the book as of a moment: the state at or before it, never after.
 
-Usage: KEY=bf_live_… python3 book_at.py conditionId unixMilliseconds [coin]
+Usage: KEY=bf_live_… python3 book_at.py market time [coin]
 """
 import json
 import os
@@ -9,6 +9,8 @@ from decimal import Decimal
 from urllib.request import Request, urlopen
 
 server = os.environ.get("SERVER", "http://127.0.0.1:3000")
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 market, ts = sys.argv[1:3]
 coin = sys.argv[3] if len(sys.argv) > 3 else "btc"
 

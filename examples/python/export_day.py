@@ -9,6 +9,8 @@ import sys
 from urllib.request import Request, urlopen
 
 server = os.environ.get("SERVER", "http://127.0.0.1:3000")
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 day, path = sys.argv[1:3]
 coin = sys.argv[3] if len(sys.argv) > 3 else "btc"
 format_name = sys.argv[4] if len(sys.argv) > 4 else "ndjson"

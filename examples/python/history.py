@@ -1,6 +1,6 @@
 """Pages through a market's history in replay order, and counts changes of the top of the book.
 
-Prices and sizes are exact decimals. Usage: KEY=bf_live_… python3 history.py conditionId [coin]
+Prices and sizes are exact decimals. Usage: KEY=bf_live_… python3 history.py market [coin]
 """
 import gzip
 import json
@@ -12,6 +12,8 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 server = os.environ.get("SERVER", "http://127.0.0.1:3000")
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 market = sys.argv[1]
 coin = sys.argv[2] if len(sys.argv) > 2 else "btc"
 headers = {"Authorization": f"Bearer {os.environ['KEY']}", "Accept-Encoding": "gzip"}

@@ -1,6 +1,6 @@
 """Writes the top of a market's book as CSV, as of each second.
 
-Usage: KEY=bf_live_… python3 quotes_csv.py conditionId [coin] > quotes.csv
+Usage: KEY=bf_live_… python3 quotes_csv.py market [coin] > quotes.csv
 """
 import csv
 import json
@@ -10,6 +10,8 @@ from decimal import Decimal
 from urllib.request import Request, urlopen
 
 server = os.environ.get("SERVER", "http://127.0.0.1:3000")
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 market = sys.argv[1]
 coin = sys.argv[2] if len(sys.argv) > 2 else "btc"
 headers = {"Authorization": f"Bearer {os.environ['KEY']}"}

@@ -1,6 +1,6 @@
 /**
  * Prints the book as of a moment: the state at or before it, never after.
- * Usage: KEY=bf_live_… bun book-at.ts conditionId unixMilliseconds [coin]
+ * Usage: KEY=bf_live_… bun book-at.ts market time [coin]
  */
 type Level = { price: number; size: number }
 type State = { outcome: string; timestamp: string; ageMs: number; bids: Level[]; asks: Level[] }

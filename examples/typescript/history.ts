@@ -1,6 +1,6 @@
 /**
  * Pages through a market's history in replay order, and counts changes of the top of the book.
- * Usage: KEY=bf_live_… bun history.ts conditionId [coin]
+ * Usage: KEY=bf_live_… bun history.ts market [coin]
  */
 type Level = { price: number; size: number }
 type Snapshot = { id: string; outcome: string; timestamp: string; bids: Level[]; asks: Level[] }

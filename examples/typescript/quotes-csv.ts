@@ -1,6 +1,6 @@
 /**
  * Writes the top of a market's book as CSV, as of each second.
- * Usage: KEY=bf_live_… bun quotes-csv.ts conditionId [coin] > quotes.csv
+ * Usage: KEY=bf_live_… bun quotes-csv.ts market [coin] > quotes.csv
  */
 type Quote = Record<string, string | number | null>
 
