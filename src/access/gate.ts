@@ -164,23 +164,23 @@ const toState = (
   { used, endMs }: { used: number; endMs: number },
 ): RateState => ({ limit, remaining: Math.max(0, limit - used), leftMs: endMs - nowMs })
 
-function allowanceError({ limit, leftMs }: RateState): AppError {
-  const retryAfterSeconds = toSeconds(leftMs)
-  return new AppError(
-    'rate_limited',
-    `The allowance of ${limit} requests a minute is used up. Wait ${retryAfterSeconds} s; GET /v1/billing/tiers shows larger ones.`,
-    { retryAfterSeconds },
+const allowanceError = (rate: RateState): AppError =>
+  rateError(
+    rate,
+    (wait) =>
+      `The allowance of ${rate.limit} requests a minute is used up. ${wait}; GET /v1/billing/tiers shows larger ones.`,
   )
-}
 
-function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError {
-  const retryAfterSeconds = toSeconds(leftMs)
-  const signups = limit / REQUESTS_PER_SIGNUP
-  return new AppError(
-    'rate_limited',
-    `This address may sign up ${signups} times a ${window}, with or without a key. Wait ${retryAfterSeconds} s.`,
-    { retryAfterSeconds },
+const signupsError = (rate: RateState): AppError =>
+  rateError(
+    rate,
+    (wait) =>
+      `This address may sign up ${rate.limit / REQUESTS_PER_SIGNUP} times a ${rate.window ?? 'minute'}, with or without a key. ${wait}.`,
   )
+
+function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
+  const retryAfterSeconds = toSeconds(leftMs)
+  return new AppError('rate_limited', print(`Wait ${retryAfterSeconds} s`), { retryAfterSeconds })
 }
 
 /** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 
 import { AppError } from '#src/core/errors.ts'
+import { isRecord } from '#src/lib/record.ts'
 import type { Offer } from '#src/selling/offer.ts'
 import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
@@ -211,9 +212,7 @@ function readText(value: unknown, path: string, { form, is, max }: Form): string
 }
 
 function toMembers(value: unknown, path: string): Members {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>
-  }
+  if (isRecord(value)) return value
   throw payloadError(`${path} must be an object.`)
 }
 

@@ -1,4 +1,5 @@
 /** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
+import { isRecord } from '#src/lib/record.ts'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
 
 import { CliError } from './context.ts'
@@ -76,10 +77,7 @@ function parseJson(text: string): unknown {
 }
 
 /** An object, or an empty one in place of whatever else came. */
-export const toRecord = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
+export const toRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})
 
 /** A text fit for a terminal; empty for what is none. */
 export const toText = (value: unknown): string =>

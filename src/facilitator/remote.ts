@@ -3,11 +3,11 @@
  * because the SDK's follows redirects, retries, and lets answers of any length in. Here a payment
  * is submitted once a call; whether and when again is for the caller to say.
  */
+import { isRecord } from '#src/lib/record.ts'
 import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
 
 import {
   type Expected,
-  isRecord,
   payerOf,
   readSettleAnswer,
   type SettleAnswer,

@@ -3,6 +3,7 @@
  * passed on that is not a transaction hash or a word of letters, digits, dots and dashes: messages
  * may hold URLs with keys.
  */
+import { isRecord } from '#src/lib/record.ts'
 import type { SettleResult } from '#src/selling/facilitator.ts'
 
 export type SettleAnswer = {
@@ -72,6 +73,3 @@ export function payerOf(payload: unknown): string | undefined {
   const from = isRecord(authorization) ? authorization.from : undefined
   return typeof from === 'string' ? from.toLowerCase() : undefined
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,10 +1,11 @@
 /** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
+import { ifSound } from '#src/core/errors.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { transact } from '#src/sqlite/database.ts'
 import { venues } from '#src/venue/venues.ts'
 
 import { hasHashes } from './codec/beside.ts'
-import { isDamage } from './reads/market-read.ts'
+import { naming } from './reads/market-read.ts'
 import type { Tables } from './tables/tables.ts'
 import type { Coverage } from './writes/coverage.ts'
 import { createSealing } from './writes/sealing.ts'
@@ -20,24 +21,18 @@ type Changed = Tables & { coverage: Coverage }
 export function backfill(tables: Changed): void {
   const { db, meta, markets } = tables
   const seal = createSealing(tables)
-  for (const id of markets.unsealedIds()) ifSound(() => transact(db, () => seal(id)))
+  for (const id of markets.unsealedIds()) tryMarket(() => transact(db, () => seal(id)))
   const after = meta.coverageDueAfter()
   if (after === undefined) return
   for (const id of markets.ids().filter((each) => each > after)) {
-    ifSound(() => transact(db, () => derive(tables, id)))
+    tryMarket(() => transact(db, () => derive(tables, id)))
     transact(db, () => meta.deferCoverage(id))
   }
   transact(db, meta.settleCoverage)
 }
 
 /** What cannot be read stays without a checksum, and so is never served; all else is. */
-function ifSound(work: () => void): void {
-  try {
-    work()
-  } catch (error) {
-    if (!isDamage(error)) throw error
-  }
-}
+const tryMarket = (work: () => void): void => ifSound(() => naming('A market', work))
 
 /** Why nothing was recorded is not known where nobody said it; a simulated venue was silent. */
 function derive(tables: Changed, id: number): void {

@@ -5,9 +5,10 @@
 import type { Static, TObject } from '@sinclair/typebox'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import { isRecord } from '#src/lib/record.ts'
 
 import { measureJson, NAMES_MAX, NESTING_MAX, VALUES_MAX } from './json.ts'
-import { fieldsOf, isObject, isOptional, readMembers } from './schema-reader.ts'
+import { fieldsOf, isOptional, readMembers } from './schema-reader.ts'
 
 /** The largest body that any route takes. */
 export const BODY_BYTES_MAX = 64 * 1024
@@ -75,7 +76,7 @@ function parseObject(text: string): Record<string, unknown> {
     // The parser's own message would show what was sent.
     throw bodyError('The body is not JSON.', cause)
   }
-  if (isObject(value)) return { ...value }
+  if (isRecord(value)) return { ...value }
   throw bodyError('The body must be a JSON object: `{ … }`.')
 }
 

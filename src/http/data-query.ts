@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { intervals } from '#src/core/interval.ts'
-import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { outcomes, timeframes } from '#src/core/market.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
@@ -67,8 +67,6 @@ export const orderParameter = literals(['asc', 'desc'], {
 
 export const intervalParameter = (description: string) =>
   Type.Optional(literals(intervals, { description }))
-
-export const timeframes = Object.keys(timeframeMs) as Timeframe[]
 
 export const timeframeParameter = (description: string) =>
   Type.Optional(literals(timeframes, { description }))

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
-import { type Coin, coins, isCoin, type Market } from '#src/core/market.ts'
+import { type Coin, coins, conditionIdRule, isCoin, type Market } from '#src/core/market.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import { exampleMarket } from './fields.ts'
@@ -36,7 +36,7 @@ export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
   if (!isMarketName(name)) {
     throw new AppError(
       'invalid_parameter',
-      `\`conditionId\` is "${excerpt(name)}", but must be 0x and 62 or 64 hex digits, an asset id or a slug.`,
+      `\`conditionId\` is "${excerpt(name)}", but must be ${conditionIdRule}, an asset id or a slug.`,
       { param: 'conditionId' },
     )
   }

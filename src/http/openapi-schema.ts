@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import { assert } from '#src/lib/assert.ts'
+import { isRecord } from '#src/lib/record.ts'
 
 export type OpenApiSchema = Record<string, unknown>
 type Named = Record<string, OpenApiSchema>
@@ -65,6 +66,3 @@ function withNull(schema: OpenApiSchema, options: readonly OpenApiSchema[]): Ope
     ? { ...schema, enum: [...schema.enum, null] }
     : schema
 }
-
-const isRecord = (value: unknown): value is OpenApiSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

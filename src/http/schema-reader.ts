@@ -18,6 +18,7 @@ import {
 
 import { AppError } from '#src/core/errors.ts'
 import { parseMoment } from '#src/core/time.ts'
+import { isRecord } from '#src/lib/record.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import { decodePart } from './url.ts'
@@ -187,13 +188,10 @@ function readItems(
   }
   return entries.map((item, index) => {
     const at = `${place}[${index}]`
-    if (isObject(item)) return readMembers(fields, { ...item }, `${at}.`)
+    if (isRecord(item)) return readMembers(fields, { ...item }, `${at}.`)
     throw parameterError(at, `\`${at}\` must be a JSON object: \`{ … }\`.`)
   })
 }
-
-export const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** All that is shown of a member that is refused: it may be long, deep or secret. */
 function typeOf(value: unknown): string {
@@ -344,5 +342,5 @@ const matching = (pattern: unknown) => (pattern === undefined ? '' : ` matching 
 const objectRule = (bytesMax: number): Rule => ({
   expected: `an object of at most ${bytesMax} bytes of JSON`,
   read: (sent) =>
-    isObject(sent) && Buffer.byteLength(JSON.stringify(sent)) <= bytesMax ? sent : undefined,
+    isRecord(sent) && Buffer.byteLength(JSON.stringify(sent)) <= bytesMax ? sent : undefined,
 })

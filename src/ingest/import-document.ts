@@ -6,7 +6,8 @@
 import { setImmediate } from 'node:timers/promises'
 
 import { RecordFault } from '#src/core/record-fault.ts'
-import { decodeUtf8, isObject, parseJson, type Reading } from '#src/venue/json-fields.ts'
+import { isRecord } from '#src/lib/record.ts'
+import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
 import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/wire/json-bytes.ts'
@@ -72,7 +73,7 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
     throw new RecordFault('not valid JSON in UTF-8; nothing after it was read')
   }
   const value = parseJson(text)
-  if (!isObject(value)) throw new RecordFault('not a JSON object')
+  if (!isRecord(value)) throw new RecordFault('not a JSON object')
   const records = readMarketRecords(value, reading)
   if (records === undefined) throw new RecordFault('a snapshot; these are read one a line')
   return records

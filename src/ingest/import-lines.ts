@@ -1,7 +1,8 @@
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
-import { decodeUtf8, isObject, parseJson, type Reading } from '#src/venue/json-fields.ts'
+import { isRecord } from '#src/lib/record.ts'
+import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { foreignToSnapshots, readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
 import { skipSpace } from '#src/wire/json-bytes.ts'
@@ -180,7 +181,7 @@ function createBatchScanner({ clock, isStrict }: ImportRun) {
       }
     }
     const value = parseJson(decodeUtf8(line) ?? '')
-    const records = isObject(value) ? readMarketRecords(value, reading) : undefined
+    const records = isRecord(value) ? readMarketRecords(value, reading) : undefined
     expectsSnapshot = records === undefined
     // What is no JSON object at all is put into words by the scanner.
     return records ?? readSnapshot(line, reading)

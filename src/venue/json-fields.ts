@@ -16,9 +16,6 @@ import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Numbers that are kept as they are written, because a float could lose digits of them. */
 const exactKeys = new Set(['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'])
 

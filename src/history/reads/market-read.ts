@@ -43,12 +43,12 @@ export function createMarketRead(db: Database, views: Views): ReadMarket {
 
 export const marketName = (conditionId: string): string => `Market ${conditionId}`
 
-/** Runs a read. Throws `damaged`, with `name`, when it meets damage. */
-export function naming<T>(name: string, read: () => T): T {
+/** Runs a read, or a change. Throws `damaged`, with `name`, when it meets damage. */
+export function naming<T>(name: string, work: () => T, isMet = isDamage): T {
   try {
-    return read()
+    return work()
   } catch (cause) {
-    throw isDamage(cause) ? damagedError(name, cause) : cause
+    throw isMet(cause) ? damagedError(name, cause) : cause
   }
 }
 
@@ -57,13 +57,8 @@ export function naming<T>(name: string, read: () => T): T {
  * What SQLite reports concerns the whole file, and stays as it is: nothing more should be written
  * to it.
  */
-export function changing<T>(conditionId: string, change: () => T): T {
-  try {
-    return change()
-  } catch (cause) {
-    throw cause instanceof Damage ? damagedError(marketName(conditionId), cause) : cause
-  }
-}
+export const changing = <T>(conditionId: string, change: () => T): T =>
+  naming(marketName(conditionId), change, (cause) => cause instanceof Damage)
 
 const damagedError = (name: string, cause: unknown): AppError =>
   new AppError(
@@ -73,5 +68,5 @@ const damagedError = (name: string, cause: unknown): AppError =>
   )
 
 /** True when an error says that stored bytes are not what was written. */
-export const isDamage = (error: unknown): boolean =>
+const isDamage = (error: unknown): boolean =>
   error instanceof Damage || /^SQLITE_(CORRUPT|IOERR|NOTADB)$/.test(codeOf(error))

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { coins, timeframeMs } from '#src/core/market.ts'
+import { coins, timeframes } from '#src/core/market.ts'
 import { count, listOf, object, text, timeOrNull } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 
@@ -19,7 +19,7 @@ const holdings = {
 }
 
 export const CoinTimeframe = Type.Object({
-  timeframe: literals(Object.keys(timeframeMs), { description: 'Length of the windows.' }),
+  timeframe: literals(timeframes, { description: 'Length of the windows.' }),
   ...holdings,
 })
 

@@ -9,7 +9,7 @@ import {
   tallyReasons,
 } from '#src/core/coverage.ts'
 import { exactMillionths } from '#src/core/decimal.ts'
-import { type Market, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { type Market, outcomes, type Timeframe, timeframeMs, timeframes } from '#src/core/market.ts'
 import { DAY_MS, toIso } from '#src/core/time.ts'
 import { tallyMissing, tallyOfUnknown } from '#src/core/windows.ts'
 
@@ -97,7 +97,6 @@ export function createCoverageDay(startMs: number, nowMs: number) {
 }
 
 // Shortest first.
-const timeframes = Object.keys(timeframeMs) as Timeframe[]
 
 const larger = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { gapReasons, tallyReasons } from '#src/core/coverage.ts'
-import { coins, marketStatuses, outcomes, timeframeMs } from '#src/core/market.ts'
-import { momentParameter, rangeParameters } from '#src/http/data-query.ts'
+import { coins, marketStatuses, outcomes, timeframes } from '#src/core/market.ts'
+import { momentParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
 import {
   conditionIdField,
   count,
@@ -14,8 +14,6 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-
-const timeframes = Object.keys(timeframeMs)
 
 const duration = (description: string, example: number) =>
   Type.Integer({ minimum: 0, description: `${description}, milliseconds.`, examples: [example] })
@@ -178,6 +176,6 @@ export const CoinCoverageQuery = Type.Object({
       `End, exclusive: the day of the moment before it is the last one. Without it ${DAYS_DEFAULT} days from \`from\`, or up to today. At most ${DAYS_MAX} days.`,
     ),
   ),
-  timeframe: Type.Optional(literals(timeframes, { description: 'Only windows of this length.' })),
+  timeframe: timeframeParameter('Only windows of this length.'),
 })
 export type CoinCoverageQuery = Static<typeof CoinCoverageQuery>

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { timeframeMs } from '#src/core/market.ts'
-import { outcomeParameter, rangeParameters } from '#src/http/data-query.ts'
+import { conditionIdPattern } from '#src/core/market.ts'
+import { outcomeParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
 import {
   count,
   exampleMarket,
@@ -13,6 +13,9 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
+
+/** Pattern of the `id` of a snapshot. */
+const ID = '[1-9][0-9]{0,15}'
 
 const formats = ['ndjson', 'csv', 'parquet'] as const
 export type Format = (typeof formats)[number]
@@ -56,7 +59,7 @@ export const MarketExportQuery = Type.Object({
   ...rangeParameters('`timestamp`'),
   after: Type.Optional(
     Type.String({
-      pattern: '^[1-9][0-9]{0,15}$',
+      pattern: `^${ID}$`,
       'x-expected': ' that is the `id` of a snapshot, such as 1482734',
       description:
         'Goes on where a download broke off: the `id` of the last whole snapshot that arrived, such as 1482734. Append the answer to what you have; CSV then comes without its header. Not for Parquet.',
@@ -73,13 +76,11 @@ export const DayExportQuery = Type.Object({
       'A day in UTC: the markets whose windows begin in it (where a window is unknown, its first snapshot). Day and coin make one file.',
     examples: [exampleMarket.day],
   }),
-  timeframe: Type.Optional(
-    literals(Object.keys(timeframeMs), { description: 'Only markets of this timeframe.' }),
-  ),
+  timeframe: timeframeParameter('Only markets of this timeframe.'),
   ...shared,
   after: Type.Optional(
     Type.String({
-      pattern: '^0x(?:[0-9a-f]{62}|[0-9a-f]{64}):[1-9][0-9]{0,15}$',
+      pattern: `${conditionIdPattern.source.slice(0, -1)}:${ID}$`,
       'x-expected': ' that is the `conditionId` and the `id` of a snapshot with a colon between',
       description:
         'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',

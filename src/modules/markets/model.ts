@@ -1,7 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { coins, marketStatuses, outcomes, timeframeMs, winnerSources } from '#src/core/market.ts'
-import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
+import { coins, marketStatuses, outcomes, timeframes, winnerSources } from '#src/core/market.ts'
+import {
+  cursorParameter,
+  limitParameter,
+  rangeParameters,
+  timeframeParameter,
+} from '#src/http/data-query.ts'
 import {
   conditionIdField,
   count,
@@ -14,8 +19,6 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
-
-const timeframes = Object.keys(timeframeMs)
 
 export const CoverageSummary = object(
   'CoverageSummary',
@@ -117,7 +120,7 @@ export const MarketList = listOf(MarketBody, 'Markets by the start of their wind
 export type MarketList = Static<typeof MarketList>
 
 export const ListQuery = Type.Object({
-  timeframe: Type.Optional(literals(timeframes, { description: 'Only windows of this length.' })),
+  timeframe: timeframeParameter('Only windows of this length.'),
   status: Type.Optional(
     literals(marketStatuses, {
       description:

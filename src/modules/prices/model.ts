@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 
-import { outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { outcomes, timeframes } from '#src/core/market.ts'
+import { timeframeParameter } from '#src/http/data-query.ts'
 import {
   conditionIdField,
   count,
@@ -18,8 +19,6 @@ import {
 import { literals } from '#src/http/schema-reader.ts'
 import { seriesParameters } from '#src/http/series.ts'
 
-const timeframes = Object.keys(timeframeMs) as Timeframe[]
-
 export const PriceQuery = seriesParameters({
   range: '`timestamp`; with `interval` of the states that bars are made of',
   interval:
@@ -27,7 +26,7 @@ export const PriceQuery = seriesParameters({
 })
 
 export const NowQuery = Type.Object({
-  timeframe: Type.Optional(literals(timeframes, { description: 'Only markets of this length.' })),
+  timeframe: timeframeParameter('Only markets of this length.'),
 })
 
 const outcome = literals(outcomes, {

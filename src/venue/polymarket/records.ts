@@ -2,9 +2,9 @@ import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import { type Outcome, type OutcomeMap, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { timeFault, toIso } from '#src/core/time.ts'
+import { isRecord } from '#src/lib/record.ts'
 
 import {
-  isObject,
   type JsonObject,
   readAssetId,
   readConditionId,
@@ -55,7 +55,7 @@ export const recordKinds: readonly RecordKind[] = [
 function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   if (!Array.isArray(event.markets)) throw new RecordFault('markets: not an array')
   return event.markets.map((market: unknown, index) => {
-    if (!isObject(market)) return { kind: 'fault', reason: `markets[${index}]: not an object` }
+    if (!isRecord(market)) return { kind: 'fault', reason: `markets[${index}]: not an object` }
     try {
       return readGammaMarket(market, reading, event)
     } catch (error) {
@@ -205,8 +205,8 @@ function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObje
   const events: unknown = market.events
   const own: unknown = Array.isArray(events) ? events[0] : undefined
   for (const holder of [market, event, own]) {
-    const prices = isObject(holder) ? holder.eventMetadata : undefined
-    if (isObject(prices)) return prices
+    const prices = isRecord(holder) ? holder.eventMetadata : undefined
+    if (isRecord(prices)) return prices
   }
   return undefined
 }
