@@ -31,6 +31,14 @@ export type HistoryWriter = {
    */
   append(batch: Batch): AppendResult
 
+  /**
+   * Adds what a recorder heard, of markets that are known, in one transaction: snapshots and trades
+   * as `append` and `putTrades` do, and gaps as they were noticed. It has no batch id, because what
+   * is held already vanishes anyway; the counts are those of snapshots. Pauses between snapshots are
+   * `venue_silent`. Throws `unknown_market` and `market_conflict`; then nothing is kept.
+   */
+  record(recording: Recording): { accepted: number; duplicates: number }
+
   /** What became of a batch, if it was applied. */
   findBatch(id: string): { accepted: number; duplicates: number } | undefined
 
@@ -164,6 +172,22 @@ export type TradeBatch = {
   conditionId: string
   trades: readonly Trade[]
 }
+
+export type Recording = {
+  snapshots: readonly Snapshot[]
+  trades: readonly { conditionId: string; trade: Trade }[]
+  /** In the order in which they were noticed. */
+  gaps: readonly GapChange[]
+}
+
+export type GapChange = { conditionId: string } & (
+  | { kind: 'opened'; gap: Gap }
+  /**
+   * Every gap of the outcome that ends at `ENDLESS_MS` ends at `atMs`, exclusive; one that begins
+   * there or later is gone.
+   */
+  | { kind: 'ended'; outcome: Outcome; atMs: number }
+)
 
 export type TradeQuery = {
   market: Market

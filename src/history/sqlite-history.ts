@@ -11,7 +11,7 @@ import {
 } from '#src/sqlite/database.ts'
 
 import { backfill } from './backfill.ts'
-import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
+import type { AppendResult, GapChange, HistoryWriter, MarketHistory, Recording } from './history.ts'
 import { createBulkReads } from './reads/bulk.ts'
 import {
   changing,
@@ -65,6 +65,9 @@ export function createSqliteHistory(
   }
 }
 
+type Heard = Recording['trades'][number] | GapChange
+const byMarket = ({ conditionId }: { conditionId: string }): string => conditionId
+
 function createWriters(tables: Tables & { coverage: Coverage }, views: Views): Writers {
   const { db, meta, markets, gaps, trades } = tables
   const runs = createRuns(tables)
@@ -100,6 +103,17 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
       return { kind: 'appended', ...counts }
     })
 
+  /** Returns how many rows were changed. */
+  function applyHeard(market: StoredMarket, heard: Heard): number {
+    if ('trade' in heard) {
+      assertNearWindow(market, heard.trade.timestampMs)
+      return trades.insert(market.id, [heard.trade])
+    }
+    return heard.kind === 'opened'
+      ? gaps.record(market.id, [heard.gap])
+      : gaps.end(market.id, heard.outcome, heard.atMs)
+  }
+
   function getMarket(conditionId: string): StoredMarket {
     const market = markets.find(conditionId)
     if (market !== undefined) return market
@@ -111,6 +125,24 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
 
   return {
     append: (batch) => writeOnce(batch.id, () => applyBatch(batch)),
+
+    record: ({ snapshots, trades: heard, gaps: changes }) =>
+      write(() => {
+        const counts = applyBatch({
+          id: '',
+          source: 'recorded',
+          gapReason: 'venue_silent',
+          snapshots,
+        })
+        for (const [conditionId, own] of Map.groupBy([...heard, ...changes], byMarket)) {
+          changing(conditionId, () => {
+            const market = getMarket(conditionId)
+            const changed = own.map((each) => applyHeard(market, each))
+            if (changed.some((count) => count > 0)) touch(market)
+          })
+        }
+        return counts
+      }),
 
     putTrades: ({ id, conditionId, trades: found }) =>
       changing(conditionId, () =>

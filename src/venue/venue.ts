@@ -2,6 +2,7 @@ import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
+import type { Catalogue, CataloguePorts } from './catalogue.ts'
 import type { JsonObject, Reading } from './json-fields.ts'
 
 /** What is asked of a venue. Each is a folder beside this file, and a line in `venues.ts`. */
@@ -12,6 +13,14 @@ export type Venue = {
   /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
   slugOf(window: MarketWindow): string
   titleOf(window: MarketWindow): string
+  /**
+   * Starts of the window that is open at `nowMs` and of the `ahead` ones after it, Unix
+   * milliseconds, ascending.
+   */
+  windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
+  /** Its catalogue, and where that is when no other address is configured. */
+  catalogueUrl: string
+  createCatalogue(ports: CataloguePorts): Catalogue
 }
 
 /** A window of a coin that a market is about. */

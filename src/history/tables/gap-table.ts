@@ -3,7 +3,7 @@
  * or derived from the snapshots.
  */
 import { gap } from '#db/history/schema.ts'
-import type { Gap, GapReason, Span } from '#src/core/coverage.ts'
+import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/core/coverage.ts'
 import { type Outcome, outcomes } from '#src/core/market.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
@@ -56,6 +56,9 @@ export function createGapTable(db: Database) {
   const remove = db.prepare<GapRow, [GapOwner & Span]>(
     `DELETE ${ofOwner} AND from_ms = $fromMs AND to_ms = $toMs RETURNING ${sql.columns()}`,
   )
+  const endless = db.prepare<GapRow, [GapOwner & { toMs: number }]>(
+    `DELETE ${ofOwner} AND to_ms = $toMs RETURNING ${sql.columns()}`,
+  )
   const revise = db.prepare<unknown, [{ sum: number; marketId: number }]>(
     `UPDATE market SET gap_revision = gap_revision + 1, gap_sum = (gap_sum + $sum) & ${SUM_MASK}
      WHERE id = $marketId`,
@@ -107,6 +110,19 @@ export function createGapTable(db: Database) {
         )
       if (added.length > 0) revise.run({ sum: sumOf(added), marketId })
       return added.length
+    },
+
+    /** Ends the recorded gaps of an outcome that have no end yet; returns how many there were. */
+    end(marketId: number, outcome: Outcome, atMs: number): number {
+      const removed = endless.all({
+        ...{ marketId, outcome: outcomeCodes[outcome], kind: 0, toMs: ENDLESS_MS },
+      })
+      if (removed.length === 0) return 0
+      const added = removed
+        .filter(({ fromMs }) => fromMs < atMs)
+        .flatMap((each) => insert.all({ ...each, toMs: atMs }))
+      revise.run({ sum: sumOf(added) - sumOf(removed), marketId })
+      return removed.length
     },
   }
 }

@@ -54,3 +54,17 @@ export const clockTime = (momentMs: number): { date: string; time: string } => (
   // others.
   time: times().format(momentMs).replace(/\s/g, ''),
 })
+
+/** A moment on an Eastern clock: `month` in lower-case words, `hour` 0 to 23. */
+export function easternDate(momentMs: number): {
+  year: number
+  month: string
+  day: number
+  hour: number
+} {
+  const [month = '', day = ''] = dates().format(momentMs).toLowerCase().split(' ')
+  return {
+    ...{ month, day: Number(day) },
+    ...{ year: handAt(momentMs, 'year'), hour: handAt(momentMs, 'hour') },
+  }
+}

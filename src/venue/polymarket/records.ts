@@ -52,7 +52,7 @@ export const recordKinds: readonly RecordKind[] = [
 ]
 
 /** A fault of one market is not one of the event: it names the market, and the others are read. */
-function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
+export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   if (!Array.isArray(event.markets)) throw new RecordFault('markets: not an array')
   return event.markets.map((market: unknown, index) => {
     if (!isRecord(market)) return { kind: 'fault', reason: `markets[${index}]: not an object` }

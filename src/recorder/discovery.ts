@@ -1,0 +1,222 @@
+/** Finds the markets of windows that are open or near, and asks what became of those that are over. */
+import { type Coin, type MarketFacts, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { messageOf } from '#src/lib/message.ts'
+import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
+import type { KnownFacts } from '#src/venue/venue.ts'
+
+import type { LiveMarket, Reporter } from './ports.ts'
+
+/** Windows after the open one that are looked for. */
+const AHEAD = 2
+/** Questions that are on their way at a time. */
+const ASKED_MAX = 4
+const ASK_MS_MAX = 10_000
+const BACKOFF_MS = 1000
+const BACKOFF_MS_MAX = 60_000
+/** How long a market that is not listed yet is left alone: its window is near, or not. */
+const UNLISTED_MS = { near: 5000, far: 60_000 }
+/** From when on, how often and how long a market that is over is asked for. */
+const OUTCOME_STEPS = [
+  { untilMs: 600_000, everyMs: 10_000 },
+  { untilMs: 21_600_000, everyMs: 60_000 },
+  { untilMs: 2 * DAY_MS, everyMs: 3_600_000 },
+] as const
+/** After the end of its window a market is heard for so long, and then closed. */
+const LINGER_MS = 15_000
+const CLOSE_MS = 60_000
+
+export type DiscoveryOptions = {
+  history: Pick<MarketHistory, 'putMarket' | 'findMarket' | 'listMarkets' | 'close'>
+  catalogue: Catalogue
+  windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
+  coins: readonly Coin[]
+  timeframes: readonly Timeframe[]
+  clock: Clock
+  /** From 0, inclusive, to 1, exclusive. */
+  random: () => number
+  reporter: Reporter
+}
+
+type Task = {
+  ask: (signal: AbortSignal) => Promise<number | undefined>
+  dueMs: number
+  tries: number
+}
+
+/** Makes the discovery; it asks nothing before `tick`. */
+export function createDiscovery(options: DiscoveryOptions) {
+  const { history, catalogue, clock, random, reporter } = options
+  const live = new Map<string, LiveMarket>()
+  /** By name: what is asked next, and when. */
+  const tasks = new Map<string, Task>()
+  const asked = new Set<string>()
+  const stop = new AbortController()
+  let pausedMs = 0
+
+  function put(facts: KnownFacts): void {
+    try {
+      history.putMarket({ ...facts, source: 'recorded' } satisfies MarketFacts)
+    } catch (error) {
+      // Another source says otherwise, or the row is damaged: what is held stays.
+      reporter.report(`market ${facts.conditionId}`, messageOf(error))
+    }
+  }
+
+  /** Looks for a window's market; returns when to ask again, undefined when it was found. */
+  async function find(window: Window, signal: AbortSignal): Promise<number | undefined> {
+    const nowMs = clock()
+    const facts = await catalogue.find(window, { nowMs, signal })
+    const { conditionId, assetIds, slug } = facts ?? {}
+    if (!facts || !conditionId || !slug || !assetIds?.up || !assetIds.down) {
+      const isNear = window.startMs - nowMs < timeframeMs[window.timeframe]
+      return nowMs + (isNear ? UNLISTED_MS.near : UNLISTED_MS.far)
+    }
+    put(facts)
+    live.set(conditionId, {
+      ...{ conditionId, slug, coin: window.coin, timeframe: window.timeframe },
+      ...{ windowStartMs: window.startMs, windowEndMs: window.endMs },
+      assetIds: { up: assetIds.up, down: assetIds.down },
+    })
+    return undefined
+  }
+
+  /** Asks who won; returns when to ask again, undefined when it is known or too late. */
+  async function resolve(market: Over, signal: AbortSignal): Promise<number | undefined> {
+    const nowMs = clock()
+    const facts = await catalogue.read(market.slug, { nowMs, signal })
+    if (facts?.conditionId === market.conditionId) put(facts)
+    const isKnown = facts?.winner !== undefined && facts.finalPrice !== undefined
+    const step = OUTCOME_STEPS.find(({ untilMs }) => nowMs < market.windowEndMs + untilMs)
+    return isKnown || step === undefined ? undefined : nowMs + step.everyMs
+  }
+
+  function run(name: string, task: Task): void {
+    asked.add(name)
+    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(ASK_MS_MAX)])
+    task
+      .ask(signal)
+      .then((againMs) => {
+        reporter.settle('catalogue', "The venue's catalogue answers again.")
+        task.tries = 0
+        if (againMs === undefined) tasks.delete(name)
+        else task.dueMs = againMs
+      })
+      .catch((error: unknown) => failed(task, error))
+      .finally(() => asked.delete(name))
+  }
+
+  function failed(task: Task, error: unknown): void {
+    if (stop.signal.aborted) return
+    const text = `The venue's catalogue cannot be asked: ${messageOf(error)}. The recorder keeps trying.`
+    reporter.report('catalogue', text)
+    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** task.tries++) * (0.5 + random())
+    task.dueMs = clock() + waitMs
+    const { retryAfterMs } = error instanceof CatalogueFault ? error : {}
+    if (retryAfterMs !== undefined) pausedMs = Math.max(pausedMs, clock() + retryAfterMs)
+  }
+
+  function addTask(name: string, ask: Task['ask'], dueMs: number): void {
+    if (!tasks.has(name)) tasks.set(name, { ask, dueMs, tries: 0 })
+  }
+
+  /** Windows whose market is neither known nor looked for; those looked for that are over go. */
+  const looked = new Map<string, number>()
+  function listWindows(nowMs: number): void {
+    for (const coin of options.coins) {
+      for (const timeframe of options.timeframes) {
+        const starts = options.windowStarts(timeframe, nowMs, AHEAD + 1)
+        for (const [index, startMs] of starts.slice(0, -1).entries()) {
+          const endMs = Math.min(starts[index + 1] ?? 0, startMs + endOf(timeframe))
+          const window = { coin, timeframe, startMs, endMs }
+          const name = `${coin} ${timeframe} ${startMs}`
+          if (looked.has(name)) continue
+          looked.set(name, endMs)
+          addTask(name, (signal) => find(window, signal), nowMs)
+        }
+      }
+    }
+    for (const [name, endMs] of looked) {
+      if (endMs > nowMs) continue
+      looked.delete(name)
+      tasks.delete(name)
+    }
+  }
+
+  function endMarkets(nowMs: number): void {
+    for (const market of live.values()) {
+      if (nowMs >= market.windowEndMs + CLOSE_MS) {
+        live.delete(market.conditionId)
+        watch(market)
+        closeMarket(market.conditionId)
+      }
+    }
+  }
+
+  function closeMarket(conditionId: string): void {
+    try {
+      history.close(conditionId)
+    } catch (error) {
+      reporter.report(`market ${conditionId}`, messageOf(error))
+    }
+  }
+
+  function watch(market: Over): void {
+    const { conditionId, windowEndMs } = market
+    addTask(`winner ${conditionId}`, (signal) => resolve(market, signal), windowEndMs)
+  }
+
+  /** Markets of an earlier run of which the outcome is not known. */
+  function resume(nowMs: number): void {
+    for (const coin of options.coins) {
+      const fromMs = nowMs - 2 * DAY_MS
+      for (const market of history.listMarkets({
+        coin,
+        status: 'closed',
+        nowMs,
+        fromMs,
+        limit: 1000,
+      })) {
+        const { conditionId, slug, windowEndMs, source } = market
+        if (source !== 'recorded' || slug === undefined || windowEndMs === undefined) continue
+        watch({ conditionId, slug, windowEndMs })
+        if (!market.isClosed && nowMs >= windowEndMs + CLOSE_MS) closeMarket(conditionId)
+      }
+    }
+  }
+  let isResumed = false
+
+  return {
+    /** To be called about every second. */
+    tick(): void {
+      const nowMs = clock()
+      if (!isResumed) resume(nowMs)
+      isResumed = true
+      listWindows(nowMs)
+      endMarkets(nowMs)
+      for (const [name, task] of tasks) {
+        if (nowMs < pausedMs || asked.size >= ASKED_MAX) break
+        if (task.dueMs <= nowMs && !asked.has(name)) run(name, task)
+      }
+    },
+
+    /** Markets to be heard, in an order that does not change. */
+    live(): LiveMarket[] {
+      const nowMs = clock()
+      return [...live.values()].filter(({ windowEndMs }) => nowMs < windowEndMs + LINGER_MS)
+    },
+
+    status: () => ({ markets: live.size, asking: tasks.size }),
+    dispose: () => stop.abort(),
+  }
+}
+
+export type Discovery = ReturnType<typeof createDiscovery>
+
+type Window = Parameters<Catalogue['find']>[0]
+type Over = Pick<LiveMarket, 'conditionId' | 'slug' | 'windowEndMs'>
+
+/** A day is 23 or 25 hours long when clocks change; all other windows have their length. */
+const endOf = (timeframe: Timeframe): number =>
+  timeframe === '1d' ? Number.POSITIVE_INFINITY : timeframeMs[timeframe]

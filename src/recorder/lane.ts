@@ -1,0 +1,263 @@
+/**
+ * One lane of connections that carries every market. A connection is never asked for other tokens
+ * than those that it began with, because the venue's server keeps and silently drops
+ * subscriptions: another one is opened beside it, and it is closed when that has every book.
+ */
+import { silenceMs } from '#src/core/coverage.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
+
+import type { MarketBooks } from './books.ts'
+import { connect, type Connection } from './connection.ts'
+import type { MarketRecording } from './market-recording.ts'
+import type { Every, OpenSocket, Reporter } from './ports.ts'
+
+/** From opening a connection to the last of its books. */
+const BOOKS_MS_MAX = 15_000
+/** How long two connections run beside each other once the newer has every book. */
+const OVERLAP_MS = 300
+/** Until the tokens whose book never came are asked for again. */
+const RETRY_BOOKS_MS = 30_000
+/** A market this near to its window is subscribed to at once; others wait for more to come. */
+const NEAR_MS = 60_000
+const GATHER_MS = 120_000
+/** A live window without a message for so long is not usual; what is, by timeframe, is longer. */
+const QUIET_MS = 5000
+const BACKOFF_MS = 500
+const BACKOFF_MS_MAX = 30_000
+
+export type LaneOptions = {
+  url: string
+  feed: VenueFeed
+  openSocket: OpenSocket
+  every: Every
+  clock: Clock
+  /** From 0, inclusive, to 1, exclusive. */
+  random: () => number
+  reporter: Reporter
+  /** Every message as it came, and what is said in it. */
+  onMessage(text: string, receivedMs: number, events: readonly FeedEvent[]): void
+}
+
+type Follow = { recording: MarketRecording; books: MarketBooks; heardMs: number }
+type Shard = {
+  connection: Connection
+  follows: Map<string, Follow>
+  /** Tokens whose book has not come. */
+  pending: Set<string>
+  startedMs: number
+  completeMs: number | undefined
+}
+/** A group of markets that one connection carries. */
+type Slot = {
+  wanted: MarketRecording[]
+  current: Shard | undefined
+  next: Shard | undefined
+  /** When a next connection may be opened, and how many failed in a row. */
+  dueMs: number
+  failures: number
+  rotatedMs: number
+}
+
+/** Makes a lane; `want` and `tick` make it work. */
+export function createLane(options: LaneOptions) {
+  const { feed, clock, random, reporter } = options
+  const slots: Slot[] = []
+  const counts = { opened: 0, ended: 0, withoutBook: 0, rotations: 0 }
+
+  function open(slot: Slot): void {
+    const nowMs = clock()
+    const source = {}
+    const follows = new Map<string, Follow>()
+    for (const recording of slot.wanted) {
+      const books = recording.follow(source)
+      follows.set(recording.market.conditionId, { recording, books, heardMs: nowMs })
+    }
+    const assetIds = slot.wanted.flatMap(({ market: { assetIds: of } }) => [of.up, of.down])
+    counts.opened++
+    const shard: Shard = {
+      ...{ follows, pending: new Set(assetIds), startedMs: nowMs, completeMs: undefined },
+      connection: connect({
+        ...options,
+        assetIds,
+        hasLifecycle: false,
+        onEvents: (events, receivedMs, text) => {
+          options.onMessage(text, receivedMs, events)
+          for (const event of events) deliver(shard, event, receivedMs)
+        },
+        onEnd: (reason) => ended(slot, shard, reason),
+      }),
+    }
+    slot.next = shard
+    slot.rotatedMs = nowMs
+    sources.set(shard, source)
+  }
+  const sources = new WeakMap<Shard, object>()
+
+  function drop(shard: Shard, reason: 'recorder_down' | 'venue_silent'): void {
+    shard.connection.close()
+    const source = sources.get(shard)
+    for (const { recording } of shard.follows.values())
+      if (source) recording.unfollow(source, reason)
+  }
+
+  function ended(slot: Slot, shard: Shard, reason: string): void {
+    counts.ended++
+    const isCurrent = slot.current === shard
+    if (isCurrent) slot.current = undefined
+    if (slot.next === shard) slot.next = undefined
+    drop(shard, 'recorder_down')
+    if (shard.completeMs === undefined) backOff(slot)
+    if (isCurrent || slot.current === undefined)
+      reporter.report('feed', `The venue's feed is down: ${reason}. The recorder keeps trying.`)
+  }
+
+  function backOff(slot: Slot): void {
+    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** slot.failures++)
+    slot.dueMs = clock() + waitMs * (0.5 + random())
+  }
+
+  function tickSlot(slot: Slot): void {
+    const nowMs = clock()
+    for (const shard of [slot.current, slot.next])
+      for (const { books } of shard?.follows.values() ?? []) books.settle(nowMs)
+    if (slot.next !== undefined) judgeNext(slot, slot.next, nowMs)
+    else if (nowMs >= slot.dueMs && needsNext(slot, nowMs)) open(slot)
+  }
+
+  function judgeNext(slot: Slot, next: Shard, nowMs: number): void {
+    if (next.pending.size === 0) {
+      next.completeMs ??= nowMs
+      if (slot.current === undefined || nowMs - next.completeMs >= OVERLAP_MS) promote(slot, next)
+      return
+    }
+    if (nowMs - next.startedMs < BOOKS_MS_MAX) return
+    counts.withoutBook += next.pending.size
+    const tokens = `${next.pending.size} of ${next.follows.size * 2} tokens`
+    reporter.report('books', `No book came for ${tokens}: they are asked for again.`)
+    slot.dueMs = nowMs + RETRY_BOOKS_MS
+    if (slot.current === undefined || isBetter(next, slot.current)) promote(slot, next)
+    else {
+      slot.next = undefined
+      drop(next, 'recorder_down')
+    }
+  }
+
+  function promote(slot: Slot, next: Shard): void {
+    const { current } = slot
+    slot.current = next
+    slot.next = undefined
+    if (next.pending.size === 0) {
+      slot.failures = 0
+      reporter.settle('books', 'Every book has come.')
+    }
+    if (next.pending.size < next.follows.size * 2)
+      reporter.settle('feed', "The venue's feed is up.")
+    if (current === undefined) return
+    counts.rotations++
+    drop(current, 'venue_silent')
+  }
+
+  return {
+    /** The markets to be carried from now on. */
+    want(recordings: readonly MarketRecording[]): void {
+      const size = Math.floor(feed.tokensMax / 2)
+      const groups = Math.max(slots.length, Math.ceil(recordings.length / size))
+      for (let at = 0; at < groups; at++) {
+        slots[at] ??= newSlot()
+        const slot = slots[at]
+        if (slot) slot.wanted = recordings.slice(at * size, (at + 1) * size)
+      }
+    },
+
+    /** To be called every few milliseconds. */
+    tick(): void {
+      for (const slot of slots) {
+        if (slot.wanted.length > 0) tickSlot(slot)
+        else close(slot)
+      }
+    },
+
+    /** Closes every connection; a gap begins where there is no other lane. */
+    dispose(): void {
+      for (const slot of slots) close(slot)
+    },
+
+    counts,
+    status: () =>
+      slots.flatMap(({ current, next }) =>
+        [current, next].flatMap((shard, at) =>
+          shard
+            ? [
+                {
+                  state: at === 0 ? 'live' : 'opening',
+                  tokens: shard.follows.size * 2,
+                  withoutBook: shard.pending.size,
+                  since: shard.startedMs,
+                  lastMessageMs: shard.connection.lastMessageMs,
+                },
+              ]
+            : [],
+        ),
+      ),
+  }
+
+  function close(slot: Slot): void {
+    for (const shard of [slot.current, slot.next]) if (shard) drop(shard, 'recorder_down')
+    slot.current = slot.next = undefined
+  }
+}
+
+export type Lane = ReturnType<typeof createLane>
+
+const newSlot = (): Slot => ({
+  ...{ wanted: [], current: undefined, next: undefined },
+  ...{ dueMs: 0, failures: 0, rotatedMs: 0 },
+})
+
+function deliver(shard: Shard, event: FeedEvent, receivedMs: number): void {
+  if (event.kind === 'unknown' || event.kind === 'announced') return
+  if (event.kind === 'fault' && event.conditionId === undefined) {
+    // Nobody knows whose message it was.
+    for (const { books } of shard.follows.values()) books.take(event, receivedMs)
+    return
+  }
+  const follow = shard.follows.get(event.conditionId ?? '')
+  if (follow === undefined) return
+  follow.heardMs = receivedMs
+  if (event.kind === 'book') shard.pending.delete(event.assetId)
+  follow.books.take(event, receivedMs)
+}
+
+/** Whether a connection that lacks books has every one that the other has. */
+const isBetter = (next: Shard, current: Shard): boolean =>
+  [...current.follows.values()].every(({ recording: { market } }) =>
+    [market.assetIds.up, market.assetIds.down].every(
+      (assetId) =>
+        current.pending.has(assetId) ||
+        !next.pending.has(assetId) ||
+        !next.follows.has(market.conditionId),
+    ),
+  )
+
+function needsNext(slot: Slot, nowMs: number): boolean {
+  const { current, wanted, rotatedMs } = slot
+  if (current === undefined) return true
+  const missing = wanted.filter(({ market }) => !current.follows.has(market.conditionId))
+  const isNear = missing.some(({ market }) => market.windowStartMs - nowMs < NEAR_MS)
+  if (isNear || (missing.length > 0 && nowMs - rotatedMs > GATHER_MS)) return true
+  const sinceMs = nowMs - rotatedMs
+  if (current.pending.size > 0 && sinceMs > RETRY_BOOKS_MS) return true
+  // Each time that it did not help, more is waited for.
+  return wanted.some((recording) => {
+    const { market } = recording
+    if (nowMs < market.windowStartMs || nowMs >= market.windowEndMs) return false
+    const follow = current.follows.get(market.conditionId)
+    const quietMs = Math.max(QUIET_MS, silenceMs(market.timeframe))
+    const isLost = recording.unknown().length > 0
+    return (
+      (isLost && sinceMs > QUIET_MS) ||
+      (nowMs - (follow?.heardMs ?? nowMs) > quietMs && sinceMs > quietMs * 2)
+    )
+  })
+}

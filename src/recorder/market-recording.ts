@@ -1,0 +1,80 @@
+/** A market while it is recorded: both outcomes, from however many connections carry them. */
+import { ENDLESS_MS, type GapReason } from '#src/core/coverage.ts'
+import { type Outcome, type OutcomeMap, outcomes } from '#src/core/market.ts'
+import type { BookVerifier } from '#src/venue/venue.ts'
+
+import { createMarketBooks, type MarketBooks, type RecipeWatch } from './books.ts'
+import { createMerge, type Merge, type SourceId } from './merge.ts'
+import type { LiveMarket } from './ports.ts'
+import type { Sink } from './sink.ts'
+
+export type RecordingOptions = {
+  market: LiveMarket
+  verifier: BookVerifier
+  recipe: RecipeWatch
+  sink: Sink
+  /** Times of the last states that the history holds. */
+  heldMs: OutcomeMap<number>
+  /** At most so many states a second of an outcome; all where undefined. */
+  maxPerSecond: number | undefined
+}
+
+/** Begins to record a market. */
+export function recordMarket(options: RecordingOptions) {
+  const { market, sink, heldMs } = options
+  const { conditionId } = market
+
+  function mergeOf(outcome: Outcome): Merge {
+    const open = (fromMs: number, toMs: number, reason: GapReason) =>
+      sink.gapOpened(conditionId, { outcome, fromMs, toMs, reason })
+    return createMerge(
+      {
+        state: sink.state,
+        gapOpened: (fromMs, reason) => open(fromMs, ENDLESS_MS, reason),
+        gapEnded: (atMs) => sink.gapEnded(conditionId, outcome, atMs),
+        gapFound: open,
+      },
+      heldMs[outcome],
+    )
+  }
+  const merges = { up: mergeOf('up'), down: mergeOf('down') }
+
+  return {
+    market,
+
+    /** Follows the market on a connection; the books begin unknown. */
+    follow(source: SourceId): MarketBooks {
+      return createMarketBooks({
+        ...options,
+        output: {
+          state: (snapshot) => merges[snapshot.outcome].state(source, snapshot),
+          trade: (trade) => sink.trade(conditionId, trade),
+          found: ({ outcome, atMs }) => merges[outcome].found(source, atMs),
+          lost: ({ outcome, reason }) => merges[outcome].lost(source, reason),
+        },
+      })
+    },
+
+    /** A connection is gone. */
+    unfollow(source: SourceId, reason: GapReason): void {
+      for (const outcome of outcomes) merges[outcome].lost(source, reason)
+    },
+
+    /** Ends the recording: no gap reaches beyond the window. */
+    finish(): void {
+      for (const outcome of outcomes) merges[outcome].finish(market.windowEndMs)
+    },
+
+    /** Outcomes whose book is not known now. */
+    unknown: (): Outcome[] => outcomes.filter((outcome) => !merges[outcome].isKnown),
+
+    /** The venue's time of the last state; undefined before the first. */
+    lastMs: (): number | undefined =>
+      outcomes.reduce<number | undefined>(
+        (last, outcome) => Math.max(last ?? 0, merges[outcome].lastMs ?? 0) || undefined,
+        undefined,
+      ),
+  }
+}
+
+export type MarketRecording = ReturnType<typeof recordMarket>

@@ -1,0 +1,122 @@
+/**
+ * Joins what several connections say of one outcome's book into one list of states and gaps. One
+ * connection leads; the others' states are kept until the leader has given them too, so that another
+ * can lead from where it stopped.
+ */
+import type { GapReason } from '#src/core/coverage.ts'
+import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
+
+export type MergeOutput = {
+  state(snapshot: Snapshot): void
+  /** From `fromMs`, inclusive, on nothing is known. */
+  gapOpened(fromMs: number, reason: GapReason): void
+  /** The open gap ends at `atMs`, exclusive; there is none if that is not after its start. */
+  gapEnded(atMs: number): void
+  /** A time that was missed without anybody noticing: both are of a gap that is over. */
+  gapFound(fromMs: number, toMs: number, reason: GapReason): void
+}
+
+/** A connection, by identity. */
+export type SourceId = object
+type Source = {
+  /** The venue's time from which on it has missed nothing. */
+  sinceMs: number
+  /** States not before the last one that was put out, of a source that does not lead. */
+  waiting: Snapshot[]
+}
+
+/** Above it, a source that does not lead drops what the leader should long have put out. */
+const WAITING_MAX = 2000
+
+/**
+ * Makes the merge of one outcome. `heldMs` is the time of the last state that is stored: what comes
+ * after it is unknown until a source has the book.
+ */
+export function createMerge(output: MergeOutput, heldMs: number | undefined) {
+  const sources = new Map<SourceId, Source>()
+  let leader: SourceId | undefined
+  let lastMs = heldMs
+  let last: Snapshot | undefined
+  let gapFromMs: number | undefined
+  if (heldMs !== undefined) openGap('recorder_down')
+
+  function openGap(reason: GapReason): void {
+    if (lastMs === undefined || gapFromMs !== undefined) return
+    gapFromMs = lastMs + 1
+    output.gapOpened(gapFromMs, reason)
+  }
+
+  function endGap(atMs: number): void {
+    if (gapFromMs === undefined) return
+    gapFromMs = undefined
+    output.gapEnded(atMs)
+  }
+
+  function emit(snapshot: Snapshot): void {
+    if (lastMs !== undefined && snapshot.timestampMs < lastMs) return
+    last = snapshot
+    lastMs = snapshot.timestampMs
+    output.state(snapshot)
+    for (const [id, { waiting }] of sources) {
+      if (id !== leader && waiting.length > 0) dropBefore(waiting, snapshot.timestampMs)
+    }
+  }
+
+  function lead(id: SourceId, { sinceMs, waiting }: Source, reason: GapReason): void {
+    leader = id
+    const [first] = waiting
+    // The same book at a later time: the leader before missed nothing.
+    const isSame = first && last && compareLevels(first, last) === 0
+    if (gapFromMs !== undefined) endGap(sinceMs)
+    else if (lastMs !== undefined && sinceMs > lastMs + 1 && !isSame)
+      output.gapFound(lastMs + 1, sinceMs, reason)
+    for (const snapshot of waiting.splice(0)) emit(snapshot)
+  }
+
+  /** Hands over to the source that has known the book for longest. */
+  function handOver(reason: GapReason): void {
+    leader = undefined
+    const [next] = [...sources].sort(([, a], [, b]) => a.sinceMs - b.sinceMs)
+    if (next === undefined) openGap(reason)
+    else lead(...next, reason)
+  }
+
+  return {
+    /** The source has the book from `atMs`, the venue's time, on. */
+    found(id: SourceId, atMs: number): void {
+      const source: Source = { sinceMs: atMs, waiting: [] }
+      sources.set(id, source)
+      if (leader === undefined) lead(id, source, 'venue_silent')
+    },
+
+    state(id: SourceId, snapshot: Snapshot): void {
+      if (id === leader) return emit(snapshot)
+      const waiting = sources.get(id)?.waiting
+      if (waiting === undefined || snapshot.timestampMs < (lastMs ?? 0)) return
+      waiting.push(snapshot)
+      if (waiting.length > WAITING_MAX) waiting.shift()
+    },
+
+    /** The source does not know the book any more. */
+    lost(id: SourceId, reason: GapReason): void {
+      if (sources.delete(id) && id === leader) handOver(reason)
+    },
+
+    /** The market is not recorded any more: what is not known ends with it. */
+    finish: (atMs: number): void => endGap(atMs),
+
+    get isKnown() {
+      return leader !== undefined
+    },
+    get lastMs() {
+      return lastMs
+    },
+  }
+}
+
+export type Merge = ReturnType<typeof createMerge>
+
+function dropBefore(waiting: Snapshot[], timeMs: number): void {
+  const kept = waiting.findIndex(({ timestampMs }) => timestampMs >= timeMs)
+  waiting.splice(0, kept < 0 ? waiting.length : kept)
+}

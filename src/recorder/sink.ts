@@ -1,0 +1,165 @@
+/** Brings what was heard into the history, in batches. */
+import type { Gap } from '#src/core/coverage.ts'
+import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import type { Outcome } from '#src/core/market.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { Trade } from '#src/core/trade.ts'
+import type { HistoryWriter, Recording } from '#src/history/history.ts'
+import { messageOf } from '#src/lib/message.ts'
+
+import type { Reporter } from './ports.ts'
+
+/** Rows that one transaction writes at most: some 30 ms. */
+const ROWS_MAX = 500
+/** Rows that wait for a slow disk at most; some 100 MB. */
+const WAITING_MAX = 20_000
+const RETRY_MS = 1000
+
+export type SinkOptions = {
+  history: Pick<HistoryWriter, 'record'>
+  clock: Clock
+  reporter: Reporter
+  /** How long a row waits for others, milliseconds. */
+  batchMs: number
+  /** Bytes that are free on the disk; undefined where nobody can say. */
+  freeBytes(): number | undefined
+  freeBytesMin: number
+  /** Rows were dropped: every book that is known is not any more. */
+  onOverflow(): void
+}
+
+/**
+ * Makes the sink. `tick` is to be called every few milliseconds. Rows wait in memory while the
+ * history takes none; beyond `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
+ */
+export function createSink(options: SinkOptions) {
+  const { history, clock, reporter, batchMs } = options
+  let waiting: Entry[] = []
+  let dueMs = 0
+  let checkedMs = Number.NEGATIVE_INFINITY
+  let isFull = false
+  const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 }
+
+  function add(entry: Entry): void {
+    if (waiting.length === 0) dueMs = Math.max(dueMs, clock() + batchMs)
+    waiting.push(entry)
+    if (waiting.length > WAITING_MAX) overflow()
+  }
+
+  function overflow(): void {
+    // Gaps stay: what opens and ends them is little, and the history must not lose it.
+    const kept = waiting.filter(({ kind }) => kind === 'opened' || kind === 'ended')
+    counts.dropped += waiting.length - kept.length
+    waiting = kept
+    reporter.report('overflow', 'The recorder drops what it hears, because the disk is too slow.')
+    options.onOverflow()
+  }
+
+  /** Looks at the disk once a second. */
+  function hasRoom(nowMs: number): boolean {
+    if (nowMs - checkedMs < RETRY_MS) return !isFull
+    checkedMs = nowMs
+    const free = options.freeBytes()
+    isFull = free !== undefined && free < options.freeBytesMin
+    const least = `${Math.round(options.freeBytesMin / 1e6)} MB`
+    if (isFull)
+      reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
+    else reporter.settle('disk', 'There is room on the disk again: recording goes on.')
+    return !isFull
+  }
+
+  function write(entries: readonly Entry[]): void {
+    try {
+      const { accepted, duplicates } = history.record(toRecording(entries))
+      counts.rows += accepted
+      counts.duplicates += duplicates
+      counts.batches++
+    } catch (error) {
+      const conditionIds = new Set(entries.map(marketOf))
+      if (!(error instanceof AppError) || !ofOneMarket.has(error.code)) throw error
+      // What is wrong with one market keeps nothing of the others out.
+      for (const id of conditionIds.size > 1 ? conditionIds : [])
+        write(entries.filter((entry) => marketOf(entry) === id))
+      if (conditionIds.size > 1) return
+      counts.dropped += entries.length
+      reporter.report(`market ${[...conditionIds].join('')}`, error.message)
+    }
+  }
+
+  /** Writes what waits; returns whether nothing does any more. */
+  function flush(): boolean {
+    const nowMs = clock()
+    if (!hasRoom(nowMs)) {
+      dueMs = nowMs + RETRY_MS
+      return false
+    }
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, ROWS_MAX)
+      try {
+        write(batch)
+      } catch (error) {
+        reporter.report(
+          'history',
+          `The recorder cannot write: ${messageOf(error)}. It tries again.`,
+        )
+        dueMs = clock() + RETRY_MS
+        return false
+      }
+      waiting.splice(0, batch.length)
+    }
+    const tookMs = clock() - nowMs
+    counts.lastFlushMs = nowMs
+    counts.slowestMs = Math.max(counts.slowestMs, tookMs)
+    reporter.settle('history', 'The recorder can write again.')
+    reporter.settle('overflow', 'The disk is fast enough again.')
+    return true
+  }
+
+  return {
+    state: (snapshot: Snapshot) => add({ kind: 'state', snapshot }),
+    trade: (conditionId: string, trade: Trade) => add({ kind: 'trade', conditionId, trade }),
+    gapOpened: (conditionId: string, gap: Gap) => add({ kind: 'opened', conditionId, gap }),
+    gapEnded: (conditionId: string, outcome: Outcome, atMs: number) =>
+      add({ kind: 'ended', conditionId, outcome, atMs }),
+    flush,
+    tick(): void {
+      if (waiting.length > 0 && (clock() >= dueMs || waiting.length >= ROWS_MAX)) flush()
+    },
+    get isFull() {
+      return isFull
+    },
+    get waiting() {
+      return waiting.length
+    },
+    counts,
+  }
+}
+
+/** Faults that another try does not mend, of a single market. */
+const ofOneMarket: ReadonlySet<ErrorCode> = new Set([
+  'market_conflict',
+  'unknown_market',
+  'damaged',
+])
+
+const marketOf = (entry: Entry): string =>
+  entry.kind === 'state' ? entry.snapshot.conditionId : entry.conditionId
+
+export type Sink = ReturnType<typeof createSink>
+
+type Entry =
+  | { kind: 'state'; snapshot: Snapshot }
+  | { kind: 'trade'; conditionId: string; trade: Trade }
+  | { kind: 'opened'; conditionId: string; gap: Gap }
+  | { kind: 'ended'; conditionId: string; outcome: Outcome; atMs: number }
+
+function toRecording(entries: readonly Entry[]): Recording {
+  const of = <Kind extends Entry['kind']>(kind: Kind) =>
+    entries.filter((entry): entry is Extract<Entry, { kind: Kind }> => entry.kind === kind)
+  return {
+    snapshots: of('state').map(({ snapshot }) => snapshot),
+    trades: of('trade'),
+    gaps: entries.filter((entry) => entry.kind === 'opened' || entry.kind === 'ended'),
+  }
+}

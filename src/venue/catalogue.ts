@@ -1,0 +1,36 @@
+/** A venue's catalogue: which markets it has, and what became of them. */
+import type { KnownFacts, MarketWindow } from './venue.ts'
+
+export type CataloguePorts = {
+  /** Without a slash at its end. */
+  url: string
+  fetch: (url: string, options: { signal: AbortSignal }) => Promise<Response>
+}
+
+type Asking = { nowMs: number; signal: AbortSignal }
+
+/** Both verbs reject with `CatalogueFault`, or with what `fetch` rejects with. */
+export type Catalogue = {
+  /** The market of a window; undefined while it is not listed. */
+  find(window: MarketWindow & { endMs: number }, asking: Asking): Promise<KnownFacts | undefined>
+  /** What is known by now of a market that was found. */
+  read(slug: string, asking: Asking): Promise<KnownFacts | undefined>
+}
+
+/** The catalogue answered, and not with what was asked. */
+export class CatalogueFault extends Error {
+  override name = 'CatalogueFault'
+  /** Milliseconds that it asks to be left alone for. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(message: string, retryAfterMs?: number) {
+    super(message)
+    this.retryAfterMs = retryAfterMs
+  }
+
+  static of({ status, headers }: Response): CatalogueFault {
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+    const retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined
+    return new CatalogueFault(`The catalogue answered with status ${status}.`, retryAfterMs)
+  }
+}

@@ -1,0 +1,94 @@
+/** Gamma, the venue's catalogue of markets, over HTTP. */
+import { RecordFault } from '#src/core/record-fault.ts'
+import { isRecord } from '#src/lib/record.ts'
+
+import { type Catalogue, CatalogueFault, type CataloguePorts } from '../catalogue.ts'
+import { parseJson } from '../json-fields.ts'
+import type { KnownFacts, MarketWindow } from '../venue.ts'
+import { readEvent, recordKinds } from './records.ts'
+import { namesOf } from './windows.ts'
+
+/** The venue's tag of up-or-down markets. */
+const UP_OR_DOWN_TAG = '102127'
+const HOUR_MS = 3_600_000
+/** The venue's own bound of a page. */
+const PAGE_MARKETS = '100'
+/** Some forty markets end in an hour of all coins that the venue has. */
+const PAGES_MAX = 10
+
+/** Where Gamma is when no other address is configured. */
+export const GAMMA_URL = 'https://gamma-api.polymarket.com'
+
+/** Makes the client; nothing is asked before a verb is called. */
+export function createCatalogue({ url, fetch }: CataloguePorts): Catalogue {
+  /** Undefined for what is not there. Throws `CatalogueFault` for any other failure. */
+  async function get(path: string, signal: AbortSignal): Promise<unknown> {
+    const response = await fetch(`${url}${path}`, { signal })
+    if (response.status === 404) return undefined
+    if (!response.ok) throw CatalogueFault.of(response)
+    const value = parseJson(await response.text())
+    if (value === undefined) throw new CatalogueFault('The catalogue did not answer with JSON.')
+    return value
+  }
+
+  /** An event has what its market lacks: the strike and the final price. */
+  async function bySlug(slug: string, reading: { nowMs: number; signal: AbortSignal }) {
+    const event = await get(`/events/slug/${slug}`, reading.signal)
+    return isRecord(event) ? factsIn(() => readEvent(event, { ...reading, isStrict: false })) : []
+  }
+
+  /** Looks through the lists of what ends near the window's end. */
+  async function listed(
+    window: MarketWindow & { endMs: number },
+    signal: AbortSignal,
+    nowMs: number,
+  ) {
+    const query = new URLSearchParams({
+      tag_id: UP_OR_DOWN_TAG,
+      closed: 'false',
+      limit: PAGE_MARKETS,
+      end_date_min: new Date(window.endMs - HOUR_MS).toISOString(),
+      end_date_max: new Date(window.endMs + HOUR_MS).toISOString(),
+    })
+    for (let page = 0; page < PAGES_MAX; page++) {
+      const answer = await get(`/markets/keyset?${query}`, signal)
+      if (!isRecord(answer) || !Array.isArray(answer.markets)) return undefined
+      const facts = answer.markets.flatMap((market: unknown) => {
+        const kind = recordKinds.find(({ name }) => name === "the venue's market")
+        return isRecord(market) && kind
+          ? factsIn(() => kind.read(market, { nowMs, isStrict: false }))
+          : []
+      })
+      const found = facts.find((each) => isOf(each, window))
+      if (found !== undefined || typeof answer.next_cursor !== 'string') return found
+      query.set('after_cursor', answer.next_cursor)
+    }
+    return undefined
+  }
+
+  return {
+    async find(window, reading) {
+      for (const slug of namesOf(window)) {
+        const found = (await bySlug(slug, reading)).find((facts) => isOf(facts, window))
+        if (found !== undefined) return found
+      }
+      return listed(window, reading.signal, reading.nowMs)
+    },
+
+    async read(slug, reading) {
+      return (await bySlug(slug, reading)).find((facts) => facts.slug === slug)
+    },
+  }
+}
+
+function factsIn(read: () => ReturnType<typeof readEvent>): KnownFacts[] {
+  try {
+    return read().flatMap((record) => (record.kind === 'facts' ? [record.facts] : []))
+  } catch (error) {
+    if (error instanceof RecordFault) return []
+    throw error
+  }
+}
+
+const isOf = (facts: KnownFacts, { coin, timeframe, startMs }: MarketWindow): boolean =>
+  facts.coin === coin && facts.timeframe === timeframe && facts.windowStartMs === startMs
