@@ -9,6 +9,7 @@ import { conformLines } from './conformance-lines.ts'
 import { conformMarkets } from './conformance-markets.ts'
 import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
+import { conformRecord } from './conformance-record.ts'
 import { conformRows } from './conformance-rows.ts'
 import { conformSteps } from './conformance-steps.ts'
 import { conformTrades } from './conformance-trades.ts'
@@ -29,6 +30,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformMarkets(use)
     conformTrades(use)
     conformGaps(use, effort)
+    conformRecord(use)
     conformPages(use)
     conformRows(use)
     conformSteps(use)

@@ -49,6 +49,7 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     trades: (query) => again().trades(query),
     putGaps: (conditionId, gaps) => again().putGaps(conditionId, gaps),
     gaps: (market) => again().gaps(market),
+    record: (recording) => again().record(recording),
     close: (conditionId) => again().close(conditionId),
     page: (query) => again().page(query),
     at: (query) => again().at(query),

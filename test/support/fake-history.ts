@@ -18,6 +18,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     putTrades: refuse,
     trades: () => [],
     putGaps: refuse,
+    record: refuse,
     gaps: () => [],
     coinTotals: () => [],
     close: refuse,

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test'
+
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { createMerge } from '#src/recorder/merge.ts'
+
+import { aSnapshot } from '../history/books.ts'
+
+const at = (timestampMs: number, size = timestampMs): Snapshot =>
+  aSnapshot({ timestampMs }, 1_000_000 + size)
+
+function start(heldMs?: number) {
+  const heard: unknown[] = []
+  const merge = createMerge(
+    {
+      state: ({ timestampMs }) => heard.push(timestampMs),
+      gapOpened: (fromMs, reason) => heard.push({ fromMs, reason }),
+      gapEnded: (atMs) => heard.push({ atMs }),
+      gapFound: (fromMs, toMs, reason) => heard.push({ fromMs, toMs, reason }),
+    },
+    heldMs,
+  )
+  return { merge, heard }
+}
+
+const [one, two] = [{ name: 'one' }, { name: 'two' }]
+
+describe('createMerge', () => {
+  test('default: states of one source come through in order, older ones do not', () => {
+    const { merge, heard } = start()
+    merge.found(one, 10)
+    for (const timeMs of [10, 20, 15, 20]) merge.state(one, at(timeMs))
+    expect(heard).toEqual([10, 20, 20])
+  })
+
+  test('behavior: what follows a state that is held is a gap until the book is known', () => {
+    const { merge, heard } = start(5)
+    merge.found(one, 30)
+    merge.state(one, at(30))
+    expect(heard).toEqual([{ fromMs: 6, reason: 'recorder_down' }, { atMs: 30 }, 30])
+  })
+
+  test('behavior: a source that is lost leaves a gap only where no other has the book', () => {
+    const { merge, heard } = start()
+    merge.found(one, 10)
+    merge.state(one, at(10))
+    merge.found(two, 10)
+    merge.state(two, at(10))
+    merge.state(two, at(12))
+    merge.lost(one, 'recorder_down')
+    merge.state(two, at(14))
+    merge.lost(two, 'hash_mismatch')
+    expect(merge.isKnown).toBe(false)
+    merge.found(one, 20)
+    expect(heard).toEqual([10, 10, 12, 14, { fromMs: 15, reason: 'hash_mismatch' }, { atMs: 20 }])
+  })
+
+  test('behavior: a hand-over to a source that began later shows what both missed', () => {
+    const { merge, heard } = start()
+    merge.found(one, 10)
+    merge.state(one, at(10))
+    merge.found(two, 40)
+    merge.state(two, at(40))
+    merge.lost(one, 'venue_silent')
+    expect(heard).toEqual([10, { fromMs: 11, toMs: 40, reason: 'venue_silent' }, 40])
+  })
+
+  test('behavior: the same book at a later time was not missed', () => {
+    const { merge, heard } = start()
+    merge.found(one, 10)
+    merge.state(one, at(10, 1))
+    merge.found(two, 40)
+    merge.state(two, at(40, 1))
+    merge.lost(one, 'venue_silent')
+    expect(heard).toEqual([10, 40])
+  })
+
+  test('behavior: a market that is over ends its gap', () => {
+    const { merge, heard } = start(5)
+    merge.finish(100)
+    merge.finish(100)
+    expect(heard).toEqual([{ fromMs: 6, reason: 'recorder_down' }, { atMs: 100 }])
+  })
+})
