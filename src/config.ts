@@ -2,6 +2,7 @@
  * The configuration comes from `BOOKFEED_*` environment variables alone. The table below is its
  * single source: the defaults, what is accepted, `--help` and the test of docs/configuration.md.
  */
+import { coins, isTimeframe, type Timeframe, timeframes } from '#src/core/market.ts'
 import { type Network, parseNetwork } from '#src/lib/network.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
@@ -38,6 +39,21 @@ const megabytes = {
     return count === undefined ? undefined : count * BYTES_PER_MB
   },
 }
+
+const onOff = {
+  accepts: '`on` or `off`',
+  parse: (text: string) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
+}
+
+/** Reads `a,b`; the list comes in the order of `known`. */
+const someOf = <T extends string>(known: readonly T[]) => ({
+  accepts: `some of ${known.join(',')}`,
+  parse(text: string): readonly T[] | undefined {
+    const names = text.split(',').map((name) => name.trim())
+    const isKnown = names.every((name) => known.some((each) => each === name))
+    return isKnown ? known.filter((each) => names.includes(each)) : undefined
+  },
+})
 
 const variables = {
   dataPath: {
@@ -89,9 +105,67 @@ const variables = {
   hasSample: {
     name: 'BOOKFEED_SAMPLE',
     default: 'on',
-    accepts: '`on` or `off`',
+    ...onOff,
     description: 'Make a simulated sample at the start of a server that has no market yet.',
-    parse: (text: string) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
+  },
+  isRecording: {
+    name: 'BOOKFEED_RECORD',
+    default: 'on',
+    ...onOff,
+    description: 'Whether a server records the venue too; bookfeed record does it alone.',
+  },
+  recordCoins: {
+    name: 'BOOKFEED_RECORD_COINS',
+    default: coins.join(','),
+    ...someOf(coins),
+    description: 'Coins whose markets are recorded.',
+  },
+  recordTimeframes: {
+    name: 'BOOKFEED_RECORD_TIMEFRAMES',
+    default: timeframes.join(','),
+    ...someOf(timeframes),
+    description: 'Lengths of the markets that are recorded.',
+  },
+  statesPerSecond: {
+    name: 'BOOKFEED_RECORD_RATE',
+    default: '',
+    accepts: 'timeframes with a number from 1 to 1000, such as 5m=10,1h=1',
+    description:
+      'States of an outcome that are kept a second at most, by timeframe; what is left out is counted. Empty: every state.',
+    parse: parseRates,
+  },
+  feedUrl: {
+    name: 'BOOKFEED_FEED_URL',
+    default: '',
+    accepts: 'a ws or wss URL',
+    description: "The venue's market data socket. Empty: the venue's own.",
+    parse: (text: string) =>
+      text === '' || /^wss?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined,
+  },
+  catalogueUrl: {
+    name: 'BOOKFEED_CATALOGUE_URL',
+    default: '',
+    accepts: 'an http or https URL',
+    description: "The venue's catalogue of markets. Empty: the venue's own.",
+    parse: (text: string) => (text === '' || isHttpUrl(text) ? text.replace(/\/$/, '') : undefined),
+  },
+  feedConnections: {
+    name: 'BOOKFEED_FEED_CONNECTIONS',
+    default: '1',
+    ...integer(1, 2),
+    description: 'Connections that carry every market at the same time: with 2, one may fail.',
+  },
+  batchMs: {
+    name: 'BOOKFEED_BATCH_MS',
+    default: '50',
+    ...integer(1, 1000),
+    description: 'Milliseconds that a recorded state waits for others, to be written with them.',
+  },
+  freeBytesMin: {
+    name: 'BOOKFEED_FREE_MB',
+    default: '1000',
+    ...megabytes,
+    description: 'Room on the disk, in MiB, below which nothing is recorded.',
   },
   publicUrl: {
     name: 'BOOKFEED_PUBLIC_URL',
@@ -248,6 +322,17 @@ function parseNodes(text: string): Readonly<Record<string, string>> | undefined 
     nodes[network] = url
   }
   return nodes
+}
+
+function parseRates(text: string): Readonly<Partial<Record<Timeframe, number>>> | undefined {
+  const rates: Partial<Record<Timeframe, number>> = {}
+  for (const part of text === '' ? [] : text.split(',')) {
+    const [name = '', rate = ''] = part.trim().split('=')
+    const count = integer(1, 1000).parse(rate)
+    if (!isTimeframe(name) || count === undefined) return undefined
+    rates[name] = count
+  }
+  return rates
 }
 
 /** The origin as browsers write it, so that it can be compared. */

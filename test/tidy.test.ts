@@ -37,7 +37,7 @@ const layers: Record<string, string[]> = {
   ],
   cli: [
     ...['app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator', 'ingest', 'lib'],
-    ...['screening', 'history', 'ledger', 'sqlite', 'venue'],
+    ...['screening', 'history', 'ledger', 'sqlite', 'venue', 'recorder'],
     // The command alone, which loads it when it is there.
     'dev',
   ],

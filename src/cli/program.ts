@@ -13,10 +13,12 @@ import { importCommand } from './import.ts'
 import { keysCommand } from './keys.ts'
 import { payCommand } from './pay.ts'
 import { paymentsCommand } from './payments.ts'
+import { recordCommand } from './record.ts'
 import { sanctionsCommand } from './sanctions.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { serveCommand } from './serve.ts'
 import { simulateCommand } from './simulate.ts'
+import { statusCommand } from './status.ts'
 import { tiersCommand } from './tiers.ts'
 import { verifyCommand } from './verify.ts'
 
@@ -31,6 +33,7 @@ const examples = `
 Examples:
   bookfeed serve                             serve ./data on http://127.0.0.1:3000
   BOOKFEED_PORT=8080 bookfeed serve          serve on another port
+  bookfeed status                            show what is recorded now
   bookfeed simulate --help                   make simulated markets
   bookfeed import books.jsonl                add recorded snapshots from a file
   bookfeed verify                            re-read the whole history and report damage
@@ -43,6 +46,8 @@ Examples:
 
 const commands = [
   serveCommand,
+  recordCommand,
+  statusCommand,
   importCommand,
   simulateCommand,
   verifyCommand,

@@ -14,6 +14,7 @@ import { type CliContext, CliError } from './context.ts'
 import { greet, greetServer } from './greeting.ts'
 import { keyCommand, makeLocalKey } from './local-key.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
+import { startRecording } from './record.ts'
 import { createScreening } from './screening.ts'
 import { startForgetting, startTimeKeeping, startUsageFlush } from './server-jobs.ts'
 import { signupStateOf } from './signup-state.ts'
@@ -80,6 +81,8 @@ async function serveStores(
     ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger)],
     ...[startUsageFlush(app, context.printError), screening.start()],
   ]
+  using stack = new DisposableStack()
+  if (config.isRecording) stack.use(startRecording(timed, history))
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked

@@ -39,108 +39,26 @@ export type DiscoveryOptions = {
   reporter: Reporter
 }
 
-type Task = {
-  ask: (signal: AbortSignal) => Promise<number | undefined>
-  dueMs: number
-  tries: number
-}
-
 /** Makes the discovery; it asks nothing before `tick`. */
 export function createDiscovery(options: DiscoveryOptions) {
-  const { history, catalogue, clock, random, reporter } = options
+  const { history, clock, reporter } = options
   const live = new Map<string, LiveMarket>()
-  /** By name: what is asked next, and when. */
-  const tasks = new Map<string, Task>()
-  const asked = new Set<string>()
-  const stop = new AbortController()
-  let pausedMs = 0
+  const questions = createQuestions(options)
+  const ask = createAsk(options, (market) => live.set(market.conditionId, market))
 
-  function put(facts: KnownFacts): void {
-    try {
-      history.putMarket({ ...facts, source: 'recorded' } satisfies MarketFacts)
-    } catch (error) {
-      // Another source says otherwise, or the row is damaged: what is held stays.
-      reporter.report(`market ${facts.conditionId}`, messageOf(error))
-    }
-  }
-
-  /** Looks for a window's market; returns when to ask again, undefined when it was found. */
-  async function find(window: Window, signal: AbortSignal): Promise<number | undefined> {
-    const nowMs = clock()
-    const facts = await catalogue.find(window, { nowMs, signal })
-    const { conditionId, assetIds, slug } = facts ?? {}
-    if (!facts || !conditionId || !slug || !assetIds?.up || !assetIds.down) {
-      const isNear = window.startMs - nowMs < timeframeMs[window.timeframe]
-      return nowMs + (isNear ? UNLISTED_MS.near : UNLISTED_MS.far)
-    }
-    put(facts)
-    live.set(conditionId, {
-      ...{ conditionId, slug, coin: window.coin, timeframe: window.timeframe },
-      ...{ windowStartMs: window.startMs, windowEndMs: window.endMs },
-      assetIds: { up: assetIds.up, down: assetIds.down },
-    })
-    return undefined
-  }
-
-  /** Asks who won; returns when to ask again, undefined when it is known or too late. */
-  async function resolve(market: Over, signal: AbortSignal): Promise<number | undefined> {
-    const nowMs = clock()
-    const facts = await catalogue.read(market.slug, { nowMs, signal })
-    if (facts?.conditionId === market.conditionId) put(facts)
-    const isKnown = facts?.winner !== undefined && facts.finalPrice !== undefined
-    const step = OUTCOME_STEPS.find(({ untilMs }) => nowMs < market.windowEndMs + untilMs)
-    return isKnown || step === undefined ? undefined : nowMs + step.everyMs
-  }
-
-  function run(name: string, task: Task): void {
-    asked.add(name)
-    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(ASK_MS_MAX)])
-    task
-      .ask(signal)
-      .then((againMs) => {
-        reporter.settle('catalogue', "The venue's catalogue answers again.")
-        task.tries = 0
-        if (againMs === undefined) tasks.delete(name)
-        else task.dueMs = againMs
-      })
-      .catch((error: unknown) => failed(task, error))
-      .finally(() => asked.delete(name))
-  }
-
-  function failed(task: Task, error: unknown): void {
-    if (stop.signal.aborted) return
-    const text = `The venue's catalogue cannot be asked: ${messageOf(error)}. The recorder keeps trying.`
-    reporter.report('catalogue', text)
-    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** task.tries++) * (0.5 + random())
-    task.dueMs = clock() + waitMs
-    const { retryAfterMs } = error instanceof CatalogueFault ? error : {}
-    if (retryAfterMs !== undefined) pausedMs = Math.max(pausedMs, clock() + retryAfterMs)
-  }
-
-  function addTask(name: string, ask: Task['ask'], dueMs: number): void {
-    if (!tasks.has(name)) tasks.set(name, { ask, dueMs, tries: 0 })
-  }
-
-  /** Windows whose market is neither known nor looked for; those looked for that are over go. */
+  /** By name, when the windows end that were looked for. */
   const looked = new Map<string, number>()
-  function listWindows(nowMs: number): void {
-    for (const coin of options.coins) {
-      for (const timeframe of options.timeframes) {
-        const starts = options.windowStarts(timeframe, nowMs, AHEAD + 1)
-        for (const [index, startMs] of starts.slice(0, -1).entries()) {
-          const endMs = Math.min(starts[index + 1] ?? 0, startMs + endOf(timeframe))
-          const window = { coin, timeframe, startMs, endMs }
-          const name = `${coin} ${timeframe} ${startMs}`
-          if (looked.has(name)) continue
-          looked.set(name, endMs)
-          addTask(name, (signal) => find(window, signal), nowMs)
-        }
-      }
+  function lookForward(nowMs: number): void {
+    for (const window of windowsAt(options, nowMs)) {
+      const name = `${window.coin} ${window.timeframe} ${window.startMs}`
+      if (looked.has(name)) continue
+      looked.set(name, window.endMs)
+      questions.add(name, (signal) => ask.find(window, signal), nowMs)
     }
     for (const [name, endMs] of looked) {
       if (endMs > nowMs) continue
       looked.delete(name)
-      tasks.delete(name)
+      questions.drop(name)
     }
   }
 
@@ -164,7 +82,7 @@ export function createDiscovery(options: DiscoveryOptions) {
 
   function watch(market: Over): void {
     const { conditionId, windowEndMs } = market
-    addTask(`winner ${conditionId}`, (signal) => resolve(market, signal), windowEndMs)
+    questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), windowEndMs)
   }
 
   /** Markets of an earlier run of which the outcome is not known. */
@@ -193,12 +111,9 @@ export function createDiscovery(options: DiscoveryOptions) {
       const nowMs = clock()
       if (!isResumed) resume(nowMs)
       isResumed = true
-      listWindows(nowMs)
+      lookForward(nowMs)
       endMarkets(nowMs)
-      for (const [name, task] of tasks) {
-        if (nowMs < pausedMs || asked.size >= ASKED_MAX) break
-        if (task.dueMs <= nowMs && !asked.has(name)) run(name, task)
-      }
+      questions.tick()
     },
 
     /** Markets to be heard, in an order that does not change. */
@@ -207,8 +122,121 @@ export function createDiscovery(options: DiscoveryOptions) {
       return [...live.values()].filter(({ windowEndMs }) => nowMs < windowEndMs + LINGER_MS)
     },
 
-    status: () => ({ markets: live.size, asking: tasks.size }),
+    status: () => ({ markets: live.size, asking: questions.size() }),
+    dispose: questions.dispose,
+  }
+}
+
+/** The windows that are open, and the next ones. */
+function windowsAt({ coins, timeframes, windowStarts }: DiscoveryOptions, nowMs: number): Window[] {
+  return timeframes.flatMap((timeframe) => {
+    const starts = windowStarts(timeframe, nowMs, AHEAD + 1)
+    const spans = starts.slice(1).map((nextMs, index) => {
+      const startMs = starts[index] ?? 0
+      return { startMs, endMs: Math.min(nextMs, startMs + lengthOf(timeframe)) }
+    })
+    return coins.flatMap((coin) => spans.map((span) => ({ coin, timeframe, ...span })))
+  })
+}
+
+type Question = {
+  /** Returns when to ask again; undefined when there is nothing more to ask. */
+  ask: (signal: AbortSignal) => Promise<number | undefined>
+  dueMs: number
+  tries: number
+}
+
+/** Asks what is due, few at a time, and again after failures. */
+function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
+  const questions = new Map<string, Question>()
+  const asked = new Set<string>()
+  const stop = new AbortController()
+  let pausedMs = 0
+
+  function failed(question: Question, error: unknown): void {
+    if (stop.signal.aborted) return
+    const text = `The venue's catalogue cannot be asked: ${messageOf(error)}. The recorder keeps trying.`
+    reporter.report('catalogue', text)
+    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** question.tries++)
+    question.dueMs = clock() + waitMs * (0.5 + random())
+    const { retryAfterMs = 0 } = error instanceof CatalogueFault ? error : {}
+    pausedMs = Math.max(pausedMs, clock() + retryAfterMs)
+  }
+
+  async function run(name: string, question: Question): Promise<void> {
+    asked.add(name)
+    try {
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(ASK_MS_MAX)])
+      const againMs = await question.ask(signal)
+      reporter.settle('catalogue', "The venue's catalogue answers again.")
+      question.tries = 0
+      if (againMs === undefined) questions.delete(name)
+      else question.dueMs = againMs
+    } catch (error) {
+      failed(question, error)
+    } finally {
+      asked.delete(name)
+    }
+  }
+
+  return {
+    add(name: string, ask: Question['ask'], dueMs: number): void {
+      if (!questions.has(name)) questions.set(name, { ask, dueMs, tries: 0 })
+    },
+    drop: (name: string) => void questions.delete(name),
+    tick(): void {
+      const nowMs = clock()
+      for (const [name, question] of questions) {
+        if (nowMs < pausedMs || asked.size >= ASKED_MAX) break
+        if (question.dueMs <= nowMs && !asked.has(name)) void run(name, question)
+      }
+    },
+    size: () => questions.size,
     dispose: () => stop.abort(),
+  }
+}
+
+/** What is asked of the catalogue. */
+function createAsk(options: DiscoveryOptions, onMarket: (market: LiveMarket) => void) {
+  const { history, catalogue, clock, reporter } = options
+
+  function put(facts: KnownFacts): void {
+    try {
+      history.putMarket({ ...facts, source: 'recorded' } satisfies MarketFacts)
+    } catch (error) {
+      // Another source says otherwise, or the row is damaged: what is held stays.
+      reporter.report(`market ${facts.conditionId}`, messageOf(error))
+    }
+  }
+
+  return {
+    /** Looks for a window's market. */
+    async find(window: Window, signal: AbortSignal): Promise<number | undefined> {
+      const nowMs = clock()
+      const facts = await catalogue.find(window, { nowMs, signal })
+      const { conditionId, assetIds: { up, down } = {}, slug } = facts ?? {}
+      if (!facts || !conditionId || !slug || !up || !down) {
+        const isNear = window.startMs - nowMs < timeframeMs[window.timeframe]
+        return nowMs + (isNear ? UNLISTED_MS.near : UNLISTED_MS.far)
+      }
+      put(facts)
+      onMarket({
+        ...{ conditionId, slug, coin: window.coin, timeframe: window.timeframe },
+        ...{ windowStartMs: window.startMs, windowEndMs: window.endMs },
+        assetIds: { up, down },
+      })
+      return undefined
+    },
+
+    /** Asks who won a market whose window is over. */
+    async resolve(market: Over, signal: AbortSignal): Promise<number | undefined> {
+      const nowMs = clock()
+      const facts = await catalogue.read(market.slug, { nowMs, signal })
+      if (facts?.conditionId === market.conditionId) put(facts)
+      const isKnown = facts?.winner !== undefined && facts.finalPrice !== undefined
+      const step = OUTCOME_STEPS.find(({ untilMs }) => nowMs < market.windowEndMs + untilMs)
+      return isKnown || step === undefined ? undefined : nowMs + step.everyMs
+    },
   }
 }
 
@@ -218,5 +246,5 @@ type Window = Parameters<Catalogue['find']>[0]
 type Over = Pick<LiveMarket, 'conditionId' | 'slug' | 'windowEndMs'>
 
 /** A day is 23 or 25 hours long when clocks change; all other windows have their length. */
-const endOf = (timeframe: Timeframe): number =>
+const lengthOf = (timeframe: Timeframe): number =>
   timeframe === '1d' ? Number.POSITIVE_INFINITY : timeframeMs[timeframe]

@@ -3,13 +3,14 @@
  * than those that it began with, because the venue's server keeps and silently drops
  * subscriptions: another one is opened beside it, and it is closed when that has every book.
  */
-import { silenceMs } from '#src/core/coverage.ts'
+import { type GapReason, silenceMs } from '#src/core/coverage.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
 import type { MarketBooks } from './books.ts'
 import { connect, type Connection } from './connection.ts'
 import type { MarketRecording } from './market-recording.ts'
+import type { SourceId } from './merge.ts'
 import type { Every, OpenSocket, Reporter } from './ports.ts'
 
 /** From opening a connection to the last of its books. */
@@ -41,7 +42,9 @@ export type LaneOptions = {
 
 type Follow = { recording: MarketRecording; books: MarketBooks; heardMs: number }
 type Shard = {
-  connection: Connection
+  source: SourceId
+  /** Undefined while it is being made. */
+  connection: Connection | undefined
   follows: Map<string, Follow>
   /** Tokens whose book has not come. */
   pending: Set<string>
@@ -61,83 +64,101 @@ type Slot = {
 
 /** Makes a lane; `want` and `tick` make it work. */
 export function createLane(options: LaneOptions) {
-  const { feed, clock, random, reporter } = options
+  const { feed } = options
   const slots: Slot[] = []
   const counts = { opened: 0, ended: 0, withoutBook: 0, rotations: 0 }
+  const rotation = createRotation(options, counts)
+
+  return {
+    /** The markets to be carried from now on. */
+    want(recordings: readonly MarketRecording[]): void {
+      const size = Math.floor(feed.tokensMax / 2)
+      const needed = Math.ceil(recordings.length / size)
+      while (slots.length < needed) slots.push(newSlot())
+      for (const [at, slot] of slots.entries())
+        slot.wanted = recordings.slice(at * size, (at + 1) * size)
+    },
+
+    /** To be called every few milliseconds. */
+    tick(): void {
+      for (const slot of slots) {
+        if (slot.wanted.length > 0) rotation.tick(slot)
+        else rotation.close(slot)
+      }
+    },
+
+    /** Closes every connection; a gap begins where there is no other lane. */
+    close: (): void => slots.forEach(rotation.close),
+
+    counts,
+    status: () =>
+      slots.flatMap(({ current, next }) => [
+        ...(current ? [statusOf(current, 'live')] : []),
+        ...(next ? [statusOf(next, 'opening')] : []),
+      ]),
+  }
+}
+
+const statusOf = (shard: Shard, state: 'live' | 'opening') => ({
+  state,
+  tokens: shard.follows.size * 2,
+  withoutBook: shard.pending.size,
+  sinceMs: shard.startedMs,
+  lastMessageMs: shard.connection?.lastMessageMs,
+})
+
+type Counts = Record<'opened' | 'ended' | 'withoutBook' | 'rotations', number>
+
+/** Replaces the connections of slots. */
+function createRotation(options: LaneOptions, counts: Counts) {
+  const { clock, random, reporter } = options
 
   function open(slot: Slot): void {
     const nowMs = clock()
-    const source = {}
-    const follows = new Map<string, Follow>()
-    for (const recording of slot.wanted) {
-      const books = recording.follow(source)
-      follows.set(recording.market.conditionId, { recording, books, heardMs: nowMs })
-    }
-    const assetIds = slot.wanted.flatMap(({ market: { assetIds: of } }) => [of.up, of.down])
+    const shard = newShard(slot.wanted, nowMs)
     counts.opened++
-    const shard: Shard = {
-      ...{ follows, pending: new Set(assetIds), startedMs: nowMs, completeMs: undefined },
-      connection: connect({
-        ...options,
-        assetIds,
-        hasLifecycle: false,
-        onEvents: (events, receivedMs, text) => {
-          options.onMessage(text, receivedMs, events)
-          for (const event of events) deliver(shard, event, receivedMs)
-        },
-        onEnd: (reason) => ended(slot, shard, reason),
-      }),
-    }
     slot.next = shard
     slot.rotatedMs = nowMs
-    sources.set(shard, source)
-  }
-  const sources = new WeakMap<Shard, object>()
-
-  function drop(shard: Shard, reason: 'recorder_down' | 'venue_silent'): void {
-    shard.connection.close()
-    const source = sources.get(shard)
-    for (const { recording } of shard.follows.values())
-      if (source) recording.unfollow(source, reason)
+    shard.connection = connect({
+      ...options,
+      assetIds: [...shard.pending],
+      hasLifecycle: false,
+      onEvents: (events, receivedMs, text) => {
+        options.onMessage(text, receivedMs, events)
+        for (const event of events) deliver(shard, event, receivedMs)
+      },
+      onEnd: (reason) => ended(slot, shard, reason),
+    })
   }
 
   function ended(slot: Slot, shard: Shard, reason: string): void {
     counts.ended++
-    const isCurrent = slot.current === shard
-    if (isCurrent) slot.current = undefined
-    if (slot.next === shard) slot.next = undefined
+    if (slot.current === shard) slot.current = undefined
+    else if (slot.next === shard) slot.next = undefined
     drop(shard, 'recorder_down')
-    if (shard.completeMs === undefined) backOff(slot)
-    if (isCurrent || slot.current === undefined)
+    if (shard.completeMs === undefined) {
+      const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** slot.failures++)
+      slot.dueMs = clock() + waitMs * (0.5 + random())
+    }
+    if (slot.current === undefined)
       reporter.report('feed', `The venue's feed is down: ${reason}. The recorder keeps trying.`)
   }
 
-  function backOff(slot: Slot): void {
-    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** slot.failures++)
-    slot.dueMs = clock() + waitMs * (0.5 + random())
-  }
-
-  function tickSlot(slot: Slot): void {
-    const nowMs = clock()
-    for (const shard of [slot.current, slot.next])
-      for (const { books } of shard?.follows.values() ?? []) books.settle(nowMs)
-    if (slot.next !== undefined) judgeNext(slot, slot.next, nowMs)
-    else if (nowMs >= slot.dueMs && needsNext(slot, nowMs)) open(slot)
-  }
-
-  function judgeNext(slot: Slot, next: Shard, nowMs: number): void {
+  /** Whether the next connection may take over, and what to do when its books do not come. */
+  function judge(slot: Slot, next: Shard, nowMs: number): void {
+    const { current } = slot
     if (next.pending.size === 0) {
       next.completeMs ??= nowMs
-      if (slot.current === undefined || nowMs - next.completeMs >= OVERLAP_MS) promote(slot, next)
+      if (current === undefined || nowMs - next.completeMs >= OVERLAP_MS) promote(slot, next)
       return
     }
     if (nowMs - next.startedMs < BOOKS_MS_MAX) return
     counts.withoutBook += next.pending.size
     const tokens = `${next.pending.size} of ${next.follows.size * 2} tokens`
     reporter.report('books', `No book came for ${tokens}: they are asked for again.`)
-    slot.dueMs = nowMs + RETRY_BOOKS_MS
-    if (slot.current === undefined || isBetter(next, slot.current)) promote(slot, next)
+    if (current === undefined || isBetter(next, current)) promote(slot, next)
     else {
+      slot.dueMs = nowMs + RETRY_BOOKS_MS
       slot.next = undefined
       drop(next, 'recorder_down')
     }
@@ -147,65 +168,46 @@ export function createLane(options: LaneOptions) {
     const { current } = slot
     slot.current = next
     slot.next = undefined
-    if (next.pending.size === 0) {
-      slot.failures = 0
-      reporter.settle('books', 'Every book has come.')
-    }
-    if (next.pending.size < next.follows.size * 2)
-      reporter.settle('feed', "The venue's feed is up.")
+    slot.failures = 0
+    if (next.pending.size === 0) reporter.settle('books', 'Every book has come.')
+    reporter.settle('feed', "The venue's feed is up.")
     if (current === undefined) return
     counts.rotations++
     drop(current, 'venue_silent')
   }
 
   return {
-    /** The markets to be carried from now on. */
-    want(recordings: readonly MarketRecording[]): void {
-      const size = Math.floor(feed.tokensMax / 2)
-      const groups = Math.max(slots.length, Math.ceil(recordings.length / size))
-      for (let at = 0; at < groups; at++) {
-        slots[at] ??= newSlot()
-        const slot = slots[at]
-        if (slot) slot.wanted = recordings.slice(at * size, (at + 1) * size)
-      }
+    tick(slot: Slot): void {
+      const nowMs = clock()
+      for (const shard of [slot.current, slot.next])
+        for (const { books } of shard?.follows.values() ?? []) books.settle(nowMs)
+      if (slot.next !== undefined) judge(slot, slot.next, nowMs)
+      else if (nowMs >= slot.dueMs && needsNext(slot, nowMs)) open(slot)
     },
 
-    /** To be called every few milliseconds. */
-    tick(): void {
-      for (const slot of slots) {
-        if (slot.wanted.length > 0) tickSlot(slot)
-        else close(slot)
-      }
+    close(slot: Slot): void {
+      for (const shard of [slot.current, slot.next]) if (shard) drop(shard, 'recorder_down')
+      slot.current = slot.next = undefined
     },
-
-    /** Closes every connection; a gap begins where there is no other lane. */
-    dispose(): void {
-      for (const slot of slots) close(slot)
-    },
-
-    counts,
-    status: () =>
-      slots.flatMap(({ current, next }) =>
-        [current, next].flatMap((shard, at) =>
-          shard
-            ? [
-                {
-                  state: at === 0 ? 'live' : 'opening',
-                  tokens: shard.follows.size * 2,
-                  withoutBook: shard.pending.size,
-                  since: shard.startedMs,
-                  lastMessageMs: shard.connection.lastMessageMs,
-                },
-              ]
-            : [],
-        ),
-      ),
   }
+}
 
-  function close(slot: Slot): void {
-    for (const shard of [slot.current, slot.next]) if (shard) drop(shard, 'recorder_down')
-    slot.current = slot.next = undefined
+function newShard(wanted: readonly MarketRecording[], nowMs: number): Shard {
+  const source = {}
+  const follows = wanted.map((recording): [string, Follow] => [
+    recording.market.conditionId,
+    { recording, books: recording.follow(source), heardMs: nowMs },
+  ])
+  const tokens = wanted.flatMap(({ market: { assetIds } }) => [assetIds.up, assetIds.down])
+  return {
+    ...{ source, follows: new Map(follows), pending: new Set(tokens) },
+    ...{ startedMs: nowMs, completeMs: undefined, connection: undefined },
   }
+}
+
+function drop({ connection, follows, source }: Shard, reason: GapReason): void {
+  connection?.close()
+  for (const { recording } of follows.values()) recording.unfollow(source, reason)
 }
 
 export type Lane = ReturnType<typeof createLane>

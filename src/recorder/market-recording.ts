@@ -26,12 +26,12 @@ export function recordMarket(options: RecordingOptions) {
 
   function mergeOf(outcome: Outcome): Merge {
     const open = (fromMs: number, toMs: number, reason: GapReason) =>
-      sink.gapOpened(conditionId, { outcome, fromMs, toMs, reason })
+      sink.add({ kind: 'opened', conditionId, gap: { outcome, fromMs, toMs, reason } })
     return createMerge(
       {
-        state: sink.state,
+        state: (snapshot) => sink.add({ kind: 'state', snapshot }),
         gapOpened: (fromMs, reason) => open(fromMs, ENDLESS_MS, reason),
-        gapEnded: (atMs) => sink.gapEnded(conditionId, outcome, atMs),
+        gapEnded: (atMs) => sink.add({ kind: 'ended', conditionId, outcome, atMs }),
         gapFound: open,
       },
       heldMs[outcome],
@@ -48,7 +48,7 @@ export function recordMarket(options: RecordingOptions) {
         ...options,
         output: {
           state: (snapshot) => merges[snapshot.outcome].state(source, snapshot),
-          trade: (trade) => sink.trade(conditionId, trade),
+          trade: (trade) => sink.add({ kind: 'trade', conditionId, trade }),
           found: ({ outcome, atMs }) => merges[outcome].found(source, atMs),
           lost: ({ outcome, reason }) => merges[outcome].lost(source, reason),
         },

@@ -90,8 +90,8 @@ export function createMerge(output: MergeOutput, heldMs: number | undefined) {
     },
 
     state(id: SourceId, snapshot: Snapshot): void {
-      if (id === leader) return emit(snapshot)
-      const waiting = sources.get(id)?.waiting
+      if (id === leader) emit(snapshot)
+      const waiting = id === leader ? undefined : sources.get(id)?.waiting
       if (waiting === undefined || snapshot.timestampMs < (lastMs ?? 0)) return
       waiting.push(snapshot)
       if (waiting.length > WAITING_MAX) waiting.shift()

@@ -10,14 +10,21 @@ import { createRecipeWatch } from './books.ts'
 import { createDiscovery } from './discovery.ts'
 import { createLane } from './lane.ts'
 import { type MarketRecording, recordMarket } from './market-recording.ts'
-import { createReporter, type Every, type OpenSocket } from './ports.ts'
-import { createSink } from './sink.ts'
+import {
+  createReporter,
+  type Every,
+  type LiveMarket,
+  type OpenSocket,
+  type Reporter,
+} from './ports.ts'
+import { createSink, type Sink } from './sink.ts'
 
 /** How often batches are looked at, and how often everything else is. */
 const FAST_MS = 5
 const SLOW_MS = 1000
 /** Messages of types that are not known, kept for inspection. */
 const UNKNOWN_MAX = 20
+const TEXT_MAX = 2000
 /** The venue's clock and ours may differ by so much, the way included. */
 const DRIFT_MS_MAX = 5000
 
@@ -47,76 +54,23 @@ export type RecorderOptions = {
 
 /** Starts to record. Dispose of it before the history. */
 export function startRecorder(options: RecorderOptions) {
-  const { history, venue, every, clock } = options
+  const { venue, every } = options
   const reporter = createReporter((line) => options.log(`bookfeed: ${line}`))
-  const recordings = new Map<string, MarketRecording>()
-  const recipe = createRecipeWatch((text) => reporter.report('recipe', text))
-  const verifier = venue.createBookVerifier()
-  const heard = {
-    messages: 0,
-    faults: 0,
-    unknown: 0,
-    lastMessageMs: undefined as number | undefined,
+  const hearing = createHearing(options, reporter)
+  const closeLanes = (): void => {
+    for (const lane of lanes) lane.close()
   }
-  const unknown: string[] = []
-  let driftMs = 0
-
   const sink = createSink({
     ...options,
     reporter,
     // What is dropped is missed, whatever the connections know: they begin again.
-    onOverflow: () => restart(),
+    onOverflow: closeLanes,
   })
   const discovery = createDiscovery({ ...options, windowStarts: venue.windowStarts, reporter })
-
-  function hear(text: string, receivedMs: number, events: readonly FeedEvent[]): void {
-    options.keepRaw?.(text, receivedMs)
-    heard.messages++
-    heard.lastMessageMs = receivedMs
-    for (const event of events) {
-      if ('timestampMs' in event) driftMs = receivedMs - event.timestampMs
-      if (event.kind === 'fault') heard.faults++
-      if (event.kind !== 'unknown') continue
-      heard.unknown++
-      if (unknown.length < UNKNOWN_MAX) unknown.push(text.slice(0, 2000))
-    }
-  }
-
   const lanes = Array.from({ length: options.lanes }, () =>
-    createLane({ ...options, url: options.feedUrl, reporter, onMessage: hear }),
+    createLane({ ...options, url: options.feedUrl, reporter, onMessage: hearing.hear }),
   )
-
-  function restart(): void {
-    for (const lane of lanes) lane.dispose()
-  }
-
-  function follow(): void {
-    const wanted = discovery.live().map((market) => {
-      const known = recordings.get(market.conditionId)
-      if (known !== undefined) return known
-      const held = history.findMarket(market.conditionId)
-      const recording = recordMarket({
-        ...{ market, verifier, recipe, sink },
-        heldMs: { up: held?.spans.up?.lastMs, down: held?.spans.down?.lastMs },
-        maxPerSecond: options.maxPerSecond[market.timeframe],
-      })
-      recordings.set(market.conditionId, recording)
-      return recording
-    })
-    const ids = new Set(wanted.map(({ market }) => market.conditionId))
-    for (const [conditionId, recording] of recordings) {
-      if (ids.has(conditionId)) continue
-      recording.finish()
-      recordings.delete(conditionId)
-    }
-    for (const lane of lanes) lane.want(wanted)
-  }
-
-  function checkClock(): void {
-    const text = `The venue's clock and this machine's differ by ${Math.round(driftMs / 1000)} s.`
-    if (Math.abs(driftMs) > DRIFT_MS_MAX) reporter.report('drift', text)
-    else reporter.settle('drift', "The venue's clock and this machine's agree again.")
-  }
+  const recordings = createRecordings(options, { sink, reporter })
 
   const stops = [
     every(FAST_MS, () => {
@@ -125,8 +79,9 @@ export function startRecorder(options: RecorderOptions) {
     }),
     every(SLOW_MS, () => {
       discovery.tick()
-      follow()
-      checkClock()
+      const wanted = recordings.choose(discovery.live())
+      for (const lane of lanes) lane.want(wanted)
+      hearing.checkClock()
     }),
   ]
   discovery.tick()
@@ -134,19 +89,14 @@ export function startRecorder(options: RecorderOptions) {
   return {
     /** What it does now, as `bookfeed status` prints it. */
     status: () => ({
-      ...heard,
-      driftMs,
-      markets: [...recordings.values()].map(({ market, lastMs, unknown: missing }) => ({
-        ...{ conditionId: market.conditionId, slug: market.slug, lastMs: lastMs() },
-        unknown: missing(),
-      })),
+      ...hearing.status(),
+      markets: recordings.status(),
       connections: lanes.flatMap((lane, index) =>
         lane.status().map((each) => ({ lane: index, ...each })),
       ),
       lanes: lanes.map(({ counts }) => counts),
       discovery: discovery.status(),
       sink: { ...sink.counts, waiting: sink.waiting },
-      unknownMessages: unknown,
     }),
 
     /** Why it does not record though it should; undefined when it does. */
@@ -157,10 +107,79 @@ export function startRecorder(options: RecorderOptions) {
     dispose(): void {
       for (const stop of stops) stop()
       discovery.dispose()
-      for (const lane of lanes) lane.dispose()
+      closeLanes()
       sink.flush()
     },
   }
 }
 
 export type Recorder = ReturnType<typeof startRecorder>
+
+/** Counts messages, and watches the venue's clock. */
+function createHearing({ keepRaw }: RecorderOptions, reporter: Reporter) {
+  const heard = { messages: 0, faults: 0, unknown: 0, driftMs: 0 }
+  const unknownMessages: string[] = []
+  let lastMessageMs: number | undefined
+
+  function count(event: FeedEvent, text: string, receivedMs: number): void {
+    if ('timestampMs' in event) heard.driftMs = receivedMs - event.timestampMs
+    if (event.kind === 'fault') heard.faults++
+    if (event.kind !== 'unknown') return
+    heard.unknown++
+    if (unknownMessages.length < UNKNOWN_MAX) unknownMessages.push(text.slice(0, TEXT_MAX))
+  }
+
+  return {
+    hear(text: string, receivedMs: number, events: readonly FeedEvent[]): void {
+      keepRaw?.(text, receivedMs)
+      heard.messages++
+      lastMessageMs = receivedMs
+      for (const event of events) count(event, text, receivedMs)
+    },
+    checkClock(): void {
+      const seconds = Math.round(heard.driftMs / 1000)
+      if (Math.abs(heard.driftMs) > DRIFT_MS_MAX)
+        reporter.report('drift', `The venue's clock and this machine's differ by ${seconds} s.`)
+      else reporter.settle('drift', "The venue's clock and this machine's agree again.")
+    },
+    status: () => ({ ...heard, lastMessageMs, unknownMessages }),
+  }
+}
+
+/** Keeps a recording of each market for as long as it is heard. */
+function createRecordings(options: RecorderOptions, tools: { sink: Sink; reporter: Reporter }) {
+  const { history, venue, maxPerSecond } = options
+  const { sink, reporter } = tools
+  const recordings = new Map<string, MarketRecording>()
+  const recipe = createRecipeWatch((text) => reporter.report('recipe', text))
+  const verifier = venue.createBookVerifier()
+
+  function begin(market: LiveMarket): MarketRecording {
+    const held = history.findMarket(market.conditionId)?.spans
+    const heldMs = { up: held?.up?.lastMs, down: held?.down?.lastMs }
+    const rate = maxPerSecond[market.timeframe]
+    return recordMarket({ market, verifier, recipe, sink, heldMs, maxPerSecond: rate })
+  }
+
+  return {
+    /** Returns the recordings of markets, and ends all others. */
+    choose(markets: readonly LiveMarket[]): MarketRecording[] {
+      const chosen = markets.map((market) => {
+        const recording = recordings.get(market.conditionId) ?? begin(market)
+        recordings.set(market.conditionId, recording)
+        return recording
+      })
+      for (const [conditionId, recording] of recordings) {
+        if (chosen.includes(recording)) continue
+        recording.finish()
+        recordings.delete(conditionId)
+      }
+      return chosen
+    },
+    status: () =>
+      [...recordings.values()].map(({ market: { conditionId, slug }, lastMs, unknown }) => ({
+        ...{ conditionId, slug },
+        ...{ lastMs: lastMs(), unknown: unknown() },
+      })),
+  }
+}

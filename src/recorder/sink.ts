@@ -34,12 +34,13 @@ export type SinkOptions = {
  * history takes none; beyond `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
  */
 export function createSink(options: SinkOptions) {
-  const { history, clock, reporter, batchMs } = options
+  const { clock, reporter, batchMs } = options
   let waiting: Entry[] = []
   let dueMs = 0
   let checkedMs = Number.NEGATIVE_INFINITY
   let isFull = false
   const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 }
+  const write = createWrite(options, counts)
 
   function add(entry: Entry): void {
     if (waiting.length === 0) dueMs = Math.max(dueMs, clock() + batchMs)
@@ -67,24 +68,6 @@ export function createSink(options: SinkOptions) {
       reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
     else reporter.settle('disk', 'There is room on the disk again: recording goes on.')
     return !isFull
-  }
-
-  function write(entries: readonly Entry[]): void {
-    try {
-      const { accepted, duplicates } = history.record(toRecording(entries))
-      counts.rows += accepted
-      counts.duplicates += duplicates
-      counts.batches++
-    } catch (error) {
-      const conditionIds = new Set(entries.map(marketOf))
-      if (!(error instanceof AppError) || !ofOneMarket.has(error.code)) throw error
-      // What is wrong with one market keeps nothing of the others out.
-      for (const id of conditionIds.size > 1 ? conditionIds : [])
-        write(entries.filter((entry) => marketOf(entry) === id))
-      if (conditionIds.size > 1) return
-      counts.dropped += entries.length
-      reporter.report(`market ${[...conditionIds].join('')}`, error.message)
-    }
   }
 
   /** Writes what waits; returns whether nothing does any more. */
@@ -117,11 +100,7 @@ export function createSink(options: SinkOptions) {
   }
 
   return {
-    state: (snapshot: Snapshot) => add({ kind: 'state', snapshot }),
-    trade: (conditionId: string, trade: Trade) => add({ kind: 'trade', conditionId, trade }),
-    gapOpened: (conditionId: string, gap: Gap) => add({ kind: 'opened', conditionId, gap }),
-    gapEnded: (conditionId: string, outcome: Outcome, atMs: number) =>
-      add({ kind: 'ended', conditionId, outcome, atMs }),
+    add,
     flush,
     tick(): void {
       if (waiting.length > 0 && (clock() >= dueMs || waiting.length >= ROWS_MAX)) flush()
@@ -136,6 +115,33 @@ export function createSink(options: SinkOptions) {
   }
 }
 
+type Counts = Record<'rows' | 'duplicates' | 'batches' | 'dropped', number>
+
+/** Returns what writes entries in one transaction; what is wrong with one market stops no other. */
+function createWrite({ history, reporter }: SinkOptions, counts: Counts) {
+  function writeEach(byMarket: ReadonlyMap<string, readonly Entry[]>, fault: AppError): void {
+    const [[conditionId, only] = []] = byMarket
+    if (byMarket.size > 1) for (const own of byMarket.values()) write(own)
+    else if (only !== undefined) {
+      counts.dropped += only.length
+      reporter.report(`market ${conditionId}`, fault.message)
+    }
+  }
+
+  function write(entries: readonly Entry[]): void {
+    try {
+      const { accepted, duplicates } = history.record(toRecording(entries))
+      counts.rows += accepted
+      counts.duplicates += duplicates
+      counts.batches++
+    } catch (error) {
+      if (!(error instanceof AppError) || !ofOneMarket.has(error.code)) throw error
+      writeEach(Map.groupBy(entries, marketOf), error)
+    }
+  }
+  return write
+}
+
 /** Faults that another try does not mend, of a single market. */
 const ofOneMarket: ReadonlySet<ErrorCode> = new Set([
   'market_conflict',
@@ -148,7 +154,7 @@ const marketOf = (entry: Entry): string =>
 
 export type Sink = ReturnType<typeof createSink>
 
-type Entry =
+export type Entry =
   | { kind: 'state'; snapshot: Snapshot }
   | { kind: 'trade'; conditionId: string; trade: Trade }
   | { kind: 'opened'; conditionId: string; gap: Gap }

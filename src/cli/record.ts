@@ -1,0 +1,133 @@
+import { renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { Command } from 'commander'
+
+import type { MarketHistory } from '#src/history/history.ts'
+import { messageOf } from '#src/lib/message.ts'
+import type { Every, OpenSocket } from '#src/recorder/ports.ts'
+import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
+import { venues } from '#src/venue/venues.ts'
+
+import { type CliContext, stopSignal } from './context.ts'
+import { openDataFolder } from './open-data-folder.ts'
+
+/** What the recorder does, for `bookfeed status`. */
+export const statusPathOf = (dataPath: string): string => join(dataPath, 'recorder.json')
+const STATUS_MS = 2000
+
+const help = `
+Markets are found and recorded until SIGTERM or SIGINT. bookfeed serve does the same beside serving,
+unless BOOKFEED_RECORD is off; run this where another process serves the same folder.
+bookfeed status shows what is recorded, from any terminal.`
+
+/** `bookfeed record`: records the venue and serves nothing. */
+export const recordCommand = (context: CliContext): Command =>
+  new Command('record')
+    .description('record the venue until SIGTERM or SIGINT, without serving')
+    .addHelpText('after', help)
+    .action(() => record(context))
+
+async function record(context: CliContext): Promise<void> {
+  const history = openDataFolder(context)
+  try {
+    const { recordCoins, recordTimeframes } = context.config()
+    using stop = stopSignal(context)
+    using _job = startRecording(context, history)
+    context.print(`Recording ${recordCoins.join(', ')} of ${recordTimeframes.join(', ')}.`)
+    if (!stop.signal.aborted)
+      await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
+  } finally {
+    history.dispose()
+  }
+}
+
+export type RecordingJob = Disposable & Pick<Recorder, 'fault'>
+
+/** Starts the recorder as the configuration says, and writes down what it does. */
+export function startRecording(context: CliContext, history: MarketHistory): RecordingJob {
+  const { clock, printError } = context
+  const config = context.config()
+  const { dataPath } = config
+  const venue = venues.polymarket
+  const recorder = startRecorder({
+    ...{ history, venue, clock, openSocket, every },
+    feed: venue.feed,
+    feedUrl: config.feedUrl || venue.feed.url,
+    catalogue: venue.createCatalogue({ url: config.catalogueUrl || venue.catalogueUrl, fetch }),
+    coins: config.recordCoins,
+    timeframes: config.recordTimeframes,
+    maxPerSecond: config.statesPerSecond,
+    lanes: config.feedConnections,
+    batchMs: config.batchMs,
+    freeBytesMin: config.freeBytesMin,
+    freeBytes: () => freeBytesOf(dataPath),
+    random: () => (context.randomBytes(1)[0] ?? 0) / 256,
+    log: printError,
+  })
+  const startedMs = clock()
+  const path = statusPathOf(dataPath)
+  const write = () => {
+    try {
+      const text = JSON.stringify({ startedMs, writtenMs: clock(), ...recorder.status() })
+      writeFileSync(`${path}.new`, text, { mode: 0o600 })
+      renameSync(`${path}.new`, path)
+    } catch (error) {
+      printError(`bookfeed: the recorder's status cannot be written: ${messageOf(error)}.`)
+    }
+  }
+  const stop = every(STATUS_MS, write)
+  return {
+    fault: recorder.fault,
+    [Symbol.dispose]() {
+      stop()
+      recorder.dispose()
+      rmSync(path, { force: true })
+    },
+  }
+}
+
+const every: Every = (ms, work) => {
+  const timer = setInterval(work, ms)
+  return () => clearInterval(timer)
+}
+
+/** Where nobody can say, the disk is not watched. */
+function freeBytesOf(path: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  } catch {
+    return undefined
+  }
+}
+
+const decoder = new TextDecoder()
+
+const openSocket: OpenSocket = (url, events) => {
+  const socket = new WebSocket(url)
+  let isOver = false
+  socket.binaryType = 'arraybuffer'
+  socket.onopen = () => {
+    if (!isOver) events.opened()
+  }
+  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+    if (!isOver) events.message(typeof data === 'string' ? data : decoder.decode(data))
+  }
+  // A failure is followed by a close.
+  socket.onerror = () => {}
+  socket.onclose = ({ code, reason }) => {
+    if (isOver) return
+    isOver = true
+    events.closed(`closed with code ${code}${reason === '' ? '' : ` (${reason})`}`)
+  }
+  return {
+    send(text) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text)
+    },
+    close() {
+      isOver = true
+      socket.close()
+    },
+  }
+}
