@@ -11,6 +11,7 @@ import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder, type FindMarket } from '#src/core/market-name.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { assertEntitled } from '#src/http/access.ts'
 import { createClientAddress } from '#src/http/client-address.ts'
 import { createErrorTrap } from '#src/http/errors.ts'
 import { createFrontDoor, type Handle } from '#src/http/front-door.ts'
@@ -25,6 +26,8 @@ import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
+import { createHub } from '#src/live/hub.ts'
+import { createRowReader } from '#src/live/rows.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
@@ -47,10 +50,14 @@ import { marketRoutes } from '#src/modules/markets/index.ts'
 import { createMarketService } from '#src/modules/markets/service.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { createPanelService } from '#src/modules/panel/service.ts'
+import { readPriceChanges } from '#src/modules/prices/changes.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { quoteRoutes } from '#src/modules/quotes/index.ts'
+import { createQuotes } from '#src/modules/quotes/service.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { createSnapshotService } from '#src/modules/snapshots/service.ts'
+import { streamRoutes } from '#src/modules/stream/index.ts'
+import { createStreamService, type StreamService } from '#src/modules/stream/service.ts'
 import { tierRoutes } from '#src/modules/tiers/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import { createUsageService } from '#src/modules/usage/service.ts'
@@ -87,6 +94,8 @@ export type App = {
   elysia: AnyElysia
   /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
   drain(): void
+  /** Live connections; given to the server that listens, and ticked. */
+  stream: StreamService
   /** Moves some of what was used into the ledger; true if there is more. */
   flushUsage(): boolean
 }
@@ -114,6 +123,7 @@ export function createApp(deps: AppDeps): App {
     checkReadiness: createReadiness(deps, () => !isDraining),
   }
   const routes = listRoutes(deps, ports)
+  const stream = createStream(deps, { ...ports, authenticator, meter })
   const elysia = createElysia(deps, ports, routes)
   const front = createFrontDoor({
     handle: (request) => elysia.fetch(request),
@@ -131,8 +141,10 @@ export function createApp(deps: AppDeps): App {
   return {
     fetch: front,
     elysia,
+    stream,
     drain() {
       isDraining = true
+      stream.stop()
     },
     flushUsage: () => meter.flush(),
   }
@@ -169,6 +181,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     priceRoutes({ history, cursors, clock, pages, work }),
     panelRoutes(createPanelService(data)),
     exportRoutes({ service: createExportService(data), work }),
+    streamRoutes(),
     keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
     usageRoutes(createUsageService({ ...ports, clock })),
     tierRoutes(listTiers),
@@ -179,6 +192,27 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     healthRoutes({ checkReadiness, signup, version }),
     documentationRoutes(),
   ].flat()
+}
+
+function createStream(
+  deps: AppDeps,
+  ports: Ports & { authenticator: Authenticator; meter: UsageMeter },
+): StreamService {
+  const { history, clock, timer } = deps
+  const { findMarket, listTiers, authenticator, meter } = ports
+  const cursors = createCursorCodec(history.cursorKey)
+  const rows = createRowReader(history, {
+    quotes: createQuotes(history),
+    prices: (request) => readPriceChanges(history, request),
+  })
+  return createStreamService({
+    ...{ history, clock, rows, cursors, findMarket },
+    hub: createHub({ history, clock, timer, read: rows }),
+    authenticate: authenticator.authenticate,
+    entitle: (asked) => assertEntitled(asked, listTiers),
+    used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
+    describeMarket: createMarketService({ history, cursors, clock }).text,
+  })
 }
 
 function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): AnyElysia {

@@ -16,12 +16,14 @@ import { keyCommand, makeLocalKey } from './local-key.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { startRecording } from './record.ts'
 import { createScreening } from './screening.ts'
-import { startForgetting, startTimeKeeping, startUsageFlush } from './server-jobs.ts'
+import { startForgetting, startStream, startTimeKeeping, startUsageFlush } from './server-jobs.ts'
 import { signupStateOf } from './signup-state.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
+/** Of what a client sends over a WebSocket. */
+const MESSAGE_BYTES_MAX = 16_384
 const DRAIN_MS_MAX = 10_000
 
 type Server = ReturnType<typeof Bun.serve>
@@ -79,7 +81,7 @@ async function serveStores(
   const selling = shop.start()
   const jobs = [
     ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger)],
-    ...[startUsageFlush(app, context.printError), screening.start()],
+    ...[startUsageFlush(app, context.printError), startStream(app), screening.start()],
   ]
   using stack = new DisposableStack()
   if (config.isRecording) stack.use(startRecording(timed, history))
@@ -107,6 +109,7 @@ async function addSample(context: CliContext, history: MarketHistory): Promise<v
 }
 
 function listen(app: App, { host, port }: Config): Server {
+  const { stream } = app
   try {
     return Bun.serve({
       hostname: host,
@@ -117,6 +120,11 @@ function listen(app: App, { host, port }: Config): Server {
       // A port in use must be refused, also when its holder would share it.
       reusePort: false,
       fetch: app.fetch,
+      websocket: {
+        ...{ open: stream.open, message: stream.message, drain: stream.drain, close: stream.close },
+        maxPayloadLength: MESSAGE_BYTES_MAX,
+        perMessageDeflate: false,
+      },
       // The front door catches everything; this keeps Bun's own page away should that fail.
       error: () => new Response(null, { status: 500 }),
     })

@@ -77,6 +77,12 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
   return repeat(tryKeep, KEEP_MS, tryKeep)
 }
 
+/** What another process commits shows on live connections after so long. */
+const STREAM_MS = 5
+
+/** Hands on what is new to live connections. */
+export const startStream = ({ stream }: App): Job => repeat(stream.tick, STREAM_MS, () => {})
+
 function repeat(step: () => void, everyMs: number, end: () => void): Job {
   const timer = setInterval(step, everyMs)
   return {

@@ -64,7 +64,8 @@ function requireCaller(caller: Caller | undefined): Caller {
 
 type Question = { access: TierRoute; caller: Caller; coin: string | undefined }
 
-function assertEntitled(
+/** Throws `tier_route` and `tier_coin`. */
+export function assertEntitled(
   { access, caller, coin }: Question,
   listTiers: () => readonly Tier[],
 ): void {

@@ -40,6 +40,11 @@ export async function readBody<S extends TObject>(schema: S, request: Request): 
   return values as Static<S>
 }
 
+/** Reads a text by an object schema. Throws as `readBody` does for what is in a body. */
+export const readJson = <S extends TObject>(schema: S, text: string): Static<S> =>
+  // Every member is read by its own schema.
+  readMembers(fieldsOf(schema, 'body'), parseObject(text)) as Static<S>
+
 async function readText(request: Request): Promise<string> {
   const bytes = await request.arrayBuffer().catch((cause: unknown) => {
     throw bodyError('The body is cut off.', cause)

@@ -46,6 +46,8 @@ export type SentBody = {
 export type PeerSource = {
   requestIP(request: Request): { address: string } | null
   timeout?(request: Request, seconds: number): void
+  /** Makes a WebSocket of the connection; false where it was not asked for properly. */
+  upgrade?(request: Request, options: { data: unknown }): boolean
 }
 
 /** The rate window that a request is taken from; nothing outside of `/v1` takes from any. */

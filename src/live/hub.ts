@@ -1,0 +1,150 @@
+/** Everything that is followed, once each, whoever follows it. */
+import { type Coin, type Market, statusOf } from '#src/core/market.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
+
+import { createFollower, type Follower, type Subscriber } from './follower.ts'
+import type { RowFilter, RowReader } from './rows.ts'
+
+/** Markets of a coin are looked at so often. */
+const MARKETS_MS = 500
+/** Markets that are over and not resolved are watched for so long. */
+const UNRESOLVED_MS = 7_200_000
+const BLOCK = 200
+/** Reading at one go; everybody else waits that long. */
+const SLICE_MS = 4
+
+export type MarketChange = { kind: 'open' | 'closed' | 'resolved'; market: Market }
+type Watcher = (change: MarketChange) => void
+
+export type HubOptions = {
+  history: MarketHistory
+  read: RowReader
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+}
+
+/** Makes the hub. `wake` is to be called after commits, and every few milliseconds. */
+export function createHub({ history, read, clock, timer }: HubOptions) {
+  const followers = new Map<string, Follower>()
+  /** Those that are still to be woken. */
+  let queue: Follower[] = []
+  const coins = createCoinWatch({ history, clock })
+  const findMarket = (conditionId: string) => history.findMarket(conditionId)
+
+  /** The place after which everything is new. */
+  function endOf(market: Market, filter: RowFilter): Position {
+    if (filter.channel === 'trades') {
+      const [last] = history.trades({ market, last: 1 })
+      if (last === undefined) return { timestampMs: 0, id: 0 }
+      const same = history.trades({ market, fromMs: last.timestampMs })
+      return { timestampMs: last.timestampMs, id: same.length }
+    }
+    const page = history.page({ market, order: 'desc', limit: 1 })
+    return page.last ?? { timestampMs: 0, id: 0 }
+  }
+
+  return {
+    /** The follower of a market, made if there is none. */
+    follower(market: Market, filter: RowFilter): Follower {
+      const { conditionId } = market
+      const key = `${conditionId} ${filter.channel} ${filter.outcome} ${filter.depth}`
+      const known = followers.get(key)
+      if (known !== undefined) return known
+      const options = { ...filter, conditionId, findMarket, read }
+      const made = createFollower(options, endOf(market, filter))
+      followers.set(key, made)
+      return made
+    },
+
+    /** Ends one's following; the last one takes the follower along. */
+    leave(follower: Follower, subscriber: Subscriber): void {
+      if (!follower.leave(subscriber)) return
+      for (const [key, each] of followers) if (each === follower) followers.delete(key)
+    },
+
+    /** Open markets of a coin now, and what becomes of them, until the returned function is called. */
+    watch: coins.watch,
+
+    /** Hands on what is new, for some milliseconds; the next call goes on where it stopped. */
+    wake(): void {
+      coins.tick()
+      if (queue.length === 0) queue = [...followers.values()]
+      const endMs = timer() + SLICE_MS
+      for (let follower = queue.pop(); follower !== undefined; follower = queue.pop()) {
+        if (follower.wake()) queue.unshift(follower)
+        if (timer() >= endMs) return
+      }
+    },
+
+    get followers() {
+      return followers.size
+    },
+  }
+}
+
+export type Hub = ReturnType<typeof createHub>
+
+type CoinState = { watchers: Set<Watcher>; open: Map<string, Market>; over: Map<string, Market> }
+
+/** Notices which markets of coins open, close and are resolved. */
+function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock'>) {
+  const states = new Map<Coin, CoinState>()
+  let lookedMs = 0
+
+  function listOpen(coin: Coin, nowMs: number): Map<string, Market> {
+    const pages = marketPages(history, { coin, status: 'open', nowMs, limit: BLOCK })
+    return new Map([...pages].flat().map((market) => [market.conditionId, market]))
+  }
+
+  function look(coin: Coin, { watchers, open, over }: CoinState, nowMs: number): void {
+    const tell = (kind: MarketChange['kind'], market: Market) => {
+      for (const watcher of [...watchers]) watcher({ kind, market })
+    }
+    const now = listOpen(coin, nowMs)
+    for (const [id, market] of now) {
+      if (!open.has(id)) tell('open', market)
+      open.set(id, market)
+    }
+    for (const [id, known] of [...open, ...over]) {
+      if (now.has(id)) continue
+      const market = history.findMarket(id) ?? known
+      open.delete(id)
+      if (statusOf(market, nowMs) === 'resolved') {
+        over.delete(id)
+        tell('resolved', market)
+      } else if (!over.has(id)) {
+        over.set(id, market)
+        tell('closed', market)
+      } else if (nowMs - (market.windowEndMs ?? nowMs) > UNRESOLVED_MS) over.delete(id)
+    }
+  }
+
+  return {
+    watch(coin: Coin, watcher: Watcher): { open: Market[]; stop: () => void } {
+      const nowMs = clock()
+      const state: CoinState = states.get(coin) ?? {
+        ...{ watchers: new Set(), open: listOpen(coin, nowMs), over: new Map() },
+      }
+      states.set(coin, state)
+      state.watchers.add(watcher)
+      return {
+        open: [...state.open.values()],
+        stop() {
+          state.watchers.delete(watcher)
+          if (state.watchers.size === 0) states.delete(coin)
+        },
+      }
+    },
+
+    tick(): void {
+      const nowMs = clock()
+      if (nowMs - lookedMs < MARKETS_MS && nowMs >= lookedMs) return
+      lookedMs = nowMs
+      for (const [coin, state] of states) look(coin, state, nowMs)
+    },
+  }
+}

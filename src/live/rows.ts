@@ -1,0 +1,144 @@
+import { formatMillionths } from '#src/core/decimal.ts'
+/**
+ * Rows of a channel, read back from the history after a place: the same bytes that the routes of
+ * the same name answer.
+ */
+import type { Market, Outcome } from '#src/core/market.ts'
+import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
+import { ROW_BYTES_MAX } from '#src/core/series.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import { toIso } from '#src/core/time.ts'
+import type { Trade } from '#src/core/trade.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
+import { createRowCut } from '#src/wire/row-cut.ts'
+
+/** Channels that have rows of a market. */
+export const rowChannels = ['snapshots', 'quotes', 'prices', 'trades'] as const
+export type RowChannel = (typeof rowChannels)[number]
+
+/** What of a market is followed. */
+export type RowFilter = {
+  channel: RowChannel
+  /** Undefined for both. */
+  outcome?: Outcome | undefined
+  /** Levels a side; undefined for all. Of snapshots only. */
+  depth?: number | undefined
+}
+
+export type LiveRow = {
+  position: Position
+  outcome: Outcome | null
+  /** The JSON object. */
+  text: string
+}
+
+export type RowPage = {
+  rows: LiveRow[]
+  /** Where to go on from, whether there was a row or not. */
+  resume: Position
+  hasMore: boolean
+}
+
+type RowQuery = RowFilter & { market: Market; after: Position; limit: number }
+export type RowReader = {
+  /** Reads ascending after a place, exclusive. */
+  after(query: RowQuery): RowPage
+  /** The last row of an outcome; undefined where there is none. */
+  latest(query: RowFilter & { market: Market; outcome: Outcome }): LiveRow | undefined
+}
+export type SeriesReaders = Record<
+  'quotes' | 'prices',
+  (request: SeriesRequest) => Steps<SeriesPage>
+>
+
+/** Makes the reader of every channel. */
+export function createRowReader(history: MarketHistory, series: SeriesReaders): RowReader {
+  return {
+    after(query) {
+      const { channel } = query
+      if (channel === 'snapshots') return readSnapshots(history, query, 'asc')
+      if (channel === 'trades') return readTrades(history, query)
+      return readSeries(series[channel], query, 'asc')
+    },
+    latest(query) {
+      const { channel } = query
+      const last = { ...query, after: undefined, limit: 1 }
+      if (channel === 'trades') return undefined
+      return channel === 'snapshots'
+        ? readSnapshots(history, last, 'desc').rows[0]
+        : readSeries(series[channel], last, 'desc').rows[0]
+    },
+  }
+}
+
+type Order = 'asc' | 'desc'
+type PageQuery = Omit<RowQuery, 'after'> & { after: Position | undefined }
+const nowhere: Position = { timestampMs: 0, id: 0 }
+
+const decoder = new TextDecoder()
+
+function readSnapshots(history: MarketHistory, query: PageQuery, order: Order): RowPage {
+  const { market, outcome, depth, after, limit } = query
+  const page = history.page({ market, outcome, after, limit, order })
+  const cut = createRowCut({ depth, fields: undefined })
+  const rows = [...page.texts()].map((bytes) => toRow(decoder.decode(cut(bytes))))
+  return { rows, resume: page.last ?? after ?? nowhere, hasMore: page.hasMore }
+}
+
+/** Rows begin with their id and have one time, in this form: wire/snapshot-text.ts. */
+function toRow(text: string): LiveRow {
+  const id = Number(text.slice(ID_START, text.indexOf('"', ID_START)))
+  const timeAt = text.indexOf(TIME) + TIME.length
+  const timestampMs = Date.parse(text.slice(timeAt, timeAt + ISO_LENGTH))
+  const outcomeAt = text.indexOf(OUTCOME) + OUTCOME.length
+  const outcome = text.startsWith('up"', outcomeAt) ? 'up' : 'down'
+  return { position: { timestampMs, id }, outcome, text }
+}
+const ID_START = '{"id":"'.length
+const TIME = '"timestamp":"'
+const OUTCOME = '"outcome":"'
+const ISO_LENGTH = '2026-04-14T08:00:10.672Z'.length
+
+function readSeries(
+  read: SeriesReaders['quotes'],
+  { market, outcome, after, limit }: PageQuery,
+  order: Order,
+): RowPage {
+  const range = { outcome, after, limit, order, fromMs: undefined, toMs: undefined }
+  const steps = read({ market, stepMs: undefined, range })
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  const { count, put, last, resume, hasMore } = step.value
+  const bytes = new Uint8Array(ROW_BYTES_MAX)
+  const rows = Array.from({ length: count }, (_, row) =>
+    toRow(decoder.decode(bytes.subarray(0, put(row, bytes, 0)))),
+  )
+  return { rows, resume: resume ?? last ?? after ?? nowhere, hasMore }
+}
+
+/** A trade's place is its time and its number among those of its millisecond, from 1. */
+function readTrades(history: MarketHistory, query: RowQuery): RowPage {
+  const { market, outcome, after, limit } = query
+  const trades = history.trades({ market, fromMs: after.timestampMs })
+  let [timestampMs, id] = [-1, 0]
+  const rows: LiveRow[] = []
+  let resume = after
+  for (const trade of trades) {
+    id = trade.timestampMs === timestampMs ? id + 1 : 1
+    timestampMs = trade.timestampMs
+    if (timestampMs === after.timestampMs && id <= after.id) continue
+    if (rows.length === limit) return { rows, resume, hasMore: true }
+    resume = { timestampMs, id }
+    if (outcome !== undefined && trade.outcome !== outcome) continue
+    rows.push({ position: resume, outcome: trade.outcome ?? null, text: tradeText(trade) })
+  }
+  return { rows, resume, hasMore: false }
+}
+
+/** A trade as it is served. */
+export function tradeText({ timestampMs, price, outcome, size, side }: Trade): string {
+  const text = (value: string | undefined) => (value === undefined ? 'null' : `"${value}"`)
+  const shares = size === undefined ? 'null' : formatMillionths(size)
+  return `{"timestamp":"${toIso(timestampMs)}","outcome":${text(outcome)},"price":${formatMillionths(price)},"size":${shares},"side":${text(side)}}`
+}
