@@ -2,6 +2,7 @@ import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
+import type { VenueFeed } from './feed.ts'
 import type { JsonObject, Reading } from './json-fields.ts'
 
 /** What is asked of a venue. Each is a folder beside this file, and a line in `venues.ts`. */
@@ -12,6 +13,8 @@ export type Venue = {
   /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
   slugOf(window: MarketWindow): string
   titleOf(window: MarketWindow): string
+  /** Its market data as it happens. */
+  feed: VenueFeed
 }
 
 /** A window of a coin that a market is about. */

@@ -1,7 +1,8 @@
 import type { Venue } from '../venue.ts'
 import { createBookVerifier } from './book-hash.ts'
+import { feed } from './feed.ts'
 import { recordKinds } from './records.ts'
 import { slugOf, titleOf } from './slug.ts'
 
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
-export const polymarket: Venue = { kinds: recordKinds, createBookVerifier, slugOf, titleOf }
+export const polymarket: Venue = { kinds: recordKinds, createBookVerifier, slugOf, titleOf, feed }

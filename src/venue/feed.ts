@@ -1,0 +1,88 @@
+/** The live side of a venue: what is sent to its market data socket, and what its messages say. */
+import type { Millionths } from '#src/core/decimal.ts'
+import type { Ladder } from '#src/core/snapshot.ts'
+
+/** A venue's socket of order books and trades. */
+export type VenueFeed = {
+  /** Where it is when no other address is configured. */
+  url: string
+  /** Tokens that one connection carries at most. */
+  tokensMax: number
+  /** A text that is sent every `everyMs`, and the text that answers it. */
+  ping: { text: string; answer: string; everyMs: number }
+  /** The first message of a connection. With `hasLifecycle` it carries events of all markets. */
+  subscription(assetIds: readonly string[], options: { hasLifecycle: boolean }): string
+  /** Reads a message. Never throws: what cannot be read is an event of its own. */
+  decode(text: string): FeedEvent[]
+}
+
+/** What one message says. Times are the venue's, Unix milliseconds. */
+export type FeedEvent =
+  | BookEvent
+  | ChangeEvent
+  | TradeEvent
+  | TickEvent
+  | BestEvent
+  | ResolvedEvent
+  /** Markets were announced; what they are is asked of the catalogue. */
+  | { kind: 'announced'; slug: string }
+  /** A message of a type that is not known: counted, and kept for inspection. */
+  | { kind: 'unknown'; type: string }
+  /** A message that is of a known type and not sound, or none at all. */
+  | { kind: 'fault'; reason: string; conditionId?: string | undefined }
+
+type OfToken = { conditionId: string; assetId: string; timestampMs: number }
+
+/** A whole book, which replaces what was known of the token. */
+export type BookEvent = OfToken & {
+  kind: 'book'
+  bids: Ladder
+  asks: Ladder
+  /** 40 lower-case hex digits. */
+  hash?: string | undefined
+  tickSize?: Millionths | undefined
+  /** As the venue prints it, because the hash covers the text; empty when nothing was traded. */
+  lastTradePrice?: string | undefined
+}
+
+/** Levels that changed, in the order in which they are to be applied; of one or both tokens. */
+export type ChangeEvent = {
+  kind: 'changes'
+  conditionId: string
+  timestampMs: number
+  changes: readonly LevelChange[]
+}
+
+export type LevelChange = {
+  assetId: string
+  side: 'bids' | 'asks'
+  price: Millionths
+  /** The whole size at this price; 0 when the level is gone. */
+  size: Millionths
+  /** Hash of the token's book after the last change of its millisecond. */
+  hash?: string | undefined
+  /** Top of book after the change; 0 for an empty side; undefined where it is not said. */
+  bestBid?: Millionths | undefined
+  bestAsk?: Millionths | undefined
+}
+
+export type TradeEvent = OfToken & {
+  kind: 'trade'
+  price: Millionths
+  /** As the venue prints it. */
+  priceText: string
+  size?: Millionths | undefined
+  /** Of the taker. */
+  side?: 'buy' | 'sell' | undefined
+}
+
+export type TickEvent = OfToken & { kind: 'tick'; tickSize: Millionths }
+
+export type BestEvent = OfToken & { kind: 'best'; bestBid: Millionths; bestAsk: Millionths }
+
+export type ResolvedEvent = {
+  kind: 'resolved'
+  conditionId: string
+  timestampMs: number
+  winningAssetId: string
+}
