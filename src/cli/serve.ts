@@ -6,6 +6,7 @@ import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import type { Connection as StreamConnection } from '#src/modules/stream/service.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 import { codeOf } from '#src/lib/message.ts'
 
@@ -121,7 +122,11 @@ function listen(app: App, { host, port }: Config): Server {
       reusePort: false,
       fetch: app.fetch,
       websocket: {
-        ...{ open: stream.open, message: stream.message, drain: stream.drain, close: stream.close },
+        open: stream.open,
+        message: stream.message,
+        drain: stream.drain,
+        close: stream.close,
+        data: {} as StreamConnection['data'],
         maxPayloadLength: MESSAGE_BYTES_MAX,
         perMessageDeflate: false,
       },

@@ -10,7 +10,10 @@ export type Millionths = number
 
 export const MILLIONTHS_PER_UNIT = 1_000_000
 
-const decimalPattern = /^(\d*)(?:\.(\d*))?$/
+const ZERO = '0'.charCodeAt(0)
+const DECIMALS_MAX = 6
+/** What the digits of a fraction of so many digits are multiplied by. */
+const scales = [0, 1e5, 1e4, 1e3, 100, 10, 1]
 
 /**
  * Reads a plain non-negative decimal (`0.1`, `.48`, `12480.060`) exactly. Returns undefined for
@@ -18,12 +21,26 @@ const decimalPattern = /^(\d*)(?:\.(\d*))?$/
  * millionths.
  */
 export function parseMillionths(text: string): Millionths | undefined {
-  const match = decimalPattern.exec(text)
-  const whole = match?.[1] ?? ''
-  const fraction = (match?.[2] ?? '').replace(/0+$/, '')
-  if (!match || (whole === '' && (match[2] ?? '') === '') || fraction.length > 6) return undefined
-  const millionths = Number(whole + fraction.padEnd(6, '0'))
+  const dot = text.indexOf('.')
+  const wholeEnd = dot < 0 ? text.length : dot
+  let end = text.length
+  while (end > wholeEnd + 1 + DECIMALS_MAX && text.charCodeAt(end - 1) === ZERO) end--
+  const decimals = Math.max(0, end - wholeEnd - 1)
+  if (wholeEnd + decimals === 0) return undefined
+  const fraction = readDigits(text, wholeEnd + 1, end) * (scales[decimals] ?? Number.NaN)
+  const millionths = readDigits(text, 0, wholeEnd) * MILLIONTHS_PER_UNIT + fraction
   return Number.isSafeInteger(millionths) ? millionths : undefined
+}
+
+/** Reads the digits of a part of a text; not a number where there is anything else. */
+function readDigits(text: string, from: number, to: number): number {
+  let value = 0
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
 }
 
 /** The same as `threeDigits` without trailing zeros: 530 is `53`. */

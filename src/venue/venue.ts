@@ -1,15 +1,17 @@
+import type { Millionths } from '#src/core/decimal.ts'
 import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 import type { Catalogue, CataloguePorts } from './catalogue.ts'
+import type { VenueFeed } from './feed.ts'
 import type { JsonObject, Reading } from './json-fields.ts'
 
 /** What is asked of a venue. Each is a folder beside this file, and a line in `venues.ts`. */
 export type Venue = {
   /** The kinds of objects, beside snapshots, that its catalogue and recordings of it hold. */
   kinds: readonly RecordKind[]
-  createBookVerifier(): BookVerifier
+  createBookVerifier(limits?: VerifierLimits): BookVerifier
   /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
   slugOf(window: MarketWindow): string
   titleOf(window: MarketWindow): string
@@ -21,6 +23,8 @@ export type Venue = {
   /** Its catalogue, and where that is when no other address is configured. */
   catalogueUrl: string
   createCatalogue(ports: CataloguePorts): Catalogue
+  /** Its market data as it happens. */
+  feed: VenueFeed
 }
 
 /** A window of a coin that a market is about. */
@@ -60,10 +64,26 @@ export type MarketRecord =
   | { kind: 'fault'; reason: string }
   | LeftOut
 
+/**
+ * `searchesMax` bounds the searches through everything that a hash might hold, in a second of the
+ * books' own time. A verifier without limits is for books whose verdicts are kept.
+ */
+export type VerifierLimits = { searchesMax?: number | undefined }
+
+/** What a stream says beside the book that goes into its hash. */
+export type BookTerms = {
+  tickSize?: Millionths | undefined
+  /** As the venue prints it; empty when nothing was traded. */
+  lastTradePrice?: string | undefined
+  /** Whether only what is likely is tried: a book that is right may then be called wrong. */
+  isQuick?: boolean | undefined
+}
+
 export type BookVerifier = {
   /**
-   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. It follows
-   * from the snapshot alone: what is remembered of others only makes it quicker.
+   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. What is said
+   * of the book, or remembered of others, makes it quicker. A verdict of true follows from the
+   * snapshot alone; one of false too, but for quick looks and limits.
    */
-  verify(snapshot: Snapshot): boolean | undefined
+  verify(snapshot: Snapshot, said?: BookTerms): boolean | undefined
 }

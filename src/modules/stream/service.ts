@@ -176,8 +176,6 @@ function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
   }
 }
 
-type Filter = RowFilter
-
 /** The route of tiers that includes a channel. */
 const accessOf = {
   snapshots: 'snapshots',

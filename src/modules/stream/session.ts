@@ -49,7 +49,7 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
   const openedMs = clock()
   const subscriptions = new Map<string, Subscription>()
   const gapsKnown = new Map<string, Set<string>>()
-  const place: { leave?: () => void } = {}
+  const place: { leave?: (() => void) | undefined } = {}
   let caller: Caller | undefined
   let [ownKey, heartbeatMs] = ['', HEARTBEAT_MS]
   let [sentMs, checkedMs, gapsMs, faults] = [openedMs, openedMs, openedMs, 0]

@@ -1,5 +1,5 @@
 /** One subscription of a connection: the markets that it follows, and what it has sent of each. */
-import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
+import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import { outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { Steps } from '#src/lib/scheduler.ts'

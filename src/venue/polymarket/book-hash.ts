@@ -1,90 +1,191 @@
 /**
  * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best
  * level last on both sides, with the market's minimum size, tick and last trade price after it.
- * What a recording does not say of these is found by trying: the prefix is hashed once, and each
- * guess costs one more block.
+ * What is not said of these is found by trying: the prefix is hashed once, and each guess costs one
+ * more block.
  */
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 
-import type { Millionths } from '#src/core/decimal.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { parseMillionths } from '#src/core/decimal.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
-import { byteOf } from '#src/wire/json-bytes.ts'
-import { putMillionths } from '#src/wire/millionths-bytes.ts'
 
-import type { BookVerifier } from '../venue.ts'
+import type { BookTerms, BookVerifier, VerifierLimits } from '../venue.ts'
+import { createBookText } from './book-text.ts'
 
-/** Prices that a trade can have, in thousandths: 1 to 999; 0 is no trade so far. */
+/**
+ * What follows the levels. The venue added members over time and may again: the first of these is
+ * that of 2026, and the others are tried where it fails.
+ */
+const recipes = [
+  { hasTerms: true, hasTrade: true },
+  { hasTerms: true, hasTrade: false },
+  { hasTerms: false, hasTrade: true },
+  { hasTerms: false, hasTrade: false },
+] as const
+
+/** Steps of prices, the usual ones first; and of trade prices, in units of `PRICE_UNIT`. */
+const ticks = [
+  { text: '0.01', millionths: 10_000, tradeStep: 10 },
+  { text: '0.001', millionths: 1000, tradeStep: 10 },
+  { text: '0.005', millionths: 5000, tradeStep: 10 },
+  { text: '0.0025', millionths: 2500, tradeStep: 5 },
+] as const
+
+/** Trade prices are counted in ten-thousandths: 1 to 9,999; 0 is no trade so far. */
+const PRICE_UNIT = 100
+const PRICES = 10_000
 const NO_TRADE = 0
-const THOUSAND = 1000
-const ticks = ['0.01', '0.001'] as const
-type Tick = 0 | 1
 
-/** Last trade prices remembered of each market: they alternate between few. */
+/** What goes into a hash beside the levels: indexes of `recipes` and `ticks`, and a trade price. */
+type Guess = { readonly recipe: number; readonly tick: number; readonly price: number }
+const USUAL: Guess = { recipe: 0, tick: 0, price: NO_TRADE }
+
+const tradeStepOf = ({ tick }: Guess): number => ticks[tick]?.tradeStep ?? PRICES
+
+/** Guesses remembered of each market: trade prices alternate between few. */
 const RECENT_MAX = 4
+/** How much older than others a book may be that counts with them. */
+const BACK_SECONDS_MAX = 60
 /** Markets remembered, more than are live at once; the longest unused are forgotten first. */
 const MARKETS_MAX = 512
 
-/** What is expected of a market's next book. */
-type Memory = { recent: readonly number[]; tick: Tick }
-/** Whether the book's hash is that with this tick and this last trade price. */
-type Probe = (tick: Tick, price: number) => boolean
+/** What is expected of a market's next book: what was right last, and what was said by then. */
+type Memory = {
+  recent: readonly Guess[]
+  saidTick: number | undefined
+  saidPrice: number | undefined
+}
+/** Whether the book's hash is that with this guess. */
+type Probe = (guess: Guess) => boolean
 
 /**
  * Creates a verifier that remembers markets from row to row; best fed in order of time. A book that
- * does not reproduce its hash costs 2,000 tries.
+ * does not reproduce its hash costs 5,300 tries of a block or two, where searches are not limited.
  */
-export function createBookVerifier(): BookVerifier {
-  const writer = createBookWriter()
-  const tails = createTails()
+export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = {}): BookVerifier {
+  const text = createBookText()
+  const tailOf = createTails()
   const memories = createCache<string, Memory>(MARKETS_MAX)
+  const budget = createBudget(searchesMax)
+
+  function findOther(snapshot: Snapshot, expectation: Expectation): Guess | undefined {
+    const prefix = createHash('sha1').update(text.bytes())
+    const probe: Probe = (guess) =>
+      guess.price % tradeStepOf(guess) === 0 &&
+      prefix.copy().update(tailOf(guess)).digest('hex') === snapshot.sourceHash
+    const likely = likelyOf(snapshot, expectation).find(probe)
+    if (likely !== undefined || expectation.isQuick) return likely
+    return budget.take(snapshot.timestampMs) ? search(expectation.last, probe) : undefined
+  }
 
   return {
-    verify(snapshot) {
+    verify(snapshot, said = {}) {
       const { sourceHash, conditionId } = snapshot
       if (sourceHash === undefined) return undefined
-      const prefix = createHash('sha1').update(writer.write(snapshot))
-      const memory = memories.get(conditionId) ?? { recent: [], tick: 0 }
-      const probe: Probe = (tick, price) => isHash(prefix, tails[tick]?.[price], sourceHash)
-      const found = findLikely(memory, snapshot, probe) ?? search(memory, probe)
+      const memory = memories.get(conditionId) ?? createMemory()
+      const [last = USUAL] = memory.recent
+      const hint = hintOf(said, memory, last)
+      text.write(snapshot)
+      // Nearly every book is settled by this, so its text is hashed in one piece.
+      const isAsExpected = text.hashWith(tailOf(hint)) === sourceHash
+      const isQuick = said.isQuick === true
+      const found = isAsExpected ? hint : findOther(snapshot, { memory, hint, last, isQuick })
       if (found === undefined) return false
-      if (found !== memory) memories.set(conditionId, found, { size: 1 })
+      if (memory.recent.length === 0) memories.set(conditionId, memory, { size: 1 })
+      learn(memory, found)
       return true
     },
   }
 }
 
-function isHash(prefix: Hash, tail: Uint8Array | undefined, sourceHash: string): boolean {
-  return tail !== undefined && prefix.copy().update(tail).digest('hex') === sourceHash
+const createMemory = (): Memory => ({ recent: [], saidTick: undefined, saidPrice: undefined })
+
+/**
+ * What is tried first: what was right last, unless something else was said since. What is said is
+ * only a hint, so that whoever hears nothing comes to the same verdict.
+ */
+function hintOf(said: BookTerms, memory: Memory, last: Guess): Guess {
+  const tick = ticks.findIndex(({ millionths }) => millionths === said.tickSize)
+  const saidTick = tick < 0 ? undefined : tick
+  const saidPrice = toTradePrice(said.lastTradePrice)
+  const isTickNews = saidTick !== undefined && saidTick !== memory.saidTick
+  const isPriceNews = saidPrice !== undefined && saidPrice !== memory.saidPrice
+  if (!isTickNews && !isPriceNews) return last
+  memory.saidTick = saidTick
+  memory.saidPrice = saidPrice
+  const hint = {
+    recipe: last.recipe,
+    tick: isTickNews ? saidTick : last.tick,
+    price: isPriceNews ? saidPrice : last.price,
+  }
+  return hint.price % tradeStepOf(hint) === 0 ? hint : last
 }
 
-function findLikely(memory: Memory, snapshot: Snapshot, probe: Probe): Memory | undefined {
-  const [last = NO_TRADE, ...earlier] = memory.recent
-  // Every other book in a recording is settled by this.
-  if (probe(memory.tick, last)) return learn(memory, memory.tick, last)
-  const likely = [...touchOf(snapshot), ...earlier, last, NO_TRADE]
-  for (const tick of ticksOf(memory)) {
-    const price = likely.find((candidate) => probe(tick, candidate))
-    if (price !== undefined) return learn(memory, tick, price)
+/** Reads a trade price as the venue prints it, or else; undefined where it is not one to try. */
+function toTradePrice(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (text === '') return NO_TRADE
+  const price = (parseMillionths(text) ?? 0) / PRICE_UNIT
+  return Number.isInteger(price) && price > 0 && price < PRICES ? price : undefined
+}
+
+type Expectation = { memory: Memory; hint: Guess; last: Guess; isQuick: boolean }
+
+/** A quick look stays with the ticks that were said and used. */
+function likelyOf(snapshot: Snapshot, { memory, hint, last, isQuick }: Expectation): Guess[] {
+  const known = [
+    hint.price,
+    ...memory.recent.map(({ price }) => price),
+    memory.saidPrice ?? NO_TRADE,
+  ]
+  const prices = new Set([...known, ...touchOf(snapshot), NO_TRADE])
+  const hintTicks = [hint.tick, last.tick, memory.saidTick ?? last.tick]
+  const tickOrder = new Set(isQuick ? hintTicks : [...hintTicks, ...ticks.keys()])
+  const { recipe } = last
+  return [...tickOrder].flatMap((tick) => [...prices].map((price) => ({ recipe, tick, price })))
+}
+
+function search(last: Guess, probe: Probe): Guess | undefined {
+  for (const recipe of new Set([last.recipe, ...recipes.keys()])) {
+    const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
+    for (const tick of hasTerms ? new Set([last.tick, ...ticks.keys()]) : [0]) {
+      const guess = { ...last, recipe, tick }
+      const found = hasTrade
+        ? searchOutwards(guess, probe)
+        : toFound(probe, { ...guess, price: NO_TRADE })
+      if (found !== undefined) return found
+    }
   }
   return undefined
 }
 
-function search(memory: Memory, probe: Probe): Memory | undefined {
-  for (const tick of ticksOf(memory)) {
-    const price = searchOutwards(memory.recent[0] ?? THOUSAND / 2, (at) => probe(tick, at))
-    if (price !== undefined) return learn(memory, tick, price)
-  }
-  return undefined
+function learn(memory: Memory, found: Guess): void {
+  const [last] = memory.recent
+  if (last !== undefined && isSame(last, found)) return
+  const others = memory.recent.filter((guess) => !isSame(guess, found))
+  memory.recent = [found, ...others].slice(0, RECENT_MAX)
 }
 
-/** The tick of the book before comes first: it changes once or twice in a market. */
-const ticksOf = ({ tick }: Memory): Tick[] => (tick === 0 ? [0, 1] : [1, 0])
+const isSame = (a: Guess, b: Guess): boolean =>
+  a.recipe === b.recipe && a.tick === b.tick && a.price === b.price
 
-function learn(memory: Memory, tick: Tick, price: number): Memory {
-  if (memory.tick === tick && memory.recent[0] === price) return memory
-  const others = memory.recent.filter((known) => known !== price)
-  return { recent: [price, ...others].slice(0, RECENT_MAX), tick }
+function toFound(probe: Probe, guess: Guess): Guess | undefined {
+  return probe(guess) ? guess : undefined
+}
+
+/** Returns the guess whose price is nearest to that of `start`. */
+function searchOutwards(start: Guess, probe: Probe): Guess | undefined {
+  const step = tradeStepOf(start)
+  const middle = start.price === NO_TRADE ? PRICES / 2 : start.price - (start.price % step)
+  for (let distance = 0; distance < PRICES; distance += step) {
+    for (const price of distance === 0 ? [middle] : [middle - distance, middle + distance]) {
+      if (price <= NO_TRADE || price >= PRICES) continue
+      const guess = { ...start, price }
+      if (probe(guess)) return guess
+    }
+  }
+  return toFound(probe, { ...start, price: NO_TRADE })
 }
 
 /**
@@ -93,90 +194,46 @@ function learn(memory: Memory, tick: Tick, price: number): Memory {
  */
 function touchOf({ bids, asks }: Snapshot): number[] {
   const best = [bids.prices[0], asks.prices[0]].flatMap((price) =>
-    price === undefined || price % THOUSAND !== 0 ? [] : [price / THOUSAND],
+    price === undefined || price % PRICE_UNIT !== 0 ? [] : [price / PRICE_UNIT],
   )
-  return [...best, ...best.map((price) => THOUSAND - price)]
+  return [...best, ...best.map((price) => PRICES - price)]
 }
 
-/** Returns the price nearest to `start` that fits. */
-function searchOutwards(start: number, isIt: (price: number) => boolean): number | undefined {
-  for (let distance = 0; distance < THOUSAND; distance++) {
-    const [below, above] = [start - distance, start + distance]
-    if (below > NO_TRADE && isIt(below)) return below
-    if (distance > 0 && above < THOUSAND && isIt(above)) return above
-  }
-  return undefined
-}
-
-const encoder = new TextEncoder()
-
-/** What follows the size of a tick in a book, by tick and last trade price. */
-const createTails = (): Uint8Array[][] =>
-  ticks.map((tick) =>
-    Array.from({ length: THOUSAND }, (_, price) => {
-      const text = price === NO_TRADE ? '' : `0.${String(price).padStart(3, '0')}`
-      return encoder.encode(`${tick}","neg_risk":false,"last_trade_price":"${text}"}`)
-    }),
-  )
-
-const sideStarts = { bids: encoder.encode('"bids":['), asks: encoder.encode('],"asks":[') }
-const middle = encoder.encode('],"min_order_size":"5","tick_size":"')
-
-/** More than the ids and keys in front of the levels take, and than one level takes. */
-const HEAD_BYTES_MAX = 512
-const LEVEL_BYTES_MAX = 64
-
-type BookWriter = {
-  /**
-   * Returns the book as the venue hashes it, up to its tick; valid until the next one is written.
-   */
-  write(snapshot: Snapshot): Uint8Array
-}
-
-function createBookWriter(): BookWriter {
-  let bytes = new Uint8Array(65_536)
-  const prices = createPriceTexts()
-
-  function writeSide(start: number, key: Uint8Array, ladder: Ladder): number {
-    bytes.set(key, start)
-    let at = start + key.length
-    // The ladder's best level comes first, the venue's last.
-    for (let index = ladder.prices.length - 1; index >= 0; index--) {
-      const text = prices(ladder.prices[index] ?? 0)
-      bytes.set(text, at)
-      at = putMillionths(bytes, at + text.length, ladder.sizes[index] ?? 0)
-      bytes[at++] = byteOf.quote
-      bytes[at++] = byteOf.closeBrace
-      bytes[at++] = byteOf.comma
-    }
-    return ladder.prices.length === 0 ? at : at - 1
-  }
-
+/** How often a second something is done at most. */
+function createBudget(timesMax: number) {
+  let second = -1
+  let left = timesMax
   return {
-    write({ conditionId, assetId, timestampMs, bids, asks }) {
-      const levels = bids.prices.length + asks.prices.length
-      const bytesMax = HEAD_BYTES_MAX + levels * LEVEL_BYTES_MAX
-      if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
-      const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
-      let at = encoder.encodeInto(head, bytes).written
-      at = writeSide(at, sideStarts.bids, bids)
-      at = writeSide(at, sideStarts.asks, asks)
-      bytes.set(middle, at)
-      return bytes.subarray(0, at + middle.length)
+    /** Books may come a little out of order; one that is hours older is of another recording. */
+    take(timestampMs: number): boolean {
+      const now = Math.floor(timestampMs / 1000)
+      if (now > second || now < second - BACK_SECONDS_MAX) {
+        second = now
+        left = timesMax
+      }
+      return left-- > 0
     },
   }
 }
 
-/**
- * Returns a function from a price to what a level begins with; the usual prices are printed once.
- */
-function createPriceTexts(): (price: Millionths) => Uint8Array {
-  const print = (price: Millionths): Uint8Array => {
-    const text = new Uint8Array(LEVEL_BYTES_MAX)
-    const start = encoder.encodeInto('{"price":"', text).written
-    const end = putMillionths(text, start, price)
-    return text.slice(0, end + encoder.encodeInto('","size":"', text.subarray(end)).written)
+const encoder = new TextEncoder()
+
+/** What follows the levels, by what goes into it; made when it is first tried. */
+function createTails(): (guess: Guess) => Uint8Array {
+  const made = new Map<number, Uint8Array>()
+  return (guess) => {
+    const key = (guess.recipe * ticks.length + guess.tick) * PRICES + guess.price
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const tail = encoder.encode(tailTextOf(guess))
+    made.set(key, tail)
+    return tail
   }
-  const usual = Array.from({ length: THOUSAND }, (_, index) => print(index * THOUSAND))
-  return (price) => (price % THOUSAND === 0 ? usual[price / THOUSAND] : undefined) ?? print(price)
+}
+
+function tailTextOf({ recipe, tick, price }: Guess): string {
+  const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
+  const terms = `,"min_order_size":"5","tick_size":"${ticks[tick]?.text}","neg_risk":false`
+  const text = price === NO_TRADE ? '' : `0.${String(price).padStart(4, '0').replace(/0$/, '')}`
+  return `${hasTerms ? terms : ''}${hasTrade ? `,"last_trade_price":"${text}"` : ''}}`
 }

@@ -1,6 +1,7 @@
 import type { Venue } from '../venue.ts'
 import { createBookVerifier } from './book-hash.ts'
 import { createCatalogue, GAMMA_URL } from './catalogue.ts'
+import { feed } from './feed.ts'
 import { recordKinds } from './records.ts'
 import { slugOf, titleOf } from './slug.ts'
 import { windowStarts } from './windows.ts'
@@ -8,6 +9,6 @@ import { windowStarts } from './windows.ts'
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
 export const polymarket: Venue = {
   kinds: recordKinds,
-  ...{ createBookVerifier, slugOf, titleOf },
+  ...{ createBookVerifier, slugOf, titleOf, feed },
   ...{ windowStarts, catalogueUrl: GAMMA_URL, createCatalogue },
 }

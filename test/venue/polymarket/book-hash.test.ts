@@ -13,10 +13,11 @@ const recordings = '../shared/data/polymarket'
 const isAbsent = !existsSync(recordings)
 const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
 
-type Rest = { tick?: string; lastTradePrice?: string }
+type Rest = { tick?: string; lastTradePrice?: string; without?: readonly string[] }
 
-/** The hash as the venue makes it, written the plain way. */
-function hashOf(snapshot: Snapshot, { tick = '0.01', lastTradePrice = '' }: Rest = {}): string {
+/** The hash as the venue makes it, or made it without some members, written the plain way. */
+function hashOf(snapshot: Snapshot, rest: Rest = {}): string {
+  const { tick = '0.01', lastTradePrice = '', without = [] } = rest
   const { conditionId, assetId, timestampMs, bids, asks } = snapshot
   const levels = ({ prices, sizes }: Ladder) =>
     prices
@@ -37,7 +38,9 @@ function hashOf(snapshot: Snapshot, { tick = '0.01', lastTradePrice = '' }: Rest
     neg_risk: false,
     last_trade_price: lastTradePrice,
   }
-  return new Bun.CryptoHasher('sha1').update(JSON.stringify(book)).digest('hex')
+  const members = Object.entries(book).filter(([name]) => !without.includes(name))
+  const json = JSON.stringify(Object.fromEntries(members))
+  return new Bun.CryptoHasher('sha1').update(json).digest('hex')
 }
 
 const withHash = (snapshot: Snapshot, rest?: Rest): Snapshot => ({
@@ -45,6 +48,7 @@ const withHash = (snapshot: Snapshot, rest?: Rest): Snapshot => ({
   sourceHash: hashOf(snapshot, rest),
 })
 
+const terms = ['min_order_size', 'tick_size', 'neg_risk']
 const WRONG = 'f'.repeat(40)
 
 describe('createBookVerifier', () => {
@@ -55,6 +59,13 @@ describe('createBookVerifier', () => {
     { lastTradePrice: '0.999' },
     { tick: '0.001', lastTradePrice: '0.037' },
     { tick: '0.001' },
+    { tick: '0.005', lastTradePrice: '0.515' },
+    { tick: '0.0025', lastTradePrice: '0.5025' },
+    { tick: '0.0025', lastTradePrice: '0.9975' },
+    { tick: '0.0025', lastTradePrice: '0.510' },
+    { without: terms, lastTradePrice: '0.037' },
+    { without: ['last_trade_price'], tick: '0.0025' },
+    { without: [...terms, 'last_trade_price'] },
   ])('default: recognises the hash of a book, whatever goes into it besides: %j', (rest) => {
     expect(createBookVerifier().verify(withHash(aSnapshot(), rest))).toBe(true)
   })
@@ -76,6 +87,50 @@ describe('createBookVerifier', () => {
     expect(createBookVerifier().verify(snapshot)).toBe(false)
     expect(createBookVerifier().verify(right)).toBe(true)
     expect(createBookVerifier().verify({ ...right, ...changes })).toBe(false)
+  })
+
+  test('behavior: what a stream says is a hint, and no more', () => {
+    const said = { tickSize: 2500, lastTradePrice: '.5025', isQuick: true }
+    const unlikely = { tick: '0.0025', lastTradePrice: '0.5025' }
+    const verifier = createBookVerifier()
+    expect(verifier.verify(withHash(aSnapshot(), unlikely), { isQuick: true })).toBe(false)
+    expect(verifier.verify(withHash(aSnapshot(), unlikely), said)).toBe(true)
+    // Neither a wrong hint nor one that cannot be leads astray.
+    for (const lastTradePrice of ['0.123', '', '0.12345', 'x', '1', '0']) {
+      const hint = { tickSize: 7000, lastTradePrice }
+      const sound = withHash(aSnapshot(), { lastTradePrice: '0.520' })
+      expect(createBookVerifier().verify(sound, hint)).toBe(true)
+      expect(createBookVerifier().verify(withHash(aSnapshot(), { tick: '0.007' }), hint)).toBe(
+        false,
+      )
+    }
+  })
+
+  test('behavior: a quick look finds what was said, used before, or traded at the best prices', () => {
+    const verifier = createBookVerifier()
+    const look = (rest: Rest, lastTradePrice = '') =>
+      verifier.verify(withHash(aSnapshot(), rest), { lastTradePrice, isQuick: true })
+    expect(look({ lastTradePrice: '0.321' })).toBe(false)
+    expect(look({ lastTradePrice: '0.321' }, '0.321')).toBe(true)
+    expect(look({ lastTradePrice: '0.480' }, '0.321')).toBe(true)
+    // A book of before the trade may be judged after it.
+    expect(look({ lastTradePrice: '0.321' }, '0.480')).toBe(true)
+    expect(look({ lastTradePrice: '0.777' }, '0.480')).toBe(false)
+  })
+
+  test('behavior: searches are bounded in a second of the venue, and only they', () => {
+    const verifier = createBookVerifier({ searchesMax: 2 })
+    const verify = (timestampMs: number, lastTradePrice: string) =>
+      verifier.verify(withHash(aSnapshot({ timestampMs }), { lastTradePrice }))
+    const second = aSnapshot().timestampMs
+    expect(verify(second, '0.111')).toBe(true)
+    expect(verify(second, '0.222')).toBe(true)
+    expect(verify(second + 5, '0.333')).toBe(false)
+    expect(verify(second + 5, '0.111')).toBe(true)
+    expect(verify(second - 1000, '0.333')).toBe(false)
+    expect(verify(second + 1000, '0.333')).toBe(true)
+    // Another recording is read from its start.
+    expect(verify(second - 3_600_000, '0.444')).toBe(true)
   })
 
   test('fuzz: decimals of every length, sides of every depth', () => {

@@ -1,0 +1,243 @@
+/**
+ * Reads messages of the venue's market socket: JSON, an object or an array of them, in which every
+ * number is a string. A book's best level comes last on both sides.
+ */
+import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
+import { assetIdPattern, assetIdRule, conditionIdRule, parseConditionId } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import type { Ladder } from '#src/core/snapshot.ts'
+import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/core/time.ts'
+import { isRecord } from '#src/lib/record.ts'
+
+import type { FeedEvent, LevelChange } from '../feed.ts'
+import type { JsonObject } from '../json-fields.ts'
+
+/** What answers a ping; it is no JSON, and says nothing. */
+export const PONG = 'PONG'
+
+/** Longest text of another's that an event repeats. */
+const TEXT_LENGTH_MAX = 200
+
+/** Reads a message of the socket. Never throws: what cannot be read is a `fault`. */
+export function decodeFrames(text: string): FeedEvent[] {
+  if (text === PONG) return []
+  let frame: unknown
+  try {
+    frame = JSON.parse(text)
+  } catch {
+    return [{ kind: 'fault', reason: 'not JSON' }]
+  }
+  return Array.isArray(frame) ? frame.map(decodeMessage) : [decodeMessage(frame)]
+}
+
+function decodeMessage(message: unknown): FeedEvent {
+  if (!isRecord(message)) return { kind: 'fault', reason: 'not an object' }
+  const type = typeof message.event_type === 'string' ? message.event_type : ''
+  const read = readers.get(type)
+  if (read === undefined) return { kind: 'unknown', type: type.slice(0, TEXT_LENGTH_MAX) }
+  try {
+    return read(message)
+  } catch (error) {
+    if (!(error instanceof RecordFault)) throw error
+    const id = typeof message.market === 'string' ? parseConditionId(message.market) : undefined
+    return { kind: 'fault', reason: `${type}: ${error.message}`, conditionId: id }
+  }
+}
+
+const readers = new Map<string, (message: JsonObject) => FeedEvent>([
+  [
+    'book',
+    (message) => ({
+      kind: 'book',
+      ...readToken(message),
+      bids: readLadder(message.bids, 'bids'),
+      asks: readLadder(message.asks, 'asks'),
+      hash: readHash(message.hash),
+      tickSize: toPrice(message.tick_size),
+      lastTradePrice: readLastTradePrice(message.last_trade_price),
+    }),
+  ],
+  [
+    'price_change',
+    (message) => ({ kind: 'changes', ...readMarket(message), changes: readChanges(message) }),
+  ],
+  [
+    'last_trade_price',
+    (message) => ({
+      kind: 'trade',
+      ...readToken(message),
+      price: readPrice(message.price, 'price'),
+      priceText: readText(message.price, 'price'),
+      size: isAbsent(message.size) ? undefined : readSize(message.size, 'size'),
+      side: isAbsent(message.side) ? undefined : takerSides[readSide(message.side)],
+    }),
+  ],
+  [
+    'tick_size_change',
+    (message) => ({
+      kind: 'tick',
+      ...readToken(message),
+      tickSize: readPrice(message.new_tick_size, 'new_tick_size'),
+    }),
+  ],
+  [
+    'best_bid_ask',
+    (message) => ({
+      kind: 'best',
+      ...readToken(message),
+      bestBid: readBest(message.best_bid, 'best_bid') ?? 0,
+      bestAsk: readBest(message.best_ask, 'best_ask') ?? 0,
+    }),
+  ],
+  [
+    'new_market',
+    ({ slug }) => ({ kind: 'announced', slug: readText(slug, 'slug').slice(0, TEXT_LENGTH_MAX) }),
+  ],
+  [
+    'market_resolved',
+    (message) => ({
+      kind: 'resolved',
+      ...readMarket(message),
+      winningAssetId: readAssetId(message.winning_asset_id, 'winning_asset_id'),
+    }),
+  ],
+])
+
+/** The side of a book that an order of this kind rests on, or takes from. */
+const sides = { BUY: 'bids', SELL: 'asks' } as const
+type Side = keyof typeof sides
+const takerSides = { BUY: 'buy', SELL: 'sell' } as const
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+
+function readMarket({ market, timestamp }: JsonObject) {
+  const conditionId = parseConditionId(readText(market, 'market'))
+  if (conditionId === undefined) throw new RecordFault(`market: not ${conditionIdRule}`)
+  return { conditionId, timestampMs: readTimestamp(timestamp) }
+}
+
+const readToken = (message: JsonObject) => ({
+  ...readMarket(message),
+  assetId: readAssetId(message.asset_id, 'asset_id'),
+})
+
+/** Since 2025-09-15 each change has its token and hash; before, the message had them for all. */
+function readChanges(message: JsonObject): LevelChange[] {
+  if (Array.isArray(message.price_changes)) {
+    return message.price_changes.map((change: unknown) => {
+      if (!isRecord(change)) throw new RecordFault('price_changes: not objects')
+      return readChange(change, change)
+    })
+  }
+  if (!Array.isArray(message.changes)) throw new RecordFault('price_changes: not an array')
+  return message.changes.map((change: unknown) => {
+    if (!isRecord(change)) throw new RecordFault('changes: not objects')
+    return readChange(change, message)
+  })
+}
+
+const readChange = (change: JsonObject, owner: JsonObject): LevelChange => ({
+  assetId: readAssetId(owner.asset_id, 'asset_id'),
+  side: sides[readSide(change.side)],
+  price: readPrice(change.price, 'price'),
+  size: readSize(change.size, 'size'),
+  hash: readHash(owner.hash),
+  bestBid: readBest(change.best_bid, 'best_bid'),
+  bestAsk: readBest(change.best_ask, 'best_ask'),
+})
+
+/** Reads a side of a book, whose best level is the last, or should be. */
+function readLadder(levels: unknown, side: 'bids' | 'asks'): Ladder {
+  if (!Array.isArray(levels)) throw new RecordFault(`${side}: not an array`)
+  const [prices, sizes]: [Millionths[], Millionths[]] = [[], []]
+  const direction = side === 'bids' ? -1 : 1
+  let isOrdered = true
+  let before = direction * -MILLIONTHS_PER_UNIT
+  for (let at = levels.length - 1; at >= 0; at--) {
+    const level: unknown = levels[at]
+    if (!isRecord(level)) throw new RecordFault(`${side}: not levels`)
+    const price = readPrice(level.price, side)
+    const size = readSize(level.size, side)
+    if (size === 0) continue
+    if ((price - before) * direction <= 0) isOrdered = false
+    before = price
+    prices.push(price)
+    sizes.push(size)
+  }
+  return isOrdered ? { prices, sizes } : sortLadder({ prices, sizes }, side)
+}
+
+function sortLadder({ prices, sizes }: Ladder, side: 'bids' | 'asks'): Ladder {
+  const direction = side === 'bids' ? -1 : 1
+  const levels = prices.map((price, at) => ({ price, size: sizes[at] ?? 0 }))
+  levels.sort((a, b) => (a.price - b.price) * direction)
+  if (levels.some(({ price }, at) => price === levels[at - 1]?.price)) {
+    throw new RecordFault(`${side}: a price twice`)
+  }
+  return { prices: levels.map(({ price }) => price), sizes: levels.map(({ size }) => size) }
+}
+
+function readText(value: unknown, path: string): string {
+  if (typeof value !== 'string') throw new RecordFault(`${path}: not a string`)
+  return value
+}
+
+function readAssetId(value: unknown, path: string): string {
+  const text = readText(value, path)
+  if (!assetIdPattern.test(text)) throw new RecordFault(`${path}: not ${assetIdRule}`)
+  return text
+}
+
+const hashPattern = /^[0-9a-f]{40}$/
+
+function readHash(value: unknown): string | undefined {
+  if (isAbsent(value) || value === '') return undefined
+  const text = readText(value, 'hash')
+  if (!hashPattern.test(text)) throw new RecordFault('hash: not 40 hex digits')
+  return text
+}
+
+const unixMsPattern = /^[0-9]{13,15}$/
+
+function readTimestamp(value: unknown): number {
+  const text = readText(value, 'timestamp')
+  const unixMs = unixMsPattern.test(text) ? Number(text) : 0
+  if (unixMs >= VENUE_OPENED_MS && unixMs <= MOMENT_MS_MAX) return unixMs
+  throw new RecordFault('timestamp: not Unix milliseconds of a time since 2020')
+}
+
+/** Prices and their steps are between 0 and 1, both exclusive. */
+function toPrice(value: unknown): Millionths | undefined {
+  const price = typeof value === 'string' ? parseMillionths(value) : undefined
+  return price === undefined || price === 0 || price >= MILLIONTHS_PER_UNIT ? undefined : price
+}
+
+function readPrice(value: unknown, path: string): Millionths {
+  const price = toPrice(value)
+  if (price === undefined) throw new RecordFault(`${path}: not a price between 0 and 1`)
+  return price
+}
+
+function readSize(value: unknown, path: string): Millionths {
+  const size = typeof value === 'string' ? parseMillionths(value) : undefined
+  if (size === undefined) throw new RecordFault(`${path}: not a size`)
+  return size
+}
+
+/** Reads a best price; 0 where the side is empty, which the venue calls `0`, `1` or nothing. */
+function readBest(value: unknown, path: string): Millionths | undefined {
+  if (isAbsent(value)) return undefined
+  if (value === '') return 0
+  const price = readSize(value, path)
+  if (price > MILLIONTHS_PER_UNIT) throw new RecordFault(`${path}: above 1`)
+  return price === MILLIONTHS_PER_UNIT ? 0 : price
+}
+
+/** The text stays as it is, because the hash covers it. What is no price is not known. */
+const readLastTradePrice = (value: unknown): string | undefined =>
+  typeof value === 'string' && (value === '' || toPrice(value) !== undefined) ? value : undefined
+
+function readSide(value: unknown): Side {
+  if (value !== 'BUY' && value !== 'SELL') throw new RecordFault('side: neither BUY nor SELL')
+  return value
+}
