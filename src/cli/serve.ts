@@ -6,9 +6,9 @@ import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Connection as StreamConnection } from '#src/modules/stream/service.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 import { codeOf } from '#src/lib/message.ts'
+import type { Connection as StreamConnection } from '#src/modules/stream/service.ts'
 
 import { createShop, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
@@ -112,7 +112,7 @@ async function addSample(context: CliContext, history: MarketHistory): Promise<v
 function listen(app: App, { host, port }: Config): Server {
   const { stream } = app
   try {
-    return Bun.serve({
+    return Bun.serve<StreamConnection['data']>({
       hostname: host,
       port,
       idleTimeout: IDLE_TIMEOUT_SECONDS,
@@ -126,7 +126,6 @@ function listen(app: App, { host, port }: Config): Server {
         message: stream.message,
         drain: stream.drain,
         close: stream.close,
-        data: {} as StreamConnection['data'],
         maxPayloadLength: MESSAGE_BYTES_MAX,
         perMessageDeflate: false,
       },

@@ -82,20 +82,23 @@ function readSnapshots(history: MarketHistory, query: PageQuery, order: Order): 
   const { market, outcome, depth, after, limit } = query
   const page = history.page({ market, outcome, after, limit, order })
   const cut = createRowCut({ depth, fields: undefined })
-  const rows = [...page.texts()].map((bytes) => toRow(decoder.decode(cut(bytes))))
+  const rows: LiveRow[] = []
+  // A text is valid until the next one is asked for.
+  for (const bytes of page.texts()) rows.push(toRow(decoder.decode(cut(bytes))))
   return { rows, resume: page.last ?? after ?? nowhere, hasMore: page.hasMore }
 }
 
-/** Rows begin with their id and have one time, in this form: wire/snapshot-text.ts. */
+/** Rows have one id, time and outcome before any list, in this form: wire/snapshot-text.ts. */
 function toRow(text: string): LiveRow {
-  const id = Number(text.slice(ID_START, text.indexOf('"', ID_START)))
+  const idAt = text.indexOf(ID) + ID.length
+  const id = Number(text.slice(idAt, text.indexOf('"', idAt)))
   const timeAt = text.indexOf(TIME) + TIME.length
   const timestampMs = Date.parse(text.slice(timeAt, timeAt + ISO_LENGTH))
   const outcomeAt = text.indexOf(OUTCOME) + OUTCOME.length
   const outcome = text.startsWith('up"', outcomeAt) ? 'up' : 'down'
   return { position: { timestampMs, id }, outcome, text }
 }
-const ID_START = '{"id":"'.length
+const ID = '"id":"'
 const TIME = '"timestamp":"'
 const OUTCOME = '"outcome":"'
 const ISO_LENGTH = '2026-04-14T08:00:10.672Z'.length

@@ -99,11 +99,8 @@ function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
   const epoch = historyTagOf(history.cursorKey)
 
   /** As of the route with the same filters: its cursors work here, and those of here there. */
-  const scopeOf = (
-    { conditionId }: Market,
-    { channel, outcome = 'both' as const, depth }: Filter,
-  ) =>
-    `${channel} ${conditionId} ${outcome}.asc..${channel === 'snapshots' ? '' : '.'}` +
+  const scopeOf = ({ conditionId }: Market, { channel, outcome, depth }: RowFilter) =>
+    `${channel} ${conditionId} ${outcome ?? 'both'}.asc..${channel === 'snapshots' ? '' : '.'}` +
     (depth === undefined ? '' : `..own.${depth}.`)
 
   function shared(market: Market, filter: RowFilter, { position, text }: LiveRow): string {
