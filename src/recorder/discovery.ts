@@ -155,7 +155,8 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
 
   function failed(question: Question, error: unknown): void {
     if (stop.signal.aborted) return
-    const text = `The venue's catalogue cannot be asked: ${messageOf(error)}. The recorder keeps trying.`
+    const reason = messageOf(error).replace(/\.$/, '')
+    const text = `The venue's catalogue cannot be asked: ${reason}. The recorder keeps trying.`
     reporter.report('catalogue', text)
     const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** question.tries++)
     question.dueMs = clock() + waitMs * (0.5 + random())

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'bun:test'
+
+import { openHistory } from '#src/history/open.ts'
+import { createDiscovery } from '#src/recorder/discovery.ts'
+import { createReporter } from '#src/recorder/ports.ts'
+import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
+import { polymarket } from '#src/venue/polymarket/polymarket.ts'
+import type { KnownFacts } from '#src/venue/venue.ts'
+
+import { conditionIdOf } from '../history/books.ts'
+import { createWorld } from './fake-world.ts'
+
+const START_MS = Date.UTC(2026, 10, 22, 10)
+const FIVE_MS = 300_000
+
+/** A market whose number is that of its window since the start. */
+function factsOf(startMs: number): KnownFacts {
+  const number = (startMs - START_MS) / FIVE_MS + 1
+  return {
+    ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m' },
+    slug: `btc-updown-5m-${startMs / 1000}`,
+    ...{ windowStartMs: startMs, windowEndMs: startMs + FIVE_MS },
+    assetIds: { up: `${number}1`, down: `${number}2` },
+  }
+}
+
+function start(verbs: Partial<Catalogue> = {}) {
+  const world = createWorld(START_MS + 1000)
+  const asked: string[] = []
+  const lines: string[] = []
+  const history = openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
+  const discovery = createDiscovery({
+    ...{ history, clock: world.clock, random: world.random },
+    windowStarts: polymarket.windowStarts,
+    coins: ['btc'],
+    timeframes: ['5m'],
+    reporter: createReporter((line) => lines.push(line)),
+    catalogue: {
+      find: async ({ startMs }) => {
+        asked.push(`find ${(startMs - START_MS) / FIVE_MS}`)
+        return factsOf(startMs)
+      },
+      read: async (slug) => {
+        asked.push(`read ${slug}`)
+        return { ...factsOf(START_MS), winner: 'up', winnerSource: 'venue', finalPrice: '7' }
+      },
+      ...verbs,
+    },
+  })
+  world.every(1000, discovery.tick)
+  return { ...world, discovery, history, asked, lines }
+}
+
+describe('createDiscovery', () => {
+  test('default: finds the open window and two ahead, and puts their markets', async () => {
+    const { advance, discovery, history, asked } = start()
+    await advance(1000)
+    expect(asked).toEqual(['find 0', 'find 1', 'find 2'])
+    expect(discovery.live().map(({ conditionId }) => conditionId)).toEqual(
+      [1, 2, 3].map(conditionIdOf),
+    )
+    expect(history.findMarket(conditionIdOf(3))).toMatchObject({
+      ...{ source: 'recorded', windowStartMs: START_MS + 2 * FIVE_MS },
+      assetIds: { up: '31', down: '32' },
+    })
+  })
+
+  test('behavior: a market that is over is heard a while, closed, and asked for until it is resolved', async () => {
+    let answers = 0
+    const { advance, discovery, history } = start({
+      read: async () => ({
+        ...factsOf(START_MS),
+        ...(++answers < 3 ? {} : { winner: 'down', winnerSource: 'venue', finalPrice: '7.5' }),
+      }),
+    })
+    await advance(FIVE_MS + 10_000)
+    expect(discovery.live()[0]?.conditionId).toBe(conditionIdOf(1))
+    await advance(10_000)
+    expect(discovery.live()[0]?.conditionId).toBe(conditionIdOf(2))
+    await advance(60_000)
+    expect(answers).toBe(3)
+    expect(history.findMarket(conditionIdOf(1))).toMatchObject({
+      ...{ isClosed: true, winner: 'down', winnerSource: 'venue', finalPrice: '7.5' },
+    })
+    await advance(120_000)
+    expect(answers).toBe(3)
+  })
+
+  test('behavior: what was not resolved when it stopped is asked for at the next start', async () => {
+    const { advance, asked, history } = start()
+    const before = factsOf(START_MS - 2 * FIVE_MS)
+    history.putMarket({ ...before, conditionId: conditionIdOf(77), source: 'recorded' })
+    await advance(2000)
+    expect(asked).toContain(`read ${before.slug}`)
+    expect(history.findMarket(conditionIdOf(77))?.isClosed).toBe(true)
+  })
+
+  test('behavior: a market that is not listed yet is asked for again', async () => {
+    let calls = 0
+    const { advance, discovery } = start({
+      find: async ({ startMs }) => (++calls > 3 ? factsOf(startMs) : undefined),
+    })
+    await advance(1000)
+    expect(discovery.live()).toEqual([])
+    // Those whose window is near; the third is left alone for a minute.
+    await advance(5000)
+    expect(discovery.live().length).toBe(2)
+  })
+
+  test('error: a catalogue that is away is said once, left alone as it asks, and found again', async () => {
+    let [calls, isAway] = [0, true]
+    const { advance, discovery, lines } = start({
+      find: async ({ startMs }) => {
+        calls++
+        if (isAway) throw new CatalogueFault('The catalogue answered with status 429.', 20_000)
+        return factsOf(startMs)
+      },
+    })
+    await advance(18_000)
+    expect(calls).toBe(3)
+    isAway = false
+    await advance(10_000)
+    expect(discovery.live().length).toBe(3)
+    expect(lines).toEqual([
+      "The venue's catalogue cannot be asked: The catalogue answered with status 429. The recorder keeps trying.",
+      "The venue's catalogue answers again.",
+    ])
+  })
+})

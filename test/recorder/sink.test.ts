@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test'
+
+import { AppError } from '#src/core/errors.ts'
+import type { Recording } from '#src/history/history.ts'
+import { createReporter } from '#src/recorder/ports.ts'
+import { createSink, type SinkOptions } from '#src/recorder/sink.ts'
+
+import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
+import { createWorld } from './fake-world.ts'
+
+function start(options: Partial<SinkOptions> = {}) {
+  const world = createWorld(START_MS)
+  const written: Recording[] = []
+  const lines: string[] = []
+  const sink = createSink({
+    history: {
+      record(recording) {
+        written.push(recording)
+        return { accepted: recording.snapshots.length, duplicates: 0 }
+      },
+    },
+    clock: world.clock,
+    reporter: createReporter((line) => lines.push(line)),
+    batchMs: 50,
+    freeBytes: () => undefined,
+    freeBytesMin: 1000,
+    onOverflow: () => lines.push('overflow'),
+    ...options,
+  })
+  world.every(5, sink.tick)
+  return { ...world, sink, written, lines }
+}
+
+const state = (number = 1) =>
+  ({
+    kind: 'state',
+    snapshot: aSnapshot({ conditionId: conditionIdOf(number) }),
+  }) as const
+
+describe('createSink', () => {
+  test('default: what comes within the bound is written in one transaction, and nothing without rows', async () => {
+    const { sink, written, advance } = start()
+    await advance(200)
+    sink.add(state())
+    await advance(30)
+    sink.add(state(2))
+    expect(written.length).toBe(0)
+    await advance(25)
+    expect(written.map(({ snapshots }) => snapshots.length)).toEqual([2])
+    await advance(200)
+    expect(written.length).toBe(1)
+  })
+
+  test('behavior: many rows do not wait', async () => {
+    const { sink, written, advance } = start()
+    for (let row = 0; row < 1200; row++) sink.add(state())
+    await advance(5)
+    expect(written.map(({ snapshots }) => snapshots.length)).toEqual([500, 500, 200])
+  })
+
+  test('behavior: a history that takes nothing gets all of it later, and it is said once', async () => {
+    let isAway = true
+    const kept: number[] = []
+    const { sink, lines, advance } = start({
+      history: {
+        record({ snapshots }) {
+          if (isAway) throw new Error('disk I/O error')
+          kept.push(snapshots.length)
+          return { accepted: snapshots.length, duplicates: 0 }
+        },
+      },
+    })
+    sink.add(state())
+    await advance(3000)
+    sink.add(state())
+    isAway = false
+    await advance(1100)
+    expect(kept).toEqual([2])
+    expect(lines).toEqual([
+      'The recorder cannot write: disk I/O error. It tries again.',
+      'The recorder can write again.',
+    ])
+  })
+
+  test('behavior: what waits is bounded: rows go, changes of gaps stay, and the books begin again', async () => {
+    const { sink, lines, written, advance } = start({ freeBytes: () => 0 })
+    const gap = { outcome: 'up', fromMs: 1, toMs: 2, reason: 'venue_silent' } as const
+    sink.add({ kind: 'opened', conditionId: conditionIdOf(1), gap })
+    for (let row = 0; row < 20_000; row++) sink.add(state())
+    await advance(50)
+    expect(sink.waiting).toBe(1)
+    expect(lines).toContain('overflow')
+    expect(sink.counts.dropped).toBe(20_000)
+    expect(written).toEqual([])
+  })
+
+  test('behavior: nothing is written to a disk that is nearly full, until there is room', async () => {
+    const disk = { free: 999 }
+    const { sink, lines, written, advance } = start({ freeBytes: () => disk.free })
+    sink.add(state())
+    await advance(1500)
+    expect([written.length, sink.isFull]).toEqual([0, true])
+    disk.free = 5000
+    await advance(2500)
+    expect([written.length, sink.isFull]).toEqual([1, false])
+    expect(lines.length).toBe(2)
+  })
+
+  test('error: a market that the history refuses keeps no other out', async () => {
+    const bad = conditionIdOf(2)
+    const kept: string[] = []
+    const { sink, lines, advance } = start({
+      history: {
+        record({ snapshots }) {
+          const ids = snapshots.map(({ conditionId }) => conditionId)
+          if (ids.includes(bad)) throw new AppError('market_conflict', `Market ${bad} is odd.`)
+          kept.push(...ids)
+          return { accepted: ids.length, duplicates: 0 }
+        },
+      },
+    })
+    for (const number of [1, 2, 3, 2]) sink.add(state(number))
+    await advance(60)
+    expect(kept).toEqual([conditionIdOf(1), conditionIdOf(3)])
+    expect(lines).toEqual([`Market ${bad} is odd.`])
+    expect(sink.counts.dropped).toBe(2)
+  })
+})
