@@ -56,6 +56,8 @@ import { quoteRoutes } from '#src/modules/quotes/index.ts'
 import { createQuotes } from '#src/modules/quotes/service.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { createSnapshotService } from '#src/modules/snapshots/service.ts'
+import { spotRoutes } from '#src/modules/spot/index.ts'
+import { createSpotService } from '#src/modules/spot/service.ts'
 import { streamRoutes } from '#src/modules/stream/index.ts'
 import { createStreamService, type StreamService } from '#src/modules/stream/service.ts'
 import { tierRoutes } from '#src/modules/tiers/index.ts'
@@ -182,6 +184,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     panelRoutes(createPanelService(data)),
     exportRoutes({ service: createExportService(data), work }),
     streamRoutes(),
+    spotRoutes(createSpotService(data)),
     keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
     usageRoutes(createUsageService({ ...ports, clock })),
     tierRoutes(listTiers),

@@ -167,6 +167,21 @@ const variables = {
     ...megabytes,
     description: 'Room on the disk, in MiB, below which nothing is recorded.',
   },
+  spotSources: {
+    name: 'BOOKFEED_SPOT',
+    default: '',
+    accepts: 'live, rtds and page, separated by commas, each alone or with =URL',
+    description:
+      "Where prices of the coins come from: the venue's live-data socket (`live`, which needs BOOKFEED_SPOT_KEY), the one before it (`rtds`), and the page with the strikes of open windows (`page`). Empty: none are recorded.",
+    parse: parseSpotSources,
+  },
+  spotKey: {
+    name: 'BOOKFEED_SPOT_KEY',
+    isSecret: true,
+    default: '',
+    ...anyText('apiKey:secret:passphrase of the order book of the venue'),
+    description: 'Credentials of the live-data socket. A secret; never shown.',
+  },
   publicUrl: {
     name: 'BOOKFEED_PUBLIC_URL',
     isSecret: true,
@@ -323,6 +338,19 @@ function parseNodes(text: string): Readonly<Record<string, string>> | undefined 
   }
   return nodes
 }
+
+/** Names of sources of prices, with their address; empty for the usual one. */
+function parseSpotSources(text: string): readonly { name: SpotName; url: string }[] | undefined {
+  const sources = text === '' ? [] : text.split(',').map((part) => part.trim())
+  const read = sources.map((part) => {
+    const [, name = '', url = ''] = /^(live|rtds|page)(?:=(.+))?$/.exec(part) ?? []
+    const scheme = name === 'page' ? /^https?:$/ : /^wss?:$/
+    const isSound = name !== '' && (url === '' || scheme.test(URL.parse(url)?.protocol ?? ''))
+    return isSound ? { name: name as SpotName, url } : undefined
+  })
+  return read.every((source) => source !== undefined) ? read : undefined
+}
+type SpotName = 'live' | 'rtds' | 'page'
 
 function parseRates(text: string): Readonly<Partial<Record<Timeframe, number>>> | undefined {
   const rates: Partial<Record<Timeframe, number>> = {}

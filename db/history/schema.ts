@@ -9,7 +9,7 @@ import { sql } from 'drizzle-orm/sql/sql'
 import { blob } from 'drizzle-orm/sqlite-core/columns/blob'
 import { integer } from 'drizzle-orm/sqlite-core/columns/integer'
 import { text } from 'drizzle-orm/sqlite-core/columns/text'
-import { index } from 'drizzle-orm/sqlite-core/indexes'
+import { index, uniqueIndex } from 'drizzle-orm/sqlite-core/indexes'
 import { primaryKey } from 'drizzle-orm/sqlite-core/primary-keys'
 import { sqliteTable } from 'drizzle-orm/sqlite-core/table'
 
@@ -239,4 +239,27 @@ export const coinTotal = sqliteTable(
     checksum: integer('checksum'),
   },
   (table) => [primaryKey({ columns: [table.coin, table.timeframe, table.source] })],
+)
+
+/** Reference prices of coins: `price` is the source's decimal digits, in USD. */
+export const spot = sqliteTable(
+  'spot',
+  {
+    /** Rises in the order of acceptance. */
+    id: integer('id').primaryKey(),
+    coin: text('coin').notNull(),
+    source: text('source').notNull(),
+    /** Seconds that it is an average of; 0 for the price of the moment. */
+    windowSeconds: integer('window_seconds').notNull(),
+    timeMs: integer('time_ms').notNull(),
+    price: text('price').notNull(),
+    receivedMs: integer('received_ms'),
+    sequence: integer('sequence'),
+    dropped: integer('dropped'),
+    checksum: integer('checksum').notNull(),
+  },
+  (table) => [
+    uniqueIndex('spot_series').on(table.coin, table.source, table.windowSeconds, table.timeMs),
+    index('spot_order').on(table.coin, table.timeMs, table.id),
+  ],
 )

@@ -50,11 +50,19 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
   const config = context.config()
   const { dataPath } = config
   const venue = venues.polymarket
+  const page = config.spotSources.find(({ name }) => name === 'page')
   const recorder = startRecorder({
     ...{ history, venue, clock, openSocket, every },
     feed: venue.feed,
     feedUrl: config.feedUrl || venue.feed.url,
-    catalogue: venue.createCatalogue({ url: config.catalogueUrl || venue.catalogueUrl, fetch }),
+    catalogue: venue.createCatalogue({
+      ...{ url: config.catalogueUrl || venue.catalogueUrl, fetch },
+      pricesUrl: page && (page.url || venue.pricesUrl),
+    }),
+    spotSources: config.spotSources.flatMap(({ name, url }) => {
+      const feed = name === 'page' ? undefined : venue.spotFeeds[name]
+      return feed ? [{ name, feed, url: url || feed.url, key: config.spotKey }] : []
+    }),
     coins: config.recordCoins,
     timeframes: config.recordTimeframes,
     maxPerSecond: config.statesPerSecond,

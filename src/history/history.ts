@@ -9,6 +9,7 @@ import type {
   Timeframe,
 } from '#src/core/market.ts'
 import type { Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
+import type { SpotTick, StoredTick } from '#src/core/spot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 /** What an engine elsewhere returns later, and one in this process at once. */
@@ -60,6 +61,9 @@ export type HistoryWriter = {
   /** Records gaps of a known market; equal ones are kept once. Throws `unknown_market`. */
   putGaps(conditionId: string, gaps: readonly Gap[]): void
 
+  /** Adds reference prices in one transaction; those that are held vanish. Returns how many were new. */
+  putSpot(ticks: readonly SpotTick[]): number
+
   /** Seals a market's unfinished run and marks its history final. May be repeated. */
   close(conditionId: string): void
 
@@ -96,6 +100,9 @@ export type HistoryReader = {
 
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
   trades(query: TradeQuery): Eventually<Trade[]>
+
+  /** Reference prices of a coin by time, then by id. */
+  spot(query: SpotQuery): Eventually<StoredTick[]>
 
   /**
    * Gaps of a market, ascending by `fromMs`: those recorded, and the pauses between consecutive
@@ -197,6 +204,21 @@ export type TradeQuery = {
   toMs?: number | undefined
   /** The last ones when given; all when absent. */
   last?: number | undefined
+}
+
+export type SpotQuery = {
+  coin: Market['coin']
+  /** Undefined for all. */
+  source?: string | undefined
+  windowSeconds?: number | undefined
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined
+  /** Unix milliseconds, exclusive. */
+  toMs?: number | undefined
+  order: 'asc' | 'desc'
+  /** Exclusive: continues past it in the direction of `order`. */
+  after?: Position | undefined
+  limit: number
 }
 
 export type AppendResult =

@@ -155,6 +155,8 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
         }),
       ),
 
+    putSpot: (ticks) => write(() => tables.spot.insert(ticks)),
+
     putGaps: (conditionId, found) =>
       writeTo(conditionId, () => {
         const market = getMarket(conditionId)
@@ -186,6 +188,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     listMarkets: markets.list,
     listUnclosed: markets.listUnclosed,
     trades: createTradeRead(tables, read),
+    spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),
     gaps: (market) => read(market, ({ gaps }) => gaps),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),

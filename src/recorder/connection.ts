@@ -1,6 +1,6 @@
-/** One connection to the venue's feed: subscribes, keeps it alive, and notices when it is dead. */
+/** One connection to a feed: introduces itself, keeps it alive, and notices when it is dead. */
 import type { Clock } from '#src/core/time.ts'
-import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
+import type { Ping } from '#src/venue/feed.ts'
 
 import type { Every, OpenSocket } from './ports.ts'
 
@@ -12,14 +12,13 @@ const CHECK_MS = 1000
 
 export type ConnectionOptions = {
   url: string
-  feed: VenueFeed
-  assetIds: readonly string[]
-  hasLifecycle: boolean
+  /** What is sent when it is open. */
+  hello: readonly string[]
+  ping: Ping
   openSocket: OpenSocket
   every: Every
   clock: Clock
-  /** `text` is the message itself. */
-  onEvents(events: readonly FeedEvent[], receivedMs: number, text: string): void
+  onMessage(text: string, receivedMs: number): void
   /** Once; not after `close`. */
   onEnd(reason: string): void
 }
@@ -28,12 +27,13 @@ export type Connection = {
   /** When the last message but an answer to a ping came; undefined before the first. */
   readonly lastMessageMs: number | undefined
   readonly openedMs: number | undefined
+  send(text: string): void
   close(): void
 }
 
 /** Opens a connection. */
 export function connect(options: ConnectionOptions): Connection {
-  const { url, feed, assetIds, openSocket, every, clock } = options
+  const { url, hello, ping, openSocket, every, clock } = options
   const startedMs = clock()
   const state: { openedMs?: number; lastMessageMs?: number } = {}
   let answeredMs = startedMs
@@ -51,15 +51,15 @@ export function connect(options: ConnectionOptions): Connection {
     opened() {
       if (isOver) return
       state.openedMs = answeredMs = clock()
-      socket.send(feed.subscription(assetIds, options))
+      for (const text of hello) socket.send(text)
     },
     message(text) {
       if (isOver) return
       const nowMs = clock()
       answeredMs = nowMs
-      if (text === feed.ping.answer) return
+      if (text === ping.answer) return
       state.lastMessageMs = nowMs
-      options.onEvents(feed.decode(text), nowMs, text)
+      options.onMessage(text, nowMs)
     },
     closed: (reason) => end(reason),
   })
@@ -68,14 +68,14 @@ export function connect(options: ConnectionOptions): Connection {
     const nowMs = clock()
     if (state.openedMs === undefined) {
       if (nowMs - startedMs > OPEN_MS_MAX) end('the connection did not open')
-    } else if (nowMs - answeredMs > feed.ping.everyMs * (PINGS_MISSED_MAX + 1)) {
+    } else if (nowMs - answeredMs > ping.everyMs * (PINGS_MISSED_MAX + 1)) {
       end('pings were not answered')
     }
   }
   const stops = [
     every(CHECK_MS, check),
-    every(feed.ping.everyMs, () => {
-      if (state.openedMs !== undefined) socket.send(feed.ping.text)
+    every(ping.everyMs, () => {
+      if (state.openedMs !== undefined) socket.send(ping.text)
     }),
   ]
 
@@ -86,6 +86,7 @@ export function connect(options: ConnectionOptions): Connection {
     get openedMs() {
       return state.openedMs
     },
+    send: (text) => socket.send(text),
     close: () => end(),
   }
 }

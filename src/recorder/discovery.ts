@@ -16,6 +16,8 @@ const ASK_MS_MAX = 10_000
 const BACKOFF_MS = 1000
 const BACKOFF_MS_MAX = 60_000
 /** How long a market that is not listed yet is left alone: its window is near, or not. */
+/** Until the strike of an open window is asked for again. */
+const STRIKE_MS = 5000
 const UNLISTED_MS = { near: 5000, far: 60_000 }
 /** From when on, how often and how long a market that is over is asked for. */
 const OUTCOME_STEPS = [
@@ -41,10 +43,17 @@ export type DiscoveryOptions = {
 
 /** Makes the discovery; it asks nothing before `tick`. */
 export function createDiscovery(options: DiscoveryOptions) {
-  const { history, clock, reporter } = options
+  const { history, catalogue, clock, reporter } = options
   const live = new Map<string, LiveMarket>()
   const questions = createQuestions(options)
-  const ask = createAsk(options, (market) => live.set(market.conditionId, market))
+  const ask = createAsk(options, {
+    onMarket: (market) => void live.set(market.conditionId, market),
+    findLive: ({ coin, timeframe, startMs }) =>
+      [...live.values()].find(
+        (each) =>
+          each.coin === coin && each.timeframe === timeframe && each.windowStartMs === startMs,
+      ),
+  })
 
   /** By name, when the windows end that were looked for. */
   const looked = new Map<string, number>()
@@ -54,11 +63,14 @@ export function createDiscovery(options: DiscoveryOptions) {
       if (looked.has(name)) continue
       looked.set(name, window.endMs)
       questions.add(name, (signal) => ask.find(window, signal), nowMs)
+      if (catalogue.strike)
+        questions.add(`${name} strike`, (signal) => ask.strike(window, signal), window.startMs)
     }
     for (const [name, endMs] of looked) {
       if (endMs > nowMs) continue
       looked.delete(name)
       questions.drop(name)
+      questions.drop(`${name} strike`)
     }
   }
 
@@ -197,8 +209,13 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
   }
 }
 
+type LivePorts = {
+  onMarket: (market: LiveMarket) => void
+  findLive: (window: Window) => LiveMarket | undefined
+}
+
 /** What is asked of the catalogue. */
-function createAsk(options: DiscoveryOptions, onMarket: (market: LiveMarket) => void) {
+function createAsk(options: DiscoveryOptions, { onMarket, findLive }: LivePorts) {
   const { history, catalogue, clock, reporter } = options
 
   function put(facts: KnownFacts): void {
@@ -225,6 +242,21 @@ function createAsk(options: DiscoveryOptions, onMarket: (market: LiveMarket) => 
         ...{ conditionId, slug, coin: window.coin, timeframe: window.timeframe },
         ...{ windowStartMs: window.startMs, windowEndMs: window.endMs },
         assetIds: { up, down },
+      })
+      return undefined
+    },
+
+    /** Asks for the strike of an open window, and puts it when its market is known. */
+    async strike(window: Window, signal: AbortSignal): Promise<number | undefined> {
+      const nowMs = clock()
+      const strike = await catalogue.strike?.(window, { nowMs, signal })
+      const market = findLive(window)
+      if (strike === undefined || market === undefined) return nowMs + STRIKE_MS
+      put({
+        conditionId: market.conditionId,
+        coin: window.coin,
+        timeframe: window.timeframe,
+        strike,
       })
       return undefined
     },

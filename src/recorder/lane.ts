@@ -111,7 +111,7 @@ type Counts = Record<'opened' | 'ended' | 'withoutBook' | 'rotations', number>
 
 /** Replaces the connections of slots. */
 function createRotation(options: LaneOptions, counts: Counts) {
-  const { clock, random, reporter } = options
+  const { feed, clock, random, reporter } = options
 
   function open(slot: Slot): void {
     const nowMs = clock()
@@ -121,9 +121,10 @@ function createRotation(options: LaneOptions, counts: Counts) {
     slot.rotatedMs = nowMs
     shard.connection = connect({
       ...options,
-      assetIds: [...shard.pending],
-      hasLifecycle: false,
-      onEvents: (events, receivedMs, text) => {
+      ping: feed.ping,
+      hello: [feed.subscription([...shard.pending], { hasLifecycle: false })],
+      onMessage(text, receivedMs) {
+        const events = feed.decode(text)
         options.onMessage(text, receivedMs, events)
         for (const event of events) deliver(shard, event, receivedMs)
       },

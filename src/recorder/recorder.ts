@@ -18,6 +18,7 @@ import {
   type Reporter,
 } from './ports.ts'
 import { createSink, type Sink } from './sink.ts'
+import { recordSpot, type SpotSource } from './spot.ts'
 
 /** How often batches are looked at, and how often everything else is. */
 const FAST_MS = 5
@@ -48,6 +49,7 @@ export type RecorderOptions = {
   clock: Clock
   random: () => number
   log: (line: string) => void
+  spotSources: readonly SpotSource[]
   /** Takes every message as it came, where raw messages are kept. */
   keepRaw?: ((text: string, receivedMs: number) => void) | undefined
 }
@@ -71,6 +73,7 @@ export function startRecorder(options: RecorderOptions) {
     createLane({ ...options, url: options.feedUrl, reporter, onMessage: hearing.hear }),
   )
   const recordings = createRecordings(options, { sink, reporter })
+  const spot = recordSpot({ ...options, sources: options.spotSources, reporter })
 
   const stops = [
     every(FAST_MS, () => {
@@ -96,6 +99,7 @@ export function startRecorder(options: RecorderOptions) {
       ),
       lanes: lanes.map(({ counts }) => counts),
       discovery: discovery.status(),
+      spot: spot.status(),
       sink: { ...sink.counts, waiting: sink.waiting },
     }),
 
@@ -107,6 +111,7 @@ export function startRecorder(options: RecorderOptions) {
     dispose(): void {
       for (const stop of stops) stop()
       discovery.dispose()
+      spot.dispose()
       closeLanes()
       sink.flush()
     },

@@ -4,6 +4,8 @@ import type { KnownFacts, MarketWindow } from './venue.ts'
 export type CataloguePorts = {
   /** Without a slash at its end. */
   url: string
+  /** Of the page with the prices of windows, where it is to be asked; likewise. */
+  pricesUrl?: string | undefined
   fetch: (url: string, options: { signal: AbortSignal }) => Promise<Response>
 }
 
@@ -13,6 +15,10 @@ type Asking = { nowMs: number; signal: AbortSignal }
 export type Catalogue = {
   /** The market of a window; undefined while it is not listed. */
   find(window: MarketWindow & { endMs: number }, asking: Asking): Promise<KnownFacts | undefined>
+  /** The strike of a window as soon as it is known; undefined where nobody is to be asked. */
+  strike?:
+    | ((window: MarketWindow & { endMs: number }, asking: Asking) => Promise<string | undefined>)
+    | undefined
   /** What is known by now of a market that was found. */
   read(slug: string, asking: Asking): Promise<KnownFacts | undefined>
 }

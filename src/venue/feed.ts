@@ -1,6 +1,8 @@
 /** The live side of a venue: what is sent to its market data socket, and what its messages say. */
 import type { Millionths } from '#src/core/decimal.ts'
+import type { Coin } from '#src/core/market.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
+import type { SpotTick } from '#src/core/spot.ts'
 
 /** A venue's socket of order books and trades. */
 export type VenueFeed = {
@@ -8,12 +10,27 @@ export type VenueFeed = {
   url: string
   /** Tokens that one connection carries at most. */
   tokensMax: number
-  /** A text that is sent every `everyMs`, and the text that answers it. */
-  ping: { text: string; answer: string; everyMs: number }
+  ping: Ping
   /** The first message of a connection. With `hasLifecycle` it carries events of all markets. */
   subscription(assetIds: readonly string[], options: { hasLifecycle: boolean }): string
   /** Reads a message. Never throws: what cannot be read is an event of its own. */
   decode(text: string): FeedEvent[]
+}
+
+/** A text that is sent every `everyMs`, and the text that answers it. */
+export type Ping = { text: string; answer: string; everyMs: number }
+
+/** A source of reference prices over a socket. */
+export type SpotFeed = {
+  /** Where it is when no other address is configured. */
+  url: string
+  ping: Ping
+  /** What is sent when the connection is open; `key` is what the feed was configured with. */
+  hello(coins: readonly Coin[], key: string): readonly string[]
+  /** What is to be sent in answer to a message, once. */
+  answer(text: string, coins: readonly Coin[]): string | undefined
+  /** Reads a message; never throws. Undefined for what is not of prices, and cannot be read. */
+  decode(text: string, receivedMs: number): SpotTick[] | undefined
 }
 
 /** What one message says. Times are the venue's, Unix milliseconds. */

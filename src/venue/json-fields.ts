@@ -17,7 +17,10 @@ import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
 export type JsonObject = { readonly [key: string]: unknown }
 
 /** Numbers that are kept as they are written, because a float could lose digits of them. */
-const exactKeys = new Set(['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'])
+const exactKeys = new Set([
+  ...['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'],
+  ...['openPrice', 'closePrice', 'value', 'full_accuracy_value'],
+])
 
 /**
  * Parses JSON; returns undefined for what is none. Exact members come as the text of their number.
@@ -149,6 +152,20 @@ export function readOptionalDecimal(value: unknown, path: Path): string | undefi
   const plain = withoutExponent(text)
   if (/^\d{1,20}(\.\d{1,30})?$/.test(plain)) return plain
   throw new RecordFault(`${path}: not a plain decimal such as 72815.25`)
+}
+
+/**
+ * The plain digits of a decimal text, which is counted in units of 10^-`digits`; undefined for
+ * anything else. Zeros at the end stay: they are digits of the source.
+ */
+export function exactDecimal(value: unknown, digits: number): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const plain = withoutExponent(value)
+  if (!/^\d{1,40}(\.\d{1,30})?$/.test(plain)) return undefined
+  if (digits === 0) return plain
+  const padded = plain.padStart(digits + 1, '0')
+  const text = `${padded.slice(0, -digits)}.${padded.slice(-digits)}`
+  return text.replace(/\.?0+$/, '')
 }
 
 /** Moves the point of a number as JSON writes it; returns other texts as they are. */

@@ -50,6 +50,8 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     putGaps: (conditionId, gaps) => again().putGaps(conditionId, gaps),
     gaps: (market) => again().gaps(market),
     record: (recording) => again().record(recording),
+    putSpot: (ticks) => again().putSpot(ticks),
+    spot: (query) => again().spot(query),
     close: (conditionId) => again().close(conditionId),
     page: (query) => again().page(query),
     at: (query) => again().at(query),

@@ -19,6 +19,8 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     trades: () => [],
     putGaps: refuse,
     record: refuse,
+    putSpot: refuse,
+    spot: () => [],
     gaps: () => [],
     coinTotals: () => [],
     close: refuse,

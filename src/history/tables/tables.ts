@@ -9,6 +9,7 @@ import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } fro
 import { createGapTable } from './gap-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
+import { createSpotTable } from './spot-table.ts'
 import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
@@ -23,6 +24,7 @@ export function createTables(db: Database, chunkCacheBytes: number) {
     tails: createTailTable(db),
     gaps: createGapTable(db),
     trades: createTradeTable(db),
+    spot: createSpotTable(db),
     /** Rows read back from chunks and tails. */
     snapshots: createSnapshots(chunks),
   }

@@ -7,11 +7,13 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
-type History = Pick<MarketHistory, 'listMarkets' | 'tops' | 'trades'>
+type History = Pick<MarketHistory, 'listMarkets' | 'tops' | 'trades' | 'spot'>
 type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
 
 /** Open markets read at once. */
 const BLOCK = 200
+/** Each series has a price a second: among so many are all that go on. */
+const SERIES_MAX = 8
 
 /** The JSON of every open market, newest window first. */
 export function* pricesNow(history: History, question: Question): Steps<{ body: string }> {
@@ -22,7 +24,16 @@ export function* pricesNow(history: History, question: Question): Steps<{ body: 
       yield
     }
   }
-  return { body: JSON.stringify({ data, nextCursor: null, spot: null }) }
+  return { body: JSON.stringify({ data, nextCursor: null, spot: spotNow(history, question) }) }
+}
+
+/** The newest price of the coin, of the shortest average where there are several. */
+function spotNow(history: History, { coin, nowMs }: Question) {
+  const newest = history.spot({ coin, toMs: nowMs + 1, order: 'desc', limit: SERIES_MAX })
+  const [tick] = newest.toSorted((a, b) => a.windowSeconds - b.windowSeconds)
+  if (tick === undefined) return null
+  const { price, source, windowSeconds, timestampMs } = tick
+  return { price: exactNumber(price), source, windowSeconds, timestamp: toIso(timestampMs) }
 }
 
 function toBody(history: History, market: Market, nowMs: number) {

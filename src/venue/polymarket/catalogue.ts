@@ -3,7 +3,7 @@ import { RecordFault } from '#src/core/record-fault.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 import { type Catalogue, CatalogueFault, type CataloguePorts } from '../catalogue.ts'
-import { parseJson } from '../json-fields.ts'
+import { exactDecimal, parseJson } from '../json-fields.ts'
 import type { KnownFacts, MarketWindow } from '../venue.ts'
 import { readEvent, recordKinds } from './records.ts'
 import { namesOf } from './windows.ts'
@@ -19,11 +19,20 @@ const PAGES_MAX = 10
 /** Where Gamma is when no other address is configured. */
 export const GAMMA_URL = 'https://gamma-api.polymarket.com'
 
+/** Where the venue's site is; its page of prices is asked for nothing else. */
+export const SITE_URL = 'https://polymarket.com'
+/** What the site calls lengths of windows. */
+const variants: Readonly<Record<string, string>> = {
+  ...{ '5m': 'fiveminute', '15m': 'fifteen', '1h': 'hourly', '4h': 'fourhour', '1d': 'daily' },
+}
+/** Windows that are settled by an average of a minute; the page returns spot without asking for it. */
+const twap = { twapEnabled: 'true', twapLookbackSeconds: '60' }
+
 /** Makes the client; nothing is asked before a verb is called. */
-export function createCatalogue({ url, fetch }: CataloguePorts): Catalogue {
+export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Catalogue {
   /** Undefined for what is not there. Throws `CatalogueFault` for any other failure. */
-  async function get(path: string, signal: AbortSignal): Promise<unknown> {
-    const response = await fetch(`${url}${path}`, { signal })
+  async function get(path: string, signal: AbortSignal, origin = url): Promise<unknown> {
+    const response = await fetch(`${origin}${path}`, { signal })
     if (response.status === 404) return undefined
     if (!response.ok) throw CatalogueFault.of(response)
     const value = parseJson(await response.text())
@@ -74,6 +83,21 @@ export function createCatalogue({ url, fetch }: CataloguePorts): Catalogue {
       }
       return listed(window, reading.signal, reading.nowMs)
     },
+
+    strike:
+      pricesUrl === undefined
+        ? undefined
+        : async ({ coin, timeframe, startMs, endMs }, { signal }) => {
+            const query = new URLSearchParams({
+              symbol: coin.toUpperCase(),
+              eventStartTime: new Date(startMs).toISOString(),
+              variant: variants[timeframe] ?? '',
+              endDate: new Date(endMs).toISOString(),
+              ...(timeframe === '1h' || timeframe === '1d' ? {} : twap),
+            })
+            const page = await get(`/api/crypto/crypto-price?${query}`, signal, pricesUrl)
+            return isRecord(page) ? exactDecimal(page.openPrice, 0) : undefined
+          },
 
     async read(slug, reading) {
       return (await bySlug(slug, reading)).find((facts) => facts.slug === slug)

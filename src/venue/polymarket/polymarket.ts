@@ -1,14 +1,16 @@
 import type { Venue } from '../venue.ts'
 import { createBookVerifier } from './book-hash.ts'
-import { createCatalogue, GAMMA_URL } from './catalogue.ts'
+import { createCatalogue, GAMMA_URL, SITE_URL } from './catalogue.ts'
 import { feed } from './feed.ts'
 import { recordKinds } from './records.ts'
 import { slugOf, titleOf } from './slug.ts'
+import { live, rtds } from './spot.ts'
 import { windowStarts } from './windows.ts'
 
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
 export const polymarket: Venue = {
   kinds: recordKinds,
   ...{ createBookVerifier, slugOf, titleOf, feed },
-  ...{ windowStarts, catalogueUrl: GAMMA_URL, createCatalogue },
+  spotFeeds: { live, rtds },
+  ...{ windowStarts, catalogueUrl: GAMMA_URL, pricesUrl: SITE_URL, createCatalogue },
 }

@@ -1,0 +1,81 @@
+/** Rows of the spot table: reference prices of coins. */
+import { spot } from '#db/history/schema.ts'
+import type { Coin } from '#src/core/market.ts'
+import type { SpotTick, StoredTick } from '#src/core/spot.ts'
+import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
+import type { Database } from '#src/sqlite/database.ts'
+
+import type { SpotQuery } from '../history.ts'
+
+type SpotRow = typeof spot.$inferSelect
+type Range = Record<'fromMs' | 'toMs' | 'afterMs' | 'afterId' | 'limit', number> &
+  Record<'coin', string> & { source: string | null; windowSeconds: number | null }
+
+/** Reads and writes ticks. */
+export function createSpotTable(db: Database) {
+  const sql = sqlOf(spot)
+  const insert = db.prepare<unknown, [SpotRow]>(
+    `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
+  )
+  const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot')
+  const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
+    db.prepare<SpotRow, [Range]>(
+      `SELECT ${sql.columns()} FROM spot
+       WHERE coin = $coin AND time_ms >= $fromMs AND time_ms < $toMs
+         AND (time_ms, id) ${after} ($afterMs, $afterId)
+         AND ($source IS NULL OR source = $source)
+         AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)
+       ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
+    )
+  const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
+
+  return {
+    /** Adds ticks; one whose source, window and time are held vanishes. Returns how many were new. */
+    insert(ticks: readonly SpotTick[]): number {
+      let id = (lastId.get()?.id ?? 0) + 1
+      let added = 0
+      for (const tick of ticks) {
+        const row = toRow(tick, id)
+        if (insert.run(row).changes === 0) continue
+        id++
+        added++
+      }
+      return added
+    },
+
+    /** Throws `Damage`. */
+    list({ coin, order, limit, source, windowSeconds, ...range }: SpotQuery): StoredTick[] {
+      const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after } = range
+      const edge = order === 'asc' ? -1 : Number.MAX_SAFE_INTEGER
+      const { timestampMs: afterMs, id: afterId } = after ?? { timestampMs: edge, id: edge }
+      return reads[order]
+        .all({
+          ...{ coin, fromMs, toMs, afterMs, afterId, limit },
+          ...{ source: source ?? null, windowSeconds: windowSeconds ?? null },
+        })
+        .map(toTick)
+    },
+  }
+}
+
+function toRow(tick: SpotTick, id: number): SpotRow {
+  const { coin, source, windowSeconds, timestampMs, price } = tick
+  const { receivedMs = null, sequence = null, dropped = null } = tick
+  const row = {
+    ...{ id, coin, source, windowSeconds, timeMs: timestampMs },
+    ...{ price, receivedMs, sequence, dropped, checksum: 0 },
+  }
+  row.checksum = checksumOf(row)
+  return row
+}
+
+function toTick(row: SpotRow): StoredTick {
+  assertSealed(row, `price ${row.id} of ${row.coin}`)
+  const { id, source, windowSeconds, timeMs, price, receivedMs, sequence, dropped } = row
+  return {
+    ...{ id, coin: row.coin as Coin, source, windowSeconds, timestampMs: timeMs, price },
+    ...{ receivedMs: receivedMs ?? undefined, sequence: sequence ?? undefined },
+    dropped: dropped ?? undefined,
+  }
+}

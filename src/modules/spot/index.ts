@@ -1,0 +1,27 @@
+import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
+import { route } from '#src/http/route.ts'
+
+import { SpotList, SpotQuery } from './model.ts'
+import type { SpotService } from './service.ts'
+
+/** `GET /v1/{coin}/spot`: the price of the coin itself. */
+export const spotRoutes = (service: SpotService) => [
+  route({
+    method: 'GET',
+    path: '/v1/:coin/spot',
+    access: 'prices',
+    tag: 'prices',
+    operationId: 'listSpot',
+    summary: 'Reference prices of a coin',
+    description:
+      "What markets are settled by, as feeds publish it: every price that was recorded, or bars. A server without a source of prices has none, and `reason` says so. Prices of different sources and averages are different series: `source` and `window` choose one. The settlement of 5m, 15m and 4h markets is by Chainlink's average of a minute, `window=60`.",
+    query: SpotQuery,
+    ok: {
+      description: 'A page of prices.',
+      schema: SpotList,
+      bodyHeaders: { [RESUME_HEADER]: `The place after the last row. ${resumeAfter304}` },
+    },
+    caching: 'digest',
+    answer: ({ coin, query }) => service.page(coin, query),
+  }),
+]

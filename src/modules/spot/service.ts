@@ -1,0 +1,119 @@
+/** Reference prices of a coin: every one, or bars. */
+import type { CursorCodec } from '#src/core/cursor.ts'
+import { exactNumber } from '#src/core/decimal.ts'
+import { intervalMs } from '#src/core/interval.ts'
+import type { Coin } from '#src/core/market.ts'
+import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
+import { readRange } from '#src/core/range.ts'
+import type { Position } from '#src/core/snapshot.ts'
+import { type SpotBar, type StoredTick, toBars } from '#src/core/spot.ts'
+import { toIso } from '#src/core/time.ts'
+import type { MarketHistory, SpotQuery as StoreQuery } from '#src/history/history.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
+
+import type { SpotQuery } from './model.ts'
+
+type Deps = { history: Pick<MarketHistory, 'spot'>; cursors: CursorCodec }
+type Page = { rows: object[]; last: Position | undefined; hasMore: boolean }
+
+/** Ticks that are read in one step. */
+const BLOCK = 1000
+/** Ticks that the bars of a page are made of at most. */
+const TICKS_MAX = 100_000
+
+/** Makes the service of a history. */
+export function createSpotService({ history, cursors }: Deps) {
+  function* readTicks(query: StoreQuery): Steps<Page> {
+    const ticks: StoredTick[] = []
+    for (;;) {
+      const last = ticks.at(-1)
+      const limit = Math.min(BLOCK, query.limit - ticks.length) + 1
+      const found = history.spot({ ...query, after: last ?? query.after, limit })
+      ticks.push(...found.slice(0, limit - 1))
+      const hasMore = found.length === limit
+      if (!hasMore || ticks.length >= query.limit)
+        return { rows: ticks.map(describeTick), last: ticks.at(-1), hasMore }
+      yield
+    }
+  }
+
+  /**
+   * Bars are made of whole steps: a page ends where a step does, so that none is cut in two. The
+   * last bar of what is still being recorded may grow.
+   */
+  function* readBars(query: StoreQuery, stepMs: number): Steps<Page> {
+    const ticks: StoredTick[] = []
+    let hasMore = true
+    while (hasMore && ticks.length < TICKS_MAX) {
+      const found = history.spot({ ...query, after: ticks.at(-1) ?? query.after, limit: BLOCK })
+      ticks.push(...found)
+      hasMore = found.length === BLOCK
+      if (stepsOf(ticks, stepMs).size > query.limit) break
+      yield
+    }
+    const steps = [...stepsOf(ticks, stepMs)]
+    // What the last step has may not all be read yet.
+    const whole = new Set(
+      hasMore
+        ? steps.slice(0, Math.min(query.limit, steps.length - 1))
+        : steps.slice(0, query.limit),
+    )
+    const used = ticks.filter((tick) => whole.has(stepOf(tick, stepMs)))
+    const ascending = query.order === 'asc' ? used : used.toReversed()
+    const bars = toBars(ascending, stepMs).map((bar) => describeBar(bar, stepMs))
+    return {
+      rows: query.order === 'asc' ? bars : bars.toReversed(),
+      last: used.at(-1),
+      hasMore: hasMore || steps.length > whole.size,
+    }
+  }
+
+  return {
+    /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+    *page(coin: Coin, query: SpotQuery): Steps<{ body: string; resumeCursor: string }> {
+      const { order, limit, cursor, interval, source, window: windowSeconds } = query
+      const { fromMs, toMs } = readRange(query)
+      const filters = [order, fromMs, toMs, interval, source, windowSeconds].join('.')
+      const scope = `spot ${coin} ${filters}`
+      const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
+      const asked: StoreQuery = { coin, source, windowSeconds, fromMs, toMs, order, after, limit }
+      const { rows, last, hasMore } = yield* interval === undefined
+        ? readTicks(asked)
+        : readBars(asked, intervalMs[interval])
+      const resumeCursor = cursors.encode(
+        scope,
+        encodePosition(last ?? after ?? startOf({ order, fromMs, toMs })),
+      )
+      const isEmpty =
+        rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
+      const reason = isEmpty
+        ? `No price of ${coin} is recorded: this server has no source of them.`
+        : null
+      const nextCursor = hasMore ? resumeCursor : null
+      return { body: JSON.stringify({ data: rows, nextCursor, reason }), resumeCursor }
+    },
+  }
+}
+
+export type SpotService = ReturnType<typeof createSpotService>
+
+const stepOf = ({ timestampMs }: StoredTick, stepMs: number): number =>
+  Math.floor(timestampMs / stepMs)
+const stepsOf = (ticks: readonly StoredTick[], stepMs: number): Set<number> =>
+  new Set(ticks.map((tick) => stepOf(tick, stepMs)))
+
+const describeTick = (tick: StoredTick) => ({
+  id: String(tick.id),
+  ...{ source: tick.source, windowSeconds: tick.windowSeconds },
+  timestamp: toIso(tick.timestampMs),
+  price: exactNumber(tick.price),
+  receivedAt: tick.receivedMs === undefined ? null : toIso(tick.receivedMs),
+  ...{ sequence: tick.sequence ?? null, dropped: tick.dropped ?? 0 },
+})
+
+const describeBar = (bar: SpotBar, stepMs: number) => ({
+  ...{ source: bar.source, windowSeconds: bar.windowSeconds },
+  ...{ start: toIso(bar.startMs), end: toIso(bar.startMs + stepMs) },
+  ...{ open: exactNumber(bar.open), high: exactNumber(bar.high) },
+  ...{ low: exactNumber(bar.low), close: exactNumber(bar.close), ticks: bar.ticks },
+})

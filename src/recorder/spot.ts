@@ -1,0 +1,139 @@
+/** Records reference prices, from whichever feeds are configured. */
+import type { Coin } from '#src/core/market.ts'
+import { seriesOf, type SpotTick } from '#src/core/spot.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { HistoryWriter } from '#src/history/history.ts'
+import { messageOf } from '#src/lib/message.ts'
+import type { SpotFeed } from '#src/venue/feed.ts'
+
+import { connect, type Connection } from './connection.ts'
+import type { Every, OpenSocket, Reporter } from './ports.ts'
+
+const FLUSH_MS = 250
+/** A feed has a tick a second of each coin; longer than this it is frozen. */
+const QUIET_MS = 30_000
+const BACKOFF_MS = 500
+const BACKOFF_MS_MAX = 60_000
+/** Ticks that wait for the history at most: of four coins some twenty minutes. */
+const WAITING_MAX = 5000
+
+export type SpotSource = { name: string; feed: SpotFeed; url: string; key: string }
+
+export type SpotOptions = {
+  history: Pick<HistoryWriter, 'putSpot'>
+  sources: readonly SpotSource[]
+  coins: readonly Coin[]
+  openSocket: OpenSocket
+  every: Every
+  clock: Clock
+  /** From 0, inclusive, to 1, exclusive. */
+  random: () => number
+  reporter: Reporter
+}
+
+/** Starts to record prices; without sources it does nothing. */
+export function recordSpot(options: SpotOptions) {
+  const { history, sources, every, reporter } = options
+  let waiting: SpotTick[] = []
+  const counts = { ticks: 0, dropped: 0 }
+
+  function take(ticks: readonly SpotTick[]): void {
+    waiting.push(...ticks)
+    for (const { dropped = 0 } of ticks) counts.dropped += dropped
+    if (waiting.length > WAITING_MAX) waiting = waiting.slice(-WAITING_MAX)
+  }
+
+  function flush(): void {
+    if (waiting.length === 0) return
+    try {
+      counts.ticks += history.putSpot(waiting)
+      waiting = []
+      reporter.settle('spot', 'Prices can be written again.')
+    } catch (error) {
+      reporter.report('spot', `Prices cannot be written: ${messageOf(error)}.`)
+    }
+  }
+
+  const followed = sources.map((source) => followSource(source, options, take))
+  const stop = every(FLUSH_MS, flush)
+  return {
+    status: () => ({ ...counts, sources: followed.map(({ status }) => status()) }),
+    dispose(): void {
+      stop()
+      for (const each of followed) each.dispose()
+      flush()
+    },
+  }
+}
+
+/** Keeps one source connected. */
+function followSource(
+  { name, feed, url, key }: SpotSource,
+  options: SpotOptions,
+  take: (ticks: readonly SpotTick[]) => void,
+) {
+  const { coins, clock, every, random, reporter } = options
+  let connection: Connection | undefined
+  let [dueMs, failures, heardMs, faults] = [0, 0, clock(), 0]
+  const sequences = new Map<string, number>()
+
+  /** Where the feed does not count what it dropped, its numbers do. */
+  function withGaps(tick: SpotTick): SpotTick {
+    const { sequence, dropped } = tick
+    if (sequence === undefined) return tick
+    const series = `${tick.coin} ${seriesOf(tick)}`
+    const before = sequences.get(series)
+    sequences.set(series, sequence)
+    const missed = before === undefined ? 0 : sequence - before - 1
+    return missed > 0 && dropped === undefined ? { ...tick, dropped: missed } : tick
+  }
+
+  function hear(text: string, receivedMs: number): void {
+    const answer = feed.answer(text, coins)
+    if (answer !== undefined) connection?.send(answer)
+    const ticks = feed.decode(text, receivedMs)
+    if (ticks === undefined) faults++
+    else if (ticks.length > 0) {
+      heardMs = receivedMs
+      failures = 0
+      reporter.settle(`spot ${name}`, `Prices of ${name} come again.`)
+      take(ticks.map(withGaps))
+    }
+  }
+
+  function end(reason: string): void {
+    connection?.close()
+    connection = undefined
+    sequences.clear()
+    dueMs = clock() + Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** failures++) * (0.5 + random())
+    reporter.report(
+      `spot ${name}`,
+      `No prices come of ${name}: ${reason}. The recorder keeps trying.`,
+    )
+  }
+
+  function tick(): void {
+    const nowMs = clock()
+    if (connection !== undefined) {
+      if (nowMs - heardMs > QUIET_MS) end('it is silent')
+    } else if (nowMs >= dueMs) {
+      heardMs = nowMs
+      const hello = feed.hello(coins, key)
+      connection = connect({
+        ...options,
+        ...{ url, hello, ping: feed.ping },
+        onMessage: hear,
+        onEnd: end,
+      })
+    }
+  }
+
+  const stop = every(1000, tick)
+  return {
+    status: () => ({ name, faults, isConnected: connection?.openedMs !== undefined, heardMs }),
+    dispose(): void {
+      stop()
+      connection?.close()
+    },
+  }
+}
