@@ -22,6 +22,7 @@ const layers: Record<string, string[]> = {
   history: ['core', 'wire', 'venue', 'sqlite', 'lib', 'db'],
   ledger: ['core', 'selling', 'sqlite', 'lib', 'db'],
   http: ['core', 'wire', 'selling', 'lib'],
+  recorder: ['core', 'venue', 'wire', 'history', 'lib'],
   ingest: ['core', 'wire', 'venue', 'history', 'sqlite', 'lib'],
   chain: ['core', 'selling', 'lib'],
   screening: ['core', 'selling', 'ledger', 'lib'],
