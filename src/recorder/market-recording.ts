@@ -3,15 +3,19 @@ import { ENDLESS_MS, type GapReason } from '#src/core/coverage.ts'
 import { type Outcome, type OutcomeMap, outcomes } from '#src/core/market.ts'
 import type { BookVerifier } from '#src/venue/venue.ts'
 
-import { createMarketBooks, type MarketBooks, type RecipeWatch } from './books.ts'
+import type { BookCounts } from './book-output.ts'
+import { createMarketBooks, type MarketBooks } from './books.ts'
 import { createMerge, type Merge, type SourceId } from './merge.ts'
 import type { LiveMarket } from './ports.ts'
+import type { RecipeWatch } from './recipe-watch.ts'
 import type { Sink } from './sink.ts'
 
 export type RecordingOptions = {
   market: LiveMarket
   verifier: BookVerifier
-  recipe: RecipeWatch
+  /** Both are shared by all markets. */
+  watch: RecipeWatch
+  counts: BookCounts
   sink: Sink
   /** Times of the last states that the history holds. */
   heldMs: OutcomeMap<number>

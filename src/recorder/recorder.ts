@@ -6,7 +6,7 @@ import type { Catalogue } from '#src/venue/catalogue.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
 
-import { createRecipeWatch } from './books.ts'
+import { noCounts } from './book-output.ts'
 import { createDiscovery } from './discovery.ts'
 import { createLane } from './lane.ts'
 import { type MarketRecording, recordMarket } from './market-recording.ts'
@@ -17,6 +17,7 @@ import {
   type OpenSocket,
   type Reporter,
 } from './ports.ts'
+import { createRecipeWatch } from './recipe-watch.ts'
 import { createSink, type Sink } from './sink.ts'
 import { recordSpot, type SpotSource } from './spot.ts'
 
@@ -53,6 +54,9 @@ export type RecorderOptions = {
   /** Takes every message as it came, where raw messages are kept. */
   keepRaw?: ((text: string, receivedMs: number) => void) | undefined
 }
+
+const RECIPE_TEXT =
+  'Hardly any book fits its hash, though best prices do: the venue has changed its recipe. Books are recorded unverified until hashes fit again.'
 
 /** Starts to record. Dispose of it before the history. */
 export function startRecorder(options: RecorderOptions) {
@@ -93,6 +97,7 @@ export function startRecorder(options: RecorderOptions) {
     /** What it does now, as `bookfeed status` prints it. */
     status: () => ({
       ...hearing.status(),
+      books: recordings.counts,
       markets: recordings.status(),
       connections: lanes.flatMap((lane, index) =>
         lane.status().map((each) => ({ lane: index, ...each })),
@@ -156,14 +161,23 @@ function createRecordings(options: RecorderOptions, tools: { sink: Sink; reporte
   const { history, venue, maxPerSecond } = options
   const { sink, reporter } = tools
   const recordings = new Map<string, MarketRecording>()
-  const recipe = createRecipeWatch((text) => reporter.report('recipe', text))
+  const counts = noCounts()
+  const watch = createRecipeWatch({
+    changed(isAdvisory) {
+      if (isAdvisory) reporter.report('recipe', RECIPE_TEXT)
+      else reporter.settle('recipe', 'Books fit their hashes again.')
+    },
+  })
   const verifier = venue.createBookVerifier()
 
   function begin(market: LiveMarket): MarketRecording {
     const held = history.findMarket(market.conditionId)?.spans
     const heldMs = { up: held?.up?.lastMs, down: held?.down?.lastMs }
     const rate = maxPerSecond[market.timeframe]
-    return recordMarket({ market, verifier, recipe, sink, heldMs, maxPerSecond: rate })
+    return recordMarket({
+      ...{ market, verifier, watch, counts, sink, heldMs },
+      maxPerSecond: rate,
+    })
   }
 
   return {
@@ -181,6 +195,7 @@ function createRecordings(options: RecorderOptions, tools: { sink: Sink; reporte
       }
       return chosen
     },
+    counts,
     status: () =>
       [...recordings.values()].map(({ market: { conditionId, slug }, lastMs, unknown }) => ({
         ...{ conditionId, slug },

@@ -1,0 +1,120 @@
+/**
+ * The two order books of a market, from what one connection says of them: which states are true,
+ * and from when to when the books are not known.
+ */
+import type { GapReason } from '#src/core/coverage.ts'
+import { outcomes } from '#src/core/market.ts'
+import { timeFault } from '#src/core/time.ts'
+import type { BookEvent, ChangeEvent, FeedEvent, TickEvent, TradeEvent } from '#src/venue/feed.ts'
+import type { BookVerifier } from '#src/venue/venue.ts'
+
+import { type BookCounts, type BooksOutput, noCounts, type RecordedMarket } from './book-output.ts'
+import type { RecipeWatch } from './recipe-watch.ts'
+import { type LastTrade, TokenBook } from './token-book.ts'
+
+export type BooksOptions = {
+  market: RecordedMarket
+  verifier: BookVerifier
+  /** Shared by all markets. */
+  watch: RecipeWatch
+  output: BooksOutput
+  /** Counted into; may be shared. */
+  counts?: BookCounts | undefined
+  /** True states passed on of each outcome in a second, at most; all when absent. */
+  maxPerSecond?: number | undefined
+  /** A batch is over when nothing was added to it for so long. */
+  batchWaitMs?: number | undefined
+}
+
+export type MarketBooks = {
+  /** Takes what was received of this market, in the order of receipt. */
+  take(event: FeedEvent, receivedMs: number): void
+  /**
+   * Ends what has waited long enough by the recorder's clock. To be called every few milliseconds.
+   */
+  settle(nowMs: number): void
+  /**
+   * The connection was lost, or a message: neither book is known from its last true state on. What
+   * is known of them stays in doubt, and counts again when a hash proves it.
+   */
+  lose(reason: GapReason): void
+}
+
+const BATCH_WAIT_MS = 25
+
+export function createMarketBooks(options: BooksOptions): MarketBooks {
+  const { market, output, counts = noCounts(), batchWaitMs = BATCH_WAIT_MS } = options
+  const { conditionId, assetIds } = market
+  const lastTrade: LastTrade = { price: undefined, timestampMs: 0 }
+  const terms = { ...options, counts, batchWaitMs, lastTrade }
+  const up: TokenBook = new TokenBook('up', terms, () => down)
+  const down: TokenBook = new TokenBook('down', terms, () => up)
+  const both = { up, down }
+  const outcomeOf = (assetId: string) => outcomes.find((each) => assetIds[each] === assetId)
+
+  function lose(reason: GapReason): void {
+    for (const outcome of outcomes) both[outcome].lose(reason)
+  }
+
+  /** What cannot be read, or cannot be, may have been anything. */
+  function fault(): void {
+    counts.faults++
+    lose('recorder_down')
+  }
+
+  function takeChanges({ changes, timestampMs }: ChangeEvent, receivedMs: number): void {
+    for (const change of changes) {
+      const outcome = outcomeOf(change.assetId)
+      if (outcome === undefined) fault()
+      else both[outcome].takeChange(change, timestampMs, receivedMs)
+    }
+  }
+
+  function takeTrade(event: TradeEvent, receivedMs: number): void {
+    const { timestampMs, price, priceText, size, side } = event
+    const outcome = outcomeOf(event.assetId)
+    if (outcome === undefined) {
+      fault()
+      return
+    }
+    counts.trades++
+    output.trade({ timestampMs, price, outcome, size, side }, conditionId)
+    noteTrade(lastTrade, priceText, timestampMs)
+    for (const each of outcomes) both[each].recheck(receivedMs)
+  }
+
+  function takeOfToken(event: BookEvent | TickEvent, receivedMs: number): void {
+    const outcome = outcomeOf(event.assetId)
+    if (outcome === undefined) fault()
+    else if (event.kind === 'tick') both[outcome].takeTick(event)
+    else {
+      noteTrade(lastTrade, event.lastTradePrice, event.timestampMs)
+      both[outcome].takeBook(event, receivedMs)
+    }
+  }
+
+  function settle(nowMs: number): void {
+    for (const outcome of outcomes) both[outcome].settle(nowMs)
+  }
+
+  return {
+    take(event, receivedMs) {
+      // So that what waited too long by now does not depend on when the owner looked last.
+      settle(receivedMs)
+      const isSound = !('timestampMs' in event) || !timeFault(event.timestampMs, receivedMs)
+      if (!isSound || event.kind === 'fault') fault()
+      else if (event.kind === 'changes') takeChanges(event, receivedMs)
+      else if (event.kind === 'trade') takeTrade(event, receivedMs)
+      else if (event.kind === 'book' || event.kind === 'tick') takeOfToken(event, receivedMs)
+    },
+    settle,
+    lose,
+  }
+}
+
+/** The price that hashes of both books hold, as far as it was said. */
+function noteTrade(lastTrade: LastTrade, price: string | undefined, timestampMs: number): void {
+  if (price === undefined || timestampMs < lastTrade.timestampMs) return
+  lastTrade.price = price
+  lastTrade.timestampMs = timestampMs
+}
