@@ -1,0 +1,87 @@
+/**
+ * A market's two books as the venue keeps, prints and hashes them. Nothing here is taken from
+ * `src`, whose parsing and hashing are checked against it.
+ */
+import { createHash } from 'node:crypto'
+
+const MILLIONTHS = 1_000_000
+
+/** Price in millionths, size as printed, and the level as it stands in every message. */
+export type Level = { price: number; size: string; text: string }
+/** In the venue's order: the best level last. */
+export type Sides = { bids: readonly Level[]; asks: readonly Level[] }
+/** A level's whole size; "0" when it is gone. */
+export type Change = { side: keyof Sides; price: number; size: string }
+
+/** 0 is Up, 1 is Down. */
+export type TokenIndex = 0 | 1
+export type TokenBook = Sides & { assetId: string; hash: string }
+
+/** What is true of a market between two moments at which something changed. */
+export type MarketState = {
+  conditionId: string
+  /** Of the venue's clock. */
+  atMs: number
+  /** As printed: the same, unless the clock jumped. */
+  timestampMs: number
+  tick: string
+  /** Three decimals or more; empty before the first trade. */
+  lastTradePrice: string
+  books: readonly [up: TokenBook, down: TokenBook]
+}
+
+/** `other` leaves the last trade price out, as a venue might that changed its recipe. */
+export type Recipe = 'documented' | 'other'
+
+export const emptySides: Sides = { bids: [], asks: [] }
+
+/** Exact for whole millionths of 0.001 and above, which every tick is. */
+export const printPrice = (millionths: number): string => String(millionths / MILLIONTHS)
+export const readPrice = (text: string): number => Math.round(Number(text) * MILLIONTHS)
+
+/** As last trade prices are printed: `0.850`, `0.0025`. */
+export const printTradePrice = (millionths: number): string =>
+  printPrice(millionths).padEnd(5, '0').replace(/^0$/, '0.000')
+
+/** The same order as the other token's book shows it. */
+export const mirror = ({ side, price, size }: Change): Change => ({
+  side: side === 'bids' ? 'asks' : 'bids',
+  price: MILLIONTHS - price,
+  size,
+})
+
+export function apply(sides: Sides, { side, price, size }: Change): Sides {
+  const levels = sides[side]
+  const sign = side === 'bids' ? 1 : -1
+  let at = levels.length
+  while (at > 0 && ((levels[at - 1]?.price ?? 0) - price) * sign >= 0) at--
+  const isThere = levels[at]?.price === price
+  const text = `{"price":"${printPrice(price)}","size":"${size}"}`
+  const level = size === '0' ? [] : [{ price, size, text }]
+  return { ...sides, [side]: levels.toSpliced(at, isThere ? 1 : 0, ...level) }
+}
+
+/** Best bid and ask as messages name them; 0 and 1 stand for an empty side. */
+export const touchOf = ({ bids, asks }: Sides): { bestBid: string; bestAsk: string } => ({
+  bestBid: printPrice(bids.at(-1)?.price ?? 0),
+  bestAsk: printPrice(asks.at(-1)?.price ?? MILLIONTHS),
+})
+
+type Hashed = Pick<MarketState, 'conditionId' | 'timestampMs'> & { assetId: string; sides: Sides }
+
+export const levelsOf = (levels: readonly Level[]): string =>
+  `[${levels.map(({ text }) => text).join(',')}]`
+
+/** The book as the venue hashes it, up to its tick. */
+export const hashedHead = ({ conditionId, timestampMs, assetId, sides }: Hashed): string =>
+  `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",` +
+  `"bids":${levelsOf(sides.bids)},"asks":${levelsOf(sides.asks)},"min_order_size":"5",`
+
+type Terms = Pick<MarketState, 'tick' | 'lastTradePrice'>
+
+export const hashedTail = ({ tick, lastTradePrice }: Terms, recipe: Recipe): string =>
+  `"tick_size":"${tick}","neg_risk":false` +
+  (recipe === 'other' ? '}' : `,"last_trade_price":"${lastTradePrice}"}`)
+
+export const hashOf = (book: Hashed & Terms, recipe: Recipe): string =>
+  createHash('sha1').update(hashedHead(book)).update(hashedTail(book, recipe)).digest('hex')

@@ -1,0 +1,56 @@
+/** Which markets a venue lists, and which it has resolved, as its clock moves on. */
+import { announcedFrame, type Frame, resolvedFrame } from './frames.ts'
+import type { Playbook, VenueMarket } from './playbook.ts'
+
+/** How often it is looked through. */
+const LOOK_MS = 100
+
+/** What can be changed while the venue plays. */
+export type CatalogueSettings = { offsetMs: number; resolutionDelayMs: number }
+
+export type Catalogue = {
+  markets(): readonly VenueMarket[]
+  find(conditionId: string): VenueMarket | undefined
+  marketOf(assetId: string): VenueMarket | undefined
+  isResolved(market: VenueMarket): boolean
+  /** Lists and resolves what is due; returns the messages that say so. */
+  look(nowMs: number): Frame[]
+}
+
+export function createCatalogue(playbook: Playbook, settings: CatalogueSettings): Catalogue {
+  const listed = new Map<string, VenueMarket>()
+  const ofToken = new Map<string, VenueMarket>()
+  const resolved = new Set<string>()
+  let nextMs = Number.NEGATIVE_INFINITY
+
+  function list(market: VenueMarket, timestampMs: number): Frame[] {
+    if (listed.has(market.conditionId)) return []
+    listed.set(market.conditionId, market)
+    for (const assetId of market.assetIds) ofToken.set(assetId, market)
+    return [announcedFrame(market, timestampMs)]
+  }
+  function resolve(market: VenueMarket, nowMs: number): Frame[] {
+    const { conditionId, endMs } = market
+    const isDue = nowMs >= endMs + settings.resolutionDelayMs
+    if (!isDue || resolved.has(conditionId)) return []
+    resolved.add(conditionId)
+    return [resolvedFrame(market, nowMs + settings.offsetMs)]
+  }
+
+  return {
+    markets: () => [...listed.values()],
+    find: (conditionId) => listed.get(conditionId),
+    marketOf: (assetId) => ofToken.get(assetId),
+    isResolved: ({ conditionId }) => resolved.has(conditionId),
+    look(nowMs) {
+      if (nowMs < nextMs) return []
+      nextMs = nowMs + LOOK_MS
+      return playbook
+        .markets(nowMs)
+        .flatMap((market) => [
+          ...list(market, nowMs + settings.offsetMs),
+          ...resolve(market, nowMs),
+        ])
+    },
+  }
+}

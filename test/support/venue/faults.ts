@@ -1,0 +1,157 @@
+/** What can be wrong with a venue, and what that does to the messages of a connection. */
+import { readPrice } from './book.ts'
+import type { Frame } from './frames.ts'
+
+/** Of one connection. Counts are of the messages that the fault can do something to. */
+export type ConnectionFault =
+  /** Ends the connection: with a close frame (1001), or as a cut line does. */
+  | { kind: 'drop'; hasCloseFrame: boolean }
+  /** No message any more, or for a while; PING is answered. */
+  | { kind: 'freeze'; forMs?: number }
+  /** Of each later subscription so many tokens, the last ones, get changes and never a book. */
+  | { kind: 'no-book'; tokens: number }
+  | { kind: 'duplicate'; frames: number }
+  | { kind: 'lose'; frames: number }
+  /** The changes of one millisecond come in reverse. */
+  | { kind: 'reorder'; batches: number }
+  /** A level that is not true, with the hash of the true book. */
+  | { kind: 'corrupt-level'; of: 'size' | 'price'; frames: number }
+  | { kind: 'wrong-hash'; frames: number }
+  /** The book's hash knows the trade already; its message comes later. */
+  | { kind: 'late-trade'; trades: number; byMs: number }
+  | { kind: 'garbage' }
+  | { kind: 'unknown-event' }
+  /** What is sent next takes its time. */
+  | { kind: 'slow-drip'; bytes: number; everyMs: number }
+
+/** Of the whole venue. */
+export type VenueFault =
+  /** Takes the next connections and never answers their handshake. */
+  | { kind: 'no-upgrade'; connections: number }
+  | { kind: 'refuse'; forMs: number }
+  /** Hashes are made by another recipe, until this is said again. */
+  | { kind: 'other-recipe' }
+  /** From now on timestamps are ahead of the clock by so much; may be negative. */
+  | { kind: 'clock-jump'; byMs: number }
+  | { kind: 'gamma-status'; status: 429 | 500; requests: number; retryAfterSeconds?: number }
+  /** Windows that are not resolved yet take so much longer. */
+  | { kind: 'late-resolution'; byMs: number }
+
+export type Fault = ConnectionFault | VenueFault
+
+/**
+ * When a fault happens: `atMs` after the venue's start, once; or on each connection after so many
+ * of its messages. `connection` names one market connection, in the order in which they came.
+ */
+export type ScriptEntry = { fault: Fault; connection?: number } & (
+  { atMs: number } | { afterFrames: number }
+)
+
+const venueKinds = new Set<Fault['kind']>([
+  ...(['no-upgrade', 'refuse', 'other-recipe', 'clock-jump'] as const),
+  ...(['gamma-status', 'late-resolution'] as const),
+])
+export const isOfVenue = (fault: Fault): fault is VenueFault => venueKinds.has(fault.kind)
+
+/** A message with the name of what was done to it. */
+export type MangledFrame = Frame & { fault?: Fault['kind'] }
+/** Messages of one market and one millisecond. */
+type Batch = readonly MangledFrame[]
+
+export type Mangler = {
+  arm(fault: ConnectionFault): void
+  /** Does to the messages what is due; `later` sends one after a while. */
+  mangle(batch: Batch, later: (frame: MangledFrame, delayMs: number) => void): Batch
+}
+
+export function createMangler(): Mangler {
+  const left = new Map<Fault['kind'], { fault: ConnectionFault; count: number }>()
+  /** The messages of a kind, up to the count that is left, go through `change`. */
+  function each(
+    batch: Batch,
+    kind: Fault['kind'],
+    change: (frame: MangledFrame, fault: ConnectionFault) => MangledFrame[] | undefined,
+  ): Batch {
+    const armed = left.get(kind)
+    if (armed === undefined) return batch
+    return batch.flatMap((frame) => {
+      const changed = armed.count > 0 ? change(frame, armed.fault) : undefined
+      if (changed === undefined) return [frame]
+      if (--armed.count === 0) left.delete(kind)
+      return changed.map((result) => ({ ...result, fault: kind }))
+    })
+  }
+
+  return {
+    arm: (fault) => left.set(fault.kind, { fault, count: countOf(fault) }),
+    mangle(batch, later) {
+      if (left.size === 0) return batch
+      let result = each(batch, 'late-trade', (frame, fault) => {
+        if (frame.type !== 'last_trade_price' || fault.kind !== 'late-trade') return undefined
+        later({ ...frame, fault: 'late-trade' }, fault.byMs)
+        return []
+      })
+      result = each(result, 'lose', ({ type }) => (type === 'price_change' ? [] : undefined))
+      result = each(result, 'corrupt-level', (frame, fault) =>
+        fault.kind === 'corrupt-level' ? corrupted(frame, fault.of) : undefined,
+      )
+      result = each(result, 'wrong-hash', withWrongHash)
+      result = each(result, 'duplicate', (frame) => [frame, frame])
+      const reorder = left.get('reorder')
+      const changes = result.filter(({ type }) => type === 'price_change')
+      if (reorder === undefined || changes.length < 2) return result
+      if (--reorder.count === 0) left.delete('reorder')
+      const others = result.filter(({ type }) => type !== 'price_change')
+      return [
+        ...others,
+        ...changes.reverse().map((each) => ({ ...each, fault: 'reorder' as const })),
+      ]
+    },
+  }
+}
+
+function countOf(fault: ConnectionFault): number {
+  if ('frames' in fault) return fault.frames
+  if (fault.kind === 'reorder') return fault.batches
+  return fault.kind === 'late-trade' ? fault.trades : 0
+}
+
+type Priced = { price: string; size: string }
+type Levelled = { bids?: Priced[]; asks?: Priced[]; price_changes?: Priced[]; changes?: Priced[] }
+
+/** Undefined for a message without a level. */
+function corrupted(frame: MangledFrame, of: 'size' | 'price'): MangledFrame[] | undefined {
+  if (frame.type !== 'book' && frame.type !== 'price_change') return undefined
+  const message = JSON.parse(frame.text) as Levelled | Levelled[]
+  const [first] = Array.isArray(message) ? message : [message]
+  const level = first?.price_changes?.[0] ?? first?.changes?.[0] ?? first?.bids?.at(-1)
+  if (level === undefined) return undefined
+  if (of === 'size') level.size = String(Number(level.size) + 1)
+  else level.price = otherPrice(level.price)
+  return [{ ...frame, text: JSON.stringify(message) }]
+}
+
+/** One cent away, and still a price. */
+function otherPrice(text: string): string {
+  const price = readPrice(text)
+  return String((price < 500_000 ? price + 10_000 : price - 10_000) / 1_000_000)
+}
+
+function withWrongHash(frame: MangledFrame): MangledFrame[] | undefined {
+  const text = frame.text.replace(/"hash":"([0-9a-f]{40})"/g, (_, hash: string) => {
+    return `"hash":"${hash[0] === '0' ? '1' : '0'}${hash.slice(1)}"`
+  })
+  return text === frame.text ? undefined : [{ ...frame, text }]
+}
+
+export const garbageFrame: MangledFrame = {
+  type: 'garbage',
+  text: '{"event_type":"price_change","market":"0x',
+  fault: 'garbage',
+}
+
+export const unknownFrame: MangledFrame = {
+  type: 'unknown',
+  text: '{"event_type":"maker_rebate_v9","market":"0x00","timestamp":"1"}',
+  fault: 'unknown-event',
+}

@@ -1,0 +1,165 @@
+/** The catalogue: markets and events as Gamma prints them, and its lists. */
+import { touchOf } from './book.ts'
+import type { VenueMarket } from './playbook.ts'
+import type { Stage } from './stage.ts'
+
+const DAY_MS = 86_400_000
+/** `up-or-down`. */
+const TAG_ID = '102127'
+const PAGE_MAX = 100
+const PAGE_DEFAULT = 20
+
+const seconds = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, -5)}Z`
+const idOf = ({ conditionId }: VenueMarket): number => Number.parseInt(conditionId.slice(2, 9), 16)
+
+/** As the venue's JSON has it: a number with its decimals, where there is one. */
+const known = (name: string, value: string | undefined): object =>
+  value === undefined || value === '' ? {} : { [name]: Number(value) }
+
+const isTwap = ({ timeframe }: VenueMarket): boolean => timeframe !== '1h' && timeframe !== '1d'
+
+function priceConfig(market: VenueMarket): object {
+  const { coin, timeframe } = market
+  if (!isTwap(market)) return {}
+  const id = `${coin}-${timeframe}-twap-60`
+  const twap = { twapEnabled: true, twapLookbackSeconds: 60 }
+  return { cryptoMarketConfig: { id, asset: coin, duration: timeframe, ...twap } }
+}
+
+function resolution(stage: Stage, market: VenueMarket): object {
+  const isResolved = stage.isResolved(market)
+  if (!isResolved) {
+    return { outcomePrices: '["0.5", "0.5"]', closed: false, umaResolutionStatuses: '[]' }
+  }
+  return {
+    outcomePrices: market.winner === 0 ? '["1", "0"]' : '["0", "1"]',
+    closed: true,
+    closedTime: seconds(market.endMs + stage.settings.resolutionDelayMs).replace('T', ' '),
+    umaResolutionStatus: 'resolved',
+    umaResolutionStatuses: '["proposed", "resolved"]',
+  }
+}
+
+const metadata = (stage: Stage, market: VenueMarket): object =>
+  stage.isResolved(market)
+    ? {
+        eventMetadata: {
+          ...known('priceToBeat', market.strike),
+          ...known('finalPrice', market.finalPrice),
+        },
+      }
+    : {}
+
+/** With `events` as the market lists have it; an event's own markets are without. */
+function marketObject(stage: Stage, market: VenueMarket, isOfEvent: boolean): object {
+  const { bestBid = '0', bestAsk = '1' } = touch(stage, market)
+  const { tick } = stage.state(market.conditionId) ?? market
+  return {
+    id: String(idOf(market)),
+    question: market.slug,
+    conditionId: market.conditionId,
+    slug: market.slug,
+    resolutionSource: `https://data.chain.link/streams/${market.coin}-usd`,
+    endDate: seconds(market.endMs),
+    startDate: new Date(market.listedMs).toISOString(),
+    outcomes: '["Up", "Down"]',
+    active: true,
+    archived: false,
+    restricted: true,
+    enableOrderBook: true,
+    orderPriceMinTickSize: Number(tick),
+    orderMinSize: 5,
+    clobTokenIds: `["${market.assetIds.join('", "')}"]`,
+    acceptingOrders: stage.nowMs() < market.endMs,
+    acceptingOrdersTimestamp: seconds(market.startMs - DAY_MS),
+    negRisk: false,
+    bestBid: Number(bestBid),
+    bestAsk: Number(bestAsk),
+    eventStartTime: seconds(market.startMs),
+    ...resolution(stage, market),
+    ...priceConfig(market),
+    ...(market.conditionId.length === 64 ? { version: 'v2' } : {}),
+    ...(isOfEvent ? {} : { events: [eventHead(stage, market)] }),
+  }
+}
+
+function touch(stage: Stage, market: VenueMarket): Partial<ReturnType<typeof touchOf>> {
+  const state = stage.state(market.conditionId)
+  return state === undefined ? {} : touchOf(state.books[0])
+}
+
+const eventHead = (stage: Stage, market: VenueMarket): object => ({
+  id: String(idOf(market) + 1),
+  ticker: market.slug,
+  slug: market.slug,
+  title: market.slug,
+  startDate: new Date(market.listedMs).toISOString(),
+  endDate: seconds(market.endMs),
+  startTime: seconds(market.startMs),
+  active: true,
+  closed: stage.isResolved(market),
+  archived: false,
+  seriesSlug: `${market.coin}-up-or-down-${market.timeframe}`,
+  ...metadata(stage, market),
+})
+
+const eventObject = (stage: Stage, market: VenueMarket): object => ({
+  ...eventHead(stage, market),
+  markets: [marketObject(stage, market, true)],
+  series: [{ slug: `${market.coin}-up-or-down-${market.timeframe}`, recurrence: 'daily' }],
+  tags: [{ id: TAG_ID, label: 'Up or Down', slug: 'up-or-down' }],
+  ...priceConfig(market),
+})
+
+/** Answers a request to Gamma; undefined for a path that it does not have. */
+export function answerGamma(stage: Stage, url: URL): Response | undefined {
+  const [, kind, form, slug] = url.pathname.split('/')
+  if (kind !== 'markets' && kind !== 'events') return undefined
+  const print = (market: VenueMarket): object =>
+    kind === 'markets' ? marketObject(stage, market, false) : eventObject(stage, market)
+  if (form === 'slug') {
+    const market = stage.markets().find((each) => each.slug === slug)
+    if (market !== undefined) return Response.json(print(market))
+    return Response.json({ type: 'not found error', error: 'slug not found' }, { status: 404 })
+  }
+  // Offsets were switched off on 2026-05-01.
+  if (url.searchParams.has('offset')) {
+    return Response.json({ type: 'validation error', error: 'use keyset' }, { status: 422 })
+  }
+  const found = select(stage, url.searchParams)
+  if (form !== 'keyset') return Response.json(found.slice(0, PAGE_MAX).map(print))
+  const limit = Math.min(PAGE_MAX, Number(url.searchParams.get('limit') ?? PAGE_DEFAULT))
+  // A parameter `cursor` is read by nobody; the last page names no next one.
+  const after = found.findIndex((each) => cursorOf(each) === url.searchParams.get('after_cursor'))
+  const page = found.slice(after + 1, after + 1 + limit)
+  const last = page.at(-1)
+  const isMore = last !== undefined && last !== found.at(-1)
+  return Response.json({
+    [kind]: page.map(print),
+    ...(isMore ? { next_cursor: cursorOf(last) } : {}),
+  })
+}
+
+const cursorOf = (market: VenueMarket): string =>
+  Buffer.from(market.conditionId).toString('base64url')
+
+function select(stage: Stage, query: URLSearchParams): VenueMarket[] {
+  const isClosed = query.get('closed') === 'true'
+  const has = (name: string, ...values: string[]): boolean =>
+    !query.has(name) || query.getAll(name).some((each) => values.includes(each))
+  const minMs = Date.parse(query.get('end_date_min') ?? '') || Number.NEGATIVE_INFINITY
+  const maxMs = Date.parse(query.get('end_date_max') ?? '') || Number.POSITIVE_INFINITY
+  return stage
+    .markets()
+    .filter(
+      (market) =>
+        stage.isResolved(market) === isClosed &&
+        has('slug', market.slug) &&
+        has('condition_ids', market.conditionId) &&
+        has('clob_token_ids', ...market.assetIds) &&
+        has('tag_id', TAG_ID) &&
+        market.endMs >= minMs &&
+        market.endMs <= maxMs,
+    )
+    .sort((a, b) => a.endMs - b.endMs || (a.slug < b.slug ? -1 : 1))
+}

@@ -1,0 +1,150 @@
+/** A playbook made by a seed: every coin and timeframe asked for, window after window. */
+import { createHash } from 'node:crypto'
+
+import { createRandom } from '#src/lib/random.ts'
+
+import { quoteMarket } from './market-maker.ts'
+import type { Playbook, Step, VenueMarket } from './playbook.ts'
+import { slugOf, type Window, windowAt } from './windows.ts'
+
+export type GeneratedOptions = {
+  seed: string
+  /** Unix milliseconds: the market in whose window it lies is the first that is played. */
+  startMs: number
+  coins?: readonly string[]
+  timeframes?: readonly string[]
+  /** Windows listed ahead of the one that is open; 2 unless said. */
+  ahead?: number
+  /** Of each open market; 20 unless said. One that is not open yet has one a second. */
+  stepsPerSecond?: number
+  /** Of markets in turn; 0.01 unless said. */
+  ticks?: readonly string[]
+  /** A change of tick after so many steps of each market, besides those near 0 and 1. */
+  tickChange?: { afterSteps: number; tick: string }
+  /** 31 for the markets of the venue's second protocol. */
+  conditionIdBytes?: 31 | 32
+  /** Nothing happens from then on. */
+  untilMs?: number
+}
+
+/** One that is to be played: its next step, and those after it. */
+type Player = { step: Step; steps: Iterator<Step> }
+
+export function generatedPlaybook(options: GeneratedOptions): Playbook {
+  const { startMs, seed, coins = ['btc'], timeframes = ['5m'], ahead = 2 } = options
+  const spot = spotOf(seed)
+  const series = coins.flatMap((coin) => timeframes.map((each) => ({ coin, timeframe: each })))
+  const markets: VenueMarket[] = []
+  const players = new Set<Player>()
+  const untilMs = options.untilMs ?? Number.POSITIVE_INFINITY
+
+  function list(window: Window): void {
+    const { coin, timeframe, startMs: fromMs, endMs } = window
+    const reference = timeframe === '1h' || timeframe === '1d' ? spot : twapOf(spot)
+    const [strike, finalPrice] = [reference(coin, fromMs), reference(coin, endMs)]
+    const slug = slugOf(window)
+    const market: VenueMarket = {
+      ...{ coin, timeframe, startMs: fromMs, endMs, slug, strike, finalPrice },
+      conditionId: `0x${digest(`${seed}/${slug}`).slice(0, 2 * (options.conditionIdBytes ?? 32))}`,
+      assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
+      listedMs: fromMs - (ahead + 1) * (endMs - fromMs),
+      tick: options.ticks?.[markets.length % options.ticks.length] ?? '0.01',
+      winner: Number(finalPrice) >= Number(strike) ? 0 : 1,
+    }
+    markets.push(market)
+    const steps = quoteMarket(market, {
+      random: createRandom(`${seed}/${slug}`),
+      spot: (atMs) => Number(spot(coin, atMs)),
+      fromMs: Math.max(market.listedMs, startMs),
+      untilMs: Math.min(endMs, untilMs),
+      stepsPerSecond: options.stepsPerSecond ?? 20,
+      tickChange: options.tickChange,
+    })
+    const { value: step, done } = steps.next()
+    if (!done) players.add({ step, steps })
+  }
+
+  /** The windows of each series, from the one before the first; each knows what comes next. */
+  const ends = series.map(({ coin, timeframe }) => {
+    const first = windowAt(coin, timeframe, startMs)
+    const before = windowAt(coin, timeframe, first.startMs - 1)
+    list(before)
+    return { coin, timeframe, nextMs: before.endMs }
+  })
+  /** Lists what is to be listed by a moment. */
+  function grow(nowMs: number): void {
+    for (const end of ends) {
+      for (;;) {
+        const window = windowAt(end.coin, end.timeframe, end.nextMs)
+        if (window.startMs - (ahead + 1) * (window.endMs - window.startMs) > nowMs) break
+        list(window)
+        end.nextMs = window.endMs
+      }
+    }
+  }
+  const earliest = (): Player | undefined => {
+    let best: Player | undefined
+    for (const each of players)
+      if (best === undefined || each.step.atMs < best.step.atMs) best = each
+    return best
+  }
+  grow(startMs)
+  let grownMs = startMs
+
+  return {
+    startMs,
+    spot,
+    markets: (nowMs) => markets.filter(({ listedMs }) => listedMs <= nowMs),
+    isOver: () => players.size === 0,
+    next(nowMs) {
+      const soonest = earliest()?.step.atMs ?? nowMs
+      if (Math.min(nowMs, soonest) > grownMs) {
+        grownMs = Math.min(nowMs, soonest, untilMs)
+        grow(grownMs)
+      }
+      const player = earliest()
+      if (player === undefined || player.step.atMs > nowMs) return undefined
+      const { step } = player
+      const { value, done } = player.steps.next()
+      if (done) players.delete(player)
+      else player.step = value
+      return step
+    },
+  }
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+const tokenOf = (text: string): string => BigInt(`0x${digest(text)}`).toString()
+
+const basePrices: Record<string, number> = { btc: 64_000, eth: 3_000, sol: 150, xrp: 2 }
+
+type Spot = (coin: string, atMs: number) => string
+
+/** A price that can be asked at any moment: three waves whose phases the seed decides. */
+function spotOf(seed: string): Spot {
+  const phases = new Map<string, number[]>()
+  return (coin, atMs) => {
+    let own = phases.get(coin)
+    if (own === undefined) {
+      const random = createRandom(`${seed}/${coin}`)
+      own = [random.uniform() * 7, random.uniform() * 7, random.uniform() * 7]
+      phases.set(coin, own)
+    }
+    const [slow = 0, middle = 0, quick = 0] = own
+    const wave =
+      0.002 * Math.sin(atMs / 97_000 + slow) +
+      0.001 * Math.sin(atMs / 31_000 + middle) +
+      0.0003 * Math.sin(atMs / 7_000 + quick)
+    return ((basePrices[coin] ?? 1) * (1 + wave)).toFixed(8)
+  }
+}
+
+/** The mean of the last 60 seconds, one price a second. */
+const twapOf =
+  (spot: Spot): Spot =>
+  (coin, atMs) => {
+    const prices = Array.from({ length: 60 }, (_, second) =>
+      Number(spot(coin, atMs - second * 1000)),
+    )
+    return (prices.reduce((sum, price) => sum + price, 0) / prices.length).toFixed(8)
+  }

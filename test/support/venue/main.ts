@@ -1,0 +1,72 @@
+/**
+ * Runs a venue by hand: prints its addresses as JSON, plays for a while, and ends.
+ *
+ *     bun test/support/venue/main.ts --seconds 60 --coins btc,eth --timeframes 5m,15m --rate 50
+ *     bun test/support/venue/main.ts --markets recorded --file <snapshots.jsonl.gz> --pace clients
+ */
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { generatedPlaybook } from './generated.ts'
+import type { Playbook } from './playbook.ts'
+import { recordedPlaybook } from './recorded.ts'
+import type { Pace } from './stage.ts'
+import { createVenueClock, startVenue, systemClock } from './venue.ts'
+
+const { values } = parseArgs({
+  options: {
+    /** `generated` or `recorded`. */
+    markets: { type: 'string', default: 'generated' },
+    /** Recorded books; the file of tokens is beside it. */
+    file: { type: 'string', default: '' },
+    /** Recorded markets, the first ones. */
+    count: { type: 'string', default: '3' },
+    seed: { type: 'string', default: 'venue' },
+    coins: { type: 'string', default: 'btc,eth,sol,xrp' },
+    timeframes: { type: 'string', default: '5m,15m,1h,4h,1d' },
+    /** Steps a second of each open market. */
+    rate: { type: 'string', default: '20' },
+    ticks: { type: 'string', default: '0.01' },
+    /** `clock`, or `clients` for as fast as they read once `tokens` are subscribed to. */
+    pace: { type: 'string', default: 'clock' },
+    tokens: { type: 'string', default: '2' },
+    speed: { type: 'string', default: '1' },
+    /** A JSON list of `{ atMs | afterFrames, connection?, fault }`. */
+    script: { type: 'string', default: '[]' },
+    seconds: { type: 'string', default: '60' },
+  },
+})
+
+const startMs = systemClock()
+
+const playbook: Playbook =
+  values.markets === 'recorded'
+    ? await recordedPlaybook({
+        files: [values.file],
+        marketsFile: join(dirname(values.file), 'markets-btc-5m-tokens.json'),
+        marketsMax: Number(values.count),
+        shiftToMs: startMs,
+      })
+    : generatedPlaybook({
+        startMs,
+        seed: values.seed,
+        coins: values.coins.split(','),
+        timeframes: values.timeframes.split(','),
+        ticks: values.ticks.split(','),
+        stepsPerSecond: Number(values.rate),
+      })
+const pace: Pace =
+  values.pace === 'clients'
+    ? { by: 'clients', afterTokens: Number(values.tokens) }
+    : { by: 'clock', clock: createVenueClock(startMs, Number(values.speed)) }
+
+await using venue = await startVenue({
+  playbook,
+  pace,
+  script: JSON.parse(values.script),
+  doesKeep: false,
+})
+const { marketUrl, gammaUrl, clobUrl, cryptoPriceUrl, liveUrl, rtdsUrl } = venue
+const urls = { marketUrl, gammaUrl, clobUrl, cryptoPriceUrl, liveUrl, rtdsUrl }
+process.stdout.write(`${JSON.stringify(urls)}\n`)
+await Bun.sleep(Number(values.seconds) * 1000)

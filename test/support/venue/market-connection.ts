@@ -1,0 +1,227 @@
+/** One connection to the market socket: what it asked for, what it was sent, what is wrong. */
+import type { MarketState } from './book.ts'
+import {
+  type ConnectionFault,
+  createMangler,
+  type Fault,
+  garbageFrame,
+  isOfVenue,
+  type MangledFrame,
+  type ScriptEntry,
+  unknownFrame,
+} from './faults.ts'
+import { bookText, type Frame } from './frames.ts'
+import type { Peer } from './web-socket.ts'
+
+/** Beyond so many tokens a connection is sent nothing more, and not told. */
+const TOKENS_MAX = 500
+
+export type SentFrame = {
+  /** Of the venue's clock. */
+  sentMs: number
+  type: string
+  text: string
+  /** What was done to it. */
+  fault?: string
+}
+
+export type MarketConnection = {
+  tokens: ReadonlySet<string>
+  /** Every text that came, PING too. */
+  received: readonly string[]
+  frames: readonly SentFrame[]
+  /** Messages sent, whether kept or not. */
+  sentCount(): number
+  isOpen(): boolean
+  buffered(): number
+  inject(fault: ConnectionFault): void
+  receive(text: string): void
+  /** The messages of one market and millisecond. */
+  deliver(state: MarketState, frames: readonly Frame[]): void
+  /** A message about the venue's markets at large. */
+  announce(frame: Frame): void
+  flush(): void
+  closed(): void
+}
+
+type Parts = {
+  peer: Peer
+  /** Those that wait for a number of messages. */
+  script: readonly ScriptEntry[]
+  /** What the script says is wrong, with this connection or the venue. */
+  inject(fault: Fault): void
+  nowMs(): number
+  later(delayMs: number, callback: () => void): void
+  stateOf(assetId: string): MarketState | undefined
+  doesKeepFrames: boolean
+}
+
+type Subscription = {
+  assets_ids?: unknown
+  type?: unknown
+  operation?: unknown
+  initial_dump?: unknown
+  custom_feature_enabled?: unknown
+}
+
+export function createMarketConnection(parts: Parts): MarketConnection {
+  const { peer, nowMs } = parts
+  const interest = createInterest(parts.stateOf)
+  const received: string[] = []
+  const mangler = createMangler()
+  const sender = createSender(parts, () => interest.tokens.size <= TOKENS_MAX)
+  const waiting = parts.script
+    .filter((entry) => 'afterFrames' in entry)
+    .sort((a, b) => a.afterFrames - b.afterFrames)
+
+  function runScript(): void {
+    while (waiting[0] !== undefined && waiting[0].afterFrames <= sender.sentCount()) {
+      const { fault } = waiting.shift() as ScriptEntry
+      if (isOfVenue(fault)) parts.inject(fault)
+      else inject(fault)
+    }
+  }
+  function send(frame: MangledFrame): void {
+    sender.send(frame, nowMs())
+    runScript()
+  }
+  const sendBatch = (batch: readonly MangledFrame[]): void => {
+    const late = (frame: MangledFrame, delayMs: number) =>
+      parts.later(delayMs, () => {
+        send(frame)
+        peer.flush()
+      })
+    for (const frame of mangler.mangle(batch, late)) send(frame)
+  }
+
+  function inject(fault: ConnectionFault): void {
+    if (fault.kind === 'drop') sender.drop(fault.hasCloseFrame)
+    else if (fault.kind === 'freeze') sender.freeze(fault.forMs)
+    else if (fault.kind === 'slow-drip') sender.dripNext(fault)
+    else if (fault.kind === 'no-book') interest.withhold(fault.tokens)
+    else if (fault.kind === 'garbage') send(garbageFrame)
+    else if (fault.kind === 'unknown-event') send(unknownFrame)
+    else mangler.arm(fault)
+    peer.flush()
+  }
+
+  runScript()
+  return {
+    tokens: interest.tokens,
+    received,
+    frames: sender.frames,
+    sentCount: sender.sentCount,
+    isOpen: sender.isOpen,
+    buffered: () => (sender.isOpen() ? peer.buffered() : 0),
+    inject,
+    receive(text) {
+      received.push(text)
+      if (text === 'PING') peer.send('PONG')
+      const books = text === 'PING' ? [] : interest.read(text)
+      if (books.length > 0) sendBatch([{ type: 'book', text: `[${books.join(',')}]\n` }])
+      peer.flush()
+    },
+    deliver(state, batch) {
+      if (sender.isOpen() && interest.covers(state)) sendBatch(interest.filter(state, batch))
+    },
+    announce(frame) {
+      if (sender.isOpen() && interest.isFeatured()) sendBatch([frame])
+    },
+    flush: peer.flush,
+    closed: sender.close,
+  }
+}
+
+/** What a client subscribed to: it only ever grows. */
+function createInterest(stateOf: Parts['stateOf']) {
+  const tokens = new Set<string>()
+  const withoutBook = new Set<string>()
+  let [isForAll, isFeatured, withheld] = [false, false, 0]
+
+  const bookOf = (id: string): string[] => {
+    const state = withoutBook.has(id) ? undefined : stateOf(id)
+    const book = state?.books.find(({ assetId }) => assetId === id)
+    return state === undefined || book === undefined ? [] : [bookText(state, book)]
+  }
+  return {
+    tokens,
+    isFeatured: () => isFeatured,
+    /** Of each later subscription, so many tokens get no book. */
+    withhold(count: number): void {
+      withheld = count
+    },
+    covers: ({ books }: MarketState) =>
+      isForAll || books.some(({ assetId }) => tokens.has(assetId)),
+    filter({ books }: MarketState, batch: readonly Frame[]): Frame[] {
+      const hasBook = !books.some(({ assetId }) => withoutBook.has(assetId))
+      return batch.filter(
+        ({ type, isExtra }) => (isFeatured || isExtra !== true) && (hasBook || type !== 'book'),
+      )
+    },
+    /** Returns the books that answer a message; an `unsubscribe` is forgotten, as there. */
+    read(text: string): string[] {
+      const message = readObject(text)
+      if (message?.type !== 'market' && message?.operation !== 'subscribe') return []
+      isFeatured ||= message.custom_feature_enabled === true
+      const ids = Array.isArray(message.assets_ids) ? message.assets_ids.map(String) : []
+      isForAll ||= ids.length === 0
+      const fresh = ids.filter((id) => !tokens.has(id))
+      for (const id of fresh) tokens.add(id)
+      for (const id of fresh.slice(Math.max(0, fresh.length - withheld))) withoutBook.add(id)
+      return message.initial_dump === false ? [] : fresh.flatMap(bookOf)
+    },
+  }
+}
+
+/** Sends, and keeps what was sent. */
+function createSender({ peer, later, doesKeepFrames }: Parts, mayTalk: () => boolean) {
+  const frames: SentFrame[] = []
+  let [isOpen, isFrozen, sentCount] = [true, false, 0]
+  let drip: { bytes: number; everyMs: number } | undefined
+
+  const close = (): void => {
+    isOpen = false
+  }
+  const thaw = (): void => {
+    isFrozen = false
+  }
+  return {
+    frames,
+    close,
+    isOpen: () => isOpen,
+    sentCount: () => sentCount,
+    send(frame: MangledFrame, sentMs: number): void {
+      if (!isOpen || isFrozen || !mayTalk()) return
+      if (drip !== undefined) peer.flush()
+      peer.send(frame.text)
+      if (drip !== undefined) peer.drip(drip.bytes, drip.everyMs)
+      const fault = drip === undefined ? frame.fault : 'slow-drip'
+      drip = undefined
+      sentCount++
+      if (!doesKeepFrames) return
+      const { type, text } = frame
+      frames.push({ sentMs, type, text, ...(fault === undefined ? {} : { fault }) })
+    },
+    drop(hasCloseFrame: boolean): void {
+      close()
+      if (hasCloseFrame) peer.close(1001)
+      else peer.terminate()
+    },
+    freeze(forMs?: number): void {
+      isFrozen = true
+      if (forMs !== undefined) later(forMs, thaw)
+    },
+    dripNext(pace: { bytes: number; everyMs: number }): void {
+      drip = pace
+    },
+  }
+}
+
+function readObject(text: string): Subscription | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}

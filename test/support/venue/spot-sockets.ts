@@ -1,0 +1,140 @@
+/** The sockets of the coins' prices: the one with credentials, and the one that it replaces. */
+import type { Stage } from './stage.ts'
+import type { Peer, PeerHandlers } from './web-socket.ts'
+
+const UPDATE_MS = 1000
+/** How far back the first message reaches. */
+const SNAPSHOT_MS = 120_000
+const SUBSCRIPTIONS_MAX = 64
+/** Close codes of the venue: not authorised, and too many subscriptions. */
+const UNAUTHORISED = 4001
+const TOO_MANY = 4008
+
+type LiveOperation = {
+  op?: string
+  rid?: string
+  auth?: { apiKey?: string; secret?: string; passphrase?: string }
+  subscriptions?: { channel: string; filter: { symbol: string; window_seconds?: number } }[]
+}
+
+/** Mistakes of a price socket. */
+export type SpotFaults = {
+  /** Every so many-th update is left out, and the next one says so in `dropped`. */
+  dropEvery?: number
+}
+
+/** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
+const coinOf = (symbol: string): string => symbol.replace(/\/?usdt?$/, '')
+
+/** Calls back once a second of the venue's clock for as long as the connection is open. */
+function everySecond(stage: Stage, tick: (atMs: number) => boolean): void {
+  const atMs = Math.floor(stage.nowMs() / UPDATE_MS) * UPDATE_MS + UPDATE_MS
+  stage.later(atMs - stage.nowMs(), () => {
+    if (tick(atMs)) everySecond(stage, tick)
+  })
+}
+
+/** What `wss://ws-live-v2.polymarket.com/ws` speaks. */
+export function openLive(stage: Stage, peer: Peer, faults: SpotFaults): PeerHandlers {
+  let [isOpen, isAuthorised, count] = [true, false, 0]
+
+  function stream(channel: string, symbol: string): void {
+    let [seq, dropped, updates] = [0, 0, 0]
+    const send = (payload: object, rest: object): void => {
+      const head = { v: 1, channel, seq: ++seq, ts: Math.floor(stage.nowMs()), ...rest }
+      peer.send(JSON.stringify({ ...head, payload: { symbol, source: 'pyth', ...payload } }))
+      peer.flush()
+    }
+    const value = (atMs: number): string => stage.spot(coinOf(symbol), atMs)
+    const nowMs = Math.floor(stage.nowMs() / UPDATE_MS) * UPDATE_MS
+    const data = Array.from({ length: SNAPSHOT_MS / UPDATE_MS }, (_, index) => {
+      const timestamp = nowMs - SNAPSHOT_MS + (index + 1) * UPDATE_MS
+      return { timestamp, full_accuracy_value: value(timestamp) }
+    })
+    send({ data }, { snapshot: true })
+    everySecond(stage, (timestamp) => {
+      if (faults.dropEvery !== undefined && ++updates % faults.dropEvery === 0) {
+        dropped++
+        seq++
+        return isOpen
+      }
+      const rest = dropped === 0 ? {} : { dropped }
+      dropped = 0
+      if (isOpen) send({ timestamp, full_accuracy_value: value(timestamp) }, rest)
+      return isOpen
+    })
+  }
+
+  function subscribe({ rid, subscriptions = [] }: LiveOperation): void {
+    count += subscriptions.length
+    if (!isAuthorised || count > SUBSCRIPTIONS_MAX) {
+      peer.close(isAuthorised ? TOO_MANY : UNAUTHORISED)
+    } else {
+      peer.send(JSON.stringify({ op: 'subscribed', rid }))
+      for (const { channel, filter } of subscriptions) stream(channel, filter.symbol)
+    }
+  }
+  function authorise({ rid, auth }: LiveOperation): void {
+    isAuthorised = Boolean(auth?.apiKey && auth.secret && auth.passphrase)
+    if (isAuthorised) peer.send(JSON.stringify({ op: 'authed', rid }))
+    else peer.close(UNAUTHORISED)
+  }
+
+  return {
+    message(text) {
+      const operation = JSON.parse(text) as LiveOperation
+      if (operation.op === 'auth') authorise(operation)
+      if (operation.op === 'subscribe') subscribe(operation)
+    },
+    closed() {
+      isOpen = false
+    },
+  }
+}
+
+type RtdsMessage = { action?: string; subscriptions?: { topic: string; filters?: string }[] }
+
+/** What `wss://ws-live-data.polymarket.com` spoke until autumn 2026. */
+export function openRtds(stage: Stage, peer: Peer): PeerHandlers {
+  let isOpen = true
+
+  function stream(topic: string, symbol: string): void {
+    const send = (type: string, payload: object, sentTopic = topic): void => {
+      const timestamp = Math.floor(stage.nowMs())
+      const message = { connection_id: 'venue', payload, timestamp, topic: sentTopic, type }
+      peer.send(JSON.stringify(message))
+      peer.flush()
+    }
+    const value = (atMs: number): string => stage.spot(coinOf(symbol), atMs)
+    const nowMs = Math.floor(stage.nowMs() / UPDATE_MS) * UPDATE_MS
+    const data = Array.from({ length: SNAPSHOT_MS / UPDATE_MS }, (_, index) => {
+      const timestamp = nowMs - SNAPSHOT_MS + (index + 1) * UPDATE_MS
+      return { timestamp, value: Number(value(timestamp)) }
+    })
+    send('subscribe', { symbol, data }, 'crypto_prices')
+    everySecond(stage, (timestamp) => {
+      const price = value(timestamp)
+      // 18 decimals as an integer.
+      const full_accuracy_value = `${price.replace('.', '')}0000000000`
+      if (isOpen) send('update', { full_accuracy_value, symbol, timestamp, value: Number(price) })
+      return isOpen
+    })
+  }
+
+  return {
+    message(text) {
+      if (text === 'PING') return peer.send('PONG')
+      const { action, subscriptions = [] } = JSON.parse(text) as RtdsMessage
+      if (action !== 'subscribe') return
+      for (const { topic, filters = '' } of subscriptions) {
+        const symbols = filters.startsWith('{')
+          ? [(JSON.parse(filters) as { symbol: string }).symbol]
+          : filters.split(',')
+        for (const symbol of symbols) stream(topic, symbol)
+      }
+    },
+    closed() {
+      isOpen = false
+    },
+  }
+}

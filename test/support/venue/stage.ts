@@ -1,0 +1,158 @@
+/** Plays a playbook by a clock: what is true at each moment, and who is sent what. */
+import type { MarketState, Recipe } from './book.ts'
+import { type CatalogueSettings, createCatalogue } from './catalogue.ts'
+import { type ChangeSchema, render } from './frames.ts'
+import type { MarketConnection } from './market-connection.ts'
+import type { Playbook, Step, VenueMarket } from './playbook.ts'
+
+/** Steps between two turns of the event loop when clients decide the pace. */
+const STEPS_A_TURN = 100
+const BUFFERED_MAX = 1_000_000
+
+export type Pace =
+  /** Each step when its time has come. */
+  | { by: 'clock'; clock: () => number }
+  /** As fast as all clients read, from when so many tokens are subscribed to. */
+  | { by: 'clients'; afterTokens: number }
+
+export type StageOptions = {
+  playbook: Playbook
+  pace: Pace
+  resolutionDelayMs: number
+  schema: ChangeSchema
+  doesKeep: boolean
+}
+
+/** What can be changed while it plays. */
+export type StageSettings = CatalogueSettings & { recipe: Recipe }
+
+export type Stage = {
+  settings: StageSettings
+  connections: MarketConnection[]
+  nowMs(): number
+  startMs: number
+  later(delayMs: number, callback: () => void): void
+  markets(): readonly VenueMarket[]
+  state(conditionId: string): MarketState | undefined
+  stateOfToken(assetId: string): MarketState | undefined
+  isResolved(market: VenueMarket): boolean
+  /** The coin's price, decimal. */
+  spot(coin: string, atMs: number): string
+  /** Every state so far, in order. */
+  played(conditionId: string): readonly MarketState[]
+  /** Whether the playbook is at its end. */
+  isOver(): boolean
+  stop(): void
+}
+
+export function createStage(options: StageOptions): Stage {
+  const { playbook, pace } = options
+  const settings: StageSettings = {
+    recipe: 'documented',
+    offsetMs: 0,
+    resolutionDelayMs: options.resolutionDelayMs,
+  }
+  const catalogue = createCatalogue(playbook, settings)
+  const connections: MarketConnection[] = []
+  const states = new Map<string, MarketState>()
+  const played = new Map<string, MarketState[]>()
+  let timers: { dueMs: number; callback: () => void }[] = []
+  let playedMs = playbook.startMs
+
+  const nowMs = (): number => (pace.by === 'clock' ? pace.clock() : playedMs)
+  const startMs = nowMs()
+
+  function look(): void {
+    const frames = catalogue.look(nowMs())
+    for (const frame of frames) for (const each of connections) each.announce(frame)
+  }
+
+  function play(step: Step): void {
+    const { conditionId, atMs } = step
+    playedMs = atMs
+    look()
+    const market = catalogue.find(conditionId)
+    if (market === undefined) return
+    const { state, frames } = render({
+      ...{ market, step, schema: options.schema, recipe: settings.recipe },
+      before: states.get(conditionId),
+      timestampMs: atMs + settings.offsetMs,
+    })
+    states.set(conditionId, state)
+    if (options.doesKeep) {
+      const list = played.get(conditionId)
+      if (list === undefined) played.set(conditionId, [state])
+      else list.push(state)
+    }
+    for (const connection of connections) connection.deliver(state, frames)
+  }
+
+  function runTimers(): void {
+    const now = nowMs()
+    const due = timers.filter(({ dueMs }) => dueMs <= now)
+    if (due.length === 0) return
+    timers = timers.filter(({ dueMs }) => dueMs > now)
+    for (const { callback } of due) callback()
+  }
+
+  /** Plays what is due, at most so many steps. */
+  function pump(untilMs: number, stepsMax: number): void {
+    for (let count = 0; count < stepsMax; count++) {
+      const step = playbook.next(untilMs)
+      if (step === undefined) break
+      play(step)
+    }
+    runTimers()
+    look()
+    for (const connection of connections) connection.flush()
+  }
+
+  look()
+  const stop = startPump({ pace, connections, pump })
+  return {
+    settings,
+    connections,
+    nowMs,
+    startMs,
+    later: (delayMs, callback) => void timers.push({ dueMs: nowMs() + delayMs, callback }),
+    markets: catalogue.markets,
+    state: (conditionId) => states.get(conditionId),
+    stateOfToken: (assetId) => states.get(catalogue.marketOf(assetId)?.conditionId ?? ''),
+    isResolved: catalogue.isResolved,
+    spot: playbook.spot,
+    played: (conditionId) => played.get(conditionId) ?? [],
+    isOver: playbook.isOver,
+    stop,
+  }
+}
+
+type Pumping = {
+  pace: Pace
+  connections: readonly MarketConnection[]
+  pump(untilMs: number, stepsMax: number): void
+}
+
+/** Returns what ends it. */
+function startPump({ pace, connections, pump }: Pumping): () => void {
+  if (pace.by === 'clock') {
+    const { clock } = pace
+    pump(clock(), Number.POSITIVE_INFINITY)
+    const interval = setInterval(() => pump(clock(), Number.POSITIVE_INFINITY), 1)
+    return () => clearInterval(interval)
+  }
+  const { afterTokens } = pace
+  let [hasBegun, isStopped] = [false, false]
+  function turn(): void {
+    if (isStopped) return
+    const open = connections.filter((each) => each.isOpen())
+    hasBegun ||= new Set(open.flatMap(({ tokens }) => [...tokens])).size >= afterTokens
+    const isRead = open.length > 0 && open.every((each) => each.buffered() < BUFFERED_MAX)
+    if (!hasBegun || !isRead) return void setTimeout(turn, 1)
+    pump(Number.POSITIVE_INFINITY, STEPS_A_TURN)
+    setImmediate(turn)
+  }
+  turn()
+  return () => {
+    isStopped = true
+  }
+}

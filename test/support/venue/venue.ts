@@ -1,0 +1,182 @@
+/**
+ * Polymarket's public protocols on loopback: what the playbook holds, with the faults of a script.
+ * What is true and what was sent can be asked for, so that a recorder can be judged.
+ */
+import type { MarketState } from './book.ts'
+import { type Fault, isOfVenue, type ScriptEntry, type VenueFault } from './faults.ts'
+import type { ChangeSchema } from './frames.ts'
+import { answerGamma } from './gamma.ts'
+import { createMarketConnection, type MarketConnection } from './market-connection.ts'
+import type { Playbook, VenueMarket } from './playbook.ts'
+import { answerClob, answerCryptoPrice } from './rest.ts'
+import { openLive, openRtds, type SpotFaults } from './spot-sockets.ts'
+import { createStage, type Pace, type Stage } from './stage.ts'
+import { listenForSockets, type Peer, type PeerHandlers } from './web-socket.ts'
+
+export type VenueOptions = {
+  playbook: Playbook
+  /** The venue's time; see `createVenueClock`. */
+  pace: Pace
+  script?: readonly ScriptEntry[]
+  /** From a window's end to its winner; 20 seconds unless said. */
+  resolutionDelayMs?: number
+  /** Of `price_change`; the current one unless said. */
+  schema?: ChangeSchema
+  spotFaults?: SpotFaults
+  /** Whether states and messages are kept to be asked for; true unless said. */
+  doesKeep?: boolean
+}
+
+export type Venue = AsyncDisposable & {
+  marketUrl: string
+  gammaUrl: string
+  clobUrl: string
+  cryptoPriceUrl: string
+  liveUrl: string
+  rtdsUrl: string
+  nowMs(): number
+  /** Every market that was listed so far. */
+  markets(): readonly VenueMarket[]
+  /** Every state of a market so far, in order of time. */
+  played(conditionId: string): readonly MarketState[]
+  /** Of the market socket, in the order in which they came; ended ones too. */
+  connections: readonly MarketConnection[]
+  /** Of Gamma, `GET /path?query`, refused ones too. */
+  gammaRequests: readonly string[]
+  /** Lets a fault happen now: to the venue, to one connection, or to all that are open. */
+  inject(fault: Fault, connection?: number): void
+  /** Whether all was played. */
+  isOver(): boolean
+  stop(): Promise<void>
+}
+
+/** Unix milliseconds from `startMs` on, so many times as fast as time passes. */
+export function createVenueClock(startMs: number, speed = 1): () => number {
+  const fromMs = performance.now()
+  return () => startMs + Math.floor((performance.now() - fromMs) * speed)
+}
+
+/** The time of the machine. */
+export const systemClock = (): number => Math.floor(performance.timeOrigin + performance.now())
+
+export async function startVenue(options: VenueOptions): Promise<Venue> {
+  const { playbook, pace, script = [], doesKeep = true } = options
+  const stage = createStage({
+    playbook,
+    pace,
+    doesKeep,
+    resolutionDelayMs: options.resolutionDelayMs ?? 20_000,
+    schema: options.schema ?? 'current',
+  })
+  const faults = createVenueFaults(stage)
+  const { connections } = stage
+
+  function inject(fault: Fault, index?: number): void {
+    if (isOfVenue(fault)) {
+      faults.inject(fault)
+      return
+    }
+    const targets = index === undefined ? connections : connections.slice(index, index + 1)
+    for (const connection of targets) if (connection.isOpen()) connection.inject(fault)
+  }
+  for (const entry of script) {
+    if ('atMs' in entry) stage.later(entry.atMs, () => inject(entry.fault, entry.connection))
+  }
+
+  function openMarket(peer: Peer): PeerHandlers {
+    const index = connections.length
+    const connection = createMarketConnection({
+      peer,
+      script: script.filter((each) => each.connection === undefined || each.connection === index),
+      inject: (fault) => inject(fault, index),
+      nowMs: stage.nowMs,
+      later: stage.later,
+      stateOf: stage.stateOfToken,
+      doesKeepFrames: doesKeep,
+    })
+    connections.push(connection)
+    return { message: connection.receive, closed: connection.closed }
+  }
+  const sockets = listenForSockets({
+    admit: faults.admit,
+    open(peer) {
+      if (peer.path === '/ws/market') return openMarket(peer)
+      if (peer.path === '/ws/live') return openLive(stage, peer, options.spotFaults ?? {})
+      return peer.path === '/ws/rtds' ? openRtds(stage, peer) : undefined
+    },
+  })
+  const gammaRequests: string[] = []
+  const serve = (answer: (url: URL, request: Request) => Answer) => serveHttp(answer)
+  const gamma = serve((url) => {
+    gammaRequests.push(`${url.pathname}${url.search}`)
+    return faults.gammaRefusal() ?? answerGamma(stage, url)
+  })
+  const clob = serve((url, request) => answerClob(stage, url, request))
+  const cryptoPrice = serve((url) => answerCryptoPrice(stage, url))
+
+  const stop = async (): Promise<void> => {
+    stage.stop()
+    sockets.stop()
+    await Promise.all([gamma, clob, cryptoPrice].map((server) => server.stop(true)))
+  }
+  const socketUrl = `ws://127.0.0.1:${sockets.port}/ws`
+  return {
+    marketUrl: `${socketUrl}/market`,
+    liveUrl: `${socketUrl}/live`,
+    rtdsUrl: `${socketUrl}/rtds`,
+    gammaUrl: `http://127.0.0.1:${gamma.port}`,
+    clobUrl: `http://127.0.0.1:${clob.port}`,
+    cryptoPriceUrl: `http://127.0.0.1:${cryptoPrice.port}/api/crypto/crypto-price`,
+    nowMs: stage.nowMs,
+    markets: stage.markets,
+    played: stage.played,
+    connections,
+    gammaRequests,
+    inject,
+    isOver: stage.isOver,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+type Answer = Promise<Response | undefined> | Response | undefined
+
+const serveHttp = (answer: (url: URL, request: Request) => Answer) =>
+  Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) =>
+      (await answer(new URL(request.url), request)) ?? new Response(null, { status: 404 }),
+  })
+
+function createVenueFaults(stage: Stage) {
+  const { settings } = stage
+  let refusedUntilMs = Number.NEGATIVE_INFINITY
+  let withoutUpgrade = 0
+  let refusals: Extract<VenueFault, { kind: 'gamma-status' }>[] = []
+
+  function inject(fault: VenueFault): void {
+    if (fault.kind === 'refuse') refusedUntilMs = stage.nowMs() + fault.forMs
+    else if (fault.kind === 'no-upgrade') withoutUpgrade += fault.connections
+    else if (fault.kind === 'clock-jump') settings.offsetMs += fault.byMs
+    else if (fault.kind === 'late-resolution') settings.resolutionDelayMs += fault.byMs
+    else if (fault.kind === 'gamma-status') refusals.push({ ...fault })
+    else settings.recipe = settings.recipe === 'other' ? 'documented' : 'other'
+  }
+  return {
+    inject,
+    admit() {
+      if (stage.nowMs() < refusedUntilMs) return 'refuse' as const
+      return withoutUpgrade > 0 && withoutUpgrade-- > 0 ? ('ignore' as const) : 'upgrade'
+    },
+    gammaRefusal(): Response | undefined {
+      const [refusal] = refusals
+      if (refusal === undefined) return undefined
+      if (--refusal.requests <= 0) refusals = refusals.slice(1)
+      const { status, retryAfterSeconds } = refusal
+      const headers: Record<string, string> =
+        retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
+      return new Response('error', { status, headers })
+    },
+  }
+}
