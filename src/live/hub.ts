@@ -100,27 +100,32 @@ function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock
     return new Map([...pages].flat().map((market) => [market.conditionId, market]))
   }
 
-  function look(coin: Coin, { watchers, open, over }: CoinState, nowMs: number): void {
-    const tell = (kind: MarketChange['kind'], market: Market) => {
-      for (const watcher of [...watchers]) watcher({ kind, market })
-    }
-    const now = listOpen(coin, nowMs)
-    for (const [id, market] of now) {
-      if (!open.has(id)) tell('open', market)
-      open.set(id, market)
-    }
+  /** What became of a market that was open; undefined while that is not known. */
+  function becomeOf(known: Market, nowMs: number, { over }: CoinState): MarketChange | undefined {
+    const market = history.findMarket(known.conditionId) ?? known
+    if (statusOf(market, nowMs) === 'resolved') return { kind: 'resolved', market }
+    return over.has(market.conditionId) ? undefined : { kind: 'closed', market }
+  }
+
+  /** Of markets that were open before `now`. */
+  function* endings(state: CoinState, now: CoinState['open'], nowMs: number) {
+    const { open, over } = state
     for (const [id, known] of [...open, ...over]) {
-      if (now.has(id)) continue
-      const market = history.findMarket(id) ?? known
-      open.delete(id)
-      if (statusOf(market, nowMs) === 'resolved') {
-        over.delete(id)
-        tell('resolved', market)
-      } else if (!over.has(id)) {
-        over.set(id, market)
-        tell('closed', market)
-      } else if (nowMs - (market.windowEndMs ?? nowMs) > UNRESOLVED_MS) over.delete(id)
+      const change = now.has(id) ? undefined : becomeOf(known, nowMs, state)
+      if (change?.kind === 'closed') over.set(id, change.market)
+      const isLate = nowMs - (known.windowEndMs ?? nowMs) > UNRESOLVED_MS
+      if (change?.kind === 'resolved' || isLate) over.delete(id)
+      if (change) yield change
     }
+  }
+
+  function look(coin: Coin, state: CoinState, nowMs: number): void {
+    const now = listOpen(coin, nowMs)
+    const opened = [...now.values()].filter(({ conditionId }) => !state.open.has(conditionId))
+    const changes: MarketChange[] = opened.map((market) => ({ kind: 'open', market }))
+    changes.push(...endings(state, now, nowMs))
+    state.open = now
+    for (const watcher of [...state.watchers]) changes.forEach(watcher)
   }
 
   return {

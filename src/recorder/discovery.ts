@@ -28,6 +28,8 @@ const OUTCOME_STEPS = [
 /** After the end of its window a market is heard for so long, and then closed. */
 const LINGER_MS = 15_000
 const CLOSE_MS = 60_000
+/** Of a coin in two days there are some 800. */
+const MARKETS_MAX = 1000
 
 export type DiscoveryOptions = {
   history: Pick<MarketHistory, 'putMarket' | 'findMarket' | 'listMarkets' | 'close'>
@@ -97,22 +99,10 @@ export function createDiscovery(options: DiscoveryOptions) {
     questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), windowEndMs)
   }
 
-  /** Markets of an earlier run of which the outcome is not known. */
   function resume(nowMs: number): void {
-    for (const coin of options.coins) {
-      const fromMs = nowMs - 2 * DAY_MS
-      for (const market of history.listMarkets({
-        coin,
-        status: 'closed',
-        nowMs,
-        fromMs,
-        limit: 1000,
-      })) {
-        const { conditionId, slug, windowEndMs, source } = market
-        if (source !== 'recorded' || slug === undefined || windowEndMs === undefined) continue
-        watch({ conditionId, slug, windowEndMs })
-        if (!market.isClosed && nowMs >= windowEndMs + CLOSE_MS) closeMarket(conditionId)
-      }
+    for (const market of unresolved(options, nowMs)) {
+      watch(market)
+      if (nowMs >= market.windowEndMs + CLOSE_MS) closeMarket(market.conditionId)
     }
   }
   let isResumed = false
@@ -137,6 +127,18 @@ export function createDiscovery(options: DiscoveryOptions) {
     status: () => ({ markets: live.size, asking: questions.size() }),
     dispose: questions.dispose,
   }
+}
+
+/** Markets of an earlier run of which the outcome is not known. */
+function unresolved({ coins, history }: DiscoveryOptions, nowMs: number): Over[] {
+  const query = { status: 'closed', nowMs, fromMs: nowMs - 2 * DAY_MS, limit: MARKETS_MAX } as const
+  return coins
+    .flatMap((coin) => history.listMarkets({ ...query, coin }))
+    .flatMap(({ conditionId, slug, windowEndMs, source }) =>
+      source === 'recorded' && slug !== undefined && windowEndMs !== undefined
+        ? [{ conditionId, slug, windowEndMs }]
+        : [],
+    )
 }
 
 /** The windows that are open, and the next ones. */

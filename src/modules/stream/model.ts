@@ -83,6 +83,7 @@ export const Operation = Type.Object({
   ),
 })
 export type Operation = Static<typeof Operation>
+export type Channel = NonNullable<Operation['channel']>
 
 /** The members that an operation takes and, marked, those that it must have. */
 export const operations: Record<

@@ -13,7 +13,7 @@ import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/selling/tier.ts'
 
-import type { Operation } from './model.ts'
+import type { Channel, Operation } from './model.ts'
 import { openSession, type Session, type SessionPorts, type Wire } from './session.ts'
 import { subscribe } from './subscription.ts'
 
@@ -137,6 +137,7 @@ function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
 
     subscribe(operation, wire) {
       const { id = '', channel, coin = 'btc', timeframe, outcome, depth, from } = operation
+      wire.send(JSON.stringify({ type: 'subscribed', id, channel, coin }))
       const filter: RowFilter = {
         channel: channel === 'markets' ? 'trades' : (channel ?? 'trades'),
         outcome,
@@ -164,9 +165,7 @@ function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
           findMarket: (conditionId) => history.findMarket(conditionId),
           describeMarket: deps.describeMarket,
           inTurns: (steps) => void works.add(steps),
-          send: wire.send,
-          isSlow: wire.isSlow,
-          tooSlow: wire.tooSlow,
+          ...{ send: wire.send, isSlow: wire.isSlow, tooSlow: wire.tooSlow },
         },
       )
     },
@@ -180,4 +179,4 @@ const accessOf = {
   prices: 'prices',
   trades: 'prices',
   markets: 'markets',
-} as const satisfies Record<NonNullable<Operation['channel']>, TierRoute>
+} as const satisfies Record<Channel, TierRoute>

@@ -1,13 +1,12 @@
-/** One connection of the stream: what is asked of it, and what it has subscribed to. */
-import type { Gap } from '#src/core/coverage.ts'
-import { ENDLESS_MS } from '#src/core/coverage.ts'
+/** One connection of the stream: who it is of, what is asked of it, and what it has subscribed to. */
+import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
-import { closeCodes, type Operation } from './model.ts'
+import { type Channel, closeCodes, type Operation } from './model.ts'
 import { readOperation } from './operation.ts'
 import type { Subscription } from './subscription.ts'
 
@@ -28,14 +27,15 @@ export type Wire = {
   isSlow(): boolean
   close(code: number, reason: string): void
 }
+export type Outlet = Wire & { tooSlow(): void }
 
 export type SessionPorts = {
   clock: Clock
   /** Undefined for a key that is not valid. */
   authenticate(key: string): Caller | undefined
   /** Throws `tier_route` and `tier_coin`. */
-  entitle(caller: Caller, channel: NonNullable<Operation['channel']>, coin: Coin): void
-  subscribe(operation: Operation, wire: Wire & { tooSlow(): void }): Subscription
+  entitle(caller: Caller, channel: Channel, coin: Coin): void
+  subscribe(operation: Operation, outlet: Outlet): Subscription
   gaps(market: Market): readonly Gap[]
   /** Counts what was sent. */
   used(caller: Caller, bytes: number): void
@@ -46,115 +46,54 @@ export type SessionPorts = {
 /** Begins a session; `key` is what a header had, if anything. */
 export function openSession(wire: Wire, ports: SessionPorts, key: string | undefined) {
   const { clock } = ports
-  const openedMs = clock()
-  const subscriptions = new Map<string, Subscription>()
-  const gapsKnown = new Map<string, Set<string>>()
-  const place: { leave?: (() => void) | undefined } = {}
-  let caller: Caller | undefined
-  let [ownKey, heartbeatMs] = ['', HEARTBEAT_MS]
-  let [sentMs, checkedMs, gapsMs, faults] = [openedMs, openedMs, openedMs, 0]
+  let [heartbeatMs, sentMs, gapsMs, faults] = [HEARTBEAT_MS, clock(), clock(), 0]
 
-  const end = ({ code, text }: { code: number; text: string }) => wire.close(code, text)
-  const out = {
+  const outlet: Outlet = {
     ...wire,
-    send(text: string) {
+    send(text) {
       sentMs = clock()
-      if (caller !== undefined) ports.used(caller, text.length)
+      holder.used(text.length)
       wire.send(text)
     },
-    tooSlow: () => end(closeCodes.slow),
+    tooSlow: () => end('slow'),
   }
-  const say = (value: object) => out.send(JSON.stringify(value))
+  const end = (why: keyof typeof closeCodes) =>
+    wire.close(closeCodes[why].code, closeCodes[why].text)
+  const say = (value: object) => outlet.send(JSON.stringify(value))
+  const holder = createHolder(ports, { say, end })
+  const watch = createGapWatch(ports)
+  const list = createSubscriptions(ports, outlet)
+  const { subscriptions } = list
 
-  function authenticate(given: string): void {
-    const found = ports.authenticate(given)
-    if (found === undefined || found.isBlocked) {
-      say(problemOf(new AppError('unauthenticated', 'The key is not valid.')))
-      end(closeCodes.unauthenticated)
-      return
-    }
-    place.leave ??= ports.takePlace(found)
-    if (place.leave === undefined) {
-      end(closeCodes.limit)
-      return
-    }
-    caller = found
-    ownKey = given
-    say({ type: 'authenticated', tier: found.standing.terms.tierId })
-  }
-
-  function subscribe(operation: Operation, by: Caller): void {
-    const { id = '', channel = 'markets', coin = 'btc' } = operation
-    ports.entitle(by, channel, coin)
-    if (subscriptions.has(id))
-      throw new AppError('invalid_parameter', 'A subscription has this id.', { param: 'id' })
-    const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
-    if (subscriptions.size >= most)
-      throw new AppError('too_many_streams', `Your tier has ${most} subscriptions a connection.`)
-    say({ type: 'subscribed', id, channel, coin })
-    subscriptions.set(id, ports.subscribe(operation, out))
-  }
-
-  function find(id = ''): Subscription {
-    const subscription = subscriptions.get(id)
-    if (subscription) return subscription
-    throw new AppError('invalid_parameter', 'No subscription has this id.', { param: 'id' })
-  }
-
-  function perform(operation: Operation): void {
-    const { op, id = '', seconds = 0 } = operation
-    if (op === 'auth') authenticate(operation.key ?? '')
-    else if (op === 'heartbeat') heartbeatMs = seconds * 1000
-    else if (caller === undefined)
-      throw new AppError('unauthenticated', 'Send `{"op":"auth","key":"bf_live_…"}` first.')
-    else if (op === 'subscribe') subscribe(operation, caller)
-    else if (op === 'snapshot') find(id).snapshot()
-    else {
-      find(id).end()
-      subscriptions.delete(id)
+  const perform: Record<Operation['op'], (operation: Operation) => void> = {
+    auth: (operation) => holder.authenticate(operation.key ?? ''),
+    heartbeat({ seconds = 0 }) {
+      heartbeatMs = seconds * 1000
+    },
+    subscribe: (operation) => list.add(operation, holder.caller()),
+    snapshot: ({ id }) => list.find(id).snapshot(),
+    unsubscribe({ id }) {
+      list.find(id).end()
+      subscriptions.delete(id ?? '')
       say({ type: 'unsubscribed', id })
-    }
+    },
   }
-
-  function sendGaps(): void {
-    for (const [id, { markets }] of subscriptions) {
-      for (const market of markets()) {
-        const { conditionId } = market
-        const gaps = ports.gaps(market).map((gap) => JSON.stringify(describeGap(gap)))
-        const known = gapsKnown.get(`${id} ${conditionId}`)
-        gapsKnown.set(`${id} ${conditionId}`, new Set(gaps))
-        for (const gap of known ? gaps.filter((each) => !known.has(each)) : [])
-          out.send(
-            `{"type":"gap","id":${JSON.stringify(id)},"conditionId":"${conditionId}",${gap.slice(1)}`,
-          )
-      }
-    }
-  }
-
-  /** Operations of this second. */
-  const pace = { second: 0, count: 0 }
-  function assertPace(): void {
-    const second = Math.floor(clock() / 1000)
-    pace.count = pace.second === second ? pace.count + 1 : 1
-    pace.second = second
-    if (pace.count > OPERATIONS_A_SECOND)
-      throw new AppError('rate_limited', `Send ${OPERATIONS_A_SECOND} operations a second at most.`)
-  }
-
-  if (key !== undefined) authenticate(key)
+  const assertPace = createPace(clock)
+  if (key !== undefined) holder.authenticate(key)
 
   return {
     message(text: string): void {
-      let operation: Operation | undefined
+      let id: string | undefined
       try {
         assertPace()
-        operation = readOperation(text)
-        perform(operation)
+        const operation = readOperation(text)
+        id = operation.id
+        perform[operation.op](operation)
         faults = 0
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        say(problemOf(error, operation?.id))
-        if (++faults >= FAULTS_MAX) end(closeCodes.protocol)
+        say(problemOf(error, id))
+        if (++faults >= FAULTS_MAX) end('protocol')
       }
     },
 
@@ -165,16 +104,10 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     /** To be called a few times a second. */
     tick(): void {
       const nowMs = clock()
-      if (caller === undefined && nowMs - openedMs > AUTH_MS) end(closeCodes.unauthenticated)
-      if (caller !== undefined && nowMs - checkedMs > RECHECK_MS) {
-        checkedMs = nowMs
-        const now = ports.authenticate(ownKey)
-        if (now === undefined || now.isBlocked) end(closeCodes.unauthenticated)
-        else caller = now
-      }
+      holder.check(nowMs)
       if (nowMs - gapsMs > GAPS_MS) {
         gapsMs = nowMs
-        sendGaps()
+        for (const text of watch(subscriptions)) outlet.send(text)
       }
       if (nowMs - sentMs >= heartbeatMs) say({ type: 'heartbeat', time: toIso(nowMs) })
     },
@@ -182,14 +115,120 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     ended(): void {
       for (const each of subscriptions.values()) each.end()
       subscriptions.clear()
-      place.leave?.()
+      holder.leave()
     },
 
-    drain: (): void => end(closeCodes.drain),
+    drain: (): void => end('drain'),
   }
 }
 
 export type Session = ReturnType<typeof openSession>
+
+/** What a connection has subscribed to, by the names that it gave. */
+function createSubscriptions(ports: SessionPorts, outlet: Outlet) {
+  const subscriptions = new Map<string, Subscription>()
+  return {
+    subscriptions,
+
+    add(operation: Operation, by: Caller): void {
+      const { id = '', channel = 'markets', coin = 'btc' } = operation
+      ports.entitle(by, channel, coin)
+      if (subscriptions.has(id)) throw idError('A subscription has this id already.')
+      const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
+      if (subscriptions.size >= most)
+        throw new AppError('too_many_streams', `Your tier has ${most} subscriptions a connection.`)
+      subscriptions.set(id, ports.subscribe(operation, outlet))
+    },
+
+    find(id = ''): Subscription {
+      const subscription = subscriptions.get(id)
+      if (subscription) return subscription
+      throw idError('No subscription has this id.')
+    },
+  }
+}
+
+const idError = (text: string) => new AppError('invalid_parameter', text, { param: 'id' })
+
+type HolderPorts = { say(value: object): void; end(why: keyof typeof closeCodes): void }
+
+/** Whose connection it is. */
+function createHolder(ports: SessionPorts, { say, end }: HolderPorts) {
+  const openedMs = ports.clock()
+  let caller: Caller | undefined
+  let leave: (() => void) | undefined
+  let [ownKey, checkedMs] = ['', openedMs]
+
+  return {
+    /** Throws `unauthenticated`. */
+    caller(): Caller {
+      if (caller) return caller
+      throw new AppError('unauthenticated', 'Send `{"op":"auth","key":"bf_live_…"}` first.')
+    },
+
+    authenticate(key: string): void {
+      const found = ports.authenticate(key)
+      if (found === undefined || found.isBlocked) {
+        say(problemOf(unauthenticatedError()))
+        end('unauthenticated')
+        return
+      }
+      leave ??= ports.takePlace(found)
+      if (leave === undefined) {
+        end('limit')
+        return
+      }
+      caller = found
+      ownKey = key
+      say({ type: 'authenticated', tier: found.standing.terms.tierId })
+    },
+
+    /** Ends a connection whose key did not come, or is not valid any more. */
+    check(nowMs: number): void {
+      if (caller === undefined && nowMs - openedMs > AUTH_MS) end('unauthenticated')
+      if (caller === undefined || nowMs - checkedMs < RECHECK_MS) return
+      checkedMs = nowMs
+      const now = ports.authenticate(ownKey)
+      if (now === undefined || now.isBlocked) end('unauthenticated')
+      else caller = now
+    },
+
+    used(bytes: number): void {
+      if (caller) ports.used(caller, bytes)
+    },
+
+    leave: (): void => leave?.(),
+  }
+}
+
+/** Throws `rate_limited` for an operation too many. */
+function createPace(clock: Clock): () => void {
+  let [second, count] = [0, 0]
+  return () => {
+    const now = Math.floor(clock() / 1000)
+    count = now === second ? count + 1 : 1
+    second = now
+    if (count > OPERATIONS_A_SECOND)
+      throw new AppError('rate_limited', `Send ${OPERATIONS_A_SECOND} operations a second at most.`)
+  }
+}
+
+/** Returns the messages of gaps that were not there before, or have ended. */
+function createGapWatch(ports: SessionPorts) {
+  const known = new Map<string, Set<string>>()
+  return function* (subscriptions: ReadonlyMap<string, Subscription>): Generator<string> {
+    for (const [id, { markets }] of subscriptions) {
+      for (const market of markets()) {
+        const { conditionId } = market
+        const before = known.get(`${id} ${conditionId}`)
+        const now = new Set(ports.gaps(market).map((gap) => JSON.stringify(describeGap(gap))))
+        known.set(`${id} ${conditionId}`, now)
+        const head = `{"type":"gap","id":${JSON.stringify(id)},"conditionId":"${conditionId}",`
+        for (const gap of before ? now.difference(before) : []) yield `${head}${gap.slice(1)}`
+      }
+    }
+  }
+}
 
 const describeGap = ({ outcome, fromMs, toMs, reason }: Gap) => ({
   ...{ outcome, reason, from: toIso(fromMs) },
