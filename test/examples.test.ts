@@ -11,7 +11,12 @@ import { type KillableServer, startKillableServer } from './support/killable-ser
 const root = join(import.meta.dir, '..')
 const bun = process.execPath
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-examples-'))
-const data = { BOOKFEED_DATA: join(folder, 'data'), BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' }
+const data = {
+  BOOKFEED_DATA: join(folder, 'data'),
+  BOOKFEED_PORT: '0',
+  BOOKFEED_RECORD: 'off',
+  BOOKFEED_SAMPLE: 'off',
+}
 const DAY = '2026-04-13'
 /** Start of the second window. */
 const MOMENT_MS = Date.UTC(2026, 3, 13, 0, 5)
@@ -191,7 +196,12 @@ describe('examples that pay', () => {
     'default: buys a tier of a sandbox with the stock client',
     async () => {
       const path = join(folder, 'sandbox')
-      const env = { BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' }
+      const env = {
+        BOOKFEED_PORT: '0',
+        BOOKFEED_LOG: 'off',
+        BOOKFEED_RECORD: 'off',
+        BOOKFEED_SAMPLE: 'off',
+      }
       const command = [bun, join(root, 'src/main.ts'), 'sandbox', '--data', path]
       const sandbox = Bun.spawn(command, { env, stdout: 'pipe', stderr: 'inherit' })
       try {

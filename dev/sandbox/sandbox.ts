@@ -71,6 +71,7 @@ async function serveOn(context: CliContext, ground: Ground): Promise<void> {
   const env: Record<string, string | undefined> = {
     ...Object.fromEntries(kept.map((name) => [name, context.env[name]])),
     BOOKFEED_DATA: folder,
+    BOOKFEED_RECORD: 'off',
     BOOKFEED_RPC_URL: chain.url,
     BOOKFEED_PAY_TO: chain.payee.address,
     BOOKFEED_FACILITATOR: 'local',

@@ -88,6 +88,8 @@ export function createHub({ history, read, clock, timer }: HubOptions) {
 
 export type Hub = ReturnType<typeof createHub>
 
+const endOf = ({ windowEndMs = Number.POSITIVE_INFINITY }: Market): number => windowEndMs
+
 type CoinState = { watchers: Set<Watcher>; open: Map<string, Market>; over: Map<string, Market> }
 
 /** Notices which markets of coins open, close and are resolved. */
@@ -111,10 +113,10 @@ function createCoinWatch({ history, clock }: Pick<HubOptions, 'history' | 'clock
   function* endings(state: CoinState, now: CoinState['open'], nowMs: number) {
     const { open, over } = state
     for (const [id, known] of [...open, ...over]) {
-      const change = now.has(id) ? undefined : becomeOf(known, nowMs, state)
+      if (now.has(id)) continue
+      const change = becomeOf(known, nowMs, state)
       if (change?.kind === 'closed') over.set(id, change.market)
-      const isLate = nowMs - (known.windowEndMs ?? nowMs) > UNRESOLVED_MS
-      if (change?.kind === 'resolved' || isLate) over.delete(id)
+      if (change?.kind === 'resolved' || nowMs - endOf(known) > UNRESOLVED_MS) over.delete(id)
       if (change) yield change
     }
   }

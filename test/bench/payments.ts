@@ -131,7 +131,13 @@ async function measureSettle(chain: LittlePolygon, facilitator: Facilitator, nam
 /** From starting the process to the first answer. */
 async function measureStart(env: Readonly<Record<string, string>>): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-bench-'))
-  const own = { BOOKFEED_DATA: folder, BOOKFEED_SAMPLE: 'off', BOOKFEED_LOG: 'off', ...env }
+  const own = {
+    BOOKFEED_DATA: folder,
+    BOOKFEED_RECORD: 'off',
+    BOOKFEED_SAMPLE: 'off',
+    BOOKFEED_LOG: 'off',
+    ...env,
+  }
   const variables = Object.entries(own).map(([name, value]) => `${name}=${value}`)
   const command = (port: number) => [
     ...['env', ...variables, `BOOKFEED_PORT=${port}`],

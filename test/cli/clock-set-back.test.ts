@@ -12,7 +12,11 @@ const MINUTE_MS = 60_000
  * the one does that was rotated.
  */
 function createRig() {
-  const cli = createCommandLine({ BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' })
+  const cli = createCommandLine({
+    BOOKFEED_PORT: '0',
+    BOOKFEED_RECORD: 'off',
+    BOOKFEED_SAMPLE: 'off',
+  })
   const time = { nowMs: NOW_MS }
   cli.context.clock = () => time.nowMs
   const [lasting, ending] = cli.withLedger((ledger) => {

@@ -13,7 +13,12 @@ const heavy = /^(viem|@x402|ox|abitype|@noble|@offchainlabs)/
 async function packagesAtStart(env: Record<string, string> = {}): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-cold-'))
   try {
-    const own = { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' }
+    const own = {
+      BOOKFEED_DATA: folder,
+      BOOKFEED_PORT: '0',
+      BOOKFEED_RECORD: 'off',
+      BOOKFEED_SAMPLE: 'off',
+    }
     const argument = JSON.stringify({ ...own, BOOKFEED_LOG: 'off', ...env })
     const child = Bun.spawn([process.execPath, program, argument], { stderr: 'inherit' })
     const answer = (await new Response(child.stdout).json()) as Answer

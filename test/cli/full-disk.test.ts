@@ -19,7 +19,12 @@ async function startServer(folder: string) {
   const ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
   const key = addKey(ledger, 'pro')
   ledger.dispose()
-  const env = { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' }
+  const env = {
+    BOOKFEED_DATA: folder,
+    BOOKFEED_PORT: '0',
+    BOOKFEED_RECORD: 'off',
+    BOOKFEED_SAMPLE: 'off',
+  }
   const child = Bun.spawn([process.execPath, program, 'serve'], {
     ...{ env, stdout: 'pipe', stderr: 'pipe' },
   })

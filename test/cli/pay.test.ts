@@ -243,7 +243,7 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
   let rpc = ''
 
   function startSandbox() {
-    const env = { BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' }
+    const env = { BOOKFEED_PORT: '0', BOOKFEED_RECORD: 'off', BOOKFEED_SAMPLE: 'off' }
     return Bun.spawn([process.execPath, main, 'sandbox', '--data', data], {
       env: { ...env, BOOKFEED_LOG: 'off' },
       stdout: 'pipe',

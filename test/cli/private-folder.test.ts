@@ -19,7 +19,7 @@ async function modesWhileServing(cli: ReturnType<typeof createCommandLine>) {
   return { modes: Object.fromEntries(modes) as Record<string, string>, errors }
 }
 
-const options = { BOOKFEED_PORT: '0', BOOKFEED_SAMPLE: 'off' }
+const options = { BOOKFEED_PORT: '0', BOOKFEED_RECORD: 'off', BOOKFEED_SAMPLE: 'off' }
 const names = ['history.db', 'history.db-shm', 'history.db-wal']
 const all = [...names, ...names.map((name) => name.replace('history', 'ledger'))]
 const ownerOnly = Object.fromEntries(all.map((name) => [name, '600']))

@@ -106,6 +106,7 @@ describe('bookfeed serve', () => {
   test('behavior: stops on SIGINT while a connection is kept open', async () => {
     const child = start({
       BOOKFEED_LOG: 'off',
+      BOOKFEED_RECORD: 'off',
       BOOKFEED_SAMPLE: 'off',
       BOOKFEED_DATA: `${folder}/b`,
     })
@@ -122,6 +123,7 @@ describe('bookfeed serve', () => {
     const port = String(other.port)
     const { exitCode, error } = await runFailing({
       BOOKFEED_PORT: port,
+      BOOKFEED_RECORD: 'off',
       BOOKFEED_SAMPLE: 'off',
       BOOKFEED_DATA: `${folder}/taken`,
     })

@@ -113,6 +113,7 @@ describe('kill -9', () => {
         BOOKFEED_DATA: data,
         BOOKFEED_PORT: '0',
         BOOKFEED_LOG: 'off',
+        BOOKFEED_RECORD: 'off',
         BOOKFEED_SAMPLE: 'off',
         BOOKFEED_SANCTIONS_LIST: list,
         BOOKFEED_SIGNUPS_PER_DAY: '1000000',

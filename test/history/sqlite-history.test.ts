@@ -99,6 +99,7 @@ test('default: the embedded engine is a reader that never returns a promise', ()
     listUnclosed: engine.listUnclosed(),
     coinTotals: engine.coinTotals(0),
     trades: engine.trades({ market }),
+    spot: engine.spot({ coin, order: 'asc', limit: 1 }),
     gaps: engine.gaps(market),
     page: engine.page(rows),
     at: engine.at(moment),

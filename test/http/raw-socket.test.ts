@@ -12,6 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bookfeed-socket-'))
 const server = await startKillableServer({
   BOOKFEED_DATA: folder,
   BOOKFEED_PORT: '0',
+  BOOKFEED_RECORD: 'off',
   BOOKFEED_SAMPLE: 'off',
   BOOKFEED_LOG: 'off',
   BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',

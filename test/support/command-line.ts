@@ -12,7 +12,7 @@ import { NOW_MS } from './harness.ts'
 /** A data folder that is gone with the test, and the command line on it. */
 export function createCommandLine(env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-cli-'))
-  const cli = createCliContext({ BOOKFEED_DATA: folder, ...env })
+  const cli = createCliContext({ BOOKFEED_DATA: folder, BOOKFEED_RECORD: 'off', ...env })
 
   /** Runs one command line; the lists hold what it printed, and nothing from before. */
   const run = async (...args: string[]) => {

@@ -96,6 +96,7 @@ export async function startCrashWorld(): Promise<CrashWorld> {
     BOOKFEED_DATA: folder,
     BOOKFEED_PORT: '0',
     BOOKFEED_LOG: 'off',
+    BOOKFEED_RECORD: 'off',
     BOOKFEED_SAMPLE: 'off',
     BOOKFEED_RPC_URL: rpcGate.url,
     BOOKFEED_FACILITATOR: facilitatorGate.url,

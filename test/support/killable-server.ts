@@ -15,7 +15,7 @@ export type KillableServer = {
  */
 export async function startKillableServer(env: Record<string, string>): Promise<KillableServer> {
   const child = Bun.spawn([process.execPath, program, 'serve'], {
-    env,
+    env: { BOOKFEED_RECORD: 'off', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   })

@@ -44,8 +44,8 @@ export function createLeg(
   /** Rows up to here, inclusive, were sent or passed over. */
   let at = from ?? follower.position
   let prevSeq: number | null = null
-  const waiting: LiveRow[] = []
   let [skipped, isOver] = [0, false]
+  const waiting: LiveRow[] = []
 
   function sendRow(row: LiveRow, type: 'row' | 'snapshot' = 'row'): void {
     const missed = skipped > 0 ? `"skipped":${skipped},` : ''
@@ -78,7 +78,7 @@ export function createLeg(
 
   function snapshot(): void {
     for (const row of latestRows(rows, market, filter)) {
-      if (comparePositions(row.position, at) > 0) at = row.position
+      at = comparePositions(row.position, at) > 0 ? row.position : at
       sendRow(row, 'snapshot')
     }
   }
@@ -105,11 +105,10 @@ export function createLeg(
 
   return {
     start(): void {
-      if (from !== undefined) ports.inTurns(catchUp(from))
-      else {
+      if (from === undefined) {
         snapshot()
         follower.join(deliver)
-      }
+      } else ports.inTurns(catchUp(from))
     },
 
     snapshot,
