@@ -59,7 +59,11 @@ import { createSnapshotService } from '#src/modules/snapshots/service.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
 import { createSpotService } from '#src/modules/spot/service.ts'
 import { streamRoutes } from '#src/modules/stream/index.ts'
-import { createStreamService, type StreamService } from '#src/modules/stream/service.ts'
+import {
+  type Connection as StreamConnection,
+  createStreamService,
+  type StreamService,
+} from '#src/modules/stream/service.ts'
 import { tierRoutes } from '#src/modules/tiers/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import { createUsageService } from '#src/modules/usage/service.ts'
@@ -89,6 +93,9 @@ export type AppDeps = {
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
 }
+
+/** What the server that listens keeps of a live connection. */
+export type StreamData = StreamConnection['data']
 
 export type App = {
   /** Answers any request; never throws, never rejects. */

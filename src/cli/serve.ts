@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-import { type App, createApp } from '#src/app.ts'
+import { type App, createApp, type StreamData } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -8,7 +8,6 @@ import { makeSample } from '#src/ingest/simulator/sample.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
 import { codeOf } from '#src/lib/message.ts'
-import type { Connection as StreamConnection } from '#src/modules/stream/service.ts'
 
 import { createShop, describeBilling } from './billing.ts'
 import { type CliContext, CliError } from './context.ts'
@@ -112,7 +111,7 @@ async function addSample(context: CliContext, history: MarketHistory): Promise<v
 function listen(app: App, { host, port }: Config): Server {
   const { stream } = app
   try {
-    return Bun.serve<StreamConnection['data']>({
+    return Bun.serve<StreamData>({
       hostname: host,
       port,
       idleTimeout: IDLE_TIMEOUT_SECONDS,

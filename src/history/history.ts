@@ -35,8 +35,8 @@ export type HistoryWriter = {
   /**
    * Adds what a recorder heard, of markets that are known, in one transaction: snapshots and trades
    * as `append` and `putTrades` do, and gaps as they were noticed. It has no batch id, because what
-   * is held already vanishes anyway; the counts are those of snapshots. Pauses between snapshots are
-   * `venue_silent`. Throws `unknown_market` and `market_conflict`; then nothing is kept.
+   * is held already vanishes anyway; the counts are those of snapshots. Pauses between snapshots
+   * are `venue_silent`. Throws `unknown_market` and `market_conflict`; then nothing is kept.
    */
   record(recording: Recording): { accepted: number; duplicates: number }
 
@@ -61,7 +61,10 @@ export type HistoryWriter = {
   /** Records gaps of a known market; equal ones are kept once. Throws `unknown_market`. */
   putGaps(conditionId: string, gaps: readonly Gap[]): void
 
-  /** Adds reference prices in one transaction; those that are held vanish. Returns how many were new. */
+  /**
+   * Adds reference prices in one transaction; those that are held vanish. Returns how many were
+   * new.
+   */
   putSpot(ticks: readonly SpotTick[]): number
 
   /** Seals a market's unfinished run and marks its history final. May be repeated. */

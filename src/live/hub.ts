@@ -66,7 +66,9 @@ export function createHub({ history, read, clock, timer }: HubOptions) {
       for (const [key, each] of followers) if (each === follower) followers.delete(key)
     },
 
-    /** Open markets of a coin now, and what becomes of them, until the returned function is called. */
+    /**
+     * Open markets of a coin now, and what becomes of them, until the returned function is called.
+     */
     watch: coins.watch,
 
     /** Hands on what is new, for some milliseconds; the next call goes on where it stopped. */

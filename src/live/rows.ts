@@ -1,8 +1,8 @@
-import { formatMillionths } from '#src/core/decimal.ts'
 /**
  * Rows of a channel, read back from the history after a place: the same bytes that the routes of
  * the same name answer.
  */
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import { ROW_BYTES_MAX } from '#src/core/series.ts'

@@ -1,4 +1,6 @@
-/** Finds the markets of windows that are open or near, and asks what became of those that are over. */
+/**
+ * Finds the markets of windows that are open or near, and asks what became of those that are over.
+ */
 import { type Coin, type MarketFacts, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'

@@ -1,7 +1,7 @@
 /**
  * Joins what several connections say of one outcome's book into one list of states and gaps. One
- * connection leads; the others' states are kept until the leader has given them too, so that another
- * can lead from where it stopped.
+ * connection leads; the others' states are kept until the leader has given them too, so that
+ * another can lead from where it stopped.
  */
 import type { GapReason } from '#src/core/coverage.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'

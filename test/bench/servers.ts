@@ -16,7 +16,8 @@ const fastifyFolder = dirname(fastify)
 /** The whole application with its defaults, access log included; other settings as variables. */
 export function bookfeed({ dataPath }: Pick<Dataset, 'dataPath'>, ...settings: string[]): Command {
   return (port) => {
-    const variables = [`BOOKFEED_DATA=${dataPath}`, `BOOKFEED_PORT=${port}`, ...settings]
+    const own = [`BOOKFEED_DATA=${dataPath}`, `BOOKFEED_PORT=${port}`, 'BOOKFEED_RECORD=off']
+    const variables = [...own, ...settings]
     return ['env', ...variables, process.execPath, main, 'serve']
   }
 }

@@ -20,7 +20,7 @@ afterAll(() => {
 /** Starts the real process; a port of 0 is any free one. */
 function start(env: Record<string, string> = {}) {
   return Bun.spawn([process.execPath, join(root, 'src/main.ts'), 'serve'], {
-    env: { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', ...env },
+    env: { BOOKFEED_DATA: folder, BOOKFEED_RECORD: 'off', BOOKFEED_PORT: '0', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   })

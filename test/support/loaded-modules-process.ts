@@ -7,7 +7,10 @@ import { runCli } from '#src/cli/program.ts'
 import { createCliContext } from './cli-context.ts'
 
 const [env = '{}'] = process.argv.slice(2)
-const { context, stop } = createCliContext(JSON.parse(env) as Record<string, string>)
+const { context, stop } = createCliContext({
+  BOOKFEED_RECORD: 'off',
+  ...(JSON.parse(env) as Record<string, string>),
+})
 const greeted = Promise.withResolvers<void>()
 const serving = runCli(['serve'], { ...context, print: () => greeted.resolve() })
 await Promise.race([greeted.promise, serving])

@@ -31,7 +31,9 @@ export function createSpotTable(db: Database) {
   const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
 
   return {
-    /** Adds ticks; one whose source, window and time are held vanishes. Returns how many were new. */
+    /**
+     * Adds ticks; one whose source, window and time are held vanishes. Returns how many were new.
+     */
     insert(ticks: readonly SpotTick[]): number {
       let id = (lastId.get()?.id ?? 0) + 1
       let added = 0

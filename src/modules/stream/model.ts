@@ -100,7 +100,9 @@ export const operations: Record<
   heartbeat: { needs: ['seconds'], takes: [] },
 }
 
-/** Codes with which a connection is closed by the server (RFC 6455, 7.4.2: 4000 to 4999 are ours). */
+/**
+ * Codes with which a connection is closed by the server (RFC 6455, 7.4.2: 4000 to 4999 are ours).
+ */
 export const closeCodes = {
   drain: { code: 1001, text: 'The server stops. Connect again.' },
   unauthenticated: { code: 4001, text: 'No valid key came within ten seconds, or the key ended.' },

@@ -1,4 +1,6 @@
-/** One connection of the stream: who it is of, what is asked of it, and what it has subscribed to. */
+/**
+ * One connection of the stream: who it is of, what is asked of it, and what it has subscribed to.
+ */
 import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'

@@ -25,7 +25,9 @@ export const SITE_URL = 'https://polymarket.com'
 const variants: Readonly<Record<string, string>> = {
   ...{ '5m': 'fiveminute', '15m': 'fifteen', '1h': 'hourly', '4h': 'fourhour', '1d': 'daily' },
 }
-/** Windows that are settled by an average of a minute; the page returns spot without asking for it. */
+/**
+ * Windows that are settled by an average of a minute; the page returns spot without asking for it.
+ */
 const twap = { twapEnabled: 'true', twapLookbackSeconds: '60' }
 
 /** Makes the client; nothing is asked before a verb is called. */
