@@ -38,6 +38,7 @@ export function startBooks(options: Partial<BooksOptions> = {}) {
     log,
     alarms,
     counts,
+    takeEvent: books.take,
     settle: books.settle,
     lose: books.lose,
     /** Feeds frames that were received at a time. */
