@@ -17,9 +17,6 @@ import {
 import { Pace } from './pace.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
 
-/** Price of the last trade of a market, as the venue printed it, and when that was. */
-export type LastTrade = { price: string | undefined; timestampMs: number }
-
 export type TokenTerms = {
   market: RecordedMarket
   verifier: BookVerifier
@@ -28,7 +25,8 @@ export type TokenTerms = {
   counts: BookCounts
   maxPerSecond?: number | undefined
   batchWaitMs: number
-  lastTrade: LastTrade
+  /** Of the last trades of the market, the newest first, as the venue printed them. */
+  tradePrices: readonly string[]
 }
 
 /**
@@ -270,8 +268,8 @@ export class TokenBook {
   }
 
   #verify(pending: Pending, isQuick: boolean): void {
-    const { verifier, lastTrade } = this.#terms
-    const said = { tickSize: this.#tickSize, lastTradePrice: lastTrade.price, isQuick }
+    const { verifier, tradePrices } = this.#terms
+    const said = { tickSize: this.#tickSize, tradePrices, isQuick }
     pending.verdict = verifier.verify(pending.state, said)
   }
 
