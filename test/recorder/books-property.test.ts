@@ -142,6 +142,9 @@ function play(script: Script, options = {}): Books {
 function isKnownAt(books: Books, outcome: Outcome, timeMs: number): boolean {
   let isKnown = false
   for (const each of books.log) {
+    if (each.said === 'missed' && each.outcome === outcome) {
+      if (each.fromMs <= timeMs && timeMs < each.toMs) return false
+    }
     if (each.said === 'found' && each.outcome === outcome && each.atMs <= timeMs) isKnown = true
     if (each.said === 'lost' && each.outcome === outcome && each.fromMs <= timeMs) isKnown = false
   }
