@@ -1,5 +1,5 @@
 /** What the books of a market say to whoever keeps them. */
-import type { GapReason } from '#src/core/coverage.ts'
+import type { Gap, GapReason } from '#src/core/coverage.ts'
 import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
@@ -26,6 +26,11 @@ export type BooksOutput = {
    * true state: nothing was missed.
    */
   found(find: { outcome: Outcome; atMs: number }): void
+  /**
+   * Between two true states, of which the later one may be the next, the book was another for a
+   * while: what was said of that came too late. A gap that is over.
+   */
+  missed(gap: Gap): void
 }
 
 /** How often each thing happened. */

@@ -10,7 +10,7 @@ import type { BookVerifier } from '#src/venue/venue.ts'
 
 import { type BookCounts, type BooksOutput, noCounts, type RecordedMarket } from './book-output.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
-import { type LastTrade, TokenBook } from './token-book.ts'
+import { TokenBook } from './token-book.ts'
 
 export type BooksOptions = {
   market: RecordedMarket
@@ -35,7 +35,8 @@ export type MarketBooks = {
   settle(nowMs: number): void
   /**
    * The connection was lost, or a message: neither book is known from its last true state on. What
-   * is known of them stays in doubt, and counts again when a hash proves it.
+   * is known of them stays in doubt, and counts again when a hash proves it. What waits then waits
+   * no longer, so settle first.
    */
   lose(reason: GapReason): void
 }
@@ -45,8 +46,8 @@ const BATCH_WAIT_MS = 25
 export function createMarketBooks(options: BooksOptions): MarketBooks {
   const { market, output, counts = noCounts(), batchWaitMs = BATCH_WAIT_MS } = options
   const { conditionId, assetIds } = market
-  const lastTrade: LastTrade = { price: undefined, timestampMs: 0 }
-  const terms = { ...options, counts, batchWaitMs, lastTrade }
+  const trades = new TradePrices()
+  const terms = { ...options, counts, batchWaitMs, tradePrices: trades.prices }
   const up: TokenBook = new TokenBook('up', terms, () => down)
   const down: TokenBook = new TokenBook('down', terms, () => up)
   const both = { up, down }
@@ -79,7 +80,7 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
     }
     counts.trades++
     output.trade({ timestampMs, price, outcome, size, side }, conditionId)
-    noteTrade(lastTrade, priceText, timestampMs)
+    trades.note(priceText, timestampMs)
     for (const each of outcomes) both[each].recheck(receivedMs)
   }
 
@@ -88,7 +89,7 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
     if (outcome === undefined) fault()
     else if (event.kind === 'tick') both[outcome].takeTick(event)
     else {
-      noteTrade(lastTrade, event.lastTradePrice, event.timestampMs)
+      trades.note(event.lastTradePrice, event.timestampMs)
       both[outcome].takeBook(event, receivedMs)
     }
   }
@@ -112,9 +113,20 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
   }
 }
 
-/** The price that hashes of both books hold, as far as it was said. */
-function noteTrade(lastTrade: LastTrade, price: string | undefined, timestampMs: number): void {
-  if (price === undefined || timestampMs < lastTrade.timestampMs) return
-  lastTrade.price = price
-  lastTrade.timestampMs = timestampMs
+/** Trades remembered: those of a burst, of which a book that still waits holds one. */
+const TRADES_MAX = 8
+
+/** The prices that hashes of both books may hold, as far as they were said. */
+class TradePrices {
+  /** The newest first. */
+  readonly prices: string[] = []
+  #newestMs = 0
+
+  note(price: string | undefined, timestampMs: number): void {
+    if (price === undefined || price === this.prices[0]) return
+    const isNewest = timestampMs >= this.#newestMs
+    this.prices.splice(isNewest ? 0 : 1, 0, price)
+    this.prices.length = Math.min(this.prices.length, TRADES_MAX)
+    if (isNewest) this.#newestMs = timestampMs
+  }
 }

@@ -1,4 +1,4 @@
-import type { GapReason } from '#src/core/coverage.ts'
+import type { GapReason, Span } from '#src/core/coverage.ts'
 import type { Millionths } from '#src/core/decimal.ts'
 import type { Outcome } from '#src/core/market.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
@@ -16,9 +16,7 @@ import {
 } from './live-ladders.ts'
 import { Pace } from './pace.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
-
-/** Price of the last trade of a market, as the venue printed it, and when that was. */
-export type LastTrade = { price: string | undefined; timestampMs: number }
+import { TrueTimes } from './true-times.ts'
 
 export type TokenTerms = {
   market: RecordedMarket
@@ -28,7 +26,8 @@ export type TokenTerms = {
   counts: BookCounts
   maxPerSecond?: number | undefined
   batchWaitMs: number
-  lastTrade: LastTrade
+  /** Of the last trades of the market, the newest first, as the venue printed them. */
+  tradePrices: readonly string[]
 }
 
 /**
@@ -82,6 +81,7 @@ export class TokenBook {
   /** States in order of time, of which the first waits for what explains it. */
   #queue: Pending[] = []
   #lastTrue: Snapshot | undefined
+  readonly #times = new TrueTimes()
   #isKnown = false
   #tickSize: Millionths | undefined
   /** Whether the tick changed since a state was proved: the venue may have moved levels. */
@@ -105,7 +105,7 @@ export class TokenBook {
     counts.books++
     const oldestMs = this.#isKnown ? this.#timeMs : (this.#lastTrue?.timestampMs ?? 0)
     if (timestampMs < oldestMs) {
-      counts.stale++
+      this.#takeLate(timestampMs)
       return
     }
     this.#tickSize = event.tickSize ?? this.#tickSize
@@ -124,7 +124,7 @@ export class TokenBook {
   takeChange(change: LevelChange, timestampMs: number, receivedMs: number): void {
     const { counts } = this.#terms
     if (!this.#hasLevels || timestampMs < this.#timeMs) {
-      counts.stale++
+      this.#takeLate(timestampMs)
       return
     }
     counts.changes++
@@ -134,6 +134,17 @@ export class TokenBook {
     batch.bestBid = change.bestBid
     batch.bestAsk = change.bestAsk
     batch.isWhole = false
+  }
+
+  /** It counts no more, but may say that a state was missed. */
+  #takeLate(timestampMs: number): void {
+    this.#terms.counts.stale++
+    this.#miss(this.#times.late(timestampMs))
+  }
+
+  #miss(span: Span | undefined): void {
+    if (span)
+      this.#terms.output.missed({ outcome: this.#outcome, ...span, reason: 'recorder_down' })
   }
 
   takeTick({ tickSize }: TickEvent): void {
@@ -270,8 +281,8 @@ export class TokenBook {
   }
 
   #verify(pending: Pending, isQuick: boolean): void {
-    const { verifier, lastTrade } = this.#terms
-    const said = { tickSize: this.#tickSize, lastTradePrice: lastTrade.price, isQuick }
+    const { verifier, tradePrices } = this.#terms
+    const said = { tickSize: this.#tickSize, tradePrices, isQuick }
     pending.verdict = verifier.verify(pending.state, said)
   }
 
@@ -337,7 +348,9 @@ export class TokenBook {
     if (verdict === true || isBased) this.#isTickDoubtful = false
     if (isCrossed(state)) counts.crossed++
     this.#lastTrue = state
+    const passedOver = this.#times.add(state.timestampMs)
     if (this.#isKnown) {
+      this.#miss(passedOver)
       this.#pace.offer(state)
       return
     }
@@ -362,6 +375,7 @@ export class TokenBook {
     const last = this.#lastTrue
     if (!this.#isKnown || last === undefined) return
     this.#isKnown = false
+    this.#times.end()
     this.#pace.flush()
     this.#terms.output.lost({ outcome: this.#outcome, fromMs: last.timestampMs + 1, reason })
   }

@@ -77,8 +77,11 @@ export type VerifierLimits = { searchesMax?: number | undefined }
 /** What a stream says beside the book that goes into its hash. */
 export type BookTerms = {
   tickSize?: Millionths | undefined
-  /** As the venue prints it; empty when nothing was traded. */
-  lastTradePrice?: string | undefined
+  /**
+   * Of the last trades of the market, the newest first, as the venue prints them; empty when
+   * nothing was traded. Several, because a book may be older than the last of them.
+   */
+  tradePrices?: readonly string[] | undefined
   /** Whether only what is likely is tried: a book that is right may then be called wrong. */
   isQuick?: boolean | undefined
 }

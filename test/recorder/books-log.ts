@@ -1,6 +1,6 @@
 /** A recorder's books that are fed with frames, and everything that they say. */
 
-import type { GapReason } from '#src/core/coverage.ts'
+import type { Gap, GapReason } from '#src/core/coverage.ts'
 import type { Outcome } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
@@ -16,6 +16,7 @@ type Said =
   | { said: 'trade'; trade: Trade }
   | { said: 'lost'; outcome: Outcome; fromMs: number; reason: GapReason }
   | { said: 'found'; outcome: Outcome; atMs: number }
+  | ({ said: 'missed' } & Gap)
 
 export function startBooks(options: Partial<BooksOptions> = {}) {
   const log: Said[] = []
@@ -31,6 +32,7 @@ export function startBooks(options: Partial<BooksOptions> = {}) {
       trade: (trade) => log.push({ said: 'trade', trade }),
       lost: (loss) => log.push({ said: 'lost', ...loss }),
       found: (find) => log.push({ said: 'found', ...find }),
+      missed: (gap) => log.push({ said: 'missed', ...gap }),
     },
     ...options,
   })
@@ -38,6 +40,7 @@ export function startBooks(options: Partial<BooksOptions> = {}) {
     log,
     alarms,
     counts,
+    takeEvent: books.take,
     settle: books.settle,
     lose: books.lose,
     /** Feeds frames that were received at a time. */
@@ -62,6 +65,7 @@ function lineOf(each: Said, outcome: Outcome, startMs: number): string | undefin
   const { outcome: own } = each.said === 'state' ? each.state : each
   if (own !== outcome) return undefined
   if (each.said === 'found') return `found ${each.atMs - startMs}`
+  if (each.said === 'missed') return `missed ${each.fromMs - startMs} to ${each.toMs - startMs}`
   if (each.said === 'lost') return `lost ${each.fromMs - startMs} ${each.reason}`
   const { timestampMs, isVerified } = each.state
   return `state ${timestampMs - startMs}${isVerified === true ? '' : ' unverified'}`

@@ -75,8 +75,25 @@ describe('createMarketBooks', () => {
     send(20, [bid(51, 5)])
     books.take(at(30), ...venue.changeFrames(at(19), [bid(51, 9)]), venue.bookFrame('up', at(5)))
     books.settle(at(60))
-    expect(story()).toEqual(['found 0', 'state 0', 'state 20'])
+    expect(story()).toEqual(['found 0', 'state 0', 'missed 1 to 20', 'state 20'])
     expect(books.counts.stale).toBe(3)
+  })
+
+  test('behavior: what comes too late says that a state was missed', () => {
+    sendBooks(0)
+    send(10, [bid(51, 5)])
+    send(20, [bid(51, 6)])
+    books.take(at(27), ...venue.changeFrames(at(15), [bid(51, 9)]))
+    expect(story()).toEqual(['found 0', 'state 0', 'state 10'])
+    send(30, [bid(51, 7)])
+    expect(story().slice(3)).toEqual(['missed 11 to 20', 'state 20'])
+    books.settle(at(70))
+    books.take(at(80), ...venue.changeFrames(at(25), [bid(51, 9)]))
+    books.take(at(80), ...venue.changeFrames(at(25), [bid(51, 9)]))
+    expect(story().slice(5)).toEqual(['state 30', 'missed 21 to 30'])
+    // What was said in time is only repeated.
+    books.take(at(90), ...venue.changeFrames(at(20), [bid(51, 6)]))
+    expect(story()).toHaveLength(7)
   })
 
   test('behavior: what is repeated is no second state', () => {

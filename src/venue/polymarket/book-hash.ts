@@ -75,7 +75,7 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
       guess.price % tradeStepOf(guess) === 0 &&
       prefix.copy().update(tailOf(guess)).digest('hex') === snapshot.sourceHash
     const likely = likelyOf(snapshot, expectation).find(probe)
-    if (likely !== undefined || expectation.isQuick) return likely
+    if (likely !== undefined || expectation.said.isQuick) return likely
     return budget.take(snapshot.timestampMs) ? search(expectation.last, probe) : undefined
   }
 
@@ -89,8 +89,7 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
       text.write(snapshot)
       // Nearly every book is settled by this, so its text is hashed in one piece.
       const isAsExpected = text.hashWith(tailOf(hint)) === sourceHash
-      const isQuick = said.isQuick === true
-      const found = isAsExpected ? hint : findOther(snapshot, { memory, hint, last, isQuick })
+      const found = isAsExpected ? hint : findOther(snapshot, { memory, hint, last, said })
       if (found === undefined) return false
       if (memory.recent.length === 0) memories.set(conditionId, memory, { size: 1 })
       learn(memory, found)
@@ -108,7 +107,7 @@ const createMemory = (): Memory => ({ recent: [], saidTick: undefined, saidPrice
 function hintOf(said: BookTerms, memory: Memory, last: Guess): Guess {
   const tick = ticks.findIndex(({ millionths }) => millionths === said.tickSize)
   const saidTick = tick < 0 ? undefined : tick
-  const saidPrice = toTradePrice(said.lastTradePrice)
+  const saidPrice = toTradePrice(said.tradePrices?.[0])
   const isTickNews = saidTick !== undefined && saidTick !== memory.saidTick
   const isPriceNews = saidPrice !== undefined && saidPrice !== memory.saidPrice
   if (!isTickNews && !isPriceNews) return last
@@ -130,18 +129,19 @@ function toTradePrice(text: string | undefined): number | undefined {
   return Number.isInteger(price) && price > 0 && price < PRICES ? price : undefined
 }
 
-type Expectation = { memory: Memory; hint: Guess; last: Guess; isQuick: boolean }
+type Expectation = { memory: Memory; hint: Guess; last: Guess; said: BookTerms }
 
 /** A quick look stays with the ticks that were said and used. */
-function likelyOf(snapshot: Snapshot, { memory, hint, last, isQuick }: Expectation): Guess[] {
-  const known = [
+function likelyOf(snapshot: Snapshot, { memory, hint, last, said }: Expectation): Guess[] {
+  const prices = new Set([
     hint.price,
     ...memory.recent.map(({ price }) => price),
-    memory.saidPrice ?? NO_TRADE,
-  ]
-  const prices = new Set([...known, ...touchOf(snapshot), NO_TRADE])
-  const hintTicks = [hint.tick, last.tick, memory.saidTick ?? last.tick]
-  const tickOrder = new Set(isQuick ? hintTicks : [...hintTicks, ...ticks.keys()])
+    ...(said.tradePrices ?? []).map((text) => toTradePrice(text) ?? NO_TRADE),
+    ...touchOf(snapshot),
+    NO_TRADE,
+  ])
+  const likelyTicks = [hint.tick, last.tick, memory.saidTick ?? last.tick]
+  const tickOrder = new Set(said.isQuick ? likelyTicks : [...likelyTicks, ...ticks.keys()])
   const { recipe } = last
   return [...tickOrder].flatMap((tick) => [...prices].map((price) => ({ recipe, tick, price })))
 }

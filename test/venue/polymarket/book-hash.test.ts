@@ -90,14 +90,14 @@ describe('createBookVerifier', () => {
   })
 
   test('behavior: what a stream says is a hint, and no more', () => {
-    const said = { tickSize: 2500, lastTradePrice: '.5025', isQuick: true }
+    const said = { tickSize: 2500, tradePrices: ['.5025'], isQuick: true }
     const unlikely = { tick: '0.0025', lastTradePrice: '0.5025' }
     const verifier = createBookVerifier()
     expect(verifier.verify(withHash(aSnapshot(), unlikely), { isQuick: true })).toBe(false)
     expect(verifier.verify(withHash(aSnapshot(), unlikely), said)).toBe(true)
     // Neither a wrong hint nor one that cannot be leads astray.
-    for (const lastTradePrice of ['0.123', '', '0.12345', 'x', '1', '0']) {
-      const hint = { tickSize: 7000, lastTradePrice }
+    for (const price of ['0.123', '', '0.12345', 'x', '1', '0']) {
+      const hint = { tickSize: 7000, tradePrices: [price, price] }
       const sound = withHash(aSnapshot(), { lastTradePrice: '0.520' })
       expect(createBookVerifier().verify(sound, hint)).toBe(true)
       expect(createBookVerifier().verify(withHash(aSnapshot(), { tick: '0.007' }), hint)).toBe(
@@ -108,14 +108,15 @@ describe('createBookVerifier', () => {
 
   test('behavior: a quick look finds what was said, used before, or traded at the best prices', () => {
     const verifier = createBookVerifier()
-    const look = (rest: Rest, lastTradePrice = '') =>
-      verifier.verify(withHash(aSnapshot(), rest), { lastTradePrice, isQuick: true })
-    expect(look({ lastTradePrice: '0.321' })).toBe(false)
-    expect(look({ lastTradePrice: '0.321' }, '0.321')).toBe(true)
-    expect(look({ lastTradePrice: '0.480' }, '0.321')).toBe(true)
+    const look = (lastTradePrice: string, ...tradePrices: string[]) =>
+      verifier.verify(withHash(aSnapshot(), { lastTradePrice }), { tradePrices, isQuick: true })
+    expect(look('0.321')).toBe(false)
+    expect(look('0.321', '0.321')).toBe(true)
+    expect(look('0.480', '0.321')).toBe(true)
     // A book of before the trade may be judged after it.
-    expect(look({ lastTradePrice: '0.321' }, '0.480')).toBe(true)
-    expect(look({ lastTradePrice: '0.777' }, '0.480')).toBe(false)
+    expect(look('0.321', '0.480')).toBe(true)
+    expect(look('0.777', '0.480')).toBe(false)
+    expect(look('0.777', '0.480', '0.555', '0.777')).toBe(true)
   })
 
   test('behavior: searches are bounded in a second of the venue, and only they', () => {
