@@ -38,6 +38,9 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
   const players = new Set<Player>()
   const untilMs = options.untilMs ?? Number.POSITIVE_INFINITY
 
+  const listedMs = ({ startMs: fromMs, endMs }: Window): number =>
+    fromMs - (ahead + 1) * (endMs - fromMs)
+
   function list(window: Window): void {
     const { coin, timeframe, startMs: fromMs, endMs } = window
     const reference = timeframe === '1h' || timeframe === '1d' ? spot : twapOf(spot)
@@ -47,7 +50,7 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
       ...{ coin, timeframe, startMs: fromMs, endMs, slug, strike, finalPrice },
       conditionId: `0x${digest(`${seed}/${slug}`).slice(0, 2 * (options.conditionIdBytes ?? 32))}`,
       assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
-      listedMs: fromMs - (ahead + 1) * (endMs - fromMs),
+      listedMs: listedMs(window),
       tick: options.ticks?.[markets.length % options.ticks.length] ?? '0.01',
       winner: Number(finalPrice) >= Number(strike) ? 0 : 1,
     }
@@ -64,21 +67,20 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
     if (!done) players.add({ step, steps })
   }
 
-  /** The windows of each series, from the one before the first; each knows what comes next. */
-  const ends = series.map(({ coin, timeframe }) => {
-    const first = windowAt(coin, timeframe, startMs)
-    const before = windowAt(coin, timeframe, first.startMs - 1)
-    list(before)
-    return { coin, timeframe, nextMs: before.endMs }
+  /** The window of each series that is listed next; the first listed is the one before the open. */
+  const nextWindows = series.map(({ coin, timeframe }) => {
+    const open = windowAt(coin, timeframe, startMs)
+    list(windowAt(coin, timeframe, open.startMs - 1))
+    return open
   })
   /** Lists what is to be listed by a moment. */
   function grow(nowMs: number): void {
-    for (const end of ends) {
-      for (;;) {
-        const window = windowAt(end.coin, end.timeframe, end.nextMs)
-        if (window.startMs - (ahead + 1) * (window.endMs - window.startMs) > nowMs) break
+    for (const [index, first] of nextWindows.entries()) {
+      let window = first
+      while (listedMs(window) <= nowMs) {
         list(window)
-        end.nextMs = window.endMs
+        window = windowAt(window.coin, window.timeframe, window.endMs)
+        nextWindows[index] = window
       }
     }
   }

@@ -5,8 +5,8 @@ import { type ChangeSchema, render } from './frames.ts'
 import type { MarketConnection } from './market-connection.ts'
 import type { Playbook, Step, VenueMarket } from './playbook.ts'
 
-/** Steps between two turns of the event loop when clients decide the pace. */
-const STEPS_A_TURN = 100
+/** Steps between two turns of the event loop, so that clients are heard however much is due. */
+const STEPS_A_TURN = 500
 const BUFFERED_MAX = 1_000_000
 
 export type Pace =
@@ -138,7 +138,7 @@ function startPump({ pace, connections, pump, isOver }: Pumping): () => void {
   if (pace.by === 'clock') {
     const { clock } = pace
     pump(clock(), Number.POSITIVE_INFINITY)
-    const interval = setInterval(() => pump(clock(), Number.POSITIVE_INFINITY), 1)
+    const interval = setInterval(() => pump(clock(), STEPS_A_TURN), 1)
     return () => clearInterval(interval)
   }
   const { afterTokens } = pace
