@@ -27,33 +27,22 @@ export type GeneratedOptions = {
   untilMs?: number
 }
 
+const AHEAD = 2
+
 /** One that is to be played: its next step, and those after it. */
 type Player = { step: Step; steps: Iterator<Step> }
 
 export function generatedPlaybook(options: GeneratedOptions): Playbook {
-  const { startMs, seed, coins = ['btc'], timeframes = ['5m'], ahead = 2 } = options
+  const { startMs, seed, coins = ['btc'], timeframes = ['5m'], ahead = AHEAD } = options
   const spot = spotOf(seed)
   const series = coins.flatMap((coin) => timeframes.map((each) => ({ coin, timeframe: each })))
   const markets: VenueMarket[] = []
   const players = new Set<Player>()
   const untilMs = options.untilMs ?? Number.POSITIVE_INFINITY
 
-  const listedMs = ({ startMs: fromMs, endMs }: Window): number =>
-    fromMs - (ahead + 1) * (endMs - fromMs)
-
   function list(window: Window): void {
-    const { coin, timeframe, startMs: fromMs, endMs } = window
-    const reference = timeframe === '1h' || timeframe === '1d' ? spot : twapOf(spot)
-    const [strike, finalPrice] = [reference(coin, fromMs), reference(coin, endMs)]
-    const slug = slugOf(window)
-    const market: VenueMarket = {
-      ...{ coin, timeframe, startMs: fromMs, endMs, slug, strike, finalPrice },
-      conditionId: `0x${digest(`${seed}/${slug}`).slice(0, 2 * (options.conditionIdBytes ?? 32))}`,
-      assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
-      listedMs: listedMs(window),
-      tick: options.ticks?.[markets.length % options.ticks.length] ?? '0.01',
-      winner: Number(finalPrice) >= Number(strike) ? 0 : 1,
-    }
+    const market = marketOf(window, { ...options, number: markets.length, spot })
+    const { coin, endMs, slug } = market
     markets.push(market)
     const steps = quoteMarket(market, {
       random: createRandom(`${seed}/${slug}`),
@@ -77,7 +66,7 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
   function grow(nowMs: number): void {
     for (const [index, first] of nextWindows.entries()) {
       let window = first
-      while (listedMs(window) <= nowMs) {
+      while (listedFrom(window, ahead) <= nowMs) {
         list(window)
         window = windowAt(window.coin, window.timeframe, window.endMs)
         nextWindows[index] = window
@@ -112,6 +101,27 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
       else player.step = value
       return step
     },
+  }
+}
+
+const listedFrom = ({ startMs, endMs }: Window, ahead: number): number =>
+  startMs - (ahead + 1) * (endMs - startMs)
+
+type MarketOptions = GeneratedOptions & { number: number; spot: Spot }
+
+function marketOf(window: Window, options: MarketOptions): VenueMarket {
+  const { seed, ahead = AHEAD, ticks = ['0.01'], number, conditionIdBytes = 32 } = options
+  const { coin, timeframe, startMs, endMs } = window
+  const reference = timeframe === '1h' || timeframe === '1d' ? options.spot : twapOf(options.spot)
+  const [strike, finalPrice] = [reference(coin, startMs), reference(coin, endMs)]
+  const slug = slugOf(window)
+  return {
+    ...{ coin, timeframe, startMs, endMs, slug, strike, finalPrice },
+    conditionId: `0x${digest(`${seed}/${slug}`).slice(0, 2 * conditionIdBytes)}`,
+    assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
+    listedMs: listedFrom(window, ahead),
+    tick: ticks[number % ticks.length] ?? '0.01',
+    winner: Number(finalPrice) >= Number(strike) ? 0 : 1,
   }
 }
 

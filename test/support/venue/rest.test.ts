@@ -127,7 +127,7 @@ describe('crypto price', () => {
     const [before, market] = venue.markets()
     const page = (startMs: number, rest = '&twapEnabled=true&twapLookbackSeconds=60') =>
       get<{ openPrice: number; closePrice: number | null }>(
-        `${venue.cryptoPriceUrl}?symbol=BTC&eventStartTime=${new Date(startMs).toISOString()}` +
+        `${venue.cryptoPriceUrl}/api/crypto/crypto-price?symbol=BTC&eventStartTime=${new Date(startMs).toISOString()}` +
           `&variant=fiveminute${rest}`,
       )
     expect(await page(market?.startMs ?? 0)).toMatchObject({
