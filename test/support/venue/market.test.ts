@@ -39,11 +39,15 @@ describe('startVenue', () => {
   })
 
   test('behavior: what was played is what a client rebuilds, and both books mirror', async () => {
-    await using venue = await startGround()
+    let now = START_MS
+    await using venue = await startGround({ clock: () => now })
     const { conditionId } = openMarket(venue)
     using client = await follow(venue)
-    await until(() => client.texts.length > 100)
-    await venue.stop()
+    await until(() => client.texts.length > 0)
+    now += 2000
+    // The clock stands still from here on.
+    await until(() => (venue.played(conditionId).at(-1)?.atMs ?? 0) > now - 50)
+    await until(() => client.texts.length === venue.connections[0]?.sentCount())
     const { books } = replay(client.messages())
     const states = venue.played(conditionId)
     for (const book of books.values()) {
