@@ -36,7 +36,16 @@ export type Recipe = 'documented' | 'other'
 export const emptySides: Sides = { bids: [], asks: [] }
 
 /** Exact for whole millionths of 0.001 and above, which every tick is. */
-export const printPrice = (millionths: number): string => String(millionths / MILLIONTHS)
+export function printPrice(millionths: number): string {
+  let text = priceTexts.get(millionths)
+  if (text === undefined) {
+    text = String(millionths / MILLIONTHS)
+    priceTexts.set(millionths, text)
+  }
+  return text
+}
+const priceTexts = new Map<number, string>()
+
 export const readPrice = (text: string): number => Math.round(Number(text) * MILLIONTHS)
 
 /** As last trade prices are printed: `0.850`, `0.0025`. */
@@ -69,8 +78,11 @@ export const touchOf = ({ bids, asks }: Sides): { bestBid: string; bestAsk: stri
 
 type Hashed = Pick<MarketState, 'conditionId' | 'timestampMs'> & { assetId: string; sides: Sides }
 
-export const levelsOf = (levels: readonly Level[]): string =>
-  `[${levels.map(({ text }) => text).join(',')}]`
+export function levelsOf(levels: readonly Level[]): string {
+  let texts = ''
+  for (const { text } of levels) texts += texts === '' ? text : `,${text}`
+  return `[${texts}]`
+}
 
 /** The book as the venue hashes it, up to its tick. */
 export const hashedHead = ({ conditionId, timestampMs, assetId, sides }: Hashed): string =>
@@ -84,4 +96,6 @@ export const hashedTail = ({ tick, lastTradePrice }: Terms, recipe: Recipe): str
   (recipe === 'other' ? '}' : `,"last_trade_price":"${lastTradePrice}"}`)
 
 export const hashOf = (book: Hashed & Terms, recipe: Recipe): string =>
-  createHash('sha1').update(hashedHead(book)).update(hashedTail(book, recipe)).digest('hex')
+  createHash('sha1')
+    .update(hashedHead(book) + hashedTail(book, recipe))
+    .digest('hex')

@@ -13,8 +13,8 @@ export type Catalogue = {
   find(conditionId: string): VenueMarket | undefined
   marketOf(assetId: string): VenueMarket | undefined
   isResolved(market: VenueMarket): boolean
-  /** Lists and resolves what is due; returns the messages that say so. */
-  look(nowMs: number): Frame[]
+  /** Lists and resolves what is due, now or soon; returns the messages that say so. */
+  look(nowMs: number, isUrgent: boolean): Frame[]
 }
 
 export function createCatalogue(playbook: Playbook, settings: CatalogueSettings): Catalogue {
@@ -42,8 +42,8 @@ export function createCatalogue(playbook: Playbook, settings: CatalogueSettings)
     find: (conditionId) => listed.get(conditionId),
     marketOf: (assetId) => ofToken.get(assetId),
     isResolved: ({ conditionId }) => resolved.has(conditionId),
-    look(nowMs) {
-      if (nowMs < nextMs) return []
+    look(nowMs, isUrgent) {
+      if (nowMs < nextMs && !isUrgent) return []
       nextMs = nowMs + LOOK_MS
       return playbook
         .markets(nowMs)

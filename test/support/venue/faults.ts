@@ -16,7 +16,8 @@ export type ConnectionFault =
   | { kind: 'reorder'; batches: number }
   /** A level that is not true, with the hash of the true book. */
   | { kind: 'corrupt-level'; of: 'size' | 'price'; frames: number }
-  | { kind: 'wrong-hash'; frames: number }
+  /** Of every message of so many milliseconds: what counts is that of the last one. */
+  | { kind: 'wrong-hash'; batches: number }
   /** The book's hash knows the trade already; its message comes later. */
   | { kind: 'late-trade'; trades: number; byMs: number }
   | { kind: 'garbage' }
@@ -41,7 +42,7 @@ export type Fault = ConnectionFault | VenueFault
 
 /**
  * When a fault happens: `atMs` after the venue's start, once; or on each connection after so many
- * of its messages. `connection` names one market connection, in the order in which they came.
+ * of its messages, where 0 is before the first. `connection` names one market connection, in the order in which they came.
  */
 export type ScriptEntry = { fault: Fault; connection?: number } & (
   { atMs: number } | { afterFrames: number }
@@ -82,6 +83,13 @@ export function createMangler(): Mangler {
     })
   }
 
+  /** Of a fault that counts batches. */
+  function take(kind: Fault['kind']): boolean {
+    const armed = left.get(kind)
+    if (armed !== undefined && --armed.count === 0) left.delete(kind)
+    return armed !== undefined
+  }
+
   return {
     arm: (fault) => left.set(fault.kind, { fault, count: countOf(fault) }),
     mangle(batch, later) {
@@ -95,12 +103,10 @@ export function createMangler(): Mangler {
       result = each(result, 'corrupt-level', (frame, fault) =>
         fault.kind === 'corrupt-level' ? corrupted(frame, fault.of) : undefined,
       )
-      result = each(result, 'wrong-hash', withWrongHash)
       result = each(result, 'duplicate', (frame) => [frame, frame])
-      const reorder = left.get('reorder')
+      if (result.some(hasHash) && take('wrong-hash')) result = result.map(withWrongHash)
       const changes = result.filter(({ type }) => type === 'price_change')
-      if (reorder === undefined || changes.length < 2) return result
-      if (--reorder.count === 0) left.delete('reorder')
+      if (changes.length < 2 || !take('reorder')) return result
       const others = result.filter(({ type }) => type !== 'price_change')
       return [
         ...others,
@@ -112,7 +118,7 @@ export function createMangler(): Mangler {
 
 function countOf(fault: ConnectionFault): number {
   if ('frames' in fault) return fault.frames
-  if (fault.kind === 'reorder') return fault.batches
+  if ('batches' in fault) return fault.batches
   return fault.kind === 'late-trade' ? fault.trades : 0
 }
 
@@ -137,12 +143,19 @@ function otherPrice(text: string): string {
   return String((price < 500_000 ? price + 10_000 : price - 10_000) / 1_000_000)
 }
 
-function withWrongHash(frame: MangledFrame): MangledFrame[] | undefined {
-  const text = frame.text.replace(/"hash":"([0-9a-f]{40})"/g, (_, hash: string) => {
-    return `"hash":"${hash[0] === '0' ? '1' : '0'}${hash.slice(1)}"`
-  })
-  return text === frame.text ? undefined : [{ ...frame, text }]
-}
+const hash = /"hash":"([0-9a-f]{40})"/g
+const hasHash = ({ type }: MangledFrame): boolean => type === 'book' || type === 'price_change'
+
+const withWrongHash = (frame: MangledFrame): MangledFrame =>
+  hasHash(frame)
+    ? {
+        ...frame,
+        fault: 'wrong-hash',
+        text: frame.text.replace(hash, (_, digits: string) => {
+          return `"hash":"${digits[0] === '0' ? '1' : '0'}${digits.slice(1)}"`
+        }),
+      }
+    : frame
 
 export const garbageFrame: MangledFrame = {
   type: 'garbage',

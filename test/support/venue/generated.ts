@@ -27,11 +27,13 @@ export type GeneratedOptions = {
   untilMs?: number
 }
 
+const AHEAD = 2
+
 /** One that is to be played: its next step, and those after it. */
 type Player = { step: Step; steps: Iterator<Step> }
 
 export function generatedPlaybook(options: GeneratedOptions): Playbook {
-  const { startMs, seed, coins = ['btc'], timeframes = ['5m'], ahead = 2 } = options
+  const { startMs, seed, coins = ['btc'], timeframes = ['5m'], ahead = AHEAD } = options
   const spot = spotOf(seed)
   const series = coins.flatMap((coin) => timeframes.map((each) => ({ coin, timeframe: each })))
   const markets: VenueMarket[] = []
@@ -39,18 +41,8 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
   const untilMs = options.untilMs ?? Number.POSITIVE_INFINITY
 
   function list(window: Window): void {
-    const { coin, timeframe, startMs: fromMs, endMs } = window
-    const reference = timeframe === '1h' || timeframe === '1d' ? spot : twapOf(spot)
-    const [strike, finalPrice] = [reference(coin, fromMs), reference(coin, endMs)]
-    const slug = slugOf(window)
-    const market: VenueMarket = {
-      ...{ coin, timeframe, startMs: fromMs, endMs, slug, strike, finalPrice },
-      conditionId: `0x${digest(`${seed}/${slug}`).slice(0, 2 * (options.conditionIdBytes ?? 32))}`,
-      assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
-      listedMs: fromMs - (ahead + 1) * (endMs - fromMs),
-      tick: options.ticks?.[markets.length % options.ticks.length] ?? '0.01',
-      winner: Number(finalPrice) >= Number(strike) ? 0 : 1,
-    }
+    const market = marketOf(window, { ...options, number: markets.length, spot })
+    const { coin, endMs, slug } = market
     markets.push(market)
     const steps = quoteMarket(market, {
       random: createRandom(`${seed}/${slug}`),
@@ -64,21 +56,20 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
     if (!done) players.add({ step, steps })
   }
 
-  /** The windows of each series, from the one before the first; each knows what comes next. */
-  const ends = series.map(({ coin, timeframe }) => {
-    const first = windowAt(coin, timeframe, startMs)
-    const before = windowAt(coin, timeframe, first.startMs - 1)
-    list(before)
-    return { coin, timeframe, nextMs: before.endMs }
+  /** The window of each series that is listed next; the first listed is the one before the open. */
+  const nextWindows = series.map(({ coin, timeframe }) => {
+    const open = windowAt(coin, timeframe, startMs)
+    list(windowAt(coin, timeframe, open.startMs - 1))
+    return open
   })
   /** Lists what is to be listed by a moment. */
   function grow(nowMs: number): void {
-    for (const end of ends) {
-      for (;;) {
-        const window = windowAt(end.coin, end.timeframe, end.nextMs)
-        if (window.startMs - (ahead + 1) * (window.endMs - window.startMs) > nowMs) break
+    for (const [index, first] of nextWindows.entries()) {
+      let window = first
+      while (listedFrom(window, ahead) <= nowMs) {
         list(window)
-        end.nextMs = window.endMs
+        window = windowAt(window.coin, window.timeframe, window.endMs)
+        nextWindows[index] = window
       }
     }
   }
@@ -110,6 +101,27 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
       else player.step = value
       return step
     },
+  }
+}
+
+const listedFrom = ({ startMs, endMs }: Window, ahead: number): number =>
+  startMs - (ahead + 1) * (endMs - startMs)
+
+type MarketOptions = GeneratedOptions & { number: number; spot: Spot }
+
+function marketOf(window: Window, options: MarketOptions): VenueMarket {
+  const { seed, ahead = AHEAD, ticks = ['0.01'], number, conditionIdBytes = 32 } = options
+  const { coin, timeframe, startMs, endMs } = window
+  const reference = timeframe === '1h' || timeframe === '1d' ? options.spot : twapOf(options.spot)
+  const [strike, finalPrice] = [reference(coin, startMs), reference(coin, endMs)]
+  const slug = slugOf(window)
+  return {
+    ...{ coin, timeframe, startMs, endMs, slug, strike, finalPrice },
+    conditionId: `0x${digest(`${seed}/${slug}`).slice(0, 2 * conditionIdBytes)}`,
+    assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],
+    listedMs: listedFrom(window, ahead),
+    tick: ticks[number % ticks.length] ?? '0.01',
+    winner: Number(finalPrice) >= Number(strike) ? 0 : 1,
   }
 }
 

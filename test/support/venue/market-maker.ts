@@ -1,7 +1,7 @@
 /** Orders around what a window's outcome is worth, as the coin's price moves. */
 import type { Random } from '#src/lib/random.ts'
 
-import { apply, type Change, emptySides, readPrice, type Sides } from './book.ts'
+import { apply, type Change, emptySides, type Level, readPrice, type Sides } from './book.ts'
 import type { Step, Trade, VenueMarket } from './playbook.ts'
 
 const UNIT = 1_000_000
@@ -102,14 +102,16 @@ function requote(sides: Sides, quote: Quote): Change[] {
 }
 
 function fillTouch(sides: Sides, { bid, ask, step, random }: Quote, put: Put): void {
-  const held = new Set([...sides.bids, ...sides.asks].map(({ price }) => price))
   for (let level = 0; level < NEAR_LEVELS; level++) {
     if (level > 0 && random.uniform() >= 0.3) continue
     const [low, high] = [bid - level * step, ask + level * step]
-    if (low > 0 && !held.has(low)) put('bids', low, sizeOf(random))
-    if (high < UNIT && !held.has(high)) put('asks', high, sizeOf(random))
+    if (low > 0 && !has(sides.bids, low)) put('bids', low, sizeOf(random))
+    if (high < UNIT && !has(sides.asks, high)) put('asks', high, sizeOf(random))
   }
 }
+
+const has = (levels: readonly Level[], at: number): boolean =>
+  levels.findLastIndex(({ price }) => price === at) >= 0
 
 /** Levels between cents are taken away again, so that the book keeps its depth. */
 function moveSize(sides: Sides, { bid, ask, random }: Quote): Change | undefined {

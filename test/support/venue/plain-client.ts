@@ -127,6 +127,8 @@ export function replay(messages: readonly Message[]): Replayed {
     pending.set(entry.asset_id, entry.hash)
   }
   for (const message of messages) {
+    // What is of no market is of no time either.
+    if (message.event_type !== 'book' && !terms.has(message.market)) continue
     if (message.timestamp !== at) settle()
     at = message.timestamp
     takeTerms(message)
@@ -140,11 +142,11 @@ export function replay(messages: readonly Message[]): Replayed {
 }
 
 function changedBook(book: Book, { side: word, price, size }: Entry): Book {
-  const side = word === 'BUY' ? 'bids' : 'asks'
+  const [side, sign] = word === 'BUY' ? (['bids', 1] as const) : (['asks', -1] as const)
   const levels = book[side].filter((level) => level.price !== price)
-  if (size !== '0') levels.push({ price, size })
-  const sign = side === 'bids' ? 1 : -1
-  return { ...book, [side]: levels.sort((a, b) => sign * (Number(a.price) - Number(b.price))) }
+  const at = levels.findLastIndex((level) => sign * (Number(level.price) - Number(price)) < 0)
+  if (size !== '0') levels.splice(at + 1, 0, { price, size })
+  return { ...book, [side]: levels }
 }
 
 const hasTop = ({ bids, asks }: Book, { best_bid, best_ask }: Entry): boolean =>

@@ -5,8 +5,8 @@ import { type ChangeSchema, render } from './frames.ts'
 import type { MarketConnection } from './market-connection.ts'
 import type { Playbook, Step, VenueMarket } from './playbook.ts'
 
-/** Steps between two turns of the event loop when clients decide the pace. */
-const STEPS_A_TURN = 100
+/** Steps between two turns of the event loop, so that clients are heard however much is due. */
+const STEPS_A_TURN = 500
 const BUFFERED_MAX = 1_000_000
 
 export type Pace =
@@ -62,15 +62,15 @@ export function createStage(options: StageOptions): Stage {
   const nowMs = (): number => (pace.by === 'clock' ? pace.clock() : playedMs)
   const startMs = nowMs()
 
-  function look(): void {
-    const frames = catalogue.look(nowMs())
+  function look(isUrgent = false): void {
+    const frames = catalogue.look(nowMs(), isUrgent)
     for (const frame of frames) for (const each of connections) each.announce(frame)
   }
 
   function play(step: Step): void {
     const { conditionId, atMs } = step
     playedMs = atMs
-    look()
+    look(catalogue.find(conditionId) === undefined)
     const market = catalogue.find(conditionId)
     if (market === undefined) return
     const { state, frames } = render({
@@ -87,11 +87,9 @@ export function createStage(options: StageOptions): Stage {
     for (const connection of connections) connection.deliver(state, frames)
   }
 
-  function runTimers(): void {
-    const now = nowMs()
+  function runTimers(now: number): void {
     const due = timers.filter(({ dueMs }) => dueMs <= now)
-    if (due.length === 0) return
-    timers = timers.filter(({ dueMs }) => dueMs > now)
+    if (due.length > 0) timers = timers.filter(({ dueMs }) => dueMs > now)
     for (const { callback } of due) callback()
   }
 
@@ -99,16 +97,18 @@ export function createStage(options: StageOptions): Stage {
   function pump(untilMs: number, stepsMax: number): void {
     for (let count = 0; count < stepsMax; count++) {
       const step = playbook.next(untilMs)
+      // Time passes after the last step, too.
+      if (step === undefined && pace.by === 'clients') playedMs++
       if (step === undefined) break
       play(step)
     }
-    runTimers()
+    runTimers(nowMs())
     look()
     for (const connection of connections) connection.flush()
   }
 
   look()
-  const stop = startPump({ pace, connections, pump })
+  const stop = startPump({ pace, connections, pump, isOver: playbook.isOver })
   return {
     settings,
     connections,
@@ -130,14 +130,15 @@ type Pumping = {
   pace: Pace
   connections: readonly MarketConnection[]
   pump(untilMs: number, stepsMax: number): void
+  isOver(): boolean
 }
 
 /** Returns what ends it. */
-function startPump({ pace, connections, pump }: Pumping): () => void {
+function startPump({ pace, connections, pump, isOver }: Pumping): () => void {
   if (pace.by === 'clock') {
     const { clock } = pace
     pump(clock(), Number.POSITIVE_INFINITY)
-    const interval = setInterval(() => pump(clock(), Number.POSITIVE_INFINITY), 1)
+    const interval = setInterval(() => pump(clock(), STEPS_A_TURN), 1)
     return () => clearInterval(interval)
   }
   const { afterTokens } = pace
@@ -149,7 +150,8 @@ function startPump({ pace, connections, pump }: Pumping): () => void {
     const isRead = open.length > 0 && open.every((each) => each.buffered() < BUFFERED_MAX)
     if (!hasBegun || !isRead) return void setTimeout(turn, 1)
     pump(Number.POSITIVE_INFINITY, STEPS_A_TURN)
-    setImmediate(turn)
+    if (isOver()) setTimeout(turn, 1)
+    else setImmediate(turn)
   }
   turn()
   return () => {

@@ -31,6 +31,7 @@ export type Venue = AsyncDisposable & {
   marketUrl: string
   gammaUrl: string
   clobUrl: string
+  /** The site's origin; the page is `/api/crypto/crypto-price`. */
   cryptoPriceUrl: string
   liveUrl: string
   rtdsUrl: string
@@ -126,7 +127,7 @@ export async function startVenue(options: VenueOptions): Promise<Venue> {
     rtdsUrl: `${socketUrl}/rtds`,
     gammaUrl: `http://127.0.0.1:${gamma.port}`,
     clobUrl: `http://127.0.0.1:${clob.port}`,
-    cryptoPriceUrl: `http://127.0.0.1:${cryptoPrice.port}/api/crypto/crypto-price`,
+    cryptoPriceUrl: `http://127.0.0.1:${cryptoPrice.port}`,
     nowMs: stage.nowMs,
     markets: stage.markets,
     played: stage.played,

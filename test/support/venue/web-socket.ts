@@ -173,8 +173,9 @@ function createOutput(socket: Socket) {
       socket.end()
     },
     terminate() {
+      flush()
       stop()
-      socket.terminate()
+      socket.end()
     },
   }
   return { write, flush, stop, peer }
