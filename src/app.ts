@@ -58,7 +58,6 @@ import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { createSnapshotService } from '#src/modules/snapshots/service.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
 import { createSpotService } from '#src/modules/spot/service.ts'
-import { streamRoutes } from '#src/modules/stream/index.ts'
 import {
   type Connection as StreamConnection,
   createStreamService,
@@ -139,6 +138,7 @@ export function createApp(deps: AppDeps): App {
     takeError: trap.take,
     // Those that Elysia has besides ours are of the documentation.
     routes: createRouteTable([...routes, ...elysia.routes]),
+    sockets: new Map([['/v1/stream', stream.upgrade]]),
     gate: deps.gate ?? gate,
     work,
     logsEachRequest: config.log === 'json',
@@ -190,7 +190,6 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     priceRoutes({ history, cursors, clock, pages, work }),
     panelRoutes(createPanelService(data)),
     exportRoutes({ service: createExportService(data), work }),
-    streamRoutes(),
     spotRoutes(createSpotService(data)),
     keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
     usageRoutes(createUsageService({ ...ports, clock })),

@@ -40,7 +40,6 @@ export const errorCodes = {
   payload_too_large: { status: 413, title: 'Body too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   idempotency_mismatch: { status: 422, title: 'Idempotency-Key used for another request' },
-  upgrade_required: { status: 426, title: 'WebSocket required' },
   rate_limited: { status: 429, title: 'Too many requests' },
   too_many_streams: { status: 429, title: 'Too many exports at once' },
   sanctioned: { status: 451, title: 'Unavailable for legal reasons' },

@@ -28,6 +28,8 @@ export type FrontDoorOptions = {
   /** What `handle` caught on the way to a response of status 400 or more. */
   takeError: ErrorTrap['take']
   routes: RouteTable
+  /** By path, what makes a WebSocket of a request; throws where it is not asked for. */
+  sockets: ReadonlyMap<string, (request: Request, visit: Visit) => void>
   gate: Gate
   work: Pick<Work, 'enter' | 'spend'>
   /** False leaves only the lines of our own faults. */
@@ -53,7 +55,7 @@ type Exchange = {
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
-  const { handle, takeError, routes, gate, work, mint, timer } = options
+  const { handle, takeError, routes, sockets, gate, work, mint, timer } = options
   const finish = createFinish(options)
   const fail = createFail(routes)
 
@@ -76,6 +78,12 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const exchange: Exchange = { ...call, fault: undefined }
     try {
       assertServable(exchange, isSound)
+      const open = sockets.get(target)
+      if (open !== undefined) {
+        open(request, visit)
+        // Bun has answered with 101.
+        return finish(exchange, new Response(null))
+      }
       const wait = work.enter(visit)
       const result = wait === undefined ? handle(inner) : wait.then(() => handle(inner))
       if (!(result instanceof Promise)) return settle(exchange, result)

@@ -54,6 +54,7 @@ export function recordMarket(options: RecordingOptions) {
           state: (snapshot) => merges[snapshot.outcome].state(source, snapshot),
           trade: (trade) => sink.add({ kind: 'trade', conditionId, trade }),
           found: ({ outcome, atMs }) => merges[outcome].found(source, atMs),
+          missed: (gap) => merges[gap.outcome].missed(source, gap),
           lost: ({ outcome, reason }) => merges[outcome].lost(source, reason),
         },
       })

@@ -3,7 +3,7 @@
  * connection leads; the others' states are kept until the leader has given them too, so that
  * another can lead from where it stopped.
  */
-import type { GapReason } from '#src/core/coverage.ts'
+import type { Gap, GapReason } from '#src/core/coverage.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 
 export type MergeOutput = {
@@ -95,6 +95,11 @@ export function createMerge(output: MergeOutput, heldMs: number | undefined) {
       if (waiting === undefined || snapshot.timestampMs < (lastMs ?? 0)) return
       waiting.push(snapshot)
       if (waiting.length > WAITING_MAX) waiting.shift()
+    },
+
+    /** The source missed something between two states, and noticed it late. */
+    missed(id: SourceId, { fromMs, toMs, reason }: Gap): void {
+      if (id === leader) output.gapFound(fromMs, toMs, reason)
     },
 
     /** The source does not know the book any more. */

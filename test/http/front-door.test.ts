@@ -62,6 +62,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
     handle: (request) => app.fetch(request),
     takeError: trap.take,
     routes: createRouteTable(app.routes),
+    sockets: new Map(),
     gate,
     work: { enter: () => undefined, spend() {} },
     logsEachRequest: options.logsEachRequest ?? true,

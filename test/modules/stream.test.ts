@@ -214,11 +214,11 @@ describe('GET /v1/stream', () => {
     expect((await other.closed).code).toBe(4001)
   })
 
-  test('error: a plain request is told to upgrade', async () => {
+  test('error: a plain request is told what to connect with', async () => {
     const { send } = startServer()
     const response = await send('/v1/stream')
-    expect(response.status).toBe(426)
-    expect(await response.json()).toMatchObject({ code: 'upgrade_required' })
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ code: 'not_found' })
   })
 })
 

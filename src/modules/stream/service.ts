@@ -7,10 +7,11 @@ import { decodePosition, encodePosition } from '#src/core/place-cursor.ts'
 import { historyTagOf } from '#src/core/tag.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { Visit } from '#src/http/gate.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Hub } from '#src/live/hub.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
-import type { Caller } from '#src/selling/caller.ts'
+import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/selling/tier.ts'
 
 import type { Channel, Operation } from './model.ts'
@@ -50,6 +51,16 @@ export function createStreamService(deps: StreamDeps) {
   const ports = createPorts(deps, works)
 
   return {
+    /** Makes a live connection of a request. Throws `unauthenticated` and `not_found`. */
+    upgrade(request: Request, visit: Visit): void {
+      const { peers, caller } = visit
+      visit.route = 'stream'
+      const authorization = request.headers.get('authorization')
+      if (authorization !== null && caller === undefined) throw unauthenticatedError()
+      if (request.method === 'GET' && peers?.upgrade?.(request, { data: { authorization } })) return
+      throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
+    },
+
     open(connection: Connection): void {
       const wire: Wire = {
         send: (text) => void connection.send(text),
