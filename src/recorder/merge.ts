@@ -47,9 +47,8 @@ export function createMerge(output: MergeOutput, heldMs: number | undefined) {
   }
 
   function endGap(atMs: number): void {
-    if (gapFromMs === undefined) return
+    if (gapFromMs !== undefined) output.gapEnded(atMs)
     gapFromMs = undefined
-    output.gapEnded(atMs)
   }
 
   function emit(snapshot: Snapshot): void {

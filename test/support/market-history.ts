@@ -1,8 +1,9 @@
 /**
  * A history with one market of each kind, and what is expected of it, written down independently.
  */
-import type { Coin, Outcome } from '#src/core/market.ts'
+import { type Coin, coins, type Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import type { SpotTick } from '#src/core/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
@@ -48,8 +49,17 @@ export function createMarketHistory(history: MarketHistory = openHistory(':memor
     windowStartMs: NOW_MS - 1_000,
     windowEndMs: NOW_MS + 299_000,
   })
+  history.putSpot(coins.flatMap((coin) => someTicks(coin, 40)))
   return { history, both, single, open, edge, empty }
 }
+
+/** Prices of a coin, one a second, of two averages. */
+export const someTicks = (coin: Coin, count: number): SpotTick[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ coin, source: 'chainlink', windowSeconds: index % 2 === 0 ? 0 : 60 },
+    ...{ timestampMs: START_MS + index * 1000, receivedMs: START_MS + index * 1000 + 80 },
+    ...{ price: `64000.${String(index).padStart(3, '0')}50`, sequence: index + 1 },
+  }))
 
 /** Adds rows as a recorder would, and keeps account of them. */
 export function appendRows(history: MarketHistory, market: KnownMarket, rows: Snapshot[]): void {

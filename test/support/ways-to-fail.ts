@@ -61,7 +61,7 @@ async function askDamaged(entry: Entry): Promise<Response> {
       'Market 0x00 is damaged on the disk of this server, and not served.',
     )
   }
-  const verbs = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse }
+  const verbs = { findMarket: refuse, listMarkets: refuse, coinTotals: refuse, spot: refuse }
   const server = serve({ history: fakeHistory(verbs) })
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
@@ -269,7 +269,7 @@ async function askDraining(): Promise<Response> {
 }
 
 const isQuote = ({ operationId }: Entry): boolean => operationId === 'createQuote'
-const isOfPrices = ({ path }: Entry): boolean => path.endsWith('/prices')
+const isOfPrices = ({ path }: Entry): boolean => /\/(prices|spot)$/.test(path)
 const isSignup = ({ operationId }: Entry): boolean => operationId === 'createKey'
 
 export const waysToFail: Partial<Record<ErrorCode, Way>> = {

@@ -1,4 +1,4 @@
-import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
+import { RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 
 import { SpotList, SpotQuery } from './model.ts'
@@ -19,7 +19,7 @@ export const spotRoutes = (service: SpotService) => [
     ok: {
       description: 'A page of prices.',
       schema: SpotList,
-      bodyHeaders: { [RESUME_HEADER]: `The place after the last row. ${resumeAfter304}` },
+      headers: { [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.' },
     },
     caching: 'digest',
     answer: ({ coin, query }) => service.page(coin, query),
