@@ -42,7 +42,8 @@ export type Fault = ConnectionFault | VenueFault
 
 /**
  * When a fault happens: `atMs` after the venue's start, once; or on each connection after so many
- * of its messages, where 0 is before the first. `connection` names one market connection, in the order in which they came.
+ * of its messages, where 0 is before the first. `connection` names one market connection, in the
+ * order in which they came.
  */
 export type ScriptEntry = { fault: Fault; connection?: number } & (
   { atMs: number } | { afterFrames: number }
