@@ -136,17 +136,6 @@ export class TokenBook {
     batch.isWhole = false
   }
 
-  /** It counts no more, but may say that a state was missed. */
-  #takeLate(timestampMs: number): void {
-    this.#terms.counts.stale++
-    this.#miss(this.#times.late(timestampMs))
-  }
-
-  #miss(span: Span | undefined): void {
-    if (span)
-      this.#terms.output.missed({ outcome: this.#outcome, ...span, reason: 'recorder_down' })
-  }
-
   takeTick({ tickSize }: TickEvent): void {
     if (tickSize === this.#tickSize) return
     this.#tickSize = tickSize
@@ -175,6 +164,17 @@ export class TokenBook {
     this.#drain(Number.POSITIVE_INFINITY, reason)
     this.#isPlain = false
     this.#markLost(reason)
+  }
+
+  /** It counts no more, but may say that a state was missed. */
+  #takeLate(timestampMs: number): void {
+    this.#terms.counts.stale++
+    this.#miss(this.#times.late(timestampMs))
+  }
+
+  #miss(span: Span | undefined): void {
+    const { output } = this.#terms
+    if (span) output.missed({ outcome: this.#outcome, ...span, reason: 'recorder_down' })
   }
 
   /** The state at a millisecond, as far as there is one. */
@@ -274,7 +274,8 @@ export class TokenBook {
       },
       verdict: undefined,
     }
-    this.#verify(pending, true)
+    // A whole book that does not fit is evidence against the recipe, so it is looked at closely.
+    this.#verify(pending, !pending.isWhole)
     this.#report(pending)
     this.#queue.push(pending)
     this.#drain(nowMs, reason)

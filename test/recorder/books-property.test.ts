@@ -7,7 +7,7 @@ import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 
 import { startBooks, toPlain } from './books-log.ts'
 import { ask, at, bid } from './stage.ts'
-import { type Change, VenueModel } from './venue-model.ts'
+import { type Change, type Recipe, type Said, VenueModel } from './venue-model.ts'
 
 const faults = [
   'none',
@@ -58,6 +58,7 @@ const stepsWith = (allowed: readonly Fault[]) =>
     { minLength: 1, maxLength: 25 },
   )
 
+type Manner = Said & { recipe?: Recipe }
 type Delivery = { receivedMs: number; act: (books: Books, receivedMs: number) => void }
 type Books = ReturnType<typeof startBooks>
 
@@ -75,7 +76,11 @@ class Script {
   #timeMs = at(0)
   #receivedMs = at(0)
 
-  constructor(steps: readonly Step[]) {
+  readonly #said: Said
+
+  constructor(steps: readonly Step[], { recipe = 'usual', ...said }: Manner = {}) {
+    this.venue.recipe = recipe
+    this.#said = said
     this.venue.apply(this.#timeMs, [bid(20, 3), ask(40, 3)])
     this.#sendBooks()
     for (const step of steps) this.#play(step)
@@ -91,7 +96,8 @@ class Script {
   }
 
   #sendBooks(): void {
-    this.#deliver(outcomes.map((outcome) => this.venue.bookFrame(outcome, this.#timeMs)))
+    const [timeMs, said] = [this.#timeMs, this.#said]
+    this.#deliver(outcomes.map((outcome) => this.venue.bookFrame(outcome, timeMs, said)))
   }
 
   #reconnect(): void {
@@ -109,7 +115,7 @@ class Script {
     this.#receivedMs = Math.max(this.#receivedMs, this.#timeMs + delayMs)
     if (trade) this.venue.lastTradePrice = `0.${String(trade.price).padStart(3, '0')}`
     this.venue.apply(this.#timeMs, frames.flat())
-    const said = { schema, wrongHash: fault === 'wrong hash' }
+    const said = { ...this.#said, schema, wrongHash: fault === 'wrong hash' }
     const sent = frames.flatMap((each) => this.venue.changeFrames(this.#timeMs, each, said))
     this.#send(sent, fault)
     if (trade) this.#deliver([this.venue.tradeFrame('up', this.#timeMs)], trade.lateMs)
@@ -180,7 +186,7 @@ describe('createMarketBooks', () => {
           expect(isKnownAt(books, outcome, at(1_000_000))).toBe(true)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     )
   }, 60_000)
 
@@ -200,7 +206,37 @@ describe('createMarketBooks', () => {
           'recorder_down',
         ])
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
+    )
+  }, 60_000)
+
+  test('fuzz: without hashes every state is passed on too, where the venue agrees', () => {
+    fc.assert(
+      fc.property(stepsWith(['none']), (steps) => {
+        // The old schema does not say best prices, so that no crossed book is believed.
+        const current = steps.map((step) => ({ ...step, schema: 'current' as const }))
+        const script = new Script(current, { noHash: true })
+        const books = play(script)
+        for (const outcome of outcomes) {
+          expect(books.states(outcome)).toHaveLength(script.venue.truth[outcome].length)
+          checkOutcome(script, books, outcome)
+        }
+      }),
+      { numRuns: 100 },
+    )
+  }, 60_000)
+
+  test('fuzz: with another recipe nothing false is passed on, and there is one alarm', () => {
+    fc.assert(
+      fc.property(stepsWith(['none', 'reconnect']), (steps) => {
+        const script = new Script(steps, { recipe: 'unheard' })
+        const books = play(script)
+        const states = outcomes.flatMap((outcome) => books.states(outcome))
+        const wrong = states.filter(({ isVerified }) => isVerified !== undefined)
+        expect([wrong, books.alarms.length <= 1]).toEqual([[], true])
+        for (const outcome of outcomes) checkOutcome(script, books, outcome)
+      }),
+      { numRuns: 100 },
     )
   }, 60_000)
 
@@ -220,7 +256,7 @@ describe('createMarketBooks', () => {
           expect(passed.at(-1)).toEqual(all.states(outcome).at(-1))
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     )
   }, 60_000)
 
@@ -238,7 +274,7 @@ describe('createMarketBooks', () => {
           expect(rarely.story(outcome, at(0))).toEqual(often.story(outcome, at(0)))
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     )
   }, 60_000)
 })

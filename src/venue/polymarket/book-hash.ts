@@ -68,6 +68,8 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
   const tailOf = createTails()
   const memories = createCache<string, Memory>(MARKETS_MAX)
   const budget = createBudget(searchesMax)
+  /** The one that was right last, of any market: all change at once. */
+  let recipe = USUAL.recipe
 
   function findOther(snapshot: Snapshot, expectation: Expectation): Guess | undefined {
     const prefix = createHash('sha1').update(text.bytes())
@@ -89,8 +91,9 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
       text.write(snapshot)
       // Nearly every book is settled by this, so its text is hashed in one piece.
       const isAsExpected = text.hashWith(tailOf(hint)) === sourceHash
-      const found = isAsExpected ? hint : findOther(snapshot, { memory, hint, last, said })
+      const found = isAsExpected ? hint : findOther(snapshot, { memory, hint, last, said, recipe })
       if (found === undefined) return false
+      recipe = found.recipe
       if (memory.recent.length === 0) memories.set(conditionId, memory, { size: 1 })
       learn(memory, found)
       return true
@@ -129,10 +132,11 @@ function toTradePrice(text: string | undefined): number | undefined {
   return Number.isInteger(price) && price > 0 && price < PRICES ? price : undefined
 }
 
-type Expectation = { memory: Memory; hint: Guess; last: Guess; said: BookTerms }
+type Expectation = { memory: Memory; hint: Guess; last: Guess; said: BookTerms; recipe: number }
 
 /** A quick look stays with the ticks that were said and used. */
-function likelyOf(snapshot: Snapshot, { memory, hint, last, said }: Expectation): Guess[] {
+function likelyOf(snapshot: Snapshot, expectation: Expectation): Guess[] {
+  const { memory, hint, last, said } = expectation
   const prices = new Set([
     hint.price,
     ...memory.recent.map(({ price }) => price),
@@ -142,8 +146,13 @@ function likelyOf(snapshot: Snapshot, { memory, hint, last, said }: Expectation)
   ])
   const likelyTicks = [hint.tick, last.tick, memory.saidTick ?? last.tick]
   const tickOrder = new Set(said.isQuick ? likelyTicks : [...likelyTicks, ...ticks.keys()])
-  const { recipe } = last
-  return [...tickOrder].flatMap((tick) => [...prices].map((price) => ({ recipe, tick, price })))
+  const guesses: Guess[] = []
+  // Servers of the venue may change one after the other.
+  const used = memory.recent.map(({ recipe }) => recipe)
+  for (const recipe of new Set([last.recipe, expectation.recipe, ...used])) {
+    for (const tick of tickOrder) for (const price of prices) guesses.push({ recipe, tick, price })
+  }
+  return guesses
 }
 
 function search(last: Guess, probe: Probe): Guess | undefined {

@@ -6,10 +6,11 @@ import { hash } from 'node:crypto'
 
 import type { Millionths } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { createCache } from '#src/lib/cache.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
 import { putMillionths } from '#src/wire/millionths-bytes.ts'
 
-/** Holds the text of one book. */
+/** Holds the text of one book. Ladders that are written must never change. */
 export type BookText = {
   write(snapshot: Snapshot): void
   /** What was written last; valid until the next one is. */
@@ -22,6 +23,9 @@ const encoder = new TextEncoder()
 const sideStarts = { bids: encoder.encode('"bids":['), asks: encoder.encode('],"asks":[') }
 const CLOSE_BRACKET = 93
 
+/** Tokens remembered, more than are live at once; the longest unused are forgotten first. */
+const TOKENS_MAX = 256
+
 /** The finest of the usual steps of prices. */
 const TICK: Millionths = 1000
 
@@ -29,35 +33,60 @@ const TICK: Millionths = 1000
 const HEAD_BYTES_MAX = 512
 const LEVEL_BYTES_MAX = 64
 
+/** A side as text, of a ladder that never changes. */
+type SideText = { ladder: Ladder | undefined; bytes: Uint8Array; length: number }
+type Sides = { bids: SideText; asks: SideText }
+
 export function createBookText(): BookText {
   let bytes = new Uint8Array(65_536)
   let end = 0
   const prices = createPriceTexts()
+  const tokens = createCache<string, Sides>(TOKENS_MAX)
 
-  function writeSide(start: number, key: Uint8Array, ladder: Ladder): number {
-    bytes.set(key, start)
-    let at = start + key.length
+  function sidesOf(assetId: string): Sides {
+    const known = tokens.get(assetId)
+    if (known !== undefined) return known
+    const sides = { bids: emptySide(), asks: emptySide() }
+    tokens.set(assetId, sides, { size: 1 })
+    return sides
+  }
+
+  function writeLevels(side: SideText, ladder: Ladder): void {
+    const bytesMax = ladder.prices.length * LEVEL_BYTES_MAX
+    if (side.bytes.length < bytesMax) side.bytes = new Uint8Array(bytesMax)
+    const text = side.bytes
+    let at = 0
     // The ladder's best level comes first, the venue's last.
     for (let index = ladder.prices.length - 1; index >= 0; index--) {
-      const text = prices(ladder.prices[index] ?? 0)
-      bytes.set(text, at)
-      at = putMillionths(bytes, at + text.length, ladder.sizes[index] ?? 0)
-      bytes[at++] = byteOf.quote
-      bytes[at++] = byteOf.closeBrace
-      bytes[at++] = byteOf.comma
+      const price = prices(ladder.prices[index] ?? 0)
+      text.set(price, at)
+      at = putMillionths(text, at + price.length, ladder.sizes[index] ?? 0)
+      text[at++] = byteOf.quote
+      text[at++] = byteOf.closeBrace
+      text[at++] = byteOf.comma
     }
-    return ladder.prices.length === 0 ? at : at - 1
+    side.length = Math.max(0, at - 1)
+    side.ladder = ladder
+  }
+
+  function putSide(start: number, key: Uint8Array, side: SideText): number {
+    bytes.set(key, start)
+    bytes.set(side.bytes.subarray(0, side.length), start + key.length)
+    return start + key.length + side.length
   }
 
   return {
     write({ conditionId, assetId, timestampMs, bids, asks }) {
-      const levels = bids.prices.length + asks.prices.length
-      const bytesMax = HEAD_BYTES_MAX + levels * LEVEL_BYTES_MAX
+      const sides = sidesOf(assetId)
+      // In most books of a stream one side is that of the book before.
+      if (sides.bids.ladder !== bids) writeLevels(sides.bids, bids)
+      if (sides.asks.ladder !== asks) writeLevels(sides.asks, asks)
+      const bytesMax = HEAD_BYTES_MAX + sides.bids.length + sides.asks.length
       if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
       const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
       let at = encoder.encodeInto(head, bytes).written
-      at = writeSide(at, sideStarts.bids, bids)
-      at = writeSide(at, sideStarts.asks, asks)
+      at = putSide(at, sideStarts.bids, sides.bids)
+      at = putSide(at, sideStarts.asks, sides.asks)
       bytes[at] = CLOSE_BRACKET
       end = at + 1
     },
@@ -68,6 +97,9 @@ export function createBookText(): BookText {
     },
   }
 }
+
+/** A side of an usual book fits; a larger one makes room for itself. */
+const emptySide = (): SideText => ({ ladder: undefined, bytes: new Uint8Array(4096), length: 0 })
 
 /**
  * Returns a function from a price to what a level begins with; the usual prices are printed once.

@@ -3,6 +3,7 @@ import {
   apply,
   type Change,
   emptySides,
+  hashedTail,
   hashOf,
   levelsOf,
   type MarketState,
@@ -84,24 +85,18 @@ function framesOf(state: MarketState, rendering: Rendering, applied: [Applied[],
 const bookArray = (state: MarketState): string =>
   `[${state.books.map((book) => bookText(state, book)).join(',')}]\n`
 
-export function bookText(state: MarketState, { assetId, hash, bids, asks }: TokenBook): string {
-  return (
-    `{"market":"${state.conditionId}","asset_id":"${assetId}",` +
-    `"timestamp":"${state.timestampMs}","hash":"${hash}",` +
-    `"bids":${levelsOf(bids)},"asks":${levelsOf(asks)},"tick_size":"${state.tick}",` +
-    `"event_type":"book","last_trade_price":"${state.lastTradePrice}"}`
-  )
-}
+const bookHead = (state: MarketState, { assetId, hash, bids, asks }: TokenBook): string =>
+  `{"market":"${state.conditionId}","asset_id":"${assetId}",` +
+  `"timestamp":"${state.timestampMs}","hash":"${hash}",` +
+  `"bids":${levelsOf(bids)},"asks":${levelsOf(asks)},`
+
+export const bookText = (state: MarketState, book: TokenBook): string =>
+  `${bookHead(state, book)}"tick_size":"${state.tick}","event_type":"book",` +
+  `"last_trade_price":"${state.lastTradePrice}"}`
 
 /** As REST answers: the text that is hashed, with its hash. */
-export function restText(state: MarketState, { assetId, hash, bids, asks }: TokenBook): string {
-  return (
-    `{"market":"${state.conditionId}","asset_id":"${assetId}",` +
-    `"timestamp":"${state.timestampMs}","hash":"${hash}",` +
-    `"bids":${levelsOf(bids)},"asks":${levelsOf(asks)},"min_order_size":"5",` +
-    `"tick_size":"${state.tick}","neg_risk":false,"last_trade_price":"${state.lastTradePrice}"}`
-  )
-}
+export const restText = (state: MarketState, book: TokenBook): string =>
+  `${bookHead(state, book)}"min_order_size":"5",${hashedTail(state, 'documented')}`
 
 const sideOf = ({ side }: Change): string => (side === 'bids' ? 'BUY' : 'SELL')
 

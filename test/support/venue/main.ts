@@ -15,6 +15,8 @@ import { createVenueClock, startVenue, systemClock } from './venue.ts'
 
 const { values } = parseArgs({
   options: {
+    /** Of the sockets; 0 is a free one. */
+    port: { type: 'string', default: '0' },
     /** `generated` or `recorded`. */
     markets: { type: 'string', default: 'generated' },
     /** Recorded books; the file of tokens is beside it. */
@@ -65,6 +67,7 @@ await using venue = await startVenue({
   pace,
   script: JSON.parse(values.script),
   doesKeep: false,
+  port: Number(values.port),
 })
 const { marketUrl, gammaUrl, clobUrl, cryptoPriceUrl, liveUrl, rtdsUrl } = venue
 const urls = { marketUrl, gammaUrl, clobUrl, cryptoPriceUrl, liveUrl, rtdsUrl }

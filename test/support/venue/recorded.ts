@@ -119,7 +119,8 @@ function readingOf(tokens: readonly RecordedMarket[]): Reading {
   }
   const token = most.outcome === 'up' ? 0 : 1
   const thousandths = Array.from({ length: 999 }, (_, at) => printTradePrice((at + 1) * 1000))
-  const tradePrices = ['', ...thousandths]
+  // Whole cents first, which most trades have: sorting keeps the order of the others.
+  const tradePrices = ['', ...thousandths].sort((a, b) => isFine(a) - isFine(b))
   return {
     market,
     token,
@@ -130,6 +131,8 @@ function readingOf(tokens: readonly RecordedMarket[]): Reading {
     steps: [],
   }
 }
+
+const isFine = (price: string): number => (price.endsWith('0') ? 0 : 1)
 
 function read(reading: Reading, line: string): void {
   const { market, token, tick, lastTradePrice } = reading

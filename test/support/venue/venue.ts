@@ -23,6 +23,8 @@ export type VenueOptions = {
   /** Of `price_change`; the current one unless said. */
   schema?: ChangeSchema
   spotFaults?: SpotFaults
+  /** Of the sockets; a free one unless said. The others are always free ones. */
+  port?: number
   /** Whether states and messages are kept to be asked for; true unless said. */
   doesKeep?: boolean
 }
@@ -99,6 +101,7 @@ export async function startVenue(options: VenueOptions): Promise<Venue> {
     return { message: connection.receive, closed: connection.closed }
   }
   const sockets = listenForSockets({
+    port: options.port ?? 0,
     admit: faults.admit,
     open(peer) {
       if (peer.path === '/ws/market') return openMarket(peer)

@@ -26,15 +26,19 @@ export type PeerHandlers = { message(text: string): void; closed(): void }
 /** `ignore` takes the connection and never answers its request. */
 export type Admission = 'upgrade' | 'ignore' | 'refuse'
 
-type Options = { admit: () => Admission; open: (peer: Peer) => PeerHandlers | undefined }
+type Options = {
+  port: number
+  admit: () => Admission
+  open: (peer: Peer) => PeerHandlers | undefined
+}
 type Socket = Bun.Socket<Connection>
 type Connection = { data(bytes: Buffer): void; flush(): void; closed(): void }
 
-export function listenForSockets({ admit, open }: Options): { port: number; stop(): void } {
+export function listenForSockets({ port, admit, open }: Options): { port: number; stop(): void } {
   const sockets = new Set<Socket>()
   const listener = Bun.listen<Connection>({
     hostname: '127.0.0.1',
-    port: 0,
+    port,
     socket: {
       open(socket) {
         sockets.add(socket)

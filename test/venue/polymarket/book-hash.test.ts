@@ -7,7 +7,7 @@ import { createRandom } from '#src/lib/random.ts'
 import { createBookVerifier } from '#src/venue/polymarket/book-hash.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
-import { aSnapshot, NO_LEVELS } from '../../history/books.ts'
+import { aSnapshot, conditionIdOf, NO_LEVELS } from '../../history/books.ts'
 
 const recordings = '../shared/data/polymarket'
 const isAbsent = !existsSync(recordings)
@@ -117,6 +117,17 @@ describe('createBookVerifier', () => {
     expect(look('0.321', '0.480')).toBe(true)
     expect(look('0.777', '0.480')).toBe(false)
     expect(look('0.777', '0.480', '0.555', '0.777')).toBe(true)
+  })
+
+  test('behavior: another recipe is searched for once, for all markets', () => {
+    const verifier = createBookVerifier({ searchesMax: 1 })
+    const verify = (market: number, rest: Rest) =>
+      verifier.verify(withHash(aSnapshot({ conditionId: conditionIdOf(market) }), rest))
+    for (const market of [1, 2, 3]) expect(verify(market, {})).toBe(true)
+    const without = ['last_trade_price']
+    for (const market of [1, 2, 3, 4]) expect(verify(market, { without })).toBe(true)
+    expect([verify(1, {}), verify(5, {})]).toEqual([true, true])
+    expect(verify(4, { lastTradePrice: '0.111' })).toBe(false)
   })
 
   test('behavior: searches are bounded in a second of the venue, and only they', () => {
