@@ -2,7 +2,7 @@
 import { ifSound } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { findExampleMarket } from '#src/history/reads/example-market.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 
 /** What holds for every server. */

@@ -15,10 +15,9 @@ import type { Trade } from '#src/core/trade.ts'
 export type Eventually<T> = T | Promise<T>
 
 /**
- * What writes a history: the recorder, the import, the command line. Every verb is synchronous and
- * atomic; another process may read or write the same history at the same time. A verb throws
- * `damaged` when what is stored of its market is not what was written; then nothing of its change
- * is kept.
+ * What writes a history. Every verb is synchronous and atomic; another process may read or write
+ * the same history. A verb throws `damaged` when what is stored of its market is not what was
+ * written; then nothing of its change is kept.
  */
 export type HistoryWriter = {
   /**
@@ -58,13 +57,12 @@ export type HistoryWriter = {
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
   probeWrite(): void
 
-  /** Closes the file; the history is not usable afterwards. */
   dispose(): void
 }
 
 /**
- * What reads a history. A verb may return a promise; what a result carries is at hand, so that its
- * own methods (`Page.encode`, `StoredRow.text`) never do. Throws `damaged` as the writer does.
+ * What reads a history. A verb may return a promise; the methods of its result (`Page.encode`,
+ * `StoredRow.text`) never do. Throws `damaged` as the writer does.
  */
 export type HistoryReader = {
   findMarket(conditionId: string): Eventually<Market | undefined>
@@ -78,12 +76,10 @@ export type HistoryReader = {
   /** Markets of one coin by `orderMs`, then by conditionId. */
   listMarkets(query: MarketQuery): Eventually<Market[]>
 
-  /** Condition ids of the markets that were not closed, damaged ones too. */
+  /** Condition ids, of damaged markets too. */
   listUnclosed(): Eventually<string[]>
 
-  /**
-   * What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over.
-   */
+  /** Of each coin by timeframe and source. Cheap: it looks at no market that is over. */
   coinTotals(nowMs: number): Eventually<CoinTotals[]>
 
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
@@ -115,7 +111,7 @@ export type HistoryReader = {
   /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
   tops(query: RowQuery): Eventually<Top[]>
 
-  /** Begins a stream of rows as lines (NDJSON), of one market after the other. */
+  /** A stream of rows as lines (NDJSON), of one market after the other. */
   lines(encoding: Encoding): LineStream<Iterable<LinePiece> | AsyncIterable<LinePiece>>
 
   /** Snapshots ascending, in runs of at most 100; each run is read when it is asked for. */
@@ -128,7 +124,6 @@ export type HistoryReader = {
     onProgress?: (done: number, total: number) => void,
   ): Iterable<string> | AsyncIterable<string>
 
-  /** What the history holds. */
   totals(): Eventually<Totals>
 
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
@@ -143,8 +138,8 @@ type AtOnce<Reader> = {
 }
 
 /**
- * What services and commands are given: the engine in this process, one SQLite file, so no verb
- * returns a promise. `test/history/conformance.ts` is the contract as tests.
+ * What services and commands are given: the engine in this process, so no verb returns a promise.
+ * `test/history/conformance.ts` is the contract as tests.
  */
 export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines'>> & { lines(encoding: Encoding): LineStream }
@@ -238,36 +233,26 @@ export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs
 export type Encoding = 'gzip' | 'identity'
 
 export type Page = {
-  /**
-   * Of the market when the page was read; another one than the query's if it was written meanwhile.
-   */
+  /** The market's when the page was read; another than the query's if it was written meanwhile. */
   revision: number
   count: number
   /** Position of the last row; undefined on an empty page. */
   last: Position | undefined
   /** True when at least one further row matches the query right now. */
   hasMore: boolean
-  /**
-   * Unix milliseconds of the recorder's clock, where known, in the order of the
-   * query; empty unless asked for.
-   */
+  /** When rows were received, Unix milliseconds, where known; empty unless asked for. */
   received: readonly (number | undefined)[]
   /**
-   * The rows as JSON objects joined by commas between `prefix` and `suffix` (ASCII), encoded whole.
-   * The bytes are valid until the next page is encoded: use or copy them at once.
+   * The rows joined by commas between `prefix` and `suffix` (ASCII), encoded whole. The bytes are
+   * valid until the next page is encoded: use or copy them at once.
    */
   encode(encoding: Encoding, prefix: string, suffix: string): Uint8Array<ArrayBuffer>
 
-  /**
-   * Each row's JSON object in the order of the query (ASCII); valid until the next is asked for.
-   */
+  /** Each row's JSON object in the query's order (ASCII); valid until the next is asked for. */
   texts(): Iterable<Uint8Array>
 }
 
-/**
- * One snapshot that was found, not read yet. To be read before
- * anything else is asked of the history.
- */
+/** A snapshot that was found, to be read before anything else is asked of the history. */
 export type StoredRow = Position & {
   /** The JSON object as it is served (ASCII); valid until the next read. */
   text(): Uint8Array
@@ -277,15 +262,11 @@ export type StoredRow = Position & {
 }
 
 /**
- * Rows as lines, each a JSON object and a newline, as one stream of bytes: for gzip one member (RFC
- * 1952) assembled from stored bits. Bytes are valid until the next piece is asked for. Memory is
- * that of a piece.
+ * Rows as lines, each a JSON object and a newline, as one stream: for gzip one member (RFC 1952).
+ * Bytes are valid until the next piece is asked for. Memory is that of a piece.
  */
 export type LineStream<Pieces = Iterable<LinePiece>> = {
-  /**
-   * Rows of a market, in pieces of a few hundred kilobytes at most; what another
-   * process writes meanwhile shows.
-   */
+  /** Pieces of a few hundred kilobytes at most; what is written meanwhile shows. */
   rows(query: StreamQuery): Pieces
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>

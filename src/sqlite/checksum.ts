@@ -1,7 +1,7 @@
 /**
- * How damage is found: whatever a route may return is stored with a CRC-32, which is compared when
- * it is read from the file. Rows have a column for it, blobs end with it. Rows that could vanish
- * without a trace are covered by a sum of their checksums in the row of their market.
+ * How damage is found: whatever a route may return is stored with a CRC-32, compared when it is
+ * read. Rows have a column for it, blobs end with it. Rows that could vanish without a trace are
+ * covered by a sum of their checksums in the row of their market.
  */
 import { crc32 } from '#src/lib/crc32.ts'
 
@@ -27,10 +27,7 @@ type Row = Readonly<Record<string, unknown>>
 
 let scratch = new Float64Array(64)
 
-/**
- * Checksum of a row: of all values in the order of its columns,
- * without that of a column `checksum`.
- */
+/** Of all values in the order of the columns, but that of a column `checksum`. */
 export function checksumOf(row: Row): number {
   let count = 0
   // Unlike Object.entries, this makes nothing.

@@ -1,6 +1,6 @@
 /**
- * The only file that knows the SQLite driver, and what no other engine can do: opens a file, checks
- * that it is ours, brings it up to date, and runs transactions.
+ * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
+ * date, runs transactions.
  */
 import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
@@ -24,10 +24,7 @@ const MMAP_BYTES_MAX = 8 * 1024 ** 3
 /** When a caller may try again what the disk did not take. */
 const RETRY_AFTER_SECONDS = 30
 
-/**
- * A file that cannot be used or written; `message` says what to do, and
- * names a file only at its opening.
- */
+/** Says what to do; names a file only at its opening. */
 export class StoreFault extends AppError {
   constructor(message: string, options: ErrorOptions = {}) {
     super('storage_unavailable', message, { ...options, retryAfterSeconds: RETRY_AFTER_SECONDS })
@@ -35,15 +32,11 @@ export class StoreFault extends AppError {
   }
 }
 
-/**
- * What kind of file it is: its mark, so that no other's is taken for it, and how much it promises.
- */
+/** Its mark, so that no other's is taken for it, and how much it promises. */
 export type FileFormat = {
   name: 'history' | 'ledger'
   applicationId: number
-  /**
-   * NORMAL survives kill -9, and loses at most the last second at a power cut; FULL survives both.
-   */
+  /** NORMAL survives kill -9, but may lose the last second at a power cut; FULL survives both. */
   synchronous: 'NORMAL' | 'FULL'
   migrations: readonly string[]
 }
@@ -71,10 +64,7 @@ export type DatabaseOptions = {
   bytesMax?: number | undefined
 }
 
-/**
- * Opens or creates a file. `:memory:` is a fresh one that dies with
- * the handle. Throws `StoreFault`.
- */
+/** `:memory:` is a fresh file that dies with the handle. Throws `StoreFault`. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
   assertSqliteVersion()
   const { isReadOnly = false, format = historyFormat } = options
@@ -194,9 +184,9 @@ const readSchema = (db: Database): string[] =>
     .map(String)
 
 /**
- * Runs `body` in one write transaction: all of it is kept, or nothing. `body` must be synchronous:
- * SQLite would commit at the first await, so a promise is refused and rolled back. Throws
- * `StoreFault` where the disk is full, fails or may not be written.
+ * Runs `body` in one write transaction: all of it is kept, or nothing. A promise is refused: SQLite
+ * would commit at the first await. Throws `StoreFault` where the disk is full, fails or is read-
+ * only.
  */
 export function transact<T>(db: Database, body: () => T): T {
   try {
@@ -221,8 +211,7 @@ const diskFaults: Partial<Record<string, string>> = {
 
 /**
  * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
- * with it) nor for another process that writes: the caller tries again, and requests are not held
- * up.
+ * with it) nor for another process that writes: the caller tries again.
  */
 export function withoutWaiting(db: Database, body: () => void): void {
   const synchronous = readNumber(db, 'PRAGMA synchronous')
@@ -236,10 +225,7 @@ export function withoutWaiting(db: Database, body: () => void): void {
   }
 }
 
-/**
- * Writes a page that changes nothing. Throws as `transact` does; a file that another
- * process writes can be written.
- */
+/** Changes nothing. Throws as `transact` does; a file that another process writes is fine. */
 export function probeWrite(db: Database): void {
   const version = readNumber(db, 'PRAGMA user_version')
   try {

@@ -12,7 +12,7 @@ const COLUMN_MAX = 2 ** 32 - 1
 
 const COMMA_CRC = crc32(Uint8Array.of(0x2c))
 
-/** What is kept of one outcome's rows: the first text, the last two, and how many there are. */
+/** The first and the last two texts of one outcome, and how many there are. */
 class Chain {
   count = 0
   readonly first = new RowText()
@@ -21,9 +21,7 @@ class Chain {
   lastRow = -1
 }
 
-/**
- * Adding a row costs the same however many there are; `reset` empties the writer for the next run.
- */
+/** Adding a row costs the same however many there are. */
 export class ChunkWriter {
   readonly times: number[] = []
   readonly ids: number[] = []

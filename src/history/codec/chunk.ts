@@ -104,9 +104,7 @@ export function encodeChunk(parts: ChunkParts): Uint8Array {
   return blob
 }
 
-/**
- * A chunk read in place: one view of words and one of bytes, because there are very many of these.
- */
+/** A chunk read in place: one view of words and one of bytes, because there are very many. */
 export class Chunk {
   readonly count: number
   readonly hasBoth: boolean
@@ -117,10 +115,7 @@ export class Chunk {
   readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
   readonly #firstMs: number
   readonly #leastId: number
-  /**
-   * The whole blob: columns at their offsets, and bits of rows at the
-   * positions of `bitStart` and `bitEnd`.
-   */
+  /** The whole blob, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
   readonly words: Int32Array
   readonly #bytes: DataView
   readonly #checkpoints: number
@@ -157,9 +152,7 @@ export class Chunk {
     this.byteLength = blob.length + this.textEnd(0) * (this.hasBoth ? 2 : 1)
   }
 
-  /**
-   * A flipped bit in the columns must neither lead out of the blob nor make a page of gigabytes.
-   */
+  /** A flipped bit must neither lead out of the blob nor make a page of gigabytes. */
   #assertRising(): void {
     for (let row = 0; row < this.count; row++) {
       const text = this.textEnd(row) - this.textStart(row)
@@ -183,12 +176,10 @@ export class Chunk {
     return (this.words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
   }
 
-  /** The codes of all rows. */
   outcomes(): number[] {
     return Array.from({ length: this.count }, (_, row) => this.outcome(row))
   }
 
-  /** True when no row is of this outcome. */
   lacks(outcome: number): boolean {
     return !this.hasBoth && this.outcome(0) !== outcome
   }

@@ -39,7 +39,6 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const COMMA = 0x2c
 
-/** Writes frames; holds the match that may yet grow. */
 export class FrameEncoder {
   readonly #bits: BitWriter
   #bytes: Uint8Array = new Uint8Array(0)
@@ -63,9 +62,8 @@ export class FrameEncoder {
   }
 
   /**
-   * Writes the row at `start` to `end` of `bytes` so that it needs no other: what is between the
-   * digits of two levels is a match from one level before, all digits are literals. Nothing is
-   * compared but the two characters before, because this runs for each page.
+   * Writes the row so that it needs no other: what is between the digits of two levels is a match
+   * from one level before, all digits are literals. It runs for each page, so little is compared.
    */
   alone(bytes: Uint8Array, start: number, end: number): void {
     this.#begin(bytes, end - start)
@@ -211,10 +209,7 @@ export class FrameEncoder {
     return same
   }
 
-  /**
-   * Writes `from` to `to`, as much of its end as agrees with what comes
-   * before `previousTo` as a match.
-   */
+  /** Writes `from` to `to`, the end that agrees with what is before `previousTo` as a match. */
   #joinBack({ from, to, previousTo, previous, base }: Joint): void {
     let same = 0
     const sameMax = Math.min(to - from, previousTo)
@@ -224,10 +219,7 @@ export class FrameEncoder {
     this.#copy(to - same, same, base + to - previousTo)
   }
 
-  /**
-   * Takes `length` bytes at `start` from `distance` before, growing the
-   * pending match if it continues.
-   */
+  /** Takes bytes at `start` from `distance` before, growing the pending match if it continues. */
   #copy(start: number, length: number, distance: number): void {
     if (length === 0) return
     if (distance === this.#matchDistance && start === this.#matchStart + this.#matchLength) {
@@ -246,9 +238,7 @@ export class FrameEncoder {
     for (let at = start; at < end; at++) this.#literal(this.#bytes[at] ?? 0)
   }
 
-  /**
-   * The same as `#literals` for codes of up to eight bits, which digits have: several at a time.
-   */
+  /** As `#literals` for codes of up to eight bits, which digits have: several at a time. */
   #digits(start: number, end: number): void {
     const bytes = this.#bytes
     let code = 0

@@ -1,37 +1,34 @@
 /**
  * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text
  * before, the rows' frames copied bit by bit, the text after. Only the first row of each outcome is
- * encoded again, because the row that it refers to is not on the page; the CRC is joined from
- * the columns. Nothing is inflated or deflated but that row.
+ * encoded again, because the row that it refers to is not on the page; the CRC is joined from the
+ * columns.
  */
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
-import { ChunkDecoder } from './chunk-decoder.ts'
+import { ChunkDecoder, type Slice, SliceDecoder, textLengthOf } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
 import { headerBits, headerBytes, literalBits } from './deflate-code.ts'
 import { moveFrame } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
-import { type Slice, SliceDecoder, textLengthOf } from './slices.ts'
 
 const COMMA_BYTE = 0x2c
 const COMMA = Uint8Array.of(COMMA_BYTE)
 const COMMA_BITS = literalBits[COMMA_BYTE] ?? 0
 /** RFC 1952: magic, deflate, no flags, no time, no extra flags, unknown system. */
 export const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
-/** What every gzip page begins with: the member's header and the block's. */
 const pageStart = toWords(Uint8Array.of(...gzipHeader, ...headerBytes))
 const pageStartBits = gzipHeader.length * 8 + headerBits
 const OUTPUT_BYTES_START = 262_144
 
 const encoder = new TextEncoder()
 
-/** What the page in the making has so far. */
 type Progress = { crc: number; length: number; isSeen: [boolean, boolean] }
 
 /**
- * Reuses its buffers from page to page: a result is a view of one, to be used or copied before the
- * next. A copy of each costs as much as all the rest, because large arrays press on the collector.
+ * A result is a view of a buffer, to be used or copied before the next. A copy of each costs as
+ * much as all the rest, because large arrays press on the collector.
  */
 export class PageEncoder {
   readonly #bits = new BitWriter(OUTPUT_BYTES_START)
@@ -110,10 +107,7 @@ export class PageEncoder {
     isSeen[chunk.outcome(from)] = true
   }
 
-  /**
-   * The rows of one outcome out of a chunk that holds both: their
-   * distances shrink by what lies between.
-   */
+  /** Rows of one outcome of a chunk with both: their distances shrink by what lies between. */
   #copyOwn({ chunk, from, to }: Slice, outcome: number, progress: Progress): void {
     this.#bits.reserve((chunk.bitEnd(to - 1) - chunk.bitStart(from)) >>> 2)
     let row = chunk.nextRowOf(outcome, from)

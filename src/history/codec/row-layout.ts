@@ -1,6 +1,6 @@
 /**
- * The JSON text of one snapshot, exactly as it is served, with the offsets of its levels, so that
- * the frame encoder can compare two books by their integers instead of their bytes.
+ * The JSON text of one snapshot as it is served, with the offsets of its levels, so that the frame
+ * encoder compares two books by their integers instead of their bytes.
  */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'

@@ -3,20 +3,17 @@ import { comparePositions, type Position, type StoredSnapshot } from '#src/core/
 import { assertSound } from '#src/sqlite/checksum.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
-import { GzipLines } from '../codec/gzip-lines.ts'
 import { LineEncoder } from '../codec/line-encoder.ts'
-import { PlainLines } from '../codec/plain-lines.ts'
 import type { LinePiece, MarketHistory, StreamQuery } from '../history.ts'
 import type { ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { ReadMarket } from './market-read.ts'
+import type { MarketView, ReadMarket } from './market-read.ts'
 import { type Bounds, type PageSlice, runsOf, toBounds } from './selection.ts'
-import type { MarketView } from './views.ts'
 
 /**
- * A walk through all rows of a query. Each slice is searched after the last row that was used, in
- * the market as it is then: rows that are written meanwhile show if they belong after it, and none
- * is skipped or repeated, because a row's place never changes.
+ * A walk through all rows of a query. Each slice is searched after the last row used, in the market
+ * as it is then: rows written meanwhile show, and none is skipped or repeated, as a row's place is
+ * final.
  */
 class BulkWalk {
   readonly #bounds: Bounds
@@ -24,7 +21,7 @@ class BulkWalk {
 
   constructor(chunks: ChunkTable, query: StreamQuery) {
     this.#bounds = toBounds({ ...query, order: 'asc', limit: 0 })
-    // The chunk that was read last: the next slice is often of the same one.
+    // The next slice is often of the chunk that was read last.
     let held: { id: number; passing: PassingChunk } | undefined
     this.#chunks = {
       load(ref) {
@@ -44,10 +41,7 @@ class BulkWalk {
     this.#bounds.start = next
   }
 
-  /**
-   * The next rows that lie in one chunk; undefined when there are none
-   * right now. Throws `ChunkGone`.
-   */
+  /** The next rows in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
   find(view: MarketView): PageSlice | undefined {
     const { start, end, outcome } = this.#bounds
     for (const { chunk, ref } of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {
@@ -60,7 +54,6 @@ class BulkWalk {
   }
 }
 
-/** Makes the verbs that read very much. */
 export function createBulkReads(
   { chunks, snapshots }: Tables,
   read: ReadMarket,
@@ -110,9 +103,7 @@ export function createBulkReads(
     runs,
 
     lines(encoding) {
-      const encoder = new LineEncoder(
-        encoding === 'gzip' ? new GzipLines(rows) : new PlainLines(rows),
-      )
+      const encoder = new LineEncoder(encoding, rows)
       return {
         rows: (query) => pieces(encoder, query),
         end: () => encoder.end(),
@@ -127,7 +118,6 @@ export function createBulkReads(
   }
 }
 
-/** Fills a piece from slice after slice, as far as they go. */
 function fill(encoder: LineEncoder, walk: BulkWalk, view: MarketView): void {
   while (!encoder.isFull) {
     const slice = walk.find(view)

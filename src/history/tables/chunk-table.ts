@@ -7,10 +7,17 @@ import { Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import { decodeNotes, encodeHashes, encodeNotes, readHash, withReceipt } from '../codec/beside.ts'
+import {
+  decodeNotes,
+  decodeTops,
+  encodeHashes,
+  encodeNotes,
+  encodeTops,
+  readHash,
+  withReceipt,
+} from '../codec/beside.ts'
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
 import { Chunk } from '../codec/chunk.ts'
-import { decodeTops, encodeTops } from '../codec/tops.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
@@ -24,7 +31,6 @@ export type ChunkRef = Omit<RefRow, 'upCount' | 'downCount'> & {
 /** What a kept chunk weighs besides its bytes. */
 const ENTRY_BYTES = 1024
 
-/** The blobs of a chunk. */
 const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
 type Kind = (typeof kinds)[number]
 export type ChunkBlobs = Pick<ChunkRow, Kind>
@@ -42,13 +48,9 @@ export type PassingChunk = { chunk: Chunk; release: () => void }
 /** Returns what is kept beside a row, whose time is given. */
 export type ReadBeside = (row: number, timestampMs: number) => Beside
 
-/**
- * A chunk was rewritten after its id was read; where nothing can have
- * been written since, it is damage.
- */
+/** Rewritten after its id was read; damage where nothing can have been written since. */
 export class ChunkGone extends Damage {}
 
-/** Finds chunks by the index alone. */
 function createChunkIndex(db: Database) {
   const refs = `SELECT ${sqlOf(chunkTable).columns(['id', ...refColumns])} FROM chunk WHERE market_id = $marketId`
   type OfMarket = { marketId: number }
@@ -60,14 +62,12 @@ function createChunkIndex(db: Database) {
     `${refs} ORDER BY last_ms DESC, last_id DESC LIMIT 1`,
   )
   return {
-    /** All chunks of a market, in order. */
     listRefs: (marketId: number): ChunkRef[] => listRefs.all({ marketId }).map(toRef),
 
     /** The first chunk whose last row is at or after `at`: the one that `at` is in, or would be. */
     findAt: (marketId: number, { timestampMs, id }: Position): ChunkRef | undefined =>
       findAt.all({ marketId, timestampMs, id }).map(toRef)[0],
 
-    /** The last chunk of a market. */
     findLast: (marketId: number): ChunkRef | undefined => findLast.all({ marketId }).map(toRef)[0],
   }
 }
@@ -77,9 +77,7 @@ function toRef(row: RefRow): ChunkRef {
   return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [upCount, downCount] }
 }
 
-/**
- * What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry.
- */
+/** What blobs belong to: they hold in no other chunk, and under no other index entry. */
 const placeOf = (
   kind: Kind,
   { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
@@ -114,7 +112,6 @@ function createBlobs(db: Database) {
   return {
     readBlob,
 
-    /** What is kept beside the rows of a chunk. */
     loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
       const hashes = readBlob('hashes', ref)
       const notes = decodeNotes(readBlob('notes', ref), count)
@@ -210,9 +207,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
 
-    /**
-     * Reads a chunk for one use, until its `release`: what is kept is used, and stays what it is.
-     */
+    /** Reads a chunk for one use, until its `release`; what is kept is used, and stays. */
     pass(ref: ChunkRef): PassingChunk {
       const kept = checked(cache.peek(ref.id), ref)
       if (kept !== undefined) return { chunk: kept.chunk, release() {} }
@@ -228,7 +223,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
       return chunk
     },
 
-    /** The decoded tops of a chunk that was loaded. */
+    /** Of a chunk that was loaded. */
     loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
       const cached = cache.get(ref.id)?.tops
       if (cached !== undefined) return cached

@@ -1,6 +1,6 @@
 /**
- * What is held of each coin, in a few rows that triggers keep with every write to `market`. Only
- * which markets are open depends on the time too; those that can be are in an index of their own.
+ * What is held of each coin, in a few rows that triggers keep with every write to `market`. Which
+ * markets are open depends on the time too; those that can be are in an index of their own.
  */
 import { coinTotal } from '#db/history/schema.ts'
 import { coins, type Market, timeframeMs } from '#src/core/market.ts'
@@ -19,10 +19,7 @@ type OpenRow = Identity & { markets: number }
 const IS_SOUND =
   '(checksum IS NOT DISTINCT FROM (markets * 1000003 + snapshots * 7919 + coalesce(first_ms, 1) * 31 + coalesce(last_ms, 1) * 17) & 281474976710655)'
 
-/**
- * Makes the verb `coinTotals` of a file. It throws `Damage` where a row
- * is not as the triggers left it.
- */
+/** Throws `Damage` where a row is not as the triggers left it. */
 export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] {
   const held = db.prepare<TotalsRow, []>(
     `SELECT ${sqlOf(coinTotal).columns()}, ${IS_SOUND} AS "isSound" FROM coin_total

@@ -1,6 +1,5 @@
 /**
- * Lists of markets: pages by a keyset in either direction, each from
- * the index that fits its filters.
+ * Lists of markets, paged by a keyset in either direction, from the index that fits the filters.
  */
 import { market } from '#db/history/schema.ts'
 import { type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
@@ -30,7 +29,6 @@ const statusConditions: Readonly<Record<MarketStatus, string>> = {
 const NOTHING_BEFORE: Place = { orderMs: -1, conditionId: '' }
 const NOTHING_AFTER: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
 
-/** Returns the function that lists one page of a coin's markets. */
 export function createMarketList(db: Database) {
   const columns = sqlOf(market).columns()
   return (query: MarketQuery): Market[] => {
@@ -62,8 +60,8 @@ export function createMarketList(db: Database) {
 }
 
 /**
- * An entry that an index has lost is in no list. So two indexes must agree on how many markets
- * there are from the first place of a page to its last, as far as that is cheap. Throws `Damage`.
+ * An entry that an index has lost is in no list. So two indexes must agree on how many markets a
+ * page spans, as far as that is cheap. Throws `Damage`.
  */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
   const end = rows.length < query.limit ? undefined : rows.at(-1)
@@ -101,8 +99,7 @@ function nowOf({ status, nowMs }: MarketQuery): number {
 }
 
 /**
- * One bound at each end: where the page begins is the later of the cursor and the range's end, so
- * that the index is entered there.
+ * One bound at each end: a page begins at the later of cursor and range, to enter the index there.
  */
 function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
   const isAscending = order === 'asc'

@@ -35,7 +35,6 @@ export const heldColumns = [
 export const orderOf = ({ windowStartMs, firstSnapshotMs }: Partial<Market>): number =>
   windowStartMs ?? firstSnapshotMs ?? 0
 
-/** The assets of a market, and its place in lists. */
 export const placeRow = (
   market: Pick<Market, 'assetIds' | 'windowStartMs' | 'firstSnapshotMs'>,
 ) => ({

@@ -1,15 +1,25 @@
-/** Rows of the market table. */
+/** Rows of the market table, and what may be said of a market that is known. */
 import { market } from '#db/history/schema.ts'
-import type { Market, MarketFacts } from '#src/core/market.ts'
+import { AppError } from '#src/core/errors.ts'
+import {
+  type Market,
+  type MarketFacts,
+  otherOutcome,
+  outcomes,
+  windowFault,
+  type WinnerSource,
+  winnerSources,
+} from '#src/core/market.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
 import { checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
-import { assertNearWindow, assertSame, isSameFacts, mergeFacts } from './market-facts.ts'
 import { createMarketList } from './market-list.ts'
 import {
   factColumns,
   heldColumns,
+  laterFacts,
   type MarketRow,
   placeRow,
   type StoredMarket,
@@ -20,7 +30,6 @@ import {
 
 type ById = { id: number }
 
-/** Finds, lists and writes markets. */
 export function createMarketTable(db: Database) {
   const sql = sqlOf(market)
   const findBy = (condition: string) => {
@@ -55,10 +64,7 @@ export function createMarketTable(db: Database) {
   const holdings = createHoldings(db)
   const find = (conditionId: string): StoredMarket | undefined => byCondition({ conditionId })
 
-  /**
-   * Throws `market_conflict` for a window, reported for the first time,
-   * that is far from what is held.
-   */
+  /** Throws `market_conflict` for a new window that is far from what is held. */
   function assertHoldings(known: StoredMarket, facts: MarketFacts): void {
     const { windowStartMs, windowEndMs, id, firstSnapshotMs, lastSnapshotMs } = known
     if (windowStartMs === facts.windowStartMs && windowEndMs === facts.windowEndMs) return
@@ -77,11 +83,7 @@ export function createMarketTable(db: Database) {
     unsealedIds: (): number[] => unsealed.all().map(({ id }) => id),
     list: createMarketList(db),
 
-    /**
-     * Throws `market_conflict` when the market is known as another coin, timeframe or source, under
-     * another slug, with another window, other assets, or another winner by a source that is not
-     * outranked, and for a window that is far from books or trades that are held.
-     */
+    /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */
     put(reported: MarketFacts): StoredMarket {
       const known = find(reported.conditionId)
       assertSame(known, reported)
@@ -103,7 +105,6 @@ export function createMarketTable(db: Database) {
 
 export type MarketTable = ReturnType<typeof createMarketTable>
 
-/** Writes what is held of markets. */
 function createHoldings(db: Database) {
   const sql = sqlOf(market)
   const prepareUpdate = <Values extends ById>(set: string) =>
@@ -154,16 +155,86 @@ function createHoldings(db: Database) {
       seal(id)
     },
 
-    /** Marks a market as final and raises its revision. */
     close(id: number): void {
       close.run({ id })
       seal(id)
     },
 
-    /** Raises the revision of a market of which something else was written. */
+    /** To be called when something else of the market was written. */
     touch(id: number): void {
       touch.run({ id })
       seal(id)
     },
   }
 }
+
+const conflict = (text: string): AppError => new AppError('market_conflict', text)
+
+/** What can never change; the name and the window, once known, decide where a market is listed. */
+const fixedFacts = ['coin', 'timeframe', 'source', 'slug', 'windowStartMs', 'windowEndMs'] as const
+type FixedFacts = { [fact in (typeof fixedFacts)[number]]?: MarketFacts[fact] }
+
+/** Throws unless `known` is undefined or agrees in what can never change. */
+export function assertSame(
+  known: FixedFacts | undefined,
+  facts: FixedFacts & { conditionId: string },
+): void {
+  for (const fact of fixedFacts) {
+    const now = facts[fact]
+    const before = known?.[fact] ?? now
+    if (now !== undefined && now !== before)
+      throw conflict(`Market ${facts.conditionId} is known with ${fact} ${before}, not ${now}.`)
+  }
+}
+
+/** Throws for the time of a book or trade, where there is one, that is too far from the window. */
+export function assertNearWindow(market: MarketFacts, timeMs: number | undefined): void {
+  const fault = timeMs === undefined ? undefined : windowFault(market, timeMs)
+  if (fault !== undefined) throw conflict(`Market ${market.conditionId}: ${fault}.`)
+}
+
+/** Throws unless the asset is the one known for its outcome, or none is. */
+export function assertAsset(
+  assetIds: Market['assetIds'],
+  { outcome, assetId, conditionId }: Pick<Snapshot, 'outcome' | 'assetId' | 'conditionId'>,
+): void {
+  const known = assetIds[outcome] ?? assetId
+  if (known !== assetId || assetIds[otherOutcome(outcome)] === assetId)
+    throw conflict(`Asset ${assetId} is not the ${outcome} outcome of market ${conditionId}.`)
+}
+
+function mergeFacts(known: Market | undefined, facts: MarketFacts) {
+  const { conditionId } = facts
+  const assetIds = { ...known?.assetIds }
+  for (const outcome of outcomes) {
+    const assetId = facts.assetIds?.[outcome]
+    if (assetId === undefined) continue
+    assertAsset(assetIds, { outcome, assetId, conditionId })
+    assetIds[outcome] = assetId
+  }
+  const later = laterFacts.map((fact) => [fact, facts[fact] ?? known?.[fact]] as const)
+  return { ...facts, ...Object.fromEntries(later), ...mergeWinner(known, facts), assetIds }
+}
+
+type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
+
+/** The known winner stays unless the source of the other outranks its own. */
+function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {
+  const { winner } = facts
+  if (winner === undefined) return { winner: known?.winner, winnerSource: known?.winnerSource }
+  const winnerSource =
+    facts.winnerSource ?? (facts.source === 'simulated' ? 'simulated' : 'dataset')
+  if (known?.winnerSource === undefined || outranks(winnerSource, known.winnerSource))
+    return { winner, winnerSource }
+  if (known.winner === winner) return { winner, winnerSource: known.winnerSource }
+  throw conflict(
+    `Market ${facts.conditionId} is known to be won by ${known.winner} (${known.winnerSource}), not ${winner} (${winnerSource}).`,
+  )
+}
+
+const outranks = (one: WinnerSource, other: WinnerSource): boolean =>
+  winnerSources.indexOf(one) < winnerSources.indexOf(other)
+
+const isSameFacts = (known: Market, facts: MarketFacts): boolean =>
+  laterFacts.every((fact) => facts[fact] === known[fact]) &&
+  outcomes.every((outcome) => facts.assetIds?.[outcome] === known.assetIds[outcome])

@@ -6,17 +6,15 @@ import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import { decodeNotes, encodeNotes, toHashBytes, withReceipt } from '../codec/beside.ts'
+import { decodeNotes, encodeNotes, toHashBytes, topOf, withReceipt } from '../codec/beside.ts'
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
 import { Chunk, encodeChunk } from '../codec/chunk.ts'
-import { topOf } from '../codec/tops.ts'
 
 type TailRow = typeof tail.$inferSelect
 
 /** The run of one market: its rows as a chunk, and what the chunk's other columns would hold. */
 export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Float64Array }
 
-/** Reads and writes unfinished runs. */
 export function createTailTable(db: Database) {
   const sql = sqlOf(tail)
   const rowsOf = db.prepare<TailRow, [number]>(
@@ -36,7 +34,7 @@ export function createTailTable(db: Database) {
   }
 
   return {
-    /** The market's unfinished run, or undefined when there is none. Throws `Damage`. */
+    /** Throws `Damage`. */
     read(marketId: number): TailRun | undefined {
       const rows = rowsOf.all(marketId)
       for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
@@ -70,7 +68,6 @@ export function createTailTable(db: Database) {
       }
     },
 
-    /** Replaces the notes of rows. */
     putNotes(marketId: number, rows: readonly StoredSnapshot[]): void {
       const notesOf = new Map(rows.map((row) => [row.id, encodeNotes([row])]))
       for (const row of rowsOf.all(marketId)) reseal(row, notesOf.get(row.id))

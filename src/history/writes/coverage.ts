@@ -1,27 +1,21 @@
 /**
- * What follows from the times and verdicts of a market's snapshots: when each outcome was first and
- * last seen, its longest pause, how many books were verified, and its derived gaps. A row after the
- * last one of its outcome costs a comparison; late rows are compared with their neighbours, in the
- * columns of the chunks.
+ * What follows from times and verdicts of a market's snapshots. A row after the last one of its
+ * outcome costs a comparison; late rows are compared with their neighbours, in chunks' columns.
  */
-import { type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
+import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { ReadBeside } from '../tables/chunk-table.ts'
-import { type GapOwner, ownerOf, type OwnGap } from '../tables/gap-table.ts'
+import { type GapOwner, type GapTable, ownerOf, type OwnGap } from '../tables/gap-table.ts'
 import type { StoredMarket } from '../tables/market-row.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { GoneRow } from './arrivals.ts'
-import { newOutcomeTallies, TimeTally } from './tallies.ts'
-import { createVerdictGaps } from './verdict-gaps.ts'
+import type { GoneRow } from './append.ts'
+import { newOutcomeTallies, TimeTally, VerdictTally } from './tallies.ts'
 
-/**
- * Rows that were put in and taken out; ids from `firstNewId` on are of no row before. Of what is
- * taken out something of its time and outcome is left.
- */
-export type RowChange = {
+/** Rows put in and taken out; ids from `firstNewId` on are of no row before. */
+type RowChange = {
   rows: readonly StoredSnapshot[]
   gone: readonly GoneRow[]
   firstNewId: number
@@ -45,12 +39,15 @@ type Context = { owner: GapOwner; quietMs: number; reason: GapReason; change: Ro
 export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>) {
   const { gaps } = tables
   const times = createMarketTimes(tables)
-  const verdicts = createVerdictGaps({ gaps, times })
+  const updateVerdicts = createVerdictUpdate(gaps, times)
 
-  /**
-   * Derives the gaps around late rows again; returns the longest
-   * pause there, with and without them.
-   */
+  /** Derives all gaps of a kind of an outcome again. */
+  function rederive(owner: GapOwner, found: readonly Span[], reason: GapReason): void {
+    const known = gaps.derived(owner)
+    gaps.replaceDerived(owner, known, inherit(found, reason, known))
+  }
+
+  /** Derives the gaps around late rows; returns the longest pause there, with and without them. */
   function mergeGaps(late: Span, { owner, quietMs, reason, change }: Context) {
     const now = new TimeTally(quietMs)
     const before = new TimeTally(quietMs)
@@ -66,7 +63,7 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
     }
     for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
     const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
-    gaps.replaceDerived(owner, known, inherit(now.gaps, { known, reason }))
+    gaps.replaceDerived(owner, known, inherit(now.gaps, reason, known))
     return { nowMs: now.longestMs, beforeMs: before.longestMs }
   }
 
@@ -74,7 +71,7 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
   function apply(market: Market, { tally, late }: Addition, context: Context): number | undefined {
     const { owner, reason } = context
     const { longestMs } = tally
-    gaps.replaceDerived(owner, [], inherit(tally.gaps, { known: [], reason }))
+    gaps.replaceDerived(owner, [], inherit(tally.gaps, reason))
     if (late === undefined) return tally.longest
     const { nowMs, beforeMs } = mergeGaps(late, context)
     // The longest one lies elsewhere, or there is a longer one here.
@@ -94,7 +91,7 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
         return apply(market, addition, { owner, quietMs, reason, change })
       }
       const longestSilenceMs = { up: longest('up', up), down: longest('down', down) }
-      verdicts.update(market, change)
+      updateVerdicts(market, change)
       const spans = { up: spanOf(up), down: spanOf(down) }
       return { ...withHeld(market, change), spans, longestSilenceMs }
     },
@@ -104,11 +101,10 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
       const found = times.scan(market)
       const { up, down } = found
       for (const outcome of outcomes) {
-        const owner = ownerOf(market, outcome, 'time')
-        const known = gaps.derived(owner)
-        gaps.replaceDerived(owner, known, inherit(found[outcome].times.gaps, { known, reason }))
+        const { times: own, verdicts } = found[outcome]
+        rederive(ownerOf(market, outcome, 'time'), own.gaps, reason)
+        rederive(ownerOf(market, outcome, 'verdict'), verdicts.gaps, 'hash_mismatch')
       }
-      verdicts.derive(market, found)
       return {
         ...market,
         verifiedCounts: { up: up.verdicts.verifiedCount, down: down.verdicts.verifiedCount },
@@ -170,13 +166,11 @@ function spanOf({ tally: { span }, held, late }: Addition): TimeTally['span'] {
   return { firstMs: Math.min(held?.firstMs ?? firstMs, late?.fromMs ?? firstMs), lastMs }
 }
 
-/**
- * Gives each gap the reason of the known one that it is a part of. Both
- * lists ascend and do not overlap.
- */
+/** Gives each gap the reason of the known one that it is a part of. Both lists are in order. */
 function inherit(
   gaps: readonly Span[],
-  { known, reason }: { known: readonly OwnGap[]; reason: GapReason },
+  reason: GapReason,
+  known: readonly OwnGap[] = [],
 ): OwnGap[] {
   let at = 0
   return gaps.map((gap) => {
@@ -187,15 +181,10 @@ function inherit(
   })
 }
 
-/**
- * Reads when snapshots were and what their hashes say, from columns of chunks and unfinished runs.
- */
+/** Reads times and verdicts from columns of chunks and unfinished runs. */
 function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
-    /**
-     * Runs that hold an outcome's rows of a span, its end included, and
-     * the ones before and after these.
-     */
+    /** Runs with an outcome's rows of a span, its end included, and those before and after. */
     around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
       const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
       const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)
@@ -233,12 +222,44 @@ function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) 
   }
 }
 
-export type MarketTimes = ReturnType<typeof createMarketTimes>
+type MarketTimes = ReturnType<typeof createMarketTimes>
 
 function skipUnreadable(read: () => void): void {
   try {
     read()
   } catch {
     // What was read before it counts.
+  }
+}
+
+/**
+ * Keeps the gaps of books that contradict their hash: each from its own millisecond to the next
+ * verified book of its outcome. A market without such a book costs nothing; one whose rows come in
+ * order, a look at the new ones. `market` is as it was before.
+ */
+function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
+  function updateOutcome(market: StoredMarket, outcome: Outcome, change: RowChange): void {
+    const isOwn = (row: { outcome: Outcome }): boolean => row.outcome === outcome
+    const rows = change.rows.filter(isOwn)
+    const isContradicted = rows.some(({ isVerified }) => isVerified === false)
+    // Every contradicted row that is held has a gap.
+    if (!isContradicted && market.gapRevision === 0) return
+    const owner = ownerOf(market, outcome, 'verdict')
+    const last = gaps.lastDerived(owner)
+    if (!isContradicted && last === undefined) return
+    const heldMs = market.spans[outcome]?.lastMs ?? -1
+    if (change.gone.some(isOwn) || !rows.every(({ timestampMs }) => timestampMs > heldMs)) {
+      const { verdicts } = times.scan(market)[outcome]
+      gaps.replaceDerived(owner, gaps.derived(owner), inherit(verdicts.gaps, 'hash_mismatch'))
+      return
+    }
+    const open = last?.toMs === ENDLESS_MS ? [last] : []
+    const tally = new VerdictTally(open[0]?.fromMs)
+    for (const { timestampMs, isVerified } of rows) tally.add(timestampMs, isVerified)
+    gaps.replaceDerived(owner, open, inherit(tally.gaps, 'hash_mismatch'))
+  }
+
+  return (market: StoredMarket, change: RowChange): void => {
+    for (const outcome of outcomes) updateOutcome(market, outcome, change)
   }
 }

@@ -47,9 +47,8 @@ export class TimeTally {
 }
 
 /**
- * Takes verdicts and knows where books contradict their hash: from the millisecond of a
- * contradicted row to the first verified row of a later one. The order within a millisecond does
- * not matter.
+ * Knows where books contradict their hash: from the millisecond of a contradicted row to the first
+ * verified row of a later one. The order within a millisecond does not matter.
  */
 export class VerdictTally {
   verifiedCount = 0

@@ -1,7 +1,7 @@
 /** What the examples of the documentation are about on a server that holds something. */
 import { DAY_MS, toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { findExampleMarket } from '#src/history/reads/example-market.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { ExampleMarket } from '#src/http/fields.ts'
 
 /** Its moment is the first at which every outcome that is held has a book. */
