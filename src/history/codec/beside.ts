@@ -9,25 +9,21 @@ import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/lib/varint.ts'
 
 const HASH_BYTES = 20
 
-/** 40 hex digits as 20 bytes. */
-export const toHashBytes = (hash: string): Uint8Array => Uint8Array.fromHex(hash)
-
 export function encodeHashes(snapshots: readonly Snapshot[]): Uint8Array {
   const isKnown = snapshots.some(({ sourceHash }) => sourceHash !== undefined)
   const bytes = new Uint8Array(isKnown ? snapshots.length * HASH_BYTES : 0)
   snapshots.forEach(({ sourceHash }, row) => {
-    if (sourceHash !== undefined) bytes.set(toHashBytes(sourceHash), row * HASH_BYTES)
+    if (sourceHash !== undefined) bytes.set(Uint8Array.fromHex(sourceHash), row * HASH_BYTES)
   })
   return bytes
 }
 
-/** The hash of one row, or undefined where it is unknown. */
 export function readHash(bytes: Uint8Array, row: number): string | undefined {
   const hash = bytes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
   return hash.length === HASH_BYTES && hash.some((byte) => byte !== 0) ? hash.toHex() : undefined
 }
 
-export type RowNotes = {
+type RowNotes = {
   isVerified: boolean | undefined
   sequence: number
   /** From the venue's time to the recorder's. */
@@ -96,7 +92,7 @@ export const withReceipt = (
   receivedMs: notes?.lagMs === undefined ? undefined : timestampMs + notes.lagMs,
 })
 
-/** Best bid price and size, best ask price and size, in millionths. */
+/** In millionths; an empty side is 0 and 0. */
 export type TopOfBook = readonly [
   bidPrice: number,
   bidSize: number,

@@ -9,7 +9,6 @@ import { decodeFrame, TextBuffer } from './frame-decoder.ts'
 export class ChunkDecoder {
   readonly #buffer = new TextBuffer(131_072)
 
-  /** The row's JSON object. */
   text(chunk: Chunk, row: number): Uint8Array {
     return this.textWithComma(chunk, row).subarray(1)
   }
@@ -124,10 +123,7 @@ export class SliceDecoder {
   /** A pick whose predecessor was picked too continues from there. */
   addPicks({ chunk, rows }: Picks): void {
     /** The last pick of each outcome, and the end of its text. */
-    const before = [
-      { row: -1, end: 0 },
-      { row: -1, end: 0 },
-    ]
+    const before = Array.from({ length: 2 }, () => ({ row: -1, end: 0 }))
     for (const row of rows) {
       const outcome = chunk.outcome(row)
       const previous = chunk.previousRowOf(outcome, row)
@@ -157,8 +153,11 @@ export class SliceDecoder {
 export function indexesOf(part: Slice | Picks): readonly number[] {
   if ('rows' in part) return part.rows
   const { chunk, from, to, outcome } = part
-  const rows = Array.from({ length: to - from }, (_, index) => from + index)
-  return outcome === undefined ? rows : rows.filter((row) => chunk.outcome(row) === outcome)
+  const rows: number[] = []
+  for (let row = from; row < to; row++) {
+    if (outcome === undefined || chunk.outcome(row) === outcome) rows.push(row)
+  }
+  return rows
 }
 
 /** Bytes of the rows' texts, each with its comma. */
@@ -176,7 +175,7 @@ export function textLengthOf(part: Slice | Picks): number {
 type Order = 'asc' | 'desc'
 
 /** Parts in ascending order, and the order in which their rows are wanted. */
-export type RowList = { parts: readonly (Slice | Picks)[]; order: Order }
+type RowList = { parts: readonly (Slice | Picks)[]; order: Order }
 
 export class PageTexts {
   /** That of the last walk that ended: a buffer costs more than many rows. Walks may overlap. */

@@ -47,14 +47,12 @@ const { up: UP, down: DOWN } = outcomeCodes
 
 export type Checkpoint = { row: number; bitEnd: number }
 
+type Column = 'times' | 'ids' | 'outcomes' | 'textLengths' | 'bitEnds' | 'textCrcs'
 /** What a chunk is made of, row by row. Text lengths and CRCs include the comma before. */
-export type ChunkParts = {
-  times: readonly number[]
-  ids: readonly number[]
-  outcomes: readonly number[]
-  textLengths: readonly number[]
-  bitEnds: readonly number[]
-  textCrcs: readonly number[]
+export type ChunkColumns = { readonly [column in Column]: number[] }
+
+type ChunkParts = {
+  columns: ChunkColumns
   /** Each with `READ_SLACK` bytes after it. */
   rowStream: Uint8Array
   checkpoints: readonly Checkpoint[]
@@ -62,38 +60,34 @@ export type ChunkParts = {
 }
 
 export function encodeChunk(parts: ChunkParts): Uint8Array {
-  const count = parts.times.length
-  const hasBoth = parts.outcomes.includes(UP) && parts.outcomes.includes(DOWN)
+  const { times, ids, outcomes, textLengths, bitEnds, textCrcs } = parts.columns
+  const count = times.length
+  const hasBoth = outcomes.includes(UP) && outcomes.includes(DOWN)
   const columnsBytes = count * 4 * (hasBoth ? 6 : 5)
   const checkpointsBytes = parts.checkpoints.length * CHECKPOINT_BYTES
   const streamStart = HEADER_BYTES + columnsBytes + checkpointsBytes
   const blob = new Uint8Array(streamStart + parts.rowStream.length + parts.checkpointStream.length)
-  const firstMs = parts.times[0] ?? 0
-  const leastId = Math.min(...parts.ids)
-  const header = new Uint32Array(blob.buffer, 0, 5)
-  header.set([
-    CODE_VERSION,
-    count,
-    hasBoth ? FLAG_BOTH : 0,
-    parts.rowStream.length,
-    parts.checkpoints.length,
-  ])
+  const firstMs = times[0] ?? 0
+  const leastId = Math.min(...ids)
+  const flags = hasBoth ? FLAG_BOTH : 0
+  const header = [CODE_VERSION, count, flags, parts.rowStream.length, parts.checkpoints.length]
+  new Uint32Array(blob.buffer, 0, header.length).set(header)
   new Float64Array(blob.buffer, 24, 2).set([firstMs, leastId])
   const columns = new Uint32Array(blob.buffer, HEADER_BYTES, columnsBytes / 4)
   let textEnd = 0
   let crc = 0
   const ownCrcs = [0, 0]
   for (let row = 0; row < count; row++) {
-    const outcome = parts.outcomes[row] ?? UP
-    const textLength = parts.textLengths[row] ?? 0
-    const textCrc = parts.textCrcs[row] ?? 0
+    const outcome = outcomes[row] ?? UP
+    const textLength = textLengths[row] ?? 0
+    const textCrc = textCrcs[row] ?? 0
     textEnd += textLength
     crc = crcJoin(crc, textCrc, textLength)
     ownCrcs[outcome] = crcJoin(ownCrcs[outcome] ?? 0, textCrc, textLength)
-    columns[row] = (parts.times[row] ?? 0) - firstMs
-    columns[count + row] = (parts.ids[row] ?? 0) - leastId
+    columns[row] = (times[row] ?? 0) - firstMs
+    columns[count + row] = (ids[row] ?? 0) - leastId
     columns[count * 2 + row] = textEnd
-    columns[count * 3 + row] = (parts.bitEnds[row] ?? 0) + outcome * DOWN_BIT
+    columns[count * 3 + row] = (bitEnds[row] ?? 0) + outcome * DOWN_BIT
     columns[count * 4 + row] = crc
     if (hasBoth) columns[count * 5 + row] = ownCrcs[outcome] ?? 0
   }
@@ -119,7 +113,7 @@ export class Chunk {
   readonly words: Int32Array
   readonly #bytes: DataView
   readonly #checkpoints: number
-  /** Bit offsets of the two streams in the blob. */
+  /** Bit offsets of the streams in the blob. */
   readonly #rowStream: number
   readonly #checkpointStream: number
 

@@ -124,21 +124,16 @@ function fillDecodingTables(): void {
     const index = symbol - 257
     const value = index < 0 ? symbol : 256 + (lengthBases[index] ?? 0)
     const extraBits = index < 0 ? 0 : (lengthExtraBits[index] ?? 0)
-    fill(symbolTable, {
-      code: symbolCodes[symbol] ?? 0,
-      bits,
-      entry: (value << 8) | (extraBits << 4) | bits,
-    })
+    fill(symbolTable, symbolCodes[symbol] ?? 0, (value << 8) | (extraBits << 4) | bits)
   })
   distanceLengths.forEach((bits, index) => {
     const entry = ((distanceBases[index] ?? 0) << 8) | ((distanceExtraBits[index] ?? 0) << 4) | bits
-    fill(distanceTable, { code: distanceCodes[index] ?? 0, bits, entry })
+    fill(distanceTable, distanceCodes[index] ?? 0, entry)
   })
 }
 
-type Filling = { code: number; bits: number; entry: number }
-
-function fill(table: Int32Array, { code, bits, entry }: Filling): void {
+function fill(table: Int32Array, code: number, entry: number): void {
+  const bits = entry & 15
   if (bits === 0) return
   for (let at = code; at < table.length; at += 1 << bits) table[at] = entry
 }

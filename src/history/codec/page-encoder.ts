@@ -43,11 +43,8 @@ export class PageEncoder {
     bits.reserve(pageStart.length * 4)
     bits.copy(pageStart, 0, pageStartBits)
     this.#frames.text(prefix)
-    const progress: Progress = {
-      crc: crc32(encoder.encode(prefix)),
-      length: prefix.length,
-      isSeen: [false, false],
-    }
+    const crc = crc32(encoder.encode(prefix))
+    const progress: Progress = { crc, length: prefix.length, isSeen: [false, false] }
     for (const slice of slices) {
       if (slice.outcome === undefined || !slice.chunk.hasBoth) this.#copyAll(slice, progress)
       else this.#copyOwn(slice, slice.outcome, progress)
@@ -98,8 +95,7 @@ export class PageEncoder {
     const bitEnd = chunk.bitEnd(to - 1)
     this.#bits.reserve((bitEnd - bitStart) >>> 3)
     this.#bits.copy(chunk.words, bitStart, bitEnd)
-    const crcBefore = from === 0 ? 0 : chunk.crc(from - 1)
-    const crcStart = comma > 0 ? crc32(COMMA, crcBefore) : crcBefore
+    const crcStart = comma > 0 ? crc32(COMMA, chunk.crc(from - 1)) : chunk.crc(from - 1)
     const length = chunk.textEnd(to - 1) - chunk.textStart(from) - comma
     // The CRC of the run joined to the page's, with one shift for both.
     progress.crc = crcBetween(progress.crc ^ crcStart, chunk.crc(to - 1), length)
