@@ -9,7 +9,7 @@ import { venues } from '#src/venue/venues.ts'
 
 import { naming } from './reads/market-read.ts'
 import { type ChunkRef, sealBlobs } from './tables/chunk-table.ts'
-import { type StoredMarket, toMarket } from './tables/market-row.ts'
+import { type StoredMarket, toMarket } from './tables/market-table.ts'
 import type { Tables } from './tables/tables.ts'
 import { createChunkVerify, newTally, type Tally } from './verify.ts'
 import type { Coverage } from './writes/coverage.ts'

@@ -12,7 +12,8 @@ import type { Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 /** What an engine elsewhere returns later, and one in this process at once. */
-export type Eventually<T> = T | Promise<T>
+type Eventually<T> = T | Promise<T>
+type Iterated<T> = Iterable<T> | AsyncIterable<T>
 
 /**
  * What writes a history. Every verb is synchronous and atomic; another process may read or write
@@ -30,7 +31,6 @@ export type HistoryWriter = {
    */
   append(batch: Batch): AppendResult
 
-  /** What became of a batch, if it was applied. */
   findBatch(id: string): { accepted: number; duplicates: number } | undefined
 
   /**
@@ -95,15 +95,11 @@ export type HistoryReader = {
   /** One page of a market's snapshots. Reads nothing of the books until `Page.encode`. */
   page(query: RowQuery): Eventually<Page>
 
-  /** The last snapshot at or before `timestampMs` (never after) of one outcome. */
-  at(query: {
-    market: Market
-    outcome: Outcome
-    timestampMs: number
-  }): Eventually<StoredRow | undefined>
-
   /** The last snapshot of one outcome. */
-  latest(query: { market: Market; outcome: Outcome }): Eventually<StoredRow | undefined>
+  latest(query: OutcomeQuery): Eventually<StoredRow | undefined>
+
+  /** The last one at or before `timestampMs`, never after. */
+  at(query: OutcomeQuery & { timestampMs: number }): Eventually<StoredRow | undefined>
 
   /** The position of a snapshot of a market by its id. */
   findPosition(market: Market, id: number): Eventually<Position | undefined>
@@ -112,17 +108,13 @@ export type HistoryReader = {
   tops(query: RowQuery): Eventually<Top[]>
 
   /** A stream of rows as lines (NDJSON), of one market after the other. */
-  lines(encoding: Encoding): LineStream<Iterable<LinePiece> | AsyncIterable<LinePiece>>
+  lines(encoding: Encoding): LineStream<Iterated<LinePiece>>
 
   /** Snapshots ascending, in runs of at most 100; each run is read when it is asked for. */
-  runs(
-    query: StreamQuery,
-  ): Iterable<readonly StoredSnapshot[]> | AsyncIterable<readonly StoredSnapshot[]>
+  runs(query: StreamQuery): Iterated<readonly StoredSnapshot[]>
 
   /** Re-reads everything and yields each fault found; nothing when the history is sound. */
-  verify(
-    onProgress?: (done: number, total: number) => void,
-  ): Iterable<string> | AsyncIterable<string>
+  verify(onProgress?: (done: number, total: number) => void): Iterated<string>
 
   totals(): Eventually<Totals>
 
@@ -160,22 +152,26 @@ export type TradeBatch = {
   trades: readonly Trade[]
 }
 
-export type TradeQuery = {
+/** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
+type TimeRange = { fromMs?: number | undefined; toMs?: number | undefined }
+
+export type TradeQuery = TimeRange & {
   market: Market
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
   /** The last ones when given; all when absent. */
   last?: number | undefined
 }
 
-export type AppendResult =
-  | { kind: 'appended'; accepted: number; duplicates: number }
-  /** With the counts of the first time. */
-  | { kind: 'already_applied'; accepted: number; duplicates: number }
+/** With the counts of the first time where the batch was `already_applied`. */
+export type AppendResult = {
+  kind: 'appended' | 'already_applied'
+  accepted: number
+  duplicates: number
+}
 
-export type MarketQuery = {
+type OutcomeQuery = { market: Market; outcome: Outcome }
+
+/** Its times are of `orderMs`. */
+export type MarketQuery = TimeRange & {
   coin: Market['coin']
   limit: number
   /** `desc`, newest first, when absent. */
@@ -184,10 +180,6 @@ export type MarketQuery = {
   /** `statusOf` at `nowMs`, which must be given with it. */
   status?: MarketStatus | undefined
   nowMs?: number | undefined
-  /** On `orderMs`: inclusive. */
-  fromMs?: number | undefined
-  /** On `orderMs`: exclusive. */
-  toMs?: number | undefined
   winner?: Outcome | undefined
   /** Exclusive: continues after this market. */
   after?: { orderMs: number; conditionId: string } | undefined
@@ -205,14 +197,10 @@ export type CoinTotals = {
   lastSnapshotMs?: number | undefined
 }
 
-export type RowQuery = {
+export type RowQuery = TimeRange & {
   market: Market
   /** Undefined for both. */
   outcome?: Outcome | undefined
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
   order: 'asc' | 'desc'
   /** Exclusive: the page continues past this position in the direction of `order`. */
   after?: Position | undefined

@@ -23,9 +23,8 @@ import {
   type Views,
 } from './reads/market-read.ts'
 import { createPageReads } from './reads/pages.ts'
-import { createCoinTotals } from './tables/coin-totals.ts'
-import type { StoredMarket } from './tables/market-row.ts'
-import { assertNearWindow } from './tables/market-table.ts'
+import { createCoinTotals, createMarketList } from './tables/market-list.ts'
+import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createTables, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
@@ -148,7 +147,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     findMarketBySlug: (slug) => naming(`Market ${slug}`, () => markets.findBySlug(slug)),
     findMarketByAsset: (assetId) =>
       naming(`The market of asset ${assetId}`, () => markets.findByAsset(assetId)),
-    listMarkets: markets.list,
+    listMarkets: createMarketList(db),
     listUnclosed: markets.listUnclosed,
     trades: createTradeRead(tables, read),
     gaps: (market) => read(market, ({ gaps }) => gaps),

@@ -11,13 +11,11 @@ import { decodeTops, TOP_FIELDS, topOf, type TopOfBook } from './codec/beside.ts
 import { ChunkDecoder } from './codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
 import type { ChunkRef, ReadBeside } from './tables/chunk-table.ts'
-import { checkCoinTotals } from './tables/coin-totals.ts'
 import { ownerOf } from './tables/gap-table.ts'
-import { orderOf, type StoredMarket } from './tables/market-row.ts'
+import { checkCoinTotals } from './tables/market-list.ts'
+import { orderOf, type StoredMarket } from './tables/market-table.ts'
 import type { Tables } from './tables/tables.ts'
-import { newOutcomeTallies, type OutcomeTally } from './writes/tallies.ts'
-
-type Progress = (done: number, total: number) => void
+import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
 export function createVerify(tables: Tables) {
@@ -33,15 +31,12 @@ export function createVerify(tables: Tables) {
 
   function verifyGaps(market: StoredMarket, tally: Tally): string[] {
     gaps.list(market)
+    const spansOf = (outcome: Outcome, kind: 'time' | 'verdict') =>
+      gaps.derived(ownerOf(market, outcome, kind)).map(({ fromMs, toMs }) => ({ fromMs, toMs }))
     return outcomes.flatMap((outcome) => {
       const { times, verdicts } = tally.outcomes[outcome]
-      const isSame = Object.entries({ time: times.gaps, verdict: verdicts.gaps }).every(
-        ([kind, found]) => {
-          const owner = ownerOf(market, outcome, kind === 'time' ? 'time' : 'verdict')
-          const kept = gaps.derived(owner).map(({ fromMs, toMs }) => ({ fromMs, toMs }))
-          return Bun.deepEquals(kept, found)
-        },
-      )
+      const kept = [spansOf(outcome, 'time'), spansOf(outcome, 'verdict')]
+      const isSame = Bun.deepEquals(kept, [times.gaps, verdicts.gaps])
       return isSame ? [] : [`its gaps of ${outcome} differ from its rows`]
     })
   }
@@ -72,7 +67,7 @@ export function createVerify(tables: Tables) {
       return market === undefined ? [] : [...verifyMarket(market)]
     })
 
-  return function* (onProgress: Progress = () => {}): Generator<string> {
+  return function* (onProgress = (_done: number, _total: number): void => {}): Generator<string> {
     yield* attempt(() => listPageFaults(db))
     yield* attempt(() => checkCoinTotals(db))
     yield* attempt(() => readConsistently(db, meta.verify))
@@ -82,7 +77,7 @@ export function createVerify(tables: Tables) {
       return []
     })
     for (const [done, id] of ids.entries()) {
-      for (const fault of attempt(() => verifyById(id))) yield fault
+      yield* attempt(() => verifyById(id))
       onProgress(done + 1, ids.length)
     }
   }
@@ -102,21 +97,16 @@ function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
       tally.counts[1] === snapshotCounts.down &&
       tally.firstMs === firstSnapshotMs &&
       tally.last.timestampMs === lastSnapshotMs,
-    'its spans or pauses differ from its rows': outcomes.every((outcome) =>
-      areTimesSame(market, tally, outcome),
-    ),
+    'its spans or pauses differ from its rows': outcomes.every((outcome) => {
+      const { span, longest } = tally.outcomes[outcome].times
+      return (
+        Bun.deepEquals(market.spans[outcome], span) && market.longestSilenceMs[outcome] === longest
+      )
+    }),
     'it is listed at another time than its own': market.orderMs === orderOf(market),
     'an id of it would be given again': tally.greatestId < nextId,
   }
   return Object.entries(claims).flatMap(([fault, holds]) => (holds ? [] : [fault]))
-}
-
-function areTimesSame(market: Market, tally: Tally, outcome: Outcome): boolean {
-  const { times } = tally.outcomes[outcome]
-  return (
-    Bun.deepEquals(market.spans[outcome], times.span) &&
-    market.longestSilenceMs[outcome] === times.longest
-  )
 }
 
 /** Faults of a part, or the one that its bytes cannot be read at all. */
@@ -191,10 +181,8 @@ function verifyRun({ run, market, tally, snapshots }: Check): string[] {
     verdicts.add(snapshot.timestampMs, isVerified)
   })
   for (let index = 0; index < chunk.checkpointCount; index++) {
-    const { row } = chunk.checkpoint(index)
-    const text = texts.single.textWithComma(chunk, row)
-    const isSame = crc32(text, row === 0 ? 0 : chunk.crc(row - 1)) === chunk.crc(row)
-    if (!isSame) faults.push(`row ${row}: its checkpoint leads to another text`)
+    // Throws where it leads to another text.
+    texts.single.textWithComma(chunk, chunk.checkpoint(index).row)
   }
   return faults
 }

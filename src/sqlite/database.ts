@@ -66,19 +66,17 @@ export type DatabaseOptions = {
 
 /** `:memory:` is a fresh file that dies with the handle. Throws `StoreFault`. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  assertSqliteVersion()
   const { isReadOnly = false, format = historyFormat } = options
   let db: Database | undefined
   try {
     if (!isReadOnly) makePrivate(path)
-    db = new Sqlite(
-      path,
-      isReadOnly
-        ? { readonly: true, strict: true }
-        : { create: true, readwrite: true, strict: true },
-    )
+    db = new Sqlite(path, {
+      ...(isReadOnly ? { readonly: true } : { create: true, readwrite: true }),
+      strict: true,
+    })
     // First: everything below must be able to wait for another process.
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    assertSqliteVersion(db)
     assertOurs(db, path, format)
     if (!isReadOnly) prepare(db, format, options.bytesMax)
     db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
@@ -102,10 +100,8 @@ function makePrivate(path: string): void {
   }
 }
 
-function assertSqliteVersion(): void {
-  const db = new Sqlite(':memory:')
+function assertSqliteVersion(db: Database): void {
   const version = String(readValue(db, 'SELECT sqlite_version()'))
-  db.close()
   if (Bun.semver.order(version, SQLITE_VERSION_MIN) < 0) {
     throw new StoreFault(
       `SQLite ${version} can lose commits; ${SQLITE_VERSION_MIN} or newer is needed. Run bookfeed with the Bun that package.json names.`,
@@ -170,11 +166,7 @@ function assertSchema(db: Database, format: FileFormat): void {
     schemas.set(format, expected)
     fresh.close()
   }
-  const held = new Set(readSchema(db))
-  assertSound(
-    expected.every((part) => held.has(part)),
-    'the schema',
-  )
+  assertSound(new Set(expected).isSubsetOf(new Set(readSchema(db))), 'the schema')
 }
 
 const readSchema = (db: Database): string[] =>
@@ -185,8 +177,7 @@ const readSchema = (db: Database): string[] =>
 
 /**
  * Runs `body` in one write transaction: all of it is kept, or nothing. A promise is refused: SQLite
- * would commit at the first await. Throws `StoreFault` where the disk is full, fails or is read-
- * only.
+ * would commit at the first await. Throws `StoreFault` where the disk is full or fails.
  */
 export function transact<T>(db: Database, body: () => T): T {
   try {

@@ -8,7 +8,7 @@ import type { LinePiece, MarketHistory, StreamQuery } from '../history.ts'
 import type { ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { MarketView, ReadMarket } from './market-read.ts'
-import { type Bounds, type PageSlice, runsOf, toBounds } from './selection.ts'
+import { type Bounds, type PageSlice, runsOf, sliceOf, toBounds } from './selection.ts'
 
 /**
  * A walk through all rows of a query. Each slice is searched after the last row used, in the market
@@ -43,12 +43,10 @@ class BulkWalk {
 
   /** The next rows in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
   find(view: MarketView): PageSlice | undefined {
-    const { start, end, outcome } = this.#bounds
-    for (const { chunk, ref } of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {
-      const from = chunk.seek(start.timestampMs, start.id)
-      const to = chunk.seek(end.timestampMs, end.id)
-      const first = outcome === undefined ? from : chunk.nextRowOf(outcome, from)
-      if (first < to) return { chunk, ref, from, to, outcome }
+    for (const run of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {
+      const slice = sliceOf(run, this.#bounds)
+      const { chunk, from, to, outcome } = slice
+      if ((outcome === undefined ? from : chunk.nextRowOf(outcome, from)) < to) return slice
     }
     return undefined
   }

@@ -12,10 +12,9 @@ import { assertSound, Damage } from '#src/sqlite/checksum.ts'
 import { codeOf, createCommitCount, type Database, readConsistently } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import { ChunkGone, type ChunkRef } from '../tables/chunk-table.ts'
-import type { StoredMarket } from '../tables/market-row.ts'
+import { ChunkGone, type ChunkRef, type TailRun } from '../tables/chunk-table.ts'
+import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { TailRun } from '../tables/tail-table.ts'
 
 /** A market with its chunks in order, unfinished run and gaps, of one state of the file. */
 export type MarketView = {

@@ -13,10 +13,12 @@ import type { MarketView, ReadMarket } from './market-read.ts'
 import {
   findRef,
   type PageSlice,
+  runsOf,
   type Selection,
   selectRows,
   selectSteps,
   type StepSelection,
+  toBounds,
 } from './selection.ts'
 
 type Verbs = Pick<MarketHistory, 'page' | 'at' | 'latest' | 'findPosition' | 'tops'>
@@ -121,20 +123,15 @@ type Moment = { outcome: Outcome; toMs: number }
 
 /** The row is of a chunk in memory, and so readable whatever becomes of the file. */
 function findLastRow(
-  { refs, tail }: MarketView,
+  view: MarketView,
   chunks: ChunkTable,
   { outcome, toMs }: Moment,
 ): { chunk: Chunk; row: number } | undefined {
   const code = outcomeCodes[outcome]
-  const lastIn = (chunk: Chunk): number => chunk.previousRowOf(code, chunk.seek(toMs, 0))
-  const row = tail === undefined ? -1 : lastIn(tail.chunk)
-  if (tail !== undefined && row >= 0) return { chunk: tail.chunk, row }
-  let at = Math.min(findRef(refs, { timestampMs: toMs, id: 0 }), refs.length - 1)
-  for (let ref = refs[at]; ref !== undefined; ref = refs[--at]) {
-    if (ref.counts[code] === 0) continue
-    const chunk = chunks.load(ref)
-    const found = lastIn(chunk)
-    if (found >= 0) return { chunk, row: found }
+  const bounds = toBounds({ market: view.market, outcome, toMs, order: 'desc', limit: 1 })
+  for (const { chunk } of runsOf(view, { chunks }, bounds)) {
+    const row = chunk.previousRowOf(code, chunk.seek(toMs, 0))
+    if (row >= 0) return { chunk, row }
   }
   return undefined
 }

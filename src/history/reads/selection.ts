@@ -2,7 +2,7 @@
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { decidedStepsEndMs } from '#src/core/steps.ts'
 
-import type { Picks, Slice } from '../codec/chunk-decoder.ts'
+import { indexesOf, type Picks, type Slice } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { RowQuery } from '../history.ts'
 import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
@@ -29,7 +29,7 @@ type Source = {
 /** After every row of any market. */
 const LAST_POSITION = { timestampMs: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
 
-export const startOfMs = (timestampMs: number): Position => ({ timestampMs, id: 0 })
+const startOfMs = (timestampMs: number): Position => ({ timestampMs, id: 0 })
 
 export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery): Bounds {
   const start = startOfMs(fromMs)
@@ -75,7 +75,14 @@ export function findRef(refs: readonly ChunkRef[], position: Position): number {
 }
 
 /** Without `ref` it is of the unfinished run. */
-export type PageSlice = Slice & Pick<Run, 'ref'>
+export type PageSlice = Slice & Run
+
+/** What of a run lies within the bounds. */
+export const sliceOf = ({ chunk, ref }: Run, { start, end, outcome }: Bounds): PageSlice => ({
+  ...{ chunk, ref, outcome },
+  from: chunk.seek(start.timestampMs, start.id),
+  to: chunk.seek(end.timestampMs, end.id),
+})
 
 export type Selection = {
   /** In ascending order, whatever the order of the query. */
@@ -95,22 +102,16 @@ export function selectRows(view: MarketView, chunks: ChunkTable, query: RowQuery
 }
 
 /** Adds what the page lacks from a run; true when it is known that more follows. */
-function take(
-  selection: Selection,
-  { chunk, ref }: Run,
-  { start, end, order, outcome, limit }: Bounds & { limit: number },
-): boolean {
-  const from = chunk.seek(start.timestampMs, start.id)
-  const to = chunk.seek(end.timestampMs, end.id)
+function take(selection: Selection, run: Run, bounds: Bounds & { limit: number }): boolean {
+  const { chunk, ref, from, to, outcome } = sliceOf(run, bounds)
   // Only sealed chunks were chosen by their outcome.
   if (from >= to || (outcome !== undefined && chunk.lacks(outcome))) return false
   const own = chunk.hasBoth ? outcome : undefined
-  const step = order === 'asc' ? 1 : -1
-  const wanted = limit - selection.count
-  const rows = { begin: step > 0 ? from : to - 1, stop: step > 0 ? to : from - 1, step }
-  const { count, last, hasMore } = pick(chunk, rows, { wanted, outcome: own })
+  const isUp = bounds.order === 'asc'
+  const wanted = bounds.limit - selection.count
+  const { count, last, hasMore } = pick({ chunk, from, to, outcome: own }, wanted, isUp ? 1 : -1)
   if (count > 0) {
-    const slice = step > 0 ? { from, to: last + 1 } : { from: last, to }
+    const slice = isUp ? { from, to: last + 1 } : { from: last, to }
     selection.slices.push({ chunk, ref, ...slice, outcome: own })
     selection.count += count
     selection.last = { timestampMs: chunk.timeMs(last), id: chunk.id(last) }
@@ -119,22 +120,16 @@ function take(
   return hasMore
 }
 
-type Rows = { begin: number; stop: number; step: number }
-
-/** Takes up to `wanted` matching rows; `last` is the last one taken. */
-function pick(
-  chunk: Chunk,
-  { begin, stop, step }: Rows,
-  { wanted, outcome }: { wanted: number; outcome: number | undefined },
-) {
+/** Takes up to `wanted` matching rows in the direction of `step`; `last` is the last one taken. */
+function pick({ chunk, from, to, outcome }: Slice, wanted: number, step: 1 | -1) {
+  const first = step > 0 ? from : to - 1
   if (outcome === undefined) {
-    const there = Math.abs(stop - begin)
-    const count = Math.min(wanted, there)
-    return { count, last: begin + (count - 1) * step, hasMore: count < there }
+    const count = Math.min(wanted, to - from)
+    return { count, last: first + (count - 1) * step, hasMore: count < to - from }
   }
   let count = 0
-  let last = begin
-  for (let row = begin; row !== stop; row += step) {
+  let last = first
+  for (let row = first; row >= from && row < to; row += step) {
     if (chunk.outcome(row) !== outcome) continue
     if (count === wanted) return { count, last, hasMore: true }
     last = row
@@ -145,7 +140,6 @@ function pick(
 
 export type StepSelection = Omit<Selection, 'slices'> & { picks: Picks[] }
 
-type Reach = { view: MarketView; chunks: ChunkTable }
 type Place = { chunk: Chunk; row: number }
 /** Whether rows of each outcome were seen, by their codes. */
 type Seen = [up: boolean, down: boolean]
@@ -165,7 +159,7 @@ export function selectSteps(
   const bounds = { ...toBounds({ ...asked, toMs }), stepMs, after, toMs }
   const picks: { chunk: Chunk; rows: number[] }[] = []
   const selection: StepSelection = { picks, count: 0, last: undefined, hasMore: false }
-  for (const { chunk, row } of (order === 'asc' ? walkUp : walkDown)({ view, chunks }, bounds)) {
+  for (const { chunk, row } of (order === 'asc' ? walkUp : walkDown)(view, chunks, bounds)) {
     selection.hasMore = selection.count === limit
     if (selection.hasMore) break
     const part = picks.at(-1)
@@ -181,13 +175,9 @@ export function selectSteps(
 /** A step's end is in it. */
 const stepOf = (timestampMs: number, stepMs: number): number => Math.ceil(timestampMs / stepMs)
 
-type StepBounds = Bounds & {
-  stepMs: number
-  after: Position | undefined
-  toMs: number | undefined
-}
+type StepBounds = Bounds & { stepMs: number } & Pick<RowQuery, 'after' | 'toMs'>
 
-function* walkUp({ view, chunks }: Reach, bounds: StepBounds): Generator<Place> {
+function* walkUp(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Generator<Place> {
   const { stepMs, end } = bounds
   /** The last rows so far of the step, one an outcome at most, the later one last. */
   let held: Place[] = []
@@ -197,8 +187,9 @@ function* walkUp({ view, chunks }: Reach, bounds: StepBounds): Generator<Place> 
     next.lastMs < end.timestampMs &&
     stepOf(ref.firstMs, stepMs) === stepOf(next.lastMs, stepMs) &&
     isCovered(ref, bounds, (code) => (next.counts[code] ?? 0) > 0)
-  for (const { chunk } of runsOf(view, { chunks, isIdle }, bounds)) {
-    for (const row of rowsIn(chunk, bounds)) {
+  for (const run of runsOf(view, { chunks, isIdle }, bounds)) {
+    const { chunk } = run
+    for (const row of indexesOf(sliceOf(run, bounds))) {
       const outcome = chunk.outcome(row)
       const now = stepOf(chunk.timeMs(row), stepMs)
       if (now !== step) {
@@ -213,16 +204,17 @@ function* walkUp({ view, chunks }: Reach, bounds: StepBounds): Generator<Place> 
   yield* held
 }
 
-function* walkDown({ view, chunks }: Reach, bounds: StepBounds): Generator<Place> {
+function* walkDown(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Generator<Place> {
   const { stepMs, after } = bounds
   let step = after === undefined ? Number.NaN : stepOf(after.timestampMs, stepMs)
-  let seen: Seen = after === undefined ? [false, false] : seenAfter({ view, chunks }, bounds)
+  let seen: Seen = after === undefined ? [false, false] : seenAfter(view, chunks, bounds)
   const isIdle = (ref: ChunkRef): boolean =>
     stepOf(ref.firstMs, stepMs) === step &&
     stepOf(ref.lastMs, stepMs) === step &&
     isCovered(ref, bounds, (code) => seen[code] === true)
-  for (const { chunk } of runsOf(view, { chunks, isIdle }, bounds)) {
-    for (const row of rowsIn(chunk, bounds).reverse()) {
+  for (const run of runsOf(view, { chunks, isIdle }, bounds)) {
+    const { chunk } = run
+    for (const row of indexesOf(sliceOf(run, bounds)).toReversed()) {
       const outcome = chunk.outcome(row)
       const now = stepOf(chunk.timeMs(row), stepMs)
       if (now !== step) seen = [false, false]
@@ -235,15 +227,15 @@ function* walkDown({ view, chunks }: Reach, bounds: StepBounds): Generator<Place
 }
 
 /** Outcomes with rows at or after `after` in its step: those before it are not the last ones. */
-function seenAfter({ view, chunks }: Reach, bounds: StepBounds): Seen {
+function seenAfter(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Seen {
   const { after = startOfMs(0), toMs = Number.MAX_SAFE_INTEGER, stepMs, outcome } = bounds
   const stepEndMs = stepOf(after.timestampMs, stepMs) * stepMs
   const end = startOfMs(Math.min(toMs, stepEndMs + 1))
   const rest: Bounds = { start: after, end, order: 'asc', outcome }
   const seen: Seen = [false, false]
   const isIdle = (ref: ChunkRef): boolean => isCovered(ref, bounds, (code) => seen[code] === true)
-  for (const { chunk } of runsOf(view, { chunks, isIdle }, rest)) {
-    for (const row of rowsIn(chunk, rest)) seen[chunk.outcome(row)] = true
+  for (const run of runsOf(view, { chunks, isIdle }, rest)) {
+    for (const row of indexesOf(sliceOf(run, rest))) seen[run.chunk.outcome(row)] = true
   }
   return seen
 }
@@ -255,14 +247,3 @@ const isCovered = (
   covers: (code: number) => boolean,
 ): boolean =>
   counts.every((count, code) => count === 0 || (outcome ?? code) !== code || covers(code))
-
-/** The chunk's rows within the bounds, ascending. */
-function rowsIn(chunk: Chunk, { start, end, outcome }: Bounds): number[] {
-  const rows: number[] = []
-  const to = chunk.seek(end.timestampMs, end.id)
-  for (let row = chunk.seek(start.timestampMs, start.id); row < to; row++) {
-    const own = chunk.outcome(row)
-    if ((outcome ?? own) === own) rows.push(row)
-  }
-  return rows
-}

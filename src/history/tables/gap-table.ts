@@ -7,7 +7,7 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import type { StoredMarket } from './market-row.ts'
+import type { StoredMarket } from './market-table.ts'
 
 type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
 /** A gap of one outcome, which its list is of. */

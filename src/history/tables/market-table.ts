@@ -1,56 +1,147 @@
-/** Rows of the market table, and what may be said of a market that is known. */
+/** Rows of the market table, as the domain knows them, and what may be said of a known market. */
 import { market } from '#db/history/schema.ts'
 import { AppError } from '#src/core/errors.ts'
 import {
   type Market,
   type MarketFacts,
   otherOutcome,
+  type OutcomeMap,
   outcomes,
   windowFault,
   type WinnerSource,
   winnerSources,
 } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { checksumOf } from '#src/sqlite/checksum.ts'
+import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
-import { createMarketList } from './market-list.ts'
-import {
-  factColumns,
-  heldColumns,
-  laterFacts,
-  type MarketRow,
-  placeRow,
-  type StoredMarket,
-  toFactRow,
-  toHeldRow,
-  toMarket,
-} from './market-row.ts'
+type Names = 'coin' | 'timeframe' | 'source'
+type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
+/** Texts are those of the domain. */
+export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Winner> &
+  Pick<MarketFacts, Names> & { [name in keyof Winner]-?: NonNullable<Winner[name]> | null }
+
+/** With what only the store knows of it. */
+export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' | 'gapSum'>
+
+const laterFacts = [
+  ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
+  ...['tickSize', 'strike', 'finalPrice'],
+] as const
+
+const factColumns = [
+  ...['conditionId', 'coin', 'timeframe', 'source', 'upAssetId', 'downAssetId', 'orderMs'],
+  ...laterFacts,
+] as const
+
+/** Columns of what is held; of all but these a change moves entries of indexes. */
+const heldColumns = [
+  ...['upCount', 'downCount', 'firstMs', 'lastMs', 'upFirstMs', 'upLastMs'],
+  ...['downFirstMs', 'downLastMs', 'upLongestMs', 'downLongestMs'],
+  ...['upVerifiedCount', 'downVerifiedCount'],
+] as const
+
+export const orderOf = ({ windowStartMs, firstSnapshotMs }: Partial<Market>): number =>
+  windowStartMs ?? firstSnapshotMs ?? 0
+
+const placeRow = (market: Pick<Market, 'assetIds' | 'windowStartMs' | 'firstSnapshotMs'>) => ({
+  upAssetId: market.assetIds.up ?? null,
+  downAssetId: market.assetIds.down ?? null,
+  orderMs: orderOf(market),
+})
+
+/** The columns of facts; the first snapshot is of what is held. */
+function toFactRow(
+  facts: MarketFacts & Pick<Market, 'assetIds'>,
+  firstSnapshotMs: number | undefined,
+) {
+  const { conditionId, coin, timeframe, source } = facts
+  const later = laterFacts.map((fact) => [fact, facts[fact] ?? null] as const)
+  const place = placeRow({ ...facts, firstSnapshotMs })
+  return { conditionId, coin, timeframe, source, ...place, ...Object.fromEntries(later) }
+}
+
+const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[number]> => ({
+  upCount: market.snapshotCounts.up,
+  downCount: market.snapshotCounts.down,
+  firstMs: market.firstSnapshotMs ?? null,
+  lastMs: market.lastSnapshotMs ?? null,
+  upFirstMs: market.spans.up?.firstMs ?? null,
+  upLastMs: market.spans.up?.lastMs ?? null,
+  downFirstMs: market.spans.down?.firstMs ?? null,
+  downLastMs: market.spans.down?.lastMs ?? null,
+  upLongestMs: market.longestSilenceMs.up ?? null,
+  downLongestMs: market.longestSilenceMs.down ?? null,
+  upVerifiedCount: market.verifiedCounts.up,
+  downVerifiedCount: market.verifiedCounts.down,
+})
+
+/** Throws `Damage`. */
+export function toMarket(row: MarketRow): StoredMarket {
+  assertSealed(row, `the row of market ${row.conditionId}`)
+  return {
+    id: row.id,
+    conditionId: row.conditionId,
+    coin: row.coin,
+    timeframe: row.timeframe,
+    source: row.source,
+    revision: row.revision,
+    layout: row.layout,
+    orderMs: row.orderMs,
+    gapRevision: row.gapRevision,
+    tradeSum: row.tradeSum,
+    gapSum: row.gapSum,
+    slug: row.slug ?? undefined,
+    question: row.question ?? undefined,
+    windowStartMs: row.windowStartMs ?? undefined,
+    windowEndMs: row.windowEndMs ?? undefined,
+    winner: row.winner ?? undefined,
+    winnerSource: row.winnerSource ?? undefined,
+    tickSize: row.tickSize ?? undefined,
+    strike: row.strike ?? undefined,
+    finalPrice: row.finalPrice ?? undefined,
+    assetIds: toMap(row.upAssetId, row.downAssetId),
+    snapshotCounts: { up: row.upCount, down: row.downCount },
+    verifiedCounts: { up: row.upVerifiedCount, down: row.downVerifiedCount },
+    spans: {
+      up: toSpan(row.upFirstMs, row.upLastMs),
+      down: toSpan(row.downFirstMs, row.downLastMs),
+    },
+    longestSilenceMs: toMap(row.upLongestMs, row.downLongestMs),
+    firstSnapshotMs: row.firstMs ?? undefined,
+    lastSnapshotMs: row.lastMs ?? undefined,
+    isClosed: row.isClosed === 1,
+  }
+}
+
+const toMap = <T>(up: T | null, down: T | null): OutcomeMap<T> => ({
+  up: up ?? undefined,
+  down: down ?? undefined,
+})
+
+const toSpan = (firstMs: number | null, lastMs: number | null) =>
+  firstMs === null || lastMs === null ? undefined : { firstMs, lastMs }
 
 type ById = { id: number }
 
 export function createMarketTable(db: Database) {
   const sql = sqlOf(market)
-  const findBy = (condition: string) => {
-    const statement = db.prepare<MarketRow, [Record<string, string | number>]>(
+  const findBy = <Value extends string | number>(condition: string) => {
+    const statement = db.prepare<MarketRow, [Value]>(
       `SELECT ${sql.columns()} FROM market WHERE ${condition}
        ORDER BY order_ms DESC, condition_id DESC LIMIT 1`,
     )
-    return (values: Record<string, string | number>): StoredMarket | undefined => {
-      const row = statement.get(values)
+    return (value: Value): StoredMarket | undefined => {
+      const row = statement.get(value)
       return row === null ? undefined : toMarket(row)
     }
   }
-  const byCondition = findBy('condition_id = $conditionId')
-  const bySlug = findBy('slug = $slug')
-  const byAsset = findBy('up_asset_id = $assetId OR down_asset_id = $assetId')
-  const byId = findBy('id = $id')
-  // Left to itself SQLite looks at every market.
-  const unsealed = db.prepare<ById, []>(
-    `SELECT id FROM market ${indexedBy('market_unsealed')} WHERE checksum IS NULL ORDER BY id`,
-  )
-  const ids = db.prepare<ById, []>('SELECT id FROM market ORDER BY id')
+  const find = findBy<string>('condition_id = ?1')
+  const listIds = (from: string): (() => number[]) => {
+    const statement = db.prepare<ById, []>(`SELECT id FROM market ${from} ORDER BY id`)
+    return () => statement.all().map(({ id }) => id)
+  }
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
@@ -62,7 +153,6 @@ export function createMarketTable(db: Database) {
     'SELECT min(time_ms) AS "firstMs", max(time_ms) AS "lastMs" FROM trade WHERE market_id = $id',
   )
   const holdings = createHoldings(db)
-  const find = (conditionId: string): StoredMarket | undefined => byCondition({ conditionId })
 
   /** Throws `market_conflict` for a new window that is far from what is held. */
   function assertHoldings(known: StoredMarket, facts: MarketFacts): void {
@@ -75,13 +165,13 @@ export function createMarketTable(db: Database) {
 
   return {
     find,
-    findBySlug: (slug: string): StoredMarket | undefined => bySlug({ slug }),
-    findByAsset: (assetId: string): StoredMarket | undefined => byAsset({ assetId }),
-    findById: (id: number): StoredMarket | undefined => byId({ id }),
-    ids: (): number[] => ids.all().map(({ id }) => id),
+    findBySlug: findBy<string>('slug = ?1'),
+    findByAsset: findBy<string>('up_asset_id = ?1 OR down_asset_id = ?1'),
+    findById: findBy<number>('id = ?1'),
+    ids: listIds(''),
+    // Left to itself SQLite looks at every market.
+    unsealedIds: listIds(`${indexedBy('market_unsealed')} WHERE checksum IS NULL`),
     listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
-    unsealedIds: (): number[] => unsealed.all().map(({ id }) => id),
-    list: createMarketList(db),
 
     /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */
     put(reported: MarketFacts): StoredMarket {
@@ -103,8 +193,6 @@ export function createMarketTable(db: Database) {
   }
 }
 
-export type MarketTable = ReturnType<typeof createMarketTable>
-
 function createHoldings(db: Database) {
   const sql = sqlOf(market)
   const prepareUpdate = <Values extends ById>(set: string) =>
@@ -117,8 +205,6 @@ function createHoldings(db: Database) {
        AND (up_asset_id IS DISTINCT FROM $upAssetId OR down_asset_id IS DISTINCT FROM $downAssetId
          OR order_ms <> $orderMs)`,
   )
-  const close = prepareUpdate('is_closed = 1, revision = revision + 1')
-  const touch = prepareUpdate('revision = revision + 1')
   const byId = db.prepare<MarketRow, [ById]>(`SELECT ${sql.columns()} FROM market WHERE id = $id`)
   const putSums = prepareUpdate<Pick<MarketRow, 'id' | 'tradeSum' | 'gapSum'>>(
     sql.set(['tradeSum', 'gapSum']),
@@ -129,6 +215,14 @@ function createHoldings(db: Database) {
   function seal(id: number): void {
     const row = byId.get({ id })
     if (row !== null) putChecksum.run({ id, checksum: checksumOf(row) })
+  }
+
+  const revise = (set: string) => {
+    const statement = prepareUpdate(set)
+    return (id: number): void => {
+      statement.run({ id })
+      seal(id)
+    }
   }
 
   return {
@@ -155,16 +249,10 @@ function createHoldings(db: Database) {
       seal(id)
     },
 
-    close(id: number): void {
-      close.run({ id })
-      seal(id)
-    },
+    close: revise('is_closed = 1, revision = revision + 1'),
 
     /** To be called when something else of the market was written. */
-    touch(id: number): void {
-      touch.run({ id })
-      seal(id)
-    },
+    touch: revise('revision = revision + 1'),
   }
 }
 
@@ -174,7 +262,6 @@ const conflict = (text: string): AppError => new AppError('market_conflict', tex
 const fixedFacts = ['coin', 'timeframe', 'source', 'slug', 'windowStartMs', 'windowEndMs'] as const
 type FixedFacts = { [fact in (typeof fixedFacts)[number]]?: MarketFacts[fact] }
 
-/** Throws unless `known` is undefined or agrees in what can never change. */
 export function assertSame(
   known: FixedFacts | undefined,
   facts: FixedFacts & { conditionId: string },
@@ -187,13 +274,12 @@ export function assertSame(
   }
 }
 
-/** Throws for the time of a book or trade, where there is one, that is too far from the window. */
+/** Throws for the time of a book or trade that is too far from the window. */
 export function assertNearWindow(market: MarketFacts, timeMs: number | undefined): void {
   const fault = timeMs === undefined ? undefined : windowFault(market, timeMs)
   if (fault !== undefined) throw conflict(`Market ${market.conditionId}: ${fault}.`)
 }
 
-/** Throws unless the asset is the one known for its outcome, or none is. */
 export function assertAsset(
   assetIds: Market['assetIds'],
   { outcome, assetId, conditionId }: Pick<Snapshot, 'outcome' | 'assetId' | 'conditionId'>,
@@ -215,8 +301,6 @@ function mergeFacts(known: Market | undefined, facts: MarketFacts) {
   const later = laterFacts.map((fact) => [fact, facts[fact] ?? known?.[fact]] as const)
   return { ...facts, ...Object.fromEntries(later), ...mergeWinner(known, facts), assetIds }
 }
-
-type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
 
 /** The known winner stays unless the source of the other outranks its own. */
 function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {

@@ -94,8 +94,6 @@ export function createMetaTable(db: Database) {
   }
 }
 
-export type MetaTable = ReturnType<typeof createMetaTable>
-
 /** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
 function createMeta(db: Database) {
   type Value = number | Uint8Array

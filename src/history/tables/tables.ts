@@ -5,11 +5,17 @@ import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'
-import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
+import {
+  type ChunkRef,
+  type ChunkTable,
+  createChunkTable,
+  createTailTable,
+  type ReadBeside,
+  type TailRun,
+} from './chunk-table.ts'
 import { createGapTable } from './gap-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
-import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
 /** `chunkCacheBytes` bounds the chunks kept in memory. */
@@ -23,7 +29,6 @@ export function createTables(db: Database, chunkCacheBytes: number) {
     tails: createTailTable(db),
     gaps: createGapTable(db),
     trades: createTradeTable(db),
-    /** Rows read back from chunks and tails. */
     snapshots: createSnapshots(chunks),
   }
 }
@@ -49,7 +54,6 @@ function createSnapshots(chunks: ChunkTable) {
   }
 
   return {
-    /** Reads one row's text. */
     scan,
 
     ofChunk(ref: ChunkRef): StoredSnapshot[] {

@@ -86,8 +86,6 @@ export function createTradeTable(db: Database) {
   }
 }
 
-export type TradeTable = ReturnType<typeof createTradeTable>
-
 function toTrade(row: TradeRow): Trade {
   assertSealed(row, `trade ${row.id} of market ${row.marketId}`)
   const { timeMs, price, outcome, size, side } = row

@@ -13,14 +13,19 @@ import type { Chunk } from '../codec/chunk.ts'
 import type { Batch } from '../history.ts'
 import { changing } from '../reads/market-read.ts'
 import type { ReadBeside } from '../tables/chunk-table.ts'
-import type { StoredMarket } from '../tables/market-row.ts'
-import { assertAsset, assertNearWindow, assertSame } from '../tables/market-table.ts'
+import {
+  assertAsset,
+  assertNearWindow,
+  assertSame,
+  type StoredMarket,
+} from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { Coverage } from './coverage.ts'
 import { settleMoment, type State } from './moments.ts'
 import type { Runs } from './runs.ts'
 
 type Group = { market: StoredMarket; change: MarketChange }
+
 /** Returns the function that applies a batch; it needs a transaction around it. */
 export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
   const { markets, meta, runs, coverage } = tables
@@ -64,11 +69,10 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const { lastSnapshotMs: lastMs = -1 } = market
     const isFresh = ({ timestampMs, id }: StoredSnapshot): boolean =>
       timestampMs > lastMs || (timestampMs === lastMs && id >= ids.first)
-    const firstFresh = rows.findIndex(isFresh)
-    const fresh = firstFresh < 0 ? [] : rows.slice(firstFresh)
+    const fresh = rows.filter(isFresh)
     const late = rows.slice(0, rows.length - fresh.length)
     runs.change(market, { gone, late, fresh, isClosed: market.isClosed })
-    markets.update(coverage.add(market, { rows, gone, firstNewId: ids.first }, reason))
+    markets.update(coverage.add(market, { rows, gone, firstNewId: ids.first, reason }))
   }
 
   return (batch: Batch): { accepted: number; duplicates: number } => {
@@ -107,9 +111,8 @@ function listUnnamed({ made }: MarketChange) {
     })
 }
 
-/** A snapshot of a batch and its place there. */
+/** A snapshot and its place in the batch. */
 type Arrival = { snapshot: Snapshot; index: number }
-/** A row that is to be taken out. */
 export type GoneRow = Position & Pick<Snapshot, 'outcome' | 'isVerified'>
 /** A row to put in: under its id, or under one that nothing has. */
 type MadeRow = { snapshot: Snapshot; index: number; id: number | undefined }
@@ -134,7 +137,6 @@ function createArrivals({ chunks, tails, snapshots }: Tables) {
     }
   }
 
-  /** The states held at the times of arrivals. */
   function findHeld(market: Market, arrivals: readonly Arrival[]): HeldByMoment {
     const { lastSnapshotMs = -1 } = market
     const late = arrivals.filter(({ snapshot }) => snapshot.timestampMs <= lastSnapshotMs)
@@ -155,14 +157,9 @@ function createArrivals({ chunks, tails, snapshots }: Tables) {
   return (market: Market, arrivals: readonly Arrival[]): MarketChange => {
     const held = findHeld(market, arrivals)
     const change: MarketChange = { gone: [], made: [], accepted: 0 }
-    for (let from = 0; from < arrivals.length;) {
-      const timestampMs = arrivals[from]?.snapshot.timestampMs ?? 0
-      let to = from + 1
-      while (arrivals[to]?.snapshot.timestampMs === timestampMs) to++
-      const states = held.get(timestampMs) ?? []
-      settle(change, { timestampMs, states }, arrivals.slice(from, to))
-      from = to
-    }
+    const byMoment = Map.groupBy(arrivals, ({ snapshot }) => snapshot.timestampMs)
+    for (const [timestampMs, moment] of byMoment)
+      settle(change, { timestampMs, states: held.get(timestampMs) ?? [] }, moment)
     return change
   }
 }
@@ -206,7 +203,7 @@ const toState = ({ snapshot, index }: Arrival): State => ({
   snapshot: () => snapshot,
 })
 
-/** The place in the batch of what is not in it. */
+/** The place of what is not in the batch. */
 const HELD = -1
 
 function once<T>(read: () => T): () => T {

@@ -9,36 +9,121 @@ import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { ReadBeside } from '../tables/chunk-table.ts'
 import { type GapOwner, type GapTable, ownerOf, type OwnGap } from '../tables/gap-table.ts'
-import type { StoredMarket } from '../tables/market-row.ts'
+import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { GoneRow } from './append.ts'
-import { newOutcomeTallies, TimeTally, VerdictTally } from './tallies.ts'
 
-/** Rows put in and taken out; ids from `firstNewId` on are of no row before. */
+/** Takes times, ascending; measures the pauses between them. */
+export class TimeTally {
+  /** Pauses longer than is usual: from the millisecond after a snapshot to the next, exclusive. */
+  readonly gaps: Span[] = []
+  /** Longest pause; negative while there are not two times. */
+  longestMs = -1
+  /** Both -1 while there is no snapshot. */
+  firstMs = -1
+  lastMs = -1
+  readonly #quietMs: number
+
+  constructor(quietMs: number) {
+    this.#quietMs = quietMs
+  }
+
+  get span(): { firstMs: number; lastMs: number } | undefined {
+    return this.lastMs < 0 ? undefined : { firstMs: this.firstMs, lastMs: this.lastMs }
+  }
+
+  get longest(): number | undefined {
+    return this.longestMs < 0 ? undefined : this.longestMs
+  }
+
+  /** Continues after a snapshot, with the longest pause before it. */
+  resume(lastMs: number, longestMs: number | undefined): void {
+    this.firstMs = lastMs
+    this.lastMs = lastMs
+    this.longestMs = longestMs ?? -1
+  }
+
+  add(timeMs: number): void {
+    const fromMs = this.lastMs
+    // How many states a millisecond has says nothing about pauses.
+    if (timeMs === fromMs) return
+    this.lastMs = timeMs
+    if (fromMs < 0) {
+      this.firstMs = timeMs
+      return
+    }
+    const ms = timeMs - fromMs
+    if (ms > this.longestMs) this.longestMs = ms
+    if (ms > this.#quietMs) this.gaps.push({ fromMs: fromMs + 1, toMs: timeMs })
+  }
+}
+
+/**
+ * Knows where books contradict their hash: from the millisecond of a contradicted row to the first
+ * verified row of a later one. The order within a millisecond does not matter.
+ */
+export class VerdictTally {
+  verifiedCount = 0
+  readonly #closed: Span[] = []
+  #openMs = -1
+  #contradictedMs = -1
+
+  /** Continues after an open span, if any: all rows to come are later. */
+  constructor(openMs = -1) {
+    this.#openMs = openMs
+    this.#contradictedMs = openMs
+  }
+
+  add(timeMs: number, isVerified: boolean | undefined): void {
+    if (isVerified === true) this.#verify(timeMs)
+    if (isVerified === false) this.#contradict(timeMs)
+  }
+
+  #verify(timeMs: number): void {
+    this.verifiedCount++
+    if (this.#openMs < 0 || timeMs <= this.#contradictedMs) return
+    this.#closed.push({ fromMs: this.#openMs, toMs: timeMs })
+    this.#openMs = -1
+  }
+
+  #contradict(timeMs: number): void {
+    this.#contradictedMs = timeMs
+    if (this.#openMs >= 0) return
+    const last = this.#closed.at(-1)
+    // A verified row of the same millisecond ended it too early.
+    this.#openMs = last?.toMs === timeMs ? last.fromMs : timeMs
+    if (last?.toMs === timeMs) this.#closed.pop()
+  }
+
+  /** Ascending and apart from each other; the last one may be endless. */
+  get gaps(): Span[] {
+    const open = { fromMs: this.#openMs, toMs: ENDLESS_MS }
+    return this.#openMs < 0 ? [...this.#closed] : [...this.#closed, open]
+  }
+}
+
+/** Both of one outcome. */
+export type OutcomeTally = { times: TimeTally; verdicts: VerdictTally }
+
+export const newOutcomeTallies = (quietMs: number): { up: OutcomeTally; down: OutcomeTally } => ({
+  up: { times: new TimeTally(quietMs), verdicts: new VerdictTally() },
+  down: { times: new TimeTally(quietMs), verdicts: new VerdictTally() },
+})
+
+/** Rows put in and taken out, each in order; ids from `firstNewId` on are of no row before. */
 type RowChange = {
   rows: readonly StoredSnapshot[]
   gone: readonly GoneRow[]
   firstNewId: number
+  /** Of pauses between the rows that are new. */
+  reason: GapReason
 }
-
-/** New rows of one outcome, all of them stored already. */
-type Addition = {
-  /** Of the rows after those held before. */
-  tally: TimeTally
-  count: number
-  /** Before the addition; undefined when nothing was held. */
-  held: { firstMs: number; lastMs: number } | undefined
-  /** Times of the rows among those held before; both inclusive. */
-  late: Span | undefined
-}
-
-/** What a late addition is merged with. */
-type Context = { owner: GapOwner; quietMs: number; reason: GapReason; change: RowChange }
 
 /** Keeps spans, counts, pauses and derived gaps true. Both verbs need a transaction around them. */
 export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>) {
   const { gaps } = tables
   const times = createMarketTimes(tables)
+  const updateTimes = createTimesUpdate(gaps, times)
   const updateVerdicts = createVerdictUpdate(gaps, times)
 
   /** Derives all gaps of a kind of an outcome again. */
@@ -47,53 +132,17 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
     gaps.replaceDerived(owner, known, inherit(found, reason, known))
   }
 
-  /** Derives the gaps around late rows; returns the longest pause there, with and without them. */
-  function mergeGaps(late: Span, { owner, quietMs, reason, change }: Context) {
-    const now = new TimeTally(quietMs)
-    const before = new TimeTally(quietMs)
-    const timesBefore = change.gone
-      .filter(({ outcome }) => outcomeCodes[outcome] === owner.outcome)
-      .map(({ timestampMs }) => timestampMs)
-    for (const run of times.around(owner, late)) {
-      for (let row = 0; row < run.count; row++) {
-        if (run.outcome(row) !== owner.outcome) continue
-        now.add(run.timeMs(row))
-        if (run.id(row) < change.firstNewId) timesBefore.push(run.timeMs(row))
-      }
-    }
-    for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
-    const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
-    gaps.replaceDerived(owner, known, inherit(now.gaps, reason, known))
-    return { nowMs: now.longestMs, beforeMs: before.longestMs }
-  }
-
-  /** Stores the derived gaps of an addition and returns the outcome's longest pause. */
-  function apply(market: Market, { tally, late }: Addition, context: Context): number | undefined {
-    const { owner, reason } = context
-    const { longestMs } = tally
-    gaps.replaceDerived(owner, [], inherit(tally.gaps, reason))
-    if (late === undefined) return tally.longest
-    const { nowMs, beforeMs } = mergeGaps(late, context)
-    // The longest one lies elsewhere, or there is a longer one here.
-    if (beforeMs < longestMs || nowMs >= longestMs) return Math.max(longestMs, nowMs)
-    const outcome = outcomes[owner.outcome] ?? 'up'
-    return gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
-  }
-
   return {
-    /** Returns what is held of a market after a change; its rows are in order and not empty. */
-    add(market: StoredMarket, change: RowChange, reason: GapReason): Market {
-      const quietMs = silenceMs(market.timeframe)
-      const { up, down } = sortOut(market, change.rows, quietMs)
-      const longest = (outcome: Outcome, addition: Addition): number | undefined => {
-        if (addition.count === 0) return market.longestSilenceMs[outcome]
-        const owner = ownerOf(market, outcome, 'time')
-        return apply(market, addition, { owner, quietMs, reason, change })
-      }
-      const longestSilenceMs = { up: longest('up', up), down: longest('down', down) }
+    /** Returns what is held of a market after a change, whose rows are not empty. */
+    add(market: StoredMarket, change: RowChange): Market {
+      const up = updateTimes(market, 'up', change)
+      const down = updateTimes(market, 'down', change)
       updateVerdicts(market, change)
-      const spans = { up: spanOf(up), down: spanOf(down) }
-      return { ...withHeld(market, change), spans, longestSilenceMs }
+      return {
+        ...withHeld(market, change),
+        spans: { up: up.span, down: down.span },
+        longestSilenceMs: { up: up.longest, down: down.longest },
+      }
     },
 
     /** Derives everything again; `reason` is that of pauses of which nothing was derived yet. */
@@ -117,27 +166,52 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
 
 export type Coverage = ReturnType<typeof createCoverage>
 
-/** Which rows follow those of their outcome, and which lie among them. */
-function sortOut(
-  market: Market,
-  rows: readonly StoredSnapshot[],
-  quietMs: number,
-): Record<Outcome, Addition> {
-  const emptyAddition = (outcome: Outcome): Addition => {
+/** Keeps the gaps of pauses; the function returns an outcome's span and longest pause. */
+function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
+  /** Derives the gaps around late rows; returns the longest pause there, with and without them. */
+  function mergeGaps(late: Span, owner: GapOwner, change: RowChange & { quietMs: number }) {
+    const now = new TimeTally(change.quietMs)
+    const before = new TimeTally(change.quietMs)
+    const timesBefore = change.gone
+      .filter(({ outcome }) => outcomeCodes[outcome] === owner.outcome)
+      .map(({ timestampMs }) => timestampMs)
+    for (const run of times.around(owner, late)) {
+      for (let row = 0; row < run.count; row++) {
+        if (run.outcome(row) !== owner.outcome) continue
+        now.add(run.timeMs(row))
+        if (run.id(row) < change.firstNewId) timesBefore.push(run.timeMs(row))
+      }
+    }
+    for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
+    const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
+    gaps.replaceDerived(owner, known, inherit(now.gaps, change.reason, known))
+    return { nowMs: now.longestMs, beforeMs: before.longestMs }
+  }
+
+  return (market: StoredMarket, outcome: Outcome, change: RowChange) => {
     const held = market.spans[outcome]
+    const own = change.rows.filter((row) => row.outcome === outcome)
+    const [first] = own
+    if (first === undefined) return { span: held, longest: market.longestSilenceMs[outcome] }
+    const owner = ownerOf(market, outcome, 'time')
+    const quietMs = silenceMs(market.timeframe)
     const tally = new TimeTally(quietMs)
     if (held !== undefined) tally.resume(held.lastMs, market.longestSilenceMs[outcome])
-    return { tally, count: 0, held, late: undefined }
+    const late = own.filter(({ timestampMs }) => timestampMs < tally.lastMs)
+    for (const { timestampMs } of own.slice(late.length)) tally.add(timestampMs)
+    gaps.replaceDerived(owner, [], inherit(tally.gaps, change.reason))
+    const { lastMs, longestMs } = tally
+    const span = { firstMs: Math.min(held?.firstMs ?? Infinity, first.timestampMs), lastMs }
+    const last = late.at(-1)
+    if (last === undefined) return { span, longest: tally.longest }
+    const lateSpan = { fromMs: first.timestampMs, toMs: last.timestampMs }
+    const { nowMs, beforeMs } = mergeGaps(lateSpan, owner, { ...change, quietMs })
+    // The longest one lies elsewhere, or there is a longer one here.
+    if (beforeMs < longestMs || nowMs >= longestMs)
+      return { span, longest: Math.max(longestMs, nowMs) }
+    const longest = gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
+    return { span, longest }
   }
-  const additions = { up: emptyAddition('up'), down: emptyAddition('down') }
-  for (const { outcome, timestampMs } of rows) {
-    const addition = additions[outcome]
-    addition.count++
-    if (addition.held === undefined || timestampMs >= addition.held.lastMs)
-      addition.tally.add(timestampMs)
-    else addition.late = { fromMs: addition.late?.fromMs ?? timestampMs, toMs: timestampMs }
-  }
-  return additions
 }
 
 /** Counts, and the first and last time of all. */
@@ -158,12 +232,6 @@ function withHeld(market: Market, { rows, gone }: RowChange): Market {
     firstSnapshotMs: Math.min(firstMs, market.firstSnapshotMs ?? firstMs),
     lastSnapshotMs: Math.max(lastMs, market.lastSnapshotMs ?? lastMs),
   }
-}
-
-function spanOf({ tally: { span }, held, late }: Addition): TimeTally['span'] {
-  if (span === undefined) return undefined
-  const { firstMs, lastMs } = span
-  return { firstMs: Math.min(held?.firstMs ?? firstMs, late?.fromMs ?? firstMs), lastMs }
 }
 
 /** Gives each gap the reason of the known one that it is a part of. Both lists are in order. */

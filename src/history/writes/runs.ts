@@ -133,7 +133,7 @@ function createMerge({ chunks, snapshots }: Pick<Tables, 'chunks' | 'snapshots'>
   ): readonly StoredSnapshot[] => {
     let [rows, gone] = [late, goneRows]
     for (;;) {
-      const next = firstOf(rows[0], gone[0])
+      const [next] = [...rows.slice(0, 1), ...gone.slice(0, 1)].sort(comparePositions)
       const ref = next && chunks.findAt(market.id, next)
       if (ref === undefined) return rows
       const end = { timestampMs: ref.lastMs, id: ref.lastId }
@@ -146,9 +146,4 @@ function createMerge({ chunks, snapshots }: Pick<Tables, 'chunks' | 'snapshots'>
       gone = gone.filter((position) => comparePositions(position, end) > 0)
     }
   }
-}
-
-function firstOf(a: Position | undefined, b: Position | undefined): Position | undefined {
-  if (a === undefined || b === undefined) return a ?? b
-  return comparePositions(a, b) < 0 ? a : b
 }
