@@ -83,7 +83,6 @@ export function createVerify(tables: Tables) {
   }
 }
 
-/** Compares a market's row with what was read of the market. */
 function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
   const { snapshotCounts, verifiedCounts, firstSnapshotMs, lastSnapshotMs = -1 } = market
   const claims = {

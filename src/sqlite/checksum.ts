@@ -74,8 +74,6 @@ export function unseal(sealed: unknown, place: Place): Uint8Array | undefined {
   if (!(sealed instanceof Uint8Array) || sealed.length < SEAL_BYTES) return undefined
   const end = sealed.length - SEAL_BYTES
   const bytes = sealed.subarray(0, end)
-  const crc = crcOf(bytes, place)
-  for (let at = 0; at < SEAL_BYTES; at++)
-    if (sealed[end + at] !== ((crc >>> (at * 8)) & 255)) return undefined
-  return bytes
+  const crc = new DataView(sealed.buffer, sealed.byteOffset + end).getUint32(0, true)
+  return crc === crcOf(bytes, place) ? bytes : undefined
 }

@@ -21,7 +21,6 @@ const BUSY_TIMEOUT_MS = 5000
 const PAGE_CACHE_KIB = 16_384
 const MMAP_BYTES_MAX = 8 * 1024 ** 3
 
-/** When a caller may try again what the disk did not take. */
 const RETRY_AFTER_SECONDS = 30
 
 /** Says what to do; names a file only at its opening. */
@@ -153,7 +152,6 @@ function migrate(db: Database, { migrations, applicationId }: FileFormat): void 
   })
 }
 
-/** What the migrations make, by format. */
 const schemas = new WeakMap<FileFormat, readonly string[]>()
 
 /** Names of columns can be damaged like any other bytes. What an operator added is left alone. */
@@ -170,10 +168,7 @@ function assertSchema(db: Database, format: FileFormat): void {
 }
 
 const readSchema = (db: Database): string[] =>
-  db
-    .prepare<unknown, []>("SELECT sql FROM sqlite_schema WHERE type <> 'trigger'")
-    .values()
-    .map(String)
+  valuesOf(db, "SELECT sql FROM sqlite_schema WHERE type <> 'trigger'").map(String)
 
 /**
  * Runs `body` in one write transaction: all of it is kept, or nothing. A promise is refused: SQLite
@@ -251,11 +246,8 @@ export function createCommitCount(db: Database): () => unknown {
 export const fileBytesOf = (db: Database): number =>
   readNumber(db, 'PRAGMA page_count') * readNumber(db, 'PRAGMA page_size')
 
-/** What SQLite finds wrong with pages, rows and indexes. */
 export const listPageFaults = (db: Database): string[] =>
-  db
-    .prepare<unknown, []>('PRAGMA integrity_check')
-    .values()
+  valuesOf(db, 'PRAGMA integrity_check')
     .flat()
     .filter((answer) => answer !== 'ok')
     .map((answer) => `SQLite: ${answer}`)
@@ -277,11 +269,10 @@ export function closeDatabase(db: Database): void {
 const isThenable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-const readValue = (db: Database, sql: string): unknown =>
-  db.prepare<unknown, []>(sql).values()[0]?.[0]
+const valuesOf = (db: Database, sql: string) => db.prepare<unknown, []>(sql).values()
+const readValue = (db: Database, sql: string): unknown => valuesOf(db, sql)[0]?.[0]
 const readNumber = (db: Database, sql: string): number => Number(readValue(db, sql))
 
-/** What an operator can do about an error at the opening of a file. */
 export const toStoreFault = (error: unknown, path: string): StoreFault =>
   error instanceof StoreFault ? error : new StoreFault(toOpenMessage(error, path), { cause: error })
 

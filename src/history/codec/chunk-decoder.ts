@@ -149,7 +149,6 @@ export class SliceDecoder {
   }
 }
 
-/** The rows of a part, ascending. */
 export function indexesOf(part: Slice | Picks): readonly number[] {
   if ('rows' in part) return part.rows
   const { chunk, from, to, outcome } = part

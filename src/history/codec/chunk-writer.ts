@@ -27,7 +27,6 @@ class Chain {
   lastRow = -1
 }
 
-/** Adding a row costs the same however many there are. */
 export class ChunkWriter {
   readonly columns: ChunkColumns = {
     ...{ times: [], ids: [], outcomes: [], textLengths: [], bitEnds: [], textCrcs: [] },

@@ -41,7 +41,6 @@ const FLAG_BOTH = 1
 const DOWN_BIT = 0x80000000
 const BIT_END_MASK = 0x7fffffff
 
-/** Outcomes as the columns hold them. */
 export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
 const { up: UP, down: DOWN } = outcomeCodes
 
@@ -55,22 +54,26 @@ type ChunkParts = {
   columns: ChunkColumns
   /** Each with `READ_SLACK` bytes after it. */
   rowStream: Uint8Array
-  checkpoints: readonly Checkpoint[]
-  checkpointStream: Uint8Array
+  checkpoints?: readonly Checkpoint[]
+  checkpointStream?: Uint8Array
 }
 
-export function encodeChunk(parts: ChunkParts): Uint8Array {
-  const { times, ids, outcomes, textLengths, bitEnds, textCrcs } = parts.columns
+export function encodeChunk({
+  columns: { times, ids, outcomes, textLengths, bitEnds, textCrcs },
+  rowStream,
+  checkpoints = [],
+  checkpointStream = new Uint8Array(0),
+}: ChunkParts): Uint8Array {
   const count = times.length
   const hasBoth = outcomes.includes(UP) && outcomes.includes(DOWN)
   const columnsBytes = count * 4 * (hasBoth ? 6 : 5)
-  const checkpointsBytes = parts.checkpoints.length * CHECKPOINT_BYTES
+  const checkpointsBytes = checkpoints.length * CHECKPOINT_BYTES
   const streamStart = HEADER_BYTES + columnsBytes + checkpointsBytes
-  const blob = new Uint8Array(streamStart + parts.rowStream.length + parts.checkpointStream.length)
+  const blob = new Uint8Array(streamStart + rowStream.length + checkpointStream.length)
   const firstMs = times[0] ?? 0
   const leastId = Math.min(...ids)
   const flags = hasBoth ? FLAG_BOTH : 0
-  const header = [CODE_VERSION, count, flags, parts.rowStream.length, parts.checkpoints.length]
+  const header = [CODE_VERSION, count, flags, rowStream.length, checkpoints.length]
   new Uint32Array(blob.buffer, 0, header.length).set(header)
   new Float64Array(blob.buffer, 24, 2).set([firstMs, leastId])
   const columns = new Uint32Array(blob.buffer, HEADER_BYTES, columnsBytes / 4)
@@ -91,10 +94,10 @@ export function encodeChunk(parts: ChunkParts): Uint8Array {
     columns[count * 4 + row] = crc
     if (hasBoth) columns[count * 5 + row] = ownCrcs[outcome] ?? 0
   }
-  const checkpoints = parts.checkpoints.flatMap(({ row, bitEnd }) => [row, bitEnd])
-  new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, checkpoints.length).set(checkpoints)
-  blob.set(parts.rowStream, streamStart)
-  blob.set(parts.checkpointStream, streamStart + parts.rowStream.length)
+  const pairs = checkpoints.flatMap(({ row, bitEnd }) => [row, bitEnd])
+  new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, pairs.length).set(pairs)
+  blob.set(rowStream, streamStart)
+  blob.set(checkpointStream, streamStart + rowStream.length)
   return blob
 }
 

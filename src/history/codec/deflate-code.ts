@@ -4,6 +4,7 @@
  * data of another kind costs a little more space and is as correct. It can never change: a better
  * code is a new `CODE_VERSION` beside this one.
  */
+import { toWords } from '#src/lib/bits.ts'
 import { reversedCodes } from '#src/lib/huffman.ts'
 
 export const CODE_VERSION = 1
@@ -95,6 +96,16 @@ export const lineHeaderBits = 462
 export const lineHeaderBytes = Uint8Array.fromBase64(
   '7Z3pYlzXUkb/8xY0MxyKXXNtMc/zPHMJkNgKGMhNiMN0g3h2DOGANqh2W8etVrdOebbKkmdprfVJNg==',
 )
+
+/** RFC 1952: magic, deflate, no flags, no time, no extra flags, unknown system. */
+const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
+const memberStart = (header: Uint8Array, bits: number) => ({
+  words: toWords(Uint8Array.of(...gzipHeader, ...header)),
+  bits: gzipHeader.length * 8 + bits,
+})
+/** What a gzip member of a page, and one of lines, begins with: its header and the block's. */
+export const pageStart = memberStart(headerBytes, headerBits)
+export const lineStart = memberStart(lineHeaderBytes, lineHeaderBits)
 
 function fillEncodingTables(): void {
   lengthBases.forEach((base, index) => {

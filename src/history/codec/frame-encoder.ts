@@ -1,8 +1,8 @@
 /**
- * The JSON text of one snapshot as it is served, with the offsets of its levels, and its frame: the
- * text in the store's Huffman code, as a run of bits. A frame either is alone, or its matches reach
- * back into the previous row of the same outcome and no further, so it is valid wherever that row's
- * text is as many bytes before it. Books are compared by their integers, not their bytes.
+ * The JSON text of one snapshot as it is served, and its frame: the text in the store's Huffman
+ * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
+ * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
+ * Two books are compared by their integers.
  */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
@@ -59,7 +59,6 @@ export class RowText {
   readonly asks = new LadderText()
 }
 
-/** Writes the text of `snapshot` into `row`, over whatever it held. */
 export function writeRowText(row: RowText, snapshot: StoredSnapshot): void {
   const levels = snapshot.bids.prices.length + snapshot.asks.prices.length
   const needed = HEADER_BYTES_MAX + levels * LEVEL_BYTES_MAX
@@ -143,8 +142,15 @@ export class FrameEncoder {
     for (let i = 0; i < text.length; i++) this.#literal(text.charCodeAt(i))
   }
 
-  endOfBlock(): void {
-    this.#bits.put(endOfBlockCode, endOfBlockBits)
+  /** Ends the block and the gzip member around it (RFC 1952). */
+  endMember(textCrc: number, textBytes: number): Uint8Array<ArrayBuffer> {
+    const bits = this.#bits
+    bits.reserve(16)
+    bits.put(endOfBlockCode, endOfBlockBits)
+    bits.align()
+    bits.putUint32(textCrc)
+    bits.putUint32(textBytes)
+    return bits.view()
   }
 
   /**

@@ -4,22 +4,15 @@
  */
 import type { Position } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
-import { BitWriter, toWords } from '#src/lib/bits.ts'
+import { BitWriter } from '#src/lib/bits.ts'
 import { crc32, crcBetween } from '#src/lib/crc32.ts'
 
 import type { Encoding } from '../history.ts'
 import type { ChunkDecoder, Slice } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import {
-  lineHeaderBits,
-  lineHeaderBytes,
-  literalBits,
-  newlineBits,
-  newlineCode,
-} from './deflate-code.ts'
+import { lineStart, literalBits, newlineBits, newlineCode } from './deflate-code.ts'
 import { decodeFrame, moveFrame, TextBuffer } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
-import { gzipHeader } from './page-encoder.ts'
 
 const NEWLINE = 0x0a
 const NEWLINE_BYTES = Uint8Array.of(NEWLINE)
@@ -55,13 +48,10 @@ export class LineEncoder {
   #next = 0
   /** Of the text without its last newline: newlines stand where commas do in chunks. */
   #crc = CRC_AT_START
-  /** Length of all text so far. */
   textBytes = 0
-  /** Rows in the piece. */
   rowCount = 0
   /** The place of the piece's last row; undefined while it has none. */
   last: Position | undefined
-  /** True when the piece takes no further row. */
   isFull = false
 
   /** `reader` may be shared. */
@@ -69,7 +59,6 @@ export class LineEncoder {
     this.#writer = encoding === 'gzip' ? new GzipLines(reader) : new PlainLines(reader)
   }
 
-  /** CRC of all text so far. */
   get textCrc(): number {
     return crc32(NEWLINE_BYTES, this.#crc)
   }
@@ -81,7 +70,6 @@ export class LineEncoder {
     this.isFull = false
   }
 
-  /** Adds rows until the piece is full. */
   add({ chunk, from, to, outcome }: Slice): void {
     const own = chunk.hasBoth ? outcome : undefined
     this.#continueAt(chunk, from, own)
@@ -138,9 +126,6 @@ const GZIP_BUFFER_BYTES = 65_536
 
 const COMMA_BITS = literalBits[0x2c] ?? 0
 
-const streamStart = toWords(Uint8Array.of(...gzipHeader, ...lineHeaderBytes))
-const streamStartBits = gzipHeader.length * 8 + lineHeaderBits
-
 /**
  * One gzip member of one deflate block, never ended before the stream is: the rows' stored frames,
  * each with the code of a newline after it instead of a comma before. No match reaches over a
@@ -154,7 +139,7 @@ class GzipLines implements LineWriter {
 
   constructor(reader: ChunkDecoder) {
     this.#reader = reader
-    this.#bits.copy(streamStart, 0, streamStartBits)
+    this.#bits.copy(lineStart.words, 0, lineStart.bits)
   }
 
   begin(): void {
@@ -198,13 +183,7 @@ class GzipLines implements LineWriter {
 
   end(textCrc: number, textBytes: number): Uint8Array<ArrayBuffer> {
     this.begin()
-    const bits = this.#bits
-    bits.reserve(16)
-    this.#frames.endOfBlock()
-    bits.align()
-    bits.putUint32(textCrc)
-    bits.putUint32(textBytes)
-    return bits.view()
+    return this.#frames.endMember(textCrc, textBytes)
   }
 }
 

@@ -4,22 +4,18 @@
  * encoded again, because the row that it refers to is not on the page; the CRC is joined from the
  * columns.
  */
-import { BitWriter, toWords } from '#src/lib/bits.ts'
+import { BitWriter } from '#src/lib/bits.ts'
 import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
 import { ChunkDecoder, type Slice, SliceDecoder, textLengthOf } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import { headerBits, headerBytes, literalBits } from './deflate-code.ts'
+import { literalBits, pageStart } from './deflate-code.ts'
 import { moveFrame } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 
 const COMMA_BYTE = 0x2c
 const COMMA = Uint8Array.of(COMMA_BYTE)
 const COMMA_BITS = literalBits[COMMA_BYTE] ?? 0
-/** RFC 1952: magic, deflate, no flags, no time, no extra flags, unknown system. */
-export const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
-const pageStart = toWords(Uint8Array.of(...gzipHeader, ...headerBytes))
-const pageStartBits = gzipHeader.length * 8 + headerBits
 const OUTPUT_BYTES_START = 262_144
 
 const encoder = new TextEncoder()
@@ -40,8 +36,8 @@ export class PageEncoder {
   gzip(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
     const bits = this.#bits
     bits.reset()
-    bits.reserve(pageStart.length * 4)
-    bits.copy(pageStart, 0, pageStartBits)
+    bits.reserve(pageStart.words.length * 4)
+    bits.copy(pageStart.words, 0, pageStart.bits)
     this.#frames.text(prefix)
     const crc = crc32(encoder.encode(prefix))
     const progress: Progress = { crc, length: prefix.length, isSeen: [false, false] }
@@ -50,15 +46,10 @@ export class PageEncoder {
       else this.#copyOwn(slice, slice.outcome, progress)
     }
     this.#frames.text(suffix)
-    this.#frames.endOfBlock()
-    bits.reserve(16)
-    bits.align()
-    bits.putUint32(crcJoin(progress.crc, crc32(encoder.encode(suffix)), suffix.length))
-    bits.putUint32(progress.length + suffix.length)
-    return bits.view()
+    const textCrc = crcJoin(progress.crc, crc32(encoder.encode(suffix)), suffix.length)
+    return this.#frames.endMember(textCrc, progress.length + suffix.length)
   }
 
-  /** The same text, not compressed. */
   identity(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
     const text = this.#text
     const length = slices.reduce((sum, slice) => sum + textLengthOf(slice), 0)

@@ -79,7 +79,6 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
 const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)[] =>
   'slices' in selection ? selection.slices : selection.picks
 
-/** Lists the tops of the rows of a query, in its order. */
 function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
   const tops: Top[] = []
   const { slices } = selectRows(view, chunks, query)

@@ -97,12 +97,9 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
 
 /** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
 function createBlobs(db: Database) {
-  const statements = new Map(
-    kinds.map((kind) => [
-      kind,
-      db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`),
-    ]),
-  )
+  const prepare = (kind: Kind) =>
+    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`)
+  const statements = new Map(kinds.map((kind) => [kind, prepare(kind)]))
   const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const row = statements.get(kind)?.values(ref.id)[0]
     if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
@@ -326,8 +323,6 @@ function toRun(rows: readonly TailRow[]): TailRun | undefined {
       textCrcs: rows.map((row) => row.textCrc),
     },
     rowStream: bits.toBytes(READ_SLACK),
-    checkpoints: [],
-    checkpointStream: new Uint8Array(0),
   }
   return {
     chunk: new Chunk(encodeChunk(parts)),

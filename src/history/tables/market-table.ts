@@ -226,13 +226,11 @@ function createHoldings(db: Database) {
   }
 
   return {
-    /** A market that has no checksum yet. */
     findUnsealed(id: number): MarketRow | undefined {
       const row = byId.get({ id })
       return row?.checksum === null ? row : undefined
     },
 
-    /** Writes the sums of a market's trades and gaps, and its checksum. */
     putSums(sums: Pick<MarketRow, 'id' | 'tradeSum' | 'gapSum'>): void {
       putSums.run(sums)
       seal(sums.id)

@@ -11,7 +11,6 @@ import type { Totals } from '../history.ts'
 const CURSOR_KEY_BYTES = 32
 /** The row that covers all others. */
 const CHECKSUM = 'checksum'
-/** Sum of the checksums of all batches. */
 const BATCH_SUM = 'batch_sum'
 
 type BatchRow = typeof batch.$inferSelect

@@ -183,19 +183,13 @@ function settle(change: MarketChange, { timestampMs, states }: Moment, arrivals:
   }
 }
 
-const stateOf = (
-  row: Beside & Pick<Snapshot, 'outcome' | 'occurrence'>,
-): Omit<State, 'snapshot'> => ({
-  outcome: row.outcome,
-  sourceHash: row.sourceHash,
-  isVerified: row.isVerified,
-  sequence: row.sequence ?? 0,
-  occurrence: row.occurrence ?? 0,
-  receivedMs: row.receivedMs,
-  id: undefined,
-  index: HELD,
-  isChanged: false,
-})
+function stateOf(row: Beside & Pick<Snapshot, 'outcome' | 'occurrence'>): Omit<State, 'snapshot'> {
+  const { outcome, sourceHash, isVerified, receivedMs, sequence = 0, occurrence = 0 } = row
+  return {
+    ...{ outcome, sourceHash, isVerified, receivedMs, sequence, occurrence },
+    ...{ id: undefined, index: HELD, isChanged: false },
+  }
+}
 
 const toState = ({ snapshot, index }: Arrival): State => ({
   ...stateOf(snapshot),

@@ -60,7 +60,7 @@ export class TimeTally {
 
 /**
  * Knows where books contradict their hash: from the millisecond of a contradicted row to the first
- * verified row of a later one. The order within a millisecond does not matter.
+ * verified one of a later millisecond, in whatever order within one.
  */
 export class VerdictTally {
   verifiedCount = 0
@@ -102,7 +102,6 @@ export class VerdictTally {
   }
 }
 
-/** Both of one outcome. */
 export type OutcomeTally = { times: TimeTally; verdicts: VerdictTally }
 
 export const newOutcomeTallies = (quietMs: number): { up: OutcomeTally; down: OutcomeTally } => ({
