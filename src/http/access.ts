@@ -37,17 +37,22 @@ export type AccessPorts = {
   takeSignup: TakeSignup
 }
 
-type Asked = { request: Request; access: Exclude<Access, 'none'>; coin: string | undefined }
+type Asked = { access: Exclude<Access, 'none'>; coin: string | undefined }
 
-/** Lets a request through to a route, or throws why not. */
-export function admit({ request, access, coin }: Asked, ports: AccessPorts): void {
+/** Lets a request through to a route, or throws why not; the caller of one that is not open. */
+export function admit(
+  request: Request,
+  { access, coin }: Asked,
+  { takeSignup, listTiers }: AccessPorts,
+): Caller | undefined {
   const visit = visitOf(request)
   assert(visit.isCounted, 'A route with access must be counted.')
   visit.route = labels[access] ?? access
-  if (access === 'signup') ports.takeSignup(request, visit)
-  if (isOpen(access)) return
+  if (access === 'signup') takeSignup(request, visit)
+  if (isOpen(access)) return undefined
   const caller = requireCaller(visit.caller)
-  if (access !== 'key') assertEntitled({ access, caller, coin }, ports.listTiers)
+  if (access !== 'key') assertEntitled({ access, caller, coin }, listTiers)
+  return caller
 }
 
 /** The caller of a route that is not `open`. */
@@ -69,15 +74,15 @@ function assertEntitled(
   listTiers: () => readonly Tier[],
 ): void {
   const { name, routes, coins: own } = caller.standing.terms
+  const hasRoute = routes.includes(access)
+  // Which coins there are is no secret; an unknown one is a 404 to everybody.
+  if (hasRoute && (coin === undefined || own.includes(readCoin(coin)))) return
   const asked = coin?.toLowerCase()
   const known = asked !== undefined && isCoin(asked) ? asked : undefined
-  if (!routes.includes(access)) {
-    const enough = tiersWith(listTiers(), { route: access, coin: known })
+  const enough = tiersWith(listTiers(), { route: access, coin: known })
+  if (!hasRoute) {
     throw tierError('tier_route', `The ${name} tier does not include ${access}.`, enough)
   }
-  // Which coins there are is no secret; an unknown one is a 404 to everybody.
-  if (coin === undefined || own.includes(readCoin(coin))) return
-  const enough = tiersWith(listTiers(), { route: access, coin: known })
   const list = own.length === coins.length ? 'every coin' : own.join(', ')
   throw tierError('tier_coin', `The ${name} tier includes ${list}, not ${asked}.`, enough)
 }

@@ -4,8 +4,8 @@
  */
 import { tagOf } from '#src/core/tag.ts'
 
-import { acceptsGzip } from './content-coding.ts'
 import { answerUnchanged } from './data-response.ts'
+import { acceptsGzip } from './negotiation.ts'
 import type { HeaderTexts } from './openapi-operation.ts'
 
 const MAX_AGE = 'public, max-age=300'

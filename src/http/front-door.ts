@@ -48,7 +48,7 @@ type Exchange = {
   visit: Visit
   peers: PeerSource | undefined
   startedMs: number
-  fault: string | undefined
+  fault?: string | undefined
 }
 
 /** Wraps an app. The result neither throws nor rejects. */
@@ -72,8 +72,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers })
     bindVisit(inner, visit)
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    const call = { request, inner, requestId, target, visit, peers, startedMs }
-    const exchange: Exchange = { ...call, fault: undefined }
+    const exchange: Exchange = { request, inner, requestId, target, visit, peers, startedMs }
     try {
       assertServable(exchange, isSound)
       const wait = work.enter(visit)

@@ -14,7 +14,7 @@ import type { Coin, Market } from '#src/core/market.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
-import { type Access, accessCodes, type AccessPorts, admit, callerOf, isOpen } from './access.ts'
+import { type Access, accessCodes, type AccessPorts, admit, isOpen } from './access.ts'
 import { bodyCodes, readBody } from './body.ts'
 import {
   answerData,
@@ -162,8 +162,10 @@ export function serveRoutes(
     // `return` or `=>` for a promise: the answer would come a tick later, which costs a tenth of a
     // page. A bound function shows no source.
     const handler = toHandler(ports).bind(undefined)
-    // Bodies are read by us, and Elysia must leave something to read.
-    app.route(method, path, handler, { parse: 'none', detail: toOperation(components) })
+    const detail = toOperation(components)
+    // Bodies are read by us, and Elysia must leave something to read. Of `GET` it reads none, and
+    // `parse` by itself would make the answer a promise.
+    app.route(method, path, handler, method === 'GET' ? { detail } : { parse: 'none', detail })
   }
   return app
 }
@@ -190,13 +192,12 @@ function createHandler(spec: AnySpec, ports: RoutePorts): Handler {
     // Elysia gives none where the path has none.
     const { coin, conditionId, id } = params ?? noParams
     if (access === 'none') return finish({ request }, answer({ request }))
-    admit({ request, access, coin }, ports)
+    const caller = admit(request, { access, coin }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
     const known = coin === undefined ? undefined : readCoin(coin)
     const market =
       known && conditionId !== undefined ? readMarket(known, conditionId, findMarket) : undefined
     const query = parseQuery(querySchema, searchOf(request.url))
-    const caller = isOpen(access) ? undefined : callerOf(request)
     const call = { request, coin: known, market, id, caller, query }
     if (bodySchema === undefined) return finish(call, answer(call))
     return readBody(bodySchema, request).then((body) => {

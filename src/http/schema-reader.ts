@@ -70,7 +70,12 @@ type Field = {
   /** Of a bounded list of objects, whose entries are read by their own fields. */
   list: { fields: Fields; min: number; max: number } | undefined
 }
-export type Fields = { all: readonly Field[]; byName: ReadonlyMap<string, Field> }
+export type Fields = {
+  all: readonly Field[]
+  byName: ReadonlyMap<string, Field>
+  /** Those that something must be done about when they are absent. */
+  expected: readonly Field[]
+}
 
 const compiled = {
   query: new WeakMap<TObject, Fields>(),
@@ -84,7 +89,11 @@ export function fieldsOf(schema: TObject, place: Place): Fields {
   const all = Object.entries(schema.properties).map(([name, property]) =>
     toField(name, property, place),
   )
-  const fields = { all, byName: new Map(all.map((field) => [field.name, field])) }
+  const fields: Fields = {
+    all,
+    byName: new Map(all.map((field) => [field.name, field])),
+    expected: all.filter((field) => field.isRequired || field.default !== undefined),
+  }
   compiled[place].set(schema, fields)
   return fields
 }
@@ -107,10 +116,10 @@ export function parseQuery<S extends TObject>(schema: S, search: string): Static
     if (end > start) readPair(fields, values, search.slice(start, end))
     start = end + 1
   }
-  for (const { name, default: fallback, isRequired } of fields.all) {
+  for (const { name, default: fallback } of fields.expected) {
     if (values[name] !== undefined) continue
-    if (fallback !== undefined) values[name] = fallback
-    else if (isRequired) throw parameterError(name, `\`${name}\` is missing.`)
+    if (fallback === undefined) throw parameterError(name, `\`${name}\` is missing.`)
+    values[name] = fallback
   }
   // Every field was read by its own schema just above.
   return values as Static<S>

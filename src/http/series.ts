@@ -30,7 +30,8 @@ import {
   rangeParameters,
   readFields,
 } from './data-query.ts'
-import { answerTagged, COVERAGE_HEADER, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
+import { answerTagged, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
+import { acceptsGzip } from './negotiation.ts'
 import { type Route, route } from './route.ts'
 import type { Work } from './work.ts'
 
@@ -111,12 +112,14 @@ function createSeries(deps: SeriesDeps) {
     const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
     const cursorOf = (place: Position | undefined): string =>
       cursors.encode(scope, encodePosition(place ?? range.after ?? startOf(range)))
+    const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
+    const tagAt = (version: number | string) => `${key}.${version}${isGzip ? '.gzip' : ''}`
+    const tag = tagAt(market.revision)
     return answerTagged(request, {
-      tag: `${key}.${market.revision}`,
+      ...{ tag, isGzip, pages, work },
       isClosed: market.isClosed,
-      headers: { [COVERAGE_HEADER]: coverageText(question) },
-      pages,
-      work,
+      coverage: coverageText(question),
+      findPage: () => pages.find(tag),
       *make() {
         const page = yield* read({ market, stepMs, range, fields })
         const { last, hasMore, resume } = page
@@ -126,7 +129,7 @@ function createSeries(deps: SeriesDeps) {
         return {
           body,
           // What another process wrote meanwhile may be in it or not.
-          tag: `${key}.${isUnchanged ? market.revision : tagOf(body)}`,
+          tag: isUnchanged ? tag : tagAt(tagOf(body)),
           resumeCursor: cursorOf(resume ?? last),
         }
       },
