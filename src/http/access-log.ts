@@ -8,7 +8,7 @@ import { redactKeys } from '#src/selling/api-key.ts'
 const TARGET_LENGTH_MAX = 2048
 const MS_PER_SECOND = 1000
 
-export type AccessRecord = {
+type AccessRecord = {
   /** Letters, digits, `.`, `_`, `-` only. */
   requestId: string
   /** Of a valid key; never the key itself. */

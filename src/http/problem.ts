@@ -1,6 +1,19 @@
+/**
+ * Failures as problem documents (RFC 9457). Elysia's own bodies never leave, because they carry the
+ * message of any error and the refused input: a trap remembers what was thrown, and the front door,
+ * which knows the request id, answers.
+ */
 import { type Static, Type } from '@sinclair/typebox'
+import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 
-import { type ErrorCode, errorCodes, type ErrorExtras, retryActions } from '#src/core/errors.ts'
+import {
+  AppError,
+  type ErrorCode,
+  errorCodes,
+  type ErrorExtras,
+  retryActions,
+} from '#src/core/errors.ts'
+import { messageOf } from '#src/lib/message.ts'
 
 import { object } from './fields.ts'
 import { literals } from './schema-reader.ts'
@@ -17,7 +30,7 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 // The keys of a table that is written out in full.
 const codes = Object.keys(errorCodes) as ErrorCode[]
 
-/** The one shape of every failure (RFC 9457). */
+/** The one shape of every failure. */
 export const Problem = object(
   'Problem',
   {
@@ -55,7 +68,7 @@ export const Problem = object(
 export type Problem = Static<typeof Problem>
 
 /** What went wrong, before it is bound to a request. */
-export type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
+type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
 
 /** Makes the document of a failure. */
 export function toProblem({ code, detail, extras }: Failure, requestId: string): Problem {
@@ -63,23 +76,84 @@ export function toProblem({ code, detail, extras }: Failure, requestId: string):
   return { type: `/errors#${code}`, title, status, code, error: code, detail, requestId, ...extras }
 }
 
-/** Answers with a problem document. Failures are never cached. */
-export function problemResponse(problem: Problem): Response {
+/** Answers anything thrown; what is not known to be harmless becomes `internal`. Never cached. */
+export function problemResponse(error: unknown, requestId: string): Response {
+  const problem = toProblem(toFailure(error), requestId)
+  const { status, retryAfterSeconds, paymentRequired, paymentResponse } = problem
   const body = JSON.stringify(problem)
   const headers = new Headers({
     'Content-Type': PROBLEM_MEDIA_TYPE,
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'no-store',
   })
-  if (problem.retryAfterSeconds !== undefined) {
-    headers.set('Retry-After', String(problem.retryAfterSeconds))
+  const payment = {
+    [PAYMENT_REQUIRED_HEADER]: paymentRequired,
+    [PAYMENT_RESPONSE_HEADER]: paymentResponse,
   }
-  if (problem.paymentRequired !== undefined) {
-    headers.set(PAYMENT_REQUIRED_HEADER, toPaymentHeader(problem.paymentRequired))
+  for (const [name, value] of Object.entries(payment)) {
+    if (value !== undefined) headers.set(name, toPaymentHeader(value))
   }
-  if (problem.paymentResponse !== undefined) {
-    headers.set(PAYMENT_RESPONSE_HEADER, toPaymentHeader(problem.paymentResponse))
-  }
-  if (problem.status === 401) headers.set('WWW-Authenticate', 'Bearer')
-  return new Response(body, { status: problem.status, headers })
+  if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds))
+  if (status === 401) headers.set('WWW-Authenticate', 'Bearer')
+  return new Response(body, { status, headers })
 }
+
+// Elysia validates and parses nothing of ours, so what it throws is a fault too.
+const toFailure = (error: unknown): Failure =>
+  error instanceof AppError
+    ? { code: error.code, detail: error.message, extras: error.extras }
+    : {
+        code: 'internal',
+        detail: 'The server failed. Report the requestId; a retry may help.',
+        extras: {},
+      }
+
+/**
+ * Describes an error for the log, with its causes; undefined for what the caller caused. What is
+ * expected to happen, such as a 503 of billing that is closed, has no stack: it would only say
+ * where that is decided.
+ */
+export function describeFault(error: unknown): string | undefined {
+  if (errorCodes[toFailure(error).code].status < 500) return undefined
+  const lines: string[] = []
+  let current = error
+  // A chain of causes can be a circle.
+  for (let depth = 0; depth < 5 && current !== undefined; depth++) {
+    lines.push(error instanceof AppError ? lineOf(current) : textOf(current))
+    current = current instanceof Error ? current.cause : undefined
+  }
+  return lines.join('\nCaused by: ')
+}
+
+const lineOf = (error: unknown): string =>
+  error instanceof AppError ? `${error.code}: ${error.message}` : messageOf(error)
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)
+
+export type ErrorTrap = {
+  /** Must be the first plugin of an app. */
+  plugin: AnyElysia
+  /** Returns what was thrown for a request, wrapped because anything can be thrown; once. */
+  take(request: Request): { error: unknown } | undefined
+}
+
+/** Creates the plugin that catches, and the way to what it caught. */
+export function createErrorTrap(): ErrorTrap {
+  const caught = new WeakMap<Request, { error: unknown }>()
+  const plugin = new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ error, request }) => {
+    caught.set(request, { error })
+    return new Response(null, { status: 500 })
+  })
+  return {
+    plugin,
+    take(request) {
+      const entry = caught.get(request)
+      caught.delete(request)
+      return entry
+    },
+  }
+}
+
+/** True for Elysia's answer to an address or method that no route has. */
+export const isMissingRoute = (error: unknown): boolean => error instanceof NotFoundError

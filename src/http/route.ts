@@ -14,7 +14,6 @@ import type { Coin, Market } from '#src/core/market.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
-import { type Access, accessCodes, type AccessPorts, admit, isOpen } from './access.ts'
 import { bodyCodes, readBody } from './body.ts'
 import {
   answerData,
@@ -24,7 +23,15 @@ import {
   type DataAnswer,
   encodingTexts,
 } from './data-response.ts'
-import { type Allowance, visitOf } from './gate.ts'
+import {
+  type Access,
+  accessCodes,
+  type AccessPorts,
+  admit,
+  type Allowance,
+  isOpen,
+  visitOf,
+} from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { jsonResponse } from './json.ts'
 import { pathParameters, readCoin, readMarket } from './market-path.ts'

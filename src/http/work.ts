@@ -9,8 +9,7 @@ import type { Clock } from '#src/core/time.ts'
 import { createScheduler, type Steps } from '#src/lib/scheduler.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
-import { callerOf } from './access.ts'
-import { type Visit, visitOf } from './gate.ts'
+import { callerOf, type Visit, visitOf } from './gate.ts'
 
 /** Work at one go; everybody else waits that long. */
 const SLICE_MS = 4
