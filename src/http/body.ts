@@ -8,7 +8,7 @@ import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 import { measureJson, NAMES_MAX, NESTING_MAX, VALUES_MAX } from './json.ts'
-import { fieldsOf, isOptional, readMembers } from './schema-reader.ts'
+import { isOptional, parseBody } from './schema-reader.ts'
 
 /** The largest body that any route takes. */
 export const BODY_BYTES_MAX = 64 * 1024
@@ -35,9 +35,7 @@ export async function readBody<S extends TObject>(schema: S, request: Request): 
   const text = await readText(request)
   const isAbsent = text === '' && !isBodyRequired(schema)
   if (!isAbsent) assertJson(request.headers.get('content-type'))
-  const values = readMembers(fieldsOf(schema, 'body'), isAbsent ? {} : parseObject(text))
-  // Every member was read by its own schema just above.
-  return values as Static<S>
+  return parseBody(schema, isAbsent ? {} : parseObject(text))
 }
 
 async function readText(request: Request): Promise<string> {

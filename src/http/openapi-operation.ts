@@ -3,13 +3,16 @@
  * operations share (headers, failures and their examples, named schemas) is collected as
  * components, and is there once.
  */
+import { isDeepStrictEqual } from 'node:util'
+
 import type { TObject, TSchema } from '@sinclair/typebox'
 
 import { errorExamples } from '#src/core/error-examples.ts'
 import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
+import { assert } from '#src/lib/assert.ts'
+import { isRecord } from '#src/lib/record.ts'
 
 import { isBodyRequired } from './body.ts'
-import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
 import { isOptional } from './schema-reader.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
@@ -42,13 +45,26 @@ const commonHeaders: HeaderTexts = {
   Vary: '`Origin` where the request has one.',
 }
 
-const failureHeaders: HeaderTexts = {
-  'Cache-Control': '`no-store`.',
-  'Retry-After': 'Seconds to wait before another attempt.',
-  [PAYMENT_REQUIRED_HEADER]: 'Base64 of `paymentRequired`.',
-  [PAYMENT_RESPONSE_HEADER]: 'Base64 of `paymentResponse`.',
-  'WWW-Authenticate': '`Bearer`.',
-}
+/** Those of failures, and which ones have them. */
+const failureHeaders: [name: string, text: string, isSent: (problem: Problem) => boolean][] = [
+  ['Cache-Control', '`no-store`.', () => true],
+  [
+    'Retry-After',
+    'Seconds to wait before another attempt.',
+    ({ retryAfterSeconds }) => retryAfterSeconds !== undefined,
+  ],
+  [
+    PAYMENT_REQUIRED_HEADER,
+    'Base64 of `paymentRequired`.',
+    ({ paymentRequired }) => paymentRequired !== undefined,
+  ],
+  [
+    PAYMENT_RESPONSE_HEADER,
+    'Base64 of `paymentResponse`.',
+    ({ paymentResponse }) => paymentResponse !== undefined,
+  ],
+  ['WWW-Authenticate', '`Bearer`.', ({ status }) => status === 401],
+]
 
 type OpenApiFailure = {
   description: string
@@ -91,9 +107,12 @@ export function createComponents() {
   /** All failures of an operation with one status. */
   function failure(codes: readonly ErrorCode[]): Reference {
     const name = codes.join('.')
+    const own = Object.fromEntries(
+      failureHeaders.filter(([, , isSent]) => codes.map(problemOf).some(isSent)),
+    )
     responses[name] ??= {
       description: codes.map((code) => errorCodes[code].title).join(' · '),
-      headers: headerList({ ...commonHeaders, ...failureHeadersOf(codes) }),
+      headers: headerList({ ...commonHeaders, ...own }),
       content: {
         [PROBLEM_MEDIA_TYPE]: {
           schema: schema(Problem),
@@ -144,22 +163,6 @@ const problemOf = (code: ErrorCode) => {
   return toProblem({ code, detail, extras }, 'req_5f0c1b7e9a2d4c36')
 }
 
-function failureHeadersOf(codes: readonly ErrorCode[]): HeaderTexts {
-  const examples = codes.map(problemOf)
-  const isThere: Record<string, boolean> = {
-    'Cache-Control': true,
-    'Retry-After': examples.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined),
-    [PAYMENT_REQUIRED_HEADER]: examples.some(
-      ({ paymentRequired }) => paymentRequired !== undefined,
-    ),
-    [PAYMENT_RESPONSE_HEADER]: examples.some(
-      ({ paymentResponse }) => paymentResponse !== undefined,
-    ),
-    'WWW-Authenticate': examples.some(({ status }) => status === 401),
-  }
-  return Object.fromEntries(Object.entries(failureHeaders).filter(([name]) => isThere[name]))
-}
-
 /** A member with a default may be left out of a body, and none may be added to it. */
 function bodySchema(given: TObject, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
   const { required: _, ...rest } = toOpenApiSchema(given, schemas)
@@ -186,4 +189,67 @@ export function openApiParameters(
       schema: plain,
     }
   })
+}
+
+type OpenApiSchema = Record<string, unknown>
+type Named = Record<string, OpenApiSchema>
+
+/**
+ * Translates a TypeBox schema, which is JSON Schema, to that of OpenAPI 3.0: `examples` becomes `example`, a literal or a union of them an
+ * `enum`, a union with null `nullable`. An `enum` says null too: 3.0.3 has `nullable` not add to
+ * it. A schema with an `$id` goes to `named`, and a reference to it takes its place. The result
+ * shares nothing with the schema.
+ */
+function toOpenApiSchema(schema: object, named: Named): OpenApiSchema {
+  // The copy drops TypeBox's symbols, which a copy key by key would have to know.
+  return translate(JSON.parse(JSON.stringify(schema)) as OpenApiSchema, named)
+}
+
+function translate({ $id, ...schema }: OpenApiSchema, named: Named): OpenApiSchema {
+  const result = translatePlain(schema, named)
+  if (typeof $id !== 'string') return result
+  named[$id] ??= result
+  assert(isDeepStrictEqual(named[$id], result), 'A name is of one schema.')
+  return { $ref: `#/components/schemas/${$id}` }
+}
+
+function translatePlain(schema: OpenApiSchema, named: Named): OpenApiSchema {
+  const { examples, anyOf, const: literal, ...rest } = schema
+  const union = Array.isArray(anyOf) ? translateUnion(anyOf as OpenApiSchema[], named) : {}
+  const result: OpenApiSchema = { ...rest, ...union }
+  if (literal !== undefined) result.enum = [literal]
+  if (Array.isArray(examples)) result.example = examples[0]
+  if (isRecord(result.items)) result.items = translate(result.items, named)
+  if (isRecord(result.properties)) {
+    result.properties = Object.fromEntries(
+      Object.entries(result.properties).map(([name, property]) => [
+        name,
+        translate(property as OpenApiSchema, named),
+      ]),
+    )
+  }
+  return result
+}
+
+function translateUnion(options: readonly OpenApiSchema[], named: Named): OpenApiSchema {
+  const others = options.filter((option) => option.type !== 'null')
+  const nullable = others.length < options.length ? { nullable: true } : {}
+  const [only] = others
+  if (only && others.length === 1) {
+    // In place: beside a reference `nullable` would count for nothing.
+    const { $id: _, ...inline } = only
+    return { ...withNull(translate(inline, named), options), ...nullable }
+  }
+  if (others.every((option) => typeof option.const === 'string')) {
+    const literals = { type: 'string', enum: others.map((option) => option.const) }
+    return { ...withNull(literals, options), ...nullable }
+  }
+  return { anyOf: others.map((option) => translate(option, named)), ...nullable }
+}
+
+function withNull(schema: OpenApiSchema, options: readonly OpenApiSchema[]): OpenApiSchema {
+  const isNullable = options.some((option) => option.type === 'null')
+  return isNullable && Array.isArray(schema.enum)
+    ? { ...schema, enum: [...schema.enum, null] }
+    : schema
 }
