@@ -1,7 +1,6 @@
 /**
- * From the header `Authorization` to a caller. A mistyped key fails its checksum before anything is
- * looked up; a key is looked up by its digest, and what was found stays in memory until the ledger
- * changes, by whichever process, or the caller's standing may. So a revoked key is refused from the
+ * From the header `Authorization` to a caller. What was found stays in memory until the ledger
+ * changes, by whichever process, or the caller's standing may: a revoked key is refused from the
  * next request on, and a valid one costs a hash.
  */
 import { timingSafeEqual } from 'node:crypto'
@@ -28,7 +27,6 @@ export type Authenticator = {
 
 type Entry = { digest: Uint8Array; caller: Caller; untilMs: number }
 
-/** Creates the authenticator of a ledger. */
 export function createAuthenticator({ ledger, clock }: AuthenticatorDeps): Authenticator {
   /** By the first bits of the digest; the whole of it is compared. */
   const entries = new Map<number, Entry>()

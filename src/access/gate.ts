@@ -1,7 +1,7 @@
 /**
- * The gate of the front door: who asks, and may they still ask. Keys have windows of their own,
- * callers without a valid one share that of their address, and calls of billing never take from the
- * allowance for data: whoever has used that up can still buy a larger one.
+ * Who asks, and may they still ask. Keys have windows of their own, callers without a valid one
+ * share that of their address, and calls of billing never take from the allowance for data: whoever
+ * has used that up can still buy a larger one.
  */
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'

@@ -1,7 +1,6 @@
 /**
- * Counts what keys use. A request, or a piece of a stream, only adds to a counter in memory;
- * `flush`, on a timer, adds the counters to the ledger. A killed process loses what came after its
- * last flush.
+ * Counts what keys use, in memory; `flush`, on a timer, adds the counters to the ledger. A killed
+ * process loses what came after its last flush.
  */
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
@@ -26,9 +25,7 @@ export type UsageMeter = {
   usageOf(caller: Caller): UsageRow[]
 }
 
-/** Creates the meter of a ledger. */
 export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter {
-  /** Everything that is not in the ledger yet. */
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()

@@ -1,6 +1,6 @@
 /**
- * One JSON line a request. Lines are built by concatenation, because `JSON.stringify` of an object
- * costs more than the rest of the request's bookkeeping; only what the caller sent is escaped.
+ * One JSON line a request. It is concatenated, because `JSON.stringify` of an object costs more
+ * than the rest of the request's bookkeeping; only what the caller sent is escaped.
  */
 import type { Clock } from '#src/core/time.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
@@ -11,7 +11,7 @@ const MS_PER_SECOND = 1000
 type AccessRecord = {
   /** Letters, digits, `.`, `_`, `-` only. */
   requestId: string
-  /** Of a valid key; never the key itself. */
+  /** Never the key itself. */
   keyId?: string | undefined
   method: string
   /** Path and query, as sent; long ones are cut. */
@@ -24,7 +24,7 @@ type AccessRecord = {
   error?: string | undefined
 }
 
-/** Creates the function that turns a record into its line, newline included. */
+/** Creates what prints a record, newline included. */
 export function createAccessLine(clock: Clock): (record: AccessRecord) => string {
   const timeText = createTimeText(clock)
   return ({ requestId, keyId, method, target, status, bytes, durationMs, error }) => {

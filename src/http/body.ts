@@ -1,7 +1,4 @@
-/**
- * JSON bodies, for routes whose body Elysia leaves alone: their bounds, and what they are read
- * from. What is in them is read by `schema-reader.ts`.
- */
+/** JSON bodies, which Elysia leaves alone: their bounds, and their way to `schema-reader.ts`. */
 import type { Static, TObject } from '@sinclair/typebox'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
@@ -13,7 +10,7 @@ import { isOptional, parseBody } from './schema-reader.ts'
 /** The largest body that any route takes. */
 export const BODY_BYTES_MAX = 64 * 1024
 
-/** Codes with which `readBody` refuses, for the documentation of a route. */
+/** With which `readBody` refuses. */
 export const bodyCodes: readonly ErrorCode[] = [
   'invalid_parameter',
   'invalid_request',
@@ -78,7 +75,6 @@ function parseObject(text: string): Record<string, unknown> {
   throw bodyError('The body must be a JSON object: `{ … }`.')
 }
 
-/** The answer to a body that is too large. */
 export const bodySizeError = () =>
   new AppError('payload_too_large', `The body is larger than ${BODY_BYTES_MAX / 1024} KiB.`)
 

@@ -7,8 +7,8 @@ import type { PeerSource } from './gate.ts'
 const UNKNOWN = 'unknown'
 
 /**
- * Creates the function that names a caller by its IPv4 address, or its IPv6 network of `bits` (a
- * /64). `X-Forwarded-For` is read from the right, as far as trusted proxies wrote it.
+ * Names a caller by its IPv4 address, or its IPv6 network of `bits` (a /64). `X-Forwarded-For` is
+ * read from the right, as far as trusted proxies wrote it.
  */
 export const createClientAddress =
   (isTrusted: (address: string) => boolean) =>

@@ -11,10 +11,7 @@ import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 import { exampleMarket } from './fields.ts'
 import { literals, moment } from './schema-reader.ts'
 
-/**
- * By itself without `examples`: the documentation page would fill them
- * in, and leave out what is beyond.
- */
+/** Without `examples`, which the documentation page would fill in, to the exclusion of the rest. */
 export const momentParameter = (what: string, options: Parameters<typeof moment>[0] = {}) =>
   moment({
     ...options,
@@ -34,7 +31,6 @@ export const maxAgeParameter = Type.Optional(
   }),
 )
 
-/** `from` and `to` on what `field` names. */
 export const rangeParameters = (field: string) => ({
   from: Type.Optional(momentParameter(`First moment, inclusive, of ${field}.`)),
   to: Type.Optional(momentParameter(`End, exclusive, of ${field}.`)),
@@ -104,12 +100,9 @@ export const fieldsParameter = fieldsParameterOf(
   'Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent.',
 )
 
-/** How much of each snapshot is wanted. */
 export const cutParameters = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
 
-/**
- * Reads `depth` and `fields`. Throws `invalid_parameter` for a name that is unknown or repeated.
- */
+/** Throws `invalid_parameter` for a field that is unknown, repeated or not there in this view. */
 export function readCut({
   depth,
   fields,
@@ -127,8 +120,8 @@ const onlyConsolidated = { sources: 'only `view=consolidated` has' }
 const onlyOwn = { receivedAt: 'only `view=own` has: a consolidated ladder is made of two states' }
 
 /**
- * Reads names joined by commas. `absent` says of fields that this request cannot have why not.
- * Throws `invalid_parameter` for these and for a name that is unknown or repeated.
+ * Reads names joined by commas; `absent` says why this request cannot have some. Throws
+ * `invalid_parameter` for these and for a name that is unknown or repeated.
  */
 export function readFields<Name extends string>(
   text: string,

@@ -30,13 +30,12 @@ export const RESUME_HEADER = 'X-Resume-Cursor'
 /** Where a 304 is answered before any row is read: the tag decides the cursor as well. */
 export const resumeAfter304 = 'A 304 comes without it: that of the answer which it confirms holds.'
 
-/** Headers of data that say how it may be kept. */
 export const cachingHeaders = (isClosed: boolean) => ({
   'Cache-Control': isClosed ? CLOSED : OPEN,
   Vary: VARY,
 })
 
-/** The same for the documentation, of a 304 too. */
+/** For the documentation. */
 export const cachingHeaderTexts: HeaderTexts = {
   ETag: 'Strong; changes with what it tags. Send it back as `If-None-Match` for a 304.',
   'Cache-Control':
@@ -69,21 +68,13 @@ type Notes = {
   resumeCursor?: string | undefined
 }
 
-/** JSON that was made for a request. */
 export type DataAnswer = Notes & {
-  /** JSON, whole. */
   body: string
-  /**
-   * True when nothing but a backfill can change it; by default what is so of
-   * the market that was asked for.
-   */
+  /** Nothing but a backfill can change it; by default what is so of the market asked for. */
   isClosed?: boolean
 }
 
-/**
- * Answers with data, whose digest is its `ETag`; a promise where it is large, and compressed beside
- * this thread.
- */
+/** The digest of the data is its `ETag`. A promise where it is compressed beside this thread. */
 export function answerData(
   request: Request,
   { body, isClosed = false, ...notes }: DataAnswer,
@@ -94,7 +85,7 @@ export function answerData(
   return hasTag(request, etag) ? respond(null, facts) : send(bytes, facts)
 }
 
-/** Answers with data that nobody may keep, such as that of a POST. */
+/** The same of what nobody may keep, such as the answer to a POST. */
 export function answerUnkept(
   request: Request,
   { body, ...notes }: DataAnswer,
@@ -103,7 +94,6 @@ export function answerUnkept(
   return send(bytes, { ...notes, caching: 'unkept', isGzip })
 }
 
-/** A body as bytes, and whether it goes out compressed. */
 function encode(request: Request, body: string) {
   const isGzip =
     body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
@@ -128,17 +118,11 @@ export type TaggedAnswer = {
   work: Work
   /** A finished page that can be had at once. */
   findPage: () => Page | undefined
-  /**
-   * Makes the page, JSON in ASCII, not compressed; its tag is another than expected where what it
-   * is made of has just changed.
-   */
+  /** JSON in ASCII, not compressed; under another tag where its rows have just changed. */
   make: () => Steps<Page>
 }
 
-/**
- * The same for what is known by a tag, so that a 304 costs nothing; a promise where it takes long
- * or is large.
- */
+/** The same for what is known by a tag, so that a 304 costs nothing. */
 export function answerTagged(
   request: Request,
   { tag, isGzip, isClosed, coverage, pages, work, findPage, make }: TaggedAnswer,

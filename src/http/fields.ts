@@ -7,10 +7,7 @@ import {
   Type,
 } from '@sinclair/typebox'
 
-/**
- * What examples are about. The document shows a market that the server
- * holds in its place (`openapi.ts`).
- */
+/** What examples are about; `swagger.ts` shows a market that the server holds in its place. */
 export const exampleMarket = {
   coin: 'btc',
   timeframe: '5m',

@@ -1,7 +1,4 @@
-/**
- * Texts that stay the same while the process lives: tagged and compressed once,
- * when they are first asked for.
- */
+/** Texts that stay the same while the process lives, tagged and compressed once, when asked for. */
 import { tagOf } from '#src/core/tag.ts'
 
 import { answerUnchanged } from './data-response.ts'
@@ -15,9 +12,7 @@ export type FixedText = {
   contentType: string
   /** Header of the request that chose it among others. */
   chosenBy?: 'Accept'
-  /** Its Content-Security-Policy. */
   policy?: string
-  /** Its Cache-Control, if it is not that of pages. */
   caching?: string
   /** The text in gzip, if it was compressed before. */
   gzipped?: Uint8Array<ArrayBuffer>
@@ -68,7 +63,6 @@ const compressed = ({ bytes, etag }: Coded, gzipped = Bun.gzipSync(bytes)): Code
 const varyOf = (chosenBy: FixedText['chosenBy']): string =>
   [chosenBy, 'Accept-Encoding', 'Origin'].filter((name) => name !== undefined).join(', ')
 
-/** Headers of its own for the documentation. */
 export const fixedTextHeaders = ({
   chosenBy,
   policy,

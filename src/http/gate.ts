@@ -16,7 +16,6 @@ import { type Tier, type TierRoute, tiersWith } from '#src/selling/tier.ts'
 
 import { readCoin } from './market-path.ts'
 
-/** One request on its way through. */
 export type Visit = {
   /** Undefined without a valid key. */
   caller: Caller | undefined
@@ -78,7 +77,6 @@ export type TakeSignup = (request: Request, visit: Visit) => void
 
 const visits = new WeakMap<Request, Visit>()
 
-/** Remembers the visit of a request for what runs inside. */
 export const bindVisit = (request: Request, visit: Visit): void => void visits.set(request, visit)
 
 /** The visit of a request that came through the front door. */

@@ -1,7 +1,6 @@
 /**
- * Operations of the OpenAPI document, rendered from what the code itself uses. What several
- * operations share (headers, failures and their examples, named schemas) is collected as
- * components, and is there once.
+ * Operations of the OpenAPI document, rendered from what the code itself uses. What several of them
+ * share (headers, failures, examples, named schemas) is there once, as components.
  */
 import { isDeepStrictEqual } from 'node:util'
 
@@ -27,11 +26,9 @@ export type OpenApiParameter = {
 }
 
 type Reference = { $ref: string }
-/** Descriptions of headers by their names. */
 export type HeaderTexts = Readonly<Record<string, string>>
 type Content = Record<string, { schema: OpenApiSchema }>
 
-/** What the headers of every response say, by their names. */
 const commonHeaders: HeaderTexts = {
   'X-Request-Id': 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
   'X-Content-Type-Options': '`nosniff`.',
@@ -72,7 +69,6 @@ type OpenApiFailure = {
   content: Record<string, { schema: OpenApiSchema; examples: Record<string, Reference> }>
 }
 
-/** One answer of an operation that is no failure. */
 export type OpenApiAnswer = { description: string; headers: HeaderTexts; content?: Content }
 
 export type Components = ReturnType<typeof createComponents>
@@ -173,7 +169,6 @@ function bodySchema(given: TObject, schemas: Record<string, OpenApiSchema>): Ope
   return required.length > 0 ? { ...closed, required } : closed
 }
 
-/** Renders the parameters of a query, or of a path. */
 export function openApiParameters(
   { properties }: Pick<TObject, 'properties'>,
   place: 'query' | 'path',
@@ -195,10 +190,9 @@ type OpenApiSchema = Record<string, unknown>
 type Named = Record<string, OpenApiSchema>
 
 /**
- * Translates a TypeBox schema, which is JSON Schema, to that of OpenAPI 3.0: `examples` becomes `example`, a literal or a union of them an
- * `enum`, a union with null `nullable`. An `enum` says null too: 3.0.3 has `nullable` not add to
- * it. A schema with an `$id` goes to `named`, and a reference to it takes its place. The result
- * shares nothing with the schema.
+ * Translates a TypeBox schema, which OpenAPI 3.0 only resembles: `examples` becomes `example`, a
+ * literal or a union of them an `enum`, a union with null `nullable`, which an `enum` has to say
+ * too. One with an `$id` goes to `named`, and a reference to it takes its place.
  */
 function toOpenApiSchema(schema: object, named: Named): OpenApiSchema {
   // The copy drops TypeBox's symbols, which a copy key by key would have to know.

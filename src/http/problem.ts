@@ -16,6 +16,7 @@ import {
 import { messageOf } from '#src/lib/message.ts'
 
 import { object } from './fields.ts'
+import { jsonResponse } from './json.ts'
 import { literals } from './schema-reader.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
@@ -67,10 +68,8 @@ export const Problem = object(
 )
 export type Problem = Static<typeof Problem>
 
-/** What went wrong, before it is bound to a request. */
 type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
 
-/** Makes the document of a failure. */
 export function toProblem({ code, detail, extras }: Failure, requestId: string): Problem {
   const { status, title } = errorCodes[code]
   return { type: `/errors#${code}`, title, status, code, error: code, detail, requestId, ...extras }
@@ -80,12 +79,11 @@ export function toProblem({ code, detail, extras }: Failure, requestId: string):
 export function problemResponse(error: unknown, requestId: string): Response {
   const problem = toProblem(toFailure(error), requestId)
   const { status, retryAfterSeconds, paymentRequired, paymentResponse } = problem
-  const body = JSON.stringify(problem)
-  const headers = new Headers({
-    'Content-Type': PROBLEM_MEDIA_TYPE,
-    'Content-Length': String(Buffer.byteLength(body)),
-    'Cache-Control': 'no-store',
+  const response = jsonResponse(problem, {
+    status,
+    headers: { 'Content-Type': PROBLEM_MEDIA_TYPE, 'Cache-Control': 'no-store' },
   })
+  const { headers } = response
   const payment = {
     [PAYMENT_REQUIRED_HEADER]: paymentRequired,
     [PAYMENT_RESPONSE_HEADER]: paymentResponse,
@@ -95,7 +93,7 @@ export function problemResponse(error: unknown, requestId: string): Response {
   }
   if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds))
   if (status === 401) headers.set('WWW-Authenticate', 'Bearer')
-  return new Response(body, { status, headers })
+  return response
 }
 
 // Elysia validates and parses nothing of ours, so what it throws is a fault too.
@@ -109,9 +107,8 @@ const toFailure = (error: unknown): Failure =>
       }
 
 /**
- * Describes an error for the log, with its causes; undefined for what the caller caused. What is
- * expected to happen, such as a 503 of billing that is closed, has no stack: it would only say
- * where that is decided.
+ * What the log says of an error, with its causes; undefined for what the caller caused. What is
+ * expected to happen, such as a 503 of billing that is closed, has no stack.
  */
 export function describeFault(error: unknown): string | undefined {
   if (errorCodes[toFailure(error).code].status < 500) return undefined
@@ -138,7 +135,6 @@ export type ErrorTrap = {
   take(request: Request): { error: unknown } | undefined
 }
 
-/** Creates the plugin that catches, and the way to what it caught. */
 export function createErrorTrap(): ErrorTrap {
   const caught = new WeakMap<Request, { error: unknown }>()
   const plugin = new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ error, request }) => {

@@ -1,7 +1,4 @@
-/**
- * What the front door must know of routes before and after Elysia: it
- * answers a wrong method with 404.
- */
+/** What the front door must know of routes: Elysia answers a wrong method with 404. */
 import { assert } from '#src/lib/assert.ts'
 
 import type { Allowance } from './gate.ts'
@@ -15,7 +12,7 @@ export type RouteTable = {
 
 type KnownRoute = { method: string; path: string; allowance?: Allowance }
 
-/** Reads the routes of an app, `/a/:b/*` patterns, once. */
+/** `routes` have `/a/:b/*` patterns. */
 export function createRouteTable(routes: readonly KnownRoute[]): RouteTable {
   const table = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }))
   const ofBilling = routes.filter(({ allowance }) => allowance === 'billing')

@@ -1,9 +1,8 @@
 /**
  * A route is one thing: what it takes, who may call it, what it answers and how it fails are
  * written once, beside the handler. From that come reading and refusing, headers, 304 and the
- * operation of the OpenAPI document. Elysia routes; `serveRoutes` gives each route to it as one
- * handler that does, in this order: who asks, what of the path exists, the query, the body, the
- * answer.
+ * operation of the OpenAPI document. Elysia only routes, to one handler that does, in this order:
+ * who asks, what of the path exists, the query, the body, the answer.
  */
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type AnyElysia, Elysia } from 'elysia'
@@ -45,14 +44,12 @@ import { parseQuery } from './schema-reader.ts'
 import { searchOf } from './url.ts'
 import type { Work } from './work.ts'
 
-/** What routes ask of the rest of the server. */
 export type RoutePorts = AccessPorts & { findMarket: FindMarket; work: Work }
 
 /**
  * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is
- * its `ETag`. `tag`: a response that is known by its tag before it is made, so the handler answers
- * 304 itself. `unkept`: data that is compressed, but never kept. Any other is the `Cache-Control`
- * of a JSON value.
+ * its `ETag`. `tag`: a response whose handler answers 304 itself. `unkept`: data that is
+ * compressed. Any other is the `Cache-Control` of a JSON value.
  */
 type Caching = 'digest' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
 
@@ -62,7 +59,6 @@ type Returned<C extends Caching> = C extends 'digest' | 'unkept'
     ? Response
     : object
 
-/** A success, for the documentation. */
 type Success = {
   status?: 200 | 201 | 202 | 204
   description: string
@@ -81,7 +77,7 @@ type PathValues<P extends string> = (P extends `${string}/:coin${string}`
   (P extends `${string}/:conditionId${string}` ? { market: Market } : unknown) &
   (P extends `${string}/:id${string}` ? { id: string } : unknown)
 
-/** What a handler is given: what was read, and nothing that was not. */
+/** What was read, and nothing that was not. */
 type Call<P extends string, A extends Access, Q, B> = { request: Request } & PathValues<P> &
   (A extends 'none' | 'open' | 'signup' ? unknown : { caller: Caller }) &
   (Q extends TObject ? { query: Static<Q> } : unknown) &
@@ -92,12 +88,9 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   /** `:coin` and `:conditionId` are read, and refused where there is no such thing. */
   path: P
   access: A
-  /**
-   * The rate window that requests are taken from; `data` by default.
-   * Routes that begin alike must agree.
-   */
+  /** `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
-  /** Keeps the connection of an admitted request for so many idle seconds. */
+  /** Idle seconds for which the connection of an admitted request is kept. */
   keepOpenSeconds?: number
   tag: string
   operationId: string
@@ -106,7 +99,6 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   /** Without it every parameter is refused. */
   query?: Q
   body?: B
-  /** Schema of `:id`. */
   id?: TSchema
   requestHeaders?: readonly OpenApiParameter[]
   /** True if an `Idempotency-Key` is heeded; the handler sees to it. */
@@ -125,7 +117,6 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   ): Response | Returned<C> | Promise<Response | Returned<C>> | Steps<Returned<C>>
 }
 
-/** A route, whatever it reads. */
 export type Route = Readonly<{
   method: string
   path: string
@@ -136,7 +127,6 @@ export type Route = Readonly<{
 type Handler = (context: { request: Request; params?: Params }) => Response | Promise<Response>
 type Params = { coin?: string; conditionId?: string; id?: string }
 
-/** Declares a route. */
 export const route = <
   const P extends string,
   const A extends Access,
@@ -165,13 +155,12 @@ export function serveRoutes(
 ): AnyElysia {
   const app = new Elysia({ name: 'routes' })
   for (const { method, path, toHandler, toOperation } of routes) {
-    // Elysia reads the source of a handler to guess what it needs, and takes any call after
-    // `return` or `=>` for a promise: the answer would come a tick later, which costs a tenth of a
-    // page. A bound function shows no source.
+    // Elysia reads the source of a handler, and takes any call after `return` or `=>` for a
+    // promise: the answer would come a tick later, a tenth of a page. A bound function shows no
+    // source.
     const handler = toHandler(ports).bind(undefined)
     const detail = toOperation(components)
-    // Bodies are read by us, and Elysia must leave something to read. Of `GET` it reads none, and
-    // `parse` by itself would make the answer a promise.
+    // Bodies are left to us. Of `GET` there is none, and `parse` would make its answer a promise.
     app.route(method, path, handler, method === 'GET' ? { detail } : { parse: 'none', detail })
   }
   return app

@@ -54,9 +54,7 @@ export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
 /** Queries are texts, bodies JSON. */
 type Place = 'query' | 'body'
 
-/**
- * Reads the value at `path`, undefined for what is refused; `expected` says what to send instead.
- */
+/** `read` returns undefined for what is refused; `expected` says what to send instead. */
 type Rule = { expected: string; read: (sent: unknown, path: string) => unknown }
 type Field = Rule & { name: string; default: unknown; isRequired: boolean }
 type Fields = {
@@ -68,7 +66,6 @@ type Fields = {
 
 const compiled = { query: new WeakMap<TObject, Fields>(), body: new WeakMap<TObject, Fields>() }
 
-/** Compiles a schema, at its first use. */
 function fieldsOf(schema: TObject, place: Place): Fields {
   const known = compiled[place].get(schema)
   if (known !== undefined) return known
@@ -92,8 +89,8 @@ export const isOptional = (property: TSchema): boolean =>
   OptionalKind in property || property.default !== undefined
 
 /**
- * Reads a query string (without `?`) by an object schema. A default makes a parameter optional and
- * is filled in; other absent ones stay away. Throws `invalid_parameter`, naming the parameter.
+ * Reads a query string (without `?`). A default is filled in; other absent parameters stay away.
+ * Throws `invalid_parameter`, naming the parameter.
  */
 export function parseQuery<S extends TObject>(schema: S, search: string): Static<S> {
   const fields = fieldsOf(schema, 'query')
@@ -139,8 +136,8 @@ function decode(text: string, name: string | undefined): string {
 }
 
 /**
- * Reads a body by an object schema. Its members come in the order of the schema, so
- * `JSON.stringify` prints equal bodies alike. Throws `invalid_parameter`, naming the member.
+ * Reads a body. Members come in the order of the schema, so equal bodies are printed alike. Throws
+ * `invalid_parameter`, naming the member.
  */
 export const parseBody = <S extends TObject>(schema: S, body: Record<string, unknown>) =>
   // Every member is read by its own schema.

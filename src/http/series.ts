@@ -1,7 +1,6 @@
 /**
- * Series of a market, such as its quotes: what their routes share. Everything that decides a body
- * is in its `ETag`, the revision of the market included, so a 304 is answered before anything is
- * read.
+ * Series of a market, such as its quotes. All that decides a body is in its `ETag`, the revision of
+ * the market included, so a 304 is answered before anything is read.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
@@ -77,9 +76,6 @@ export type SeriesDeps = {
   work: Work
 }
 
-/**
- * Returns what answers a request for a series of a market. Throws as `readRange` and cursors do.
- */
 function createSeries(deps: SeriesDeps) {
   const { name, rowFields = [], read, cursors, history, clock, pages, work } = deps
   const historyTag = historyTagOf(history.cursorKey)
@@ -141,7 +137,6 @@ const ofSteps = { time: 'only rows with `interval` have', ageMs: 'only rows with
 
 const COMMA = 0x2c
 
-/** Rows that are printed in a step. */
 const ROWS_A_STEP = 512
 
 type Body = { bytes: Uint8Array<ArrayBuffer>; at: number }
@@ -156,7 +151,6 @@ function* toBody(page: SeriesPage, end: string): Steps<Uint8Array<ArrayBuffer>> 
   return body.bytes.subarray(0, putText(body.bytes, body.at, end))
 }
 
-/** Prints the rows of a step. */
 function putRows(body: Body, { count, put }: SeriesPage, from: number): void {
   let { bytes, at } = body
   for (let row = from; row < Math.min(count, from + ROWS_A_STEP); row++) {

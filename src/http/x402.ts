@@ -1,7 +1,4 @@
-/**
- * x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, so that a stock client
- * can pay without reading our bodies.
- */
+/** x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, for stock clients. */
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
@@ -82,16 +79,12 @@ export const PaymentFailure = object(
   { description: 'The SettleResponse of x402 v2; the same as the header PAYMENT-RESPONSE.' },
 )
 
-/** Renders an object as a header of x402. */
 export const toPaymentHeader = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64')
 
 const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/**
- * Reads the header of a signed payment, if there is one. Throws
- * `payment_invalid`; never shows what was sent.
- */
+/** Undefined without the header. Throws `payment_invalid`; never shows what was sent. */
 export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
   const text = request.headers.get(PAYMENT_SIGNATURE_HEADER)
   if (text === null) return undefined

@@ -17,7 +17,7 @@ export function parseNetwork(text: string): Network | undefined {
   return bits <= max ? { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined
 }
 
-/** Creates the test whether an address is in any of some networks; false for no address. */
+/** The test whether an address is in any of some networks; false for no address. */
 export function createNetworkSet(networks: readonly Network[]): (address: string) => boolean {
   const list = new BlockList()
   for (const { address, bits, family } of networks) list.addSubnet(address, bits, family)
@@ -29,8 +29,7 @@ export function createNetworkSet(networks: readonly Network[]): (address: string
 
 /**
  * The subscriber that an address identifies: an IPv4 address itself, also inside IPv6; of IPv6 the
- * network of `bits`, a multiple of 16: one line gets a /64, one customer may get a /48. Undefined
- * for what is no address.
+ * network of `bits`, a multiple of 16. Undefined for what is no address.
  */
 export function subscriberOf(address: string, bits = 64): string | undefined {
   const version = isIP(address)

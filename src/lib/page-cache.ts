@@ -7,10 +7,7 @@ export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor: s
 
 /** Tags remembered of pages that were made once: only the second time is one worth keeping. */
 const ASKED_ONCE_MAX = 16_384
-/**
- * No page may take more than its share of as many: pages that are not
- * compressed would turn out all others.
- */
+/** A page's share at most, or pages that are not compressed would turn out all others. */
 const PAGES_LEAST = 256
 /** What a kept page weighs besides its body. */
 const ENTRY_BYTES = 512

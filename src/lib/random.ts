@@ -1,8 +1,7 @@
 /**
- * A small seeded generator: sfc32 by Chris Doty-Humphrey, from PractRand (public domain,
- * https://pracrand.sourceforge.net/RNG_engines.txt). Draws use 32-bit integer operations and the
- * four exact IEEE operations alone, no `Math.log` or the like, so that a seed gives the same values
- * on every platform and engine.
+ * A small seeded generator, not for secrets: sfc32 by Chris Doty-Humphrey, from PractRand (public
+ * domain, https://pracrand.sourceforge.net/RNG_engines.txt). Draws use 32-bit integer operations
+ * and the four exact IEEE operations alone, so a seed gives the same values on every platform.
  */
 import { createHash } from 'node:crypto'
 
@@ -11,15 +10,14 @@ import { assert } from './assert.ts'
 const UINT32_VALUES = 4_294_967_296
 const WARM_UP_ROUNDS = 12
 
-/** A stream of draws that its seed decides. Not for secrets. */
 export type Random = {
-  /** Returns a real number from 0 inclusive to 1 exclusive, of 32 bits. */
+  /** From 0 inclusive to 1 exclusive, of 32 bits. */
   uniform(): number
-  /** Returns an integer from 0 inclusive to `bound` exclusive; `bound` is 1 to 2^32. */
+  /** From 0 inclusive to `bound` exclusive; `bound` is 1 to 2^32. */
   integer(bound: number): number
-  /** Returns an approximately standard normal number, never beyond -6 and 6. */
+  /** Approximately standard normal, never beyond -6 and 6. */
   normal(): number
-  /** Returns an item of a list that is not empty. */
+  /** Of a list that is not empty. */
   pick<T>(items: readonly T[]): T
 }
 

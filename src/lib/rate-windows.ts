@@ -1,8 +1,7 @@
 /**
- * Fixed windows that count up to a limit: each begins with its key's first request in it. Exact:
- * within a window a key gets its limit, neither more nor less. Two maps alternate, one window's
- * length each: what was made in the older one has ended when that one is dropped, so expiry needs
- * neither timers nor searching, and every call takes constant time.
+ * Fixed windows that count up to a limit, neither more nor less; each begins with its key's first
+ * request in it. Two maps alternate, one window's length each: what was made in the older one has
+ * ended when that one is dropped, so expiry needs neither timers nor searching.
  */
 
 export type RateWindow = {
@@ -22,11 +21,10 @@ export type RateWindows = {
   take(key: string, limit: number, nowMs: number): RateWindow | undefined
   /** The window that a key is in; undefined if its next request begins one. */
   find(key: string, nowMs: number): RateWindow | undefined
-  /** How many windows are held. */
   size(): number
 }
 
-/** Creates an empty set of windows. `nowMs` of its calls must come from a monotonic clock. */
+/** `nowMs` of calls must come from a monotonic clock. */
 export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): RateWindows {
   let current = new Map<string, RateWindow>()
   let previous = new Map<string, RateWindow>()

@@ -1,7 +1,6 @@
 /**
  * Turns for work on one thread: one waiter goes on in each round of the event loop, so whatever
- * else arrives waits for one step. Owners take turns, each with its oldest waiter: who asks for
- * much waits for himself.
+ * else arrives waits for one step. Owners alternate: who asks for much waits for himself.
  */
 export type Scheduler = {
   /** Resolves when it is the owner's turn to do one short step. */
@@ -13,7 +12,6 @@ export type Scheduler = {
 /** Work in steps that others may go between; each takes well below a millisecond. */
 export type Steps<T> = Generator<void, T>
 
-/** Makes a scheduler that nobody waits for yet. */
 export function createScheduler(): Scheduler {
   /** The next owner first; one without waiters is not there. */
   const queues = new Map<string, (() => void)[]>()

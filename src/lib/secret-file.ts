@@ -12,8 +12,8 @@ const BYTES_MAX = 1024
 const OTHERS = 0o077
 
 /**
- * Reads a secret, without the white space around it. `name` is what messages call the file: the
- * path itself may be a secret that was put in the wrong place. Throws `SecretFault`.
+ * Reads a secret, without the white space around it. Messages call the file `name`: the path itself
+ * may be a secret that was put in the wrong place. Throws `SecretFault`.
  */
 export function readSecretFile(path: string, name: string): string {
   const file = open(path)
