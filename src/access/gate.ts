@@ -32,7 +32,7 @@ const REQUESTS_PER_SIGNUP = 2
 /** The label of requests that no route took. */
 const NO_ROUTE = 'other'
 
-export type GateDeps = {
+type GateDeps = {
   authenticator: Authenticator
   meter: UsageMeter
   /** Of IPv6 the network of `bits`, a /64 by itself. */
@@ -43,14 +43,8 @@ export type GateDeps = {
   timer: Clock
 }
 
-export type AccessGate = Gate & {
-  /** The windows of a caller, without taking anything. */
-  windowsOf(caller: Caller): { data: RateState; billing: RateState }
-  takeSignup: TakeSignup
-}
-
 /** Creates the gate, with every window unused. */
-export function createGate(deps: GateDeps): AccessGate {
+export function createGate(deps: GateDeps) {
   const { authenticator, meter, addressOf, clock, timer } = deps
   const ofKeys = createPools(Number.POSITIVE_INFINITY)
   const ofAddresses = createPools(ADDRESSES_MAX)
@@ -86,13 +80,13 @@ export function createGate(deps: GateDeps): AccessGate {
     return { ...common, rate, isCounted: refusal === undefined, refusal }
   }
 
-  return {
+  const gate: Gate = {
     enter(arrival) {
       try {
         const { headers } = arrival.request
         return admit(arrival, authenticator.authenticate(headers.get('authorization')))
       } catch (cause) {
-        return toClosed(arrival, { cause, nowMs: timer() })
+        return toClosed(arrival, timer(), cause)
       }
     },
 
@@ -113,8 +107,12 @@ export function createGate(deps: GateDeps): AccessGate {
       if (caller === undefined || !isCounted || isCountedAsSent) return
       meter.add(caller, route, bytes)
     },
+  }
+  return {
+    ...gate,
 
-    windowsOf(caller) {
+    /** The windows of a caller, without taking anything. */
+    windowsOf(caller: Caller) {
       const limit = caller.standing.terms.requestsPerMinute
       const place = { key: caller.familyId, limit, nowMs: timer() }
       return {
@@ -163,45 +161,31 @@ function stateOf(place: Place): RateState {
     : { limit: place.limit, remaining: place.limit, leftMs: RATE_WINDOW_MS }
 }
 
-const toState = (
-  { limit, nowMs }: Place,
-  { used, endMs }: { used: number; endMs: number },
-): RateState => ({ limit, remaining: Math.max(0, limit - used), leftMs: endMs - nowMs })
+const toState = ({ limit, nowMs }: Place, { used, endMs }: { used: number; endMs: number }) => ({
+  limit,
+  remaining: Math.max(0, limit - used),
+  leftMs: endMs - nowMs,
+})
 
-const allowanceError = (rate: RateState): AppError =>
-  rateError(
-    rate,
-    (wait) =>
-      `The allowance of ${rate.limit} requests a minute is used up. ${wait}; GET /v1/billing/tiers shows larger ones.`,
+const allowanceError = ({ limit, leftMs }: RateState): AppError =>
+  new AppError(
+    'rate_limited',
+    `The allowance of ${limit} requests a minute is used up. Wait ${toSeconds(leftMs)} s; GET /v1/billing/tiers shows larger ones.`,
+    { retryAfterSeconds: toSeconds(leftMs) },
   )
 
-const signupsError = (rate: RateState): AppError =>
-  rateError(
-    rate,
-    (wait) =>
-      `This address may sign up ${rate.limit / REQUESTS_PER_SIGNUP} times a ${rate.window ?? 'minute'}, with or without a key. ${wait}.`,
+const signupsError = ({ limit, leftMs, window = 'minute' }: RateState): AppError =>
+  new AppError(
+    'rate_limited',
+    `This address may sign up ${limit / REQUESTS_PER_SIGNUP} times a ${window}, with or without a key. Wait ${toSeconds(leftMs)} s.`,
+    { retryAfterSeconds: toSeconds(leftMs) },
   )
-
-function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
-  const retryAfterSeconds = toSeconds(leftMs)
-  return new AppError('rate_limited', print(`Wait ${retryAfterSeconds} s`), { retryAfterSeconds })
-}
 
 /** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */
-const toClosed = (
-  { allowance }: Arrival,
-  { cause, nowMs }: { cause: unknown; nowMs: number },
-): Visit => ({
-  caller: undefined,
-  rate: { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS },
-  isCounted: false,
-  enteredMs: nowMs,
-  refusal:
-    allowance === 'none'
-      ? undefined
-      : new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
-          cause,
-          retryAfterSeconds: 5,
-        }),
-  route: NO_ROUTE,
-})
+function toClosed({ allowance }: Arrival, enteredMs: number, cause: unknown): Visit {
+  const rate = { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS }
+  const message = 'Keys cannot be checked just now. Try again in a moment.'
+  const refusal = new AppError('unavailable', message, { cause, retryAfterSeconds: 5 })
+  const visit = { caller: undefined, rate, isCounted: false, enteredMs, route: NO_ROUTE }
+  return { ...visit, refusal: allowance === 'none' ? undefined : refusal }
+}

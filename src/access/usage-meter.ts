@@ -14,18 +14,9 @@ type UsageMeterDeps = { ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsag
 /** `day` counts from 1970. */
 type Counter = Omit<UsageEntry, 'keyId' | 'day'> & { caller: Caller; day: number }
 
-export type UsageMeter = {
-  /** Counts one answered request. */
-  add(caller: Caller, route: string, bytes: number): void
-  /** Counts more bytes of a request that was counted before. */
-  addBytes(caller: Caller, route: string, bytes: number): void
-  /** Moves a bounded number of counters into the ledger; true if there are more. */
-  flush(): boolean
-  /** What the caller's account used in the last 90 days, up to this moment. */
-  usageOf(caller: Caller): UsageRow[]
-}
+export type UsageMeter = ReturnType<typeof createUsageMeter>
 
-export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter {
+export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()
@@ -62,17 +53,20 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter 
   }
 
   return {
-    add(caller, route, bytes) {
+    /** Counts one answered request. */
+    add(caller: Caller, route: string, bytes: number): void {
       const counter = use(caller, route)
       counter.requests++
       counter.bytes += bytes
     },
 
-    addBytes(caller, route, bytes) {
+    /** Counts more bytes of a request that was counted before. */
+    addBytes(caller: Caller, route: string, bytes: number): void {
       use(caller, route).bytes += bytes
     },
 
-    flush() {
+    /** Moves a bounded number of counters into the ledger; true if there are more. */
+    flush(): boolean {
       prune(Math.floor(clock() / DAY_MS))
       const part = [...counters.values().take(ENTRIES_PER_FLUSH)]
       if (part.length > 0) ledger.addUsage(part.map(toEntry))
@@ -81,7 +75,8 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter 
       return counters.size > 0
     },
 
-    usageOf({ accountId }) {
+    /** What the caller's account used in the last 90 days, up to this moment. */
+    usageOf({ accountId }: Caller): UsageRow[] {
       const today = Math.floor(clock() / DAY_MS)
       const counted = counters.values().filter(({ caller }) => caller.accountId === accountId)
       return [...ledger.usageOf(accountId, toText(today - DAYS_KEPT + 1)), ...counted.map(toEntry)]

@@ -128,22 +128,23 @@ const lineOf = (error: unknown): string =>
 const textOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
 
-export type ErrorTrap = {
-  /** Must be the first plugin of an app. */
-  plugin: AnyElysia
-  /** Returns what was thrown for a request, wrapped because anything can be thrown; once. */
-  take(request: Request): { error: unknown } | undefined
-}
+export type ErrorTrap = ReturnType<typeof createErrorTrap>
 
-export function createErrorTrap(): ErrorTrap {
+export function createErrorTrap() {
   const caught = new WeakMap<Request, { error: unknown }>()
-  const plugin = new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ error, request }) => {
-    caught.set(request, { error })
-    return new Response(null, { status: 500 })
-  })
+  const plugin: AnyElysia = new Elysia({ name: 'errors' }).onError(
+    { as: 'global' },
+    ({ error, request }) => {
+      caught.set(request, { error })
+      return new Response(null, { status: 500 })
+    },
+  )
   return {
+    /** Must be the first of an app. */
     plugin,
-    take(request) {
+
+    /** Returns what was thrown for a request, wrapped because anything can be thrown; once. */
+    take(request: Request): { error: unknown } | undefined {
       const entry = caught.get(request)
       caught.delete(request)
       return entry

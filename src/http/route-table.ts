@@ -3,21 +3,16 @@ import { assert } from '#src/lib/assert.ts'
 
 import type { Allowance } from './gate.ts'
 
-export type RouteTable = {
-  /** The window that a request is taken from: that of the routes which begin like `target`. */
-  allowanceAt(target: string): Allowance
-  /** The methods that some route has at this path, HEAD and OPTIONS included; or nothing. */
-  methodsAt(path: string): string[]
-}
-
 type KnownRoute = { method: string; path: string; allowance?: Allowance }
+export type RouteTable = ReturnType<typeof createRouteTable>
 
 /** `routes` have `/a/:b/*` patterns. */
-export function createRouteTable(routes: readonly KnownRoute[]): RouteTable {
+export function createRouteTable(routes: readonly KnownRoute[]) {
   const table = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }))
   const ofBilling = routes.filter(({ allowance }) => allowance === 'billing')
   const billingAreas = [...new Set(ofBilling.map(({ path }) => areaOf(path)))]
 
+  /** The window that a request is taken from: that of the routes which begin like `target`. */
   function allowanceAt(target: string): Allowance {
     if (!isApi(target)) return 'none'
     return billingAreas.some((area) => isWithin(target, area)) ? 'billing' : 'data'
@@ -29,9 +24,10 @@ export function createRouteTable(routes: readonly KnownRoute[]): RouteTable {
   return {
     allowanceAt,
 
-    methodsAt(path) {
-      const hits = table.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
-      const methods = new Set(hits)
+    /** The methods that some route has at this path, HEAD and OPTIONS included; or nothing. */
+    methodsAt(path: string): string[] {
+      const hits = table.filter(({ pattern }) => pattern.test(path))
+      const methods = new Set(hits.map(({ method }) => method))
       if (methods.has('GET')) methods.add('HEAD')
       if (methods.size > 0) methods.add('OPTIONS')
       return [...methods].sort()

@@ -28,23 +28,10 @@ const WAITING_MAX = 1_000
 const WAIT_SECONDS_MAX = 120
 const RETRY_SECONDS = 5
 
-export type Work = {
-  /**
-   * At once where it is short and nobody waits, else in turns. Throws `unavailable` where too much
-   * is being done already, and what the work throws.
-   */
-  run<T>(request: Request, steps: Steps<T>): T | Promise<T>
-  /** A turn for one piece of a stream. */
-  turn(accountId: string): Promise<void>
-  /** Returns what gives the place back. Throws `too_many_streams` and `unavailable`. */
-  openStream(request: Request): () => void
-  /** Undefined when a request may be answered at once; else it waits. Throws `unavailable`. */
-  enter(visit: Visit): Promise<void> | undefined
-  spend(ms: number): void
-}
+export type Work = ReturnType<typeof createWork>
 
 /** `streamsMax` is of all accounts. */
-export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: number }): Work {
+export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: number }) {
   const scheduler = createScheduler()
   const jobs = createPlaces({ max: JOBS_MAX, firstMax: FIRST_JOBS_MAX })
   const streams = createPlaces({ max: streamsMax, firstMax: streamsMax })
@@ -78,15 +65,21 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
   }
 
   return {
-    run(request, steps) {
+    /**
+     * At once where it is short and nobody waits, else in turns. Throws `unavailable` where too
+     * much is being done already, and what the work throws.
+     */
+    run<T>(request: Request, steps: Steps<T>): T | Promise<T> {
       if (scheduler.waiting > 0) return runInTurns(request, steps)
       const step = runSlice(steps)
       return step.done ? step.value : runInTurns(request, steps)
     },
 
-    turn: scheduler.take,
+    /** For one piece of a stream. */
+    turn: (accountId: string): Promise<void> => scheduler.take(accountId),
 
-    openStream(request) {
+    /** Returns what gives the place back. Throws `too_many_streams` and `unavailable`. */
+    openStream(request: Request): () => void {
       const { accountId, standing } = callerOf(request)
       const ownMax = streamsMaxOf(standing.terms)
       const close = streams.open(accountId, ownMax)
@@ -101,7 +94,8 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
       return close
     },
 
-    enter(visit) {
+    /** Undefined when a request may be answered at once; else it waits. Throws `unavailable`. */
+    enter(visit: Visit): Promise<void> | undefined {
       // All that happens in it counts: reading a request may take longer than its handler.
       if (watchedSinceMs === undefined || timer() - watchedSinceMs < ROUND_MS_MAX) return undefined
       if (visit.isCounted && scheduler.waiting >= WAITING_MAX) throw busyError('all')
@@ -109,7 +103,7 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
       return scheduler.take(ownerOf(visit))
     },
 
-    spend(ms) {
+    spend(ms: number): void {
       spentMs += ms
       if (watchedSinceMs !== undefined || spentMs < SPENT_MS_UNWATCHED) return
       watchedSinceMs = timer()

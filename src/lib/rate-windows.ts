@@ -4,28 +4,19 @@
  * ended when that one is dropped, so expiry needs neither timers nor searching.
  */
 
-export type RateWindow = {
+type RateWindow = {
   used: number
   /** Exclusive, on the clock of `nowMs`. */
   readonly endMs: number
 }
 
-export type RateWindowsOptions = {
-  windowMs: number
-  /** Windows held at most; further keys share one. Infinity where keys cannot be made up. */
-  capacity: number
-}
+export type RateWindows = ReturnType<typeof createRateWindows>
 
-export type RateWindows = {
-  /** Takes one from a key's window, if any is left; returns the window, or undefined if none is. */
-  take(key: string, limit: number, nowMs: number): RateWindow | undefined
-  /** The window that a key is in; undefined if its next request begins one. */
-  find(key: string, nowMs: number): RateWindow | undefined
-  size(): number
-}
-
-/** `nowMs` of calls must come from a monotonic clock. */
-export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): RateWindows {
+/**
+ * `capacity` windows are held at most, and further keys share one; Infinity where keys cannot be
+ * made up. `nowMs` of calls must come from a monotonic clock.
+ */
+export function createRateWindows({ windowMs, capacity }: { windowMs: number; capacity: number }) {
   let current = new Map<string, RateWindow>()
   let previous = new Map<string, RateWindow>()
   let rotatesMs = Number.NEGATIVE_INFINITY
@@ -39,6 +30,7 @@ export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): R
 
   const isFull = () => current.size + previous.size >= capacity
 
+  /** The window that a key is in; undefined if its next request begins one. */
   function find(key: string, nowMs: number): RateWindow | undefined {
     if (nowMs >= rotatesMs) rotate(nowMs)
     const window = current.get(key) ?? previous.get(key) ?? (isFull() ? shared : undefined)
@@ -56,12 +48,15 @@ export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): R
 
   return {
     find,
-    take(key, limit, nowMs) {
+
+    /** Takes one from a key's window, if any is left; returns the window then. */
+    take(key: string, limit: number, nowMs: number): RateWindow | undefined {
       const window = find(key, nowMs) ?? begin(key, nowMs)
       if (window.used >= limit) return undefined
       window.used++
       return window
     },
+
     size: () => current.size + previous.size,
   }
 }
