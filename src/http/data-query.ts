@@ -1,15 +1,59 @@
-/** Parameters that routes of data share, each read and documented the same way wherever it is. */
+/** What routes share of path and query, each read and documented the same way everywhere. */
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { intervals } from '#src/core/interval.ts'
-import { outcomes, timeframes } from '#src/core/market.ts'
+import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
+import {
+  type Coin,
+  coins,
+  conditionIdRule,
+  isCoin,
+  type Market,
+  outcomes,
+  timeframes,
+} from '#src/core/market.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
 import { exampleMarket } from './fields.ts'
-import { literals, moment } from './schema-reader.ts'
+import { literals, moment, parameterError } from './schema-reader.ts'
+
+export const pathParameters = {
+  coin: Type.String({
+    description: `Coin in any case: ${coins.join(', ')}.`,
+    examples: [exampleMarket.coin],
+  }),
+  conditionId: Type.String({
+    description: `A market of the coin: ${marketNameText}.`,
+    examples: [exampleMarket.conditionId],
+  }),
+}
+
+/** Throws `unknown_coin`. */
+export function readCoin(text: string): Coin {
+  const coin = text.toLowerCase()
+  if (isCoin(coin)) return coin
+  const message = `There is no coin "${excerpt(text)}". Coins are ${coins.join(', ')}.`
+  throw new AppError('unknown_coin', message, { param: 'coin' })
+}
+
+/** Throws `invalid_parameter`, or `unknown_market` also for a market of another coin. */
+export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
+  if (!isMarketName(name)) {
+    throw parameterError(
+      'conditionId',
+      `\`conditionId\` is "${excerpt(name)}", but must be ${conditionIdRule}, an asset id or a slug.`,
+    )
+  }
+  const market = find(name)
+  if (market?.coin === coin) return market
+  // A condition id is shown whole, in its one form.
+  const shown = /^0x/i.test(name) ? name.toLowerCase() : excerpt(name)
+  const message = `There is no ${coin} market ${shown}. GET /v1/${coin}/markets lists those there are.`
+  throw new AppError('unknown_market', message, { param: 'conditionId' })
+}
 
 /** Without `examples`, which the documentation page would fill in, to the exclusion of the rest. */
 export const momentParameter = (what: string, options: Parameters<typeof moment>[0] = {}) =>
@@ -103,21 +147,18 @@ export const fieldsParameter = fieldsParameterOf(
 export const cutParameters = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
 
 /** Throws `invalid_parameter` for a field that is unknown, repeated or not there in this view. */
-export function readCut({
-  depth,
-  fields,
-  view,
-}: {
-  depth?: number
-  fields?: string
-  view: View
-}): RowCut {
-  const absent = view === 'own' ? onlyConsolidated : onlyOwn
-  return { depth, fields: fields === undefined ? undefined : readFields(fields, rowFields, absent) }
+export function readCut(query: { depth?: number; fields?: string; view: View }): RowCut {
+  const { depth, fields, view } = query
+  return {
+    depth,
+    fields: fields === undefined ? undefined : readFields(fields, rowFields, absentIn[view]),
+  }
 }
 
-const onlyConsolidated = { sources: 'only `view=consolidated` has' }
-const onlyOwn = { receivedAt: 'only `view=own` has: a consolidated ladder is made of two states' }
+const absentIn = {
+  own: { sources: 'only `view=consolidated` has' },
+  consolidated: { receivedAt: 'only `view=own` has: a consolidated ladder is made of two states' },
+}
 
 /**
  * Reads names joined by commas; `absent` says why this request cannot have some. Throws
@@ -130,19 +171,16 @@ export function readFields<Name extends string>(
 ): ReadonlySet<Name> {
   const found = new Set<Name>()
   for (const name of text.split(',')) {
+    const refuse = (why: string) => parameterError('fields', `\`fields\` has ${why}`)
     const field = known.find((each) => each === name)
     if (field === undefined) {
       const names = known.map((each) => `\`${each}\``).join(', ')
-      throw fieldsError(`\`fields\` has "${excerpt(name)}", which is none of ${names}.`)
+      throw refuse(`"${excerpt(name)}", which is none of ${names}.`)
     }
-    if (found.has(field))
-      throw fieldsError(`\`fields\` has \`${field}\` twice. Send each name once.`)
+    if (found.has(field)) throw refuse(`\`${field}\` twice. Send each name once.`)
     const reason = absent[field]
-    if (reason !== undefined) throw fieldsError(`\`fields\` has \`${field}\`, which ${reason}.`)
+    if (reason !== undefined) throw refuse(`\`${field}\`, which ${reason}.`)
     found.add(field)
   }
   return found
 }
-
-const fieldsError = (message: string) =>
-  new AppError('invalid_parameter', message, { param: 'fields' })

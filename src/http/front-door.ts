@@ -20,7 +20,7 @@ import { bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
 import { describeFault, type ErrorTrap, isMissingRoute, problemResponse } from './problem.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
-import { decodePart, hostError, isAbsolute, pathOf, targetOf } from './url.ts'
+import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
 
 /** `peers` reports the caller's address; without it all callers without a key are one. */
@@ -96,7 +96,10 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
 /** What is refused before a route sees it. */
 function assertServable({ request, target, visit }: Exchange, isSound: boolean): void {
   if (visit.refusal) throw visit.refusal
-  if (!isSound) throw hostError()
+  if (!isSound) {
+    const message = 'The request needs one valid Host header, and a target that is a path.'
+    throw new AppError('invalid_request', message)
+  }
   assertDecodable(target)
   assertBodySize(request)
 }

@@ -14,7 +14,7 @@ import {
 } from '#src/selling/caller.ts'
 import { type Tier, type TierRoute, tiersWith } from '#src/selling/tier.ts'
 
-import { readCoin } from './market-path.ts'
+import { readCoin } from './data-query.ts'
 
 export type Visit = {
   /** Undefined without a valid key. */

@@ -11,6 +11,7 @@ import type { Clock } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 
 import { jsonTextResponse } from './json.ts'
+import { parameterError } from './schema-reader.ts'
 import { targetOf } from './url.ts'
 
 export const REPLAYED_HEADER = 'Idempotent-Replayed'
@@ -134,10 +135,9 @@ function readKey(request: Request): string | undefined {
   const key = request.headers.get('idempotency-key')
   if (key === null) return undefined
   if (keyPattern.test(key)) return key
-  throw new AppError(
-    'invalid_parameter',
+  throw parameterError(
+    'Idempotency-Key',
     'The header `Idempotency-Key` must be 1 to 255 visible ASCII characters, without spaces, sent once.',
-    { param: 'Idempotency-Key' },
   )
 }
 

@@ -69,7 +69,11 @@ type OpenApiFailure = {
   content: Record<string, { schema: OpenApiSchema; examples: Record<string, Reference> }>
 }
 
-export type OpenApiAnswer = { description: string; headers: HeaderTexts; content?: Content }
+type OpenApiAnswer = {
+  description: string
+  headers: HeaderTexts
+  content?: Content | undefined
+}
 
 export type Components = ReturnType<typeof createComponents>
 

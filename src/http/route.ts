@@ -14,6 +14,7 @@ import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
 import { bodyCodes, readBody } from './body.ts'
+import { pathParameters, readCoin, readMarket } from './data-query.ts'
 import {
   answerData,
   answerUnkept,
@@ -33,7 +34,6 @@ import {
 } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { jsonResponse } from './json.ts'
-import { pathParameters, readCoin, readMarket } from './market-path.ts'
 import {
   type Components,
   type HeaderTexts,
@@ -117,15 +117,8 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   ): Response | Returned<C> | Promise<Response | Returned<C>> | Steps<Returned<C>>
 }
 
-export type Route = Readonly<{
-  method: string
-  path: string
-  allowance: Allowance
-  toHandler: (ports: RoutePorts) => Handler
-  toOperation: (components: Components) => object
-}>
-type Handler = (context: { request: Request; params?: Params }) => Response | Promise<Response>
-type Params = { coin?: string; conditionId?: string; id?: string }
+type AnySpec = Spec<string, Access, TObject | undefined, TObject | undefined, Caching>
+export type Route = Readonly<Omit<AnySpec, 'allowance'> & { allowance: Allowance }>
 
 export const route = <
   const P extends string,
@@ -136,17 +129,14 @@ export const route = <
 >(
   spec: Spec<P, A, Q, B, C>,
 ): Route => ({
-  method: spec.method,
-  path: spec.path,
-  allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
   // The reader gives exactly what the types of the call say.
-  toHandler: (ports) => createHandler(spec as unknown as AnySpec, ports),
-  toOperation: (components) => toOperation(spec as unknown as AnySpec, components),
+  ...(spec as unknown as AnySpec),
+  allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
 })
 
-type AnySpec = Spec<string, Access, TObject | undefined, TObject | undefined, Caching>
 type AnyCall = { request: Request; market?: Market | undefined }
 type Result = Response | DataAnswer | object
+type Params = { coin?: string; conditionId?: string; id?: string }
 
 /** Gives routes to Elysia; `components` become those of their operations. */
 export function serveRoutes(
@@ -154,19 +144,20 @@ export function serveRoutes(
   { components, ...ports }: RoutePorts & { components: Components },
 ): AnyElysia {
   const app = new Elysia({ name: 'routes' })
-  for (const { method, path, toHandler, toOperation } of routes) {
+  for (const each of routes) {
+    const { method, path } = each
     // Elysia reads the source of a handler, and takes any call after `return` or `=>` for a
     // promise: the answer would come a tick later, a tenth of a page. A bound function shows no
     // source.
-    const handler = toHandler(ports).bind(undefined)
-    const detail = toOperation(components)
+    const handler = createHandler(each, ports).bind(undefined)
+    const detail = toOperation(each, components)
     // Bodies are left to us. Of `GET` there is none, and `parse` would make its answer a promise.
     app.route(method, path, handler, method === 'GET' ? { detail } : { parse: 'none', detail })
   }
   return app
 }
 
-function createHandler(spec: AnySpec, ports: RoutePorts): Handler {
+function createHandler(spec: Route, ports: RoutePorts) {
   const { access, query: querySchema = noQuery, body: bodySchema, keepOpenSeconds, caching } = spec
   const { findMarket, work } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
@@ -184,9 +175,9 @@ function createHandler(spec: AnySpec, ports: RoutePorts): Handler {
     return answerData(call.request, { ...data, isClosed })
   }
 
-  return ({ request, params }) => {
-    // Elysia gives none where the path has none.
-    const { coin, conditionId, id } = params ?? noParams
+  // Elysia gives no `params` where the path has none.
+  return ({ request, params = {} }: { request: Request; params?: Params }) => {
+    const { coin, conditionId, id } = params
     if (access === 'none') return finish({ request }, answer({ request }))
     const caller = admit(request, { access, coin }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
@@ -204,13 +195,12 @@ function createHandler(spec: AnySpec, ports: RoutePorts): Handler {
 }
 
 const noQuery = Type.Object({})
-const noParams: Params = {}
 
 const isSteps = (result: object): result is Steps<DataAnswer> =>
   'next' in result && typeof result.next === 'function'
 
 /** Every code that an operation may answer. */
-function codesOf(spec: AnySpec): Set<ErrorCode> {
+function codesOf(spec: Route): Set<ErrorCode> {
   const { path, access, query, body, fails = [] } = spec
   const codes = new Set<ErrorCode>([...accessCodes(access), ...fails])
   const add = (isThere: boolean | undefined, more: readonly ErrorCode[]) => {
@@ -227,9 +217,8 @@ function codesOf(spec: AnySpec): Set<ErrorCode> {
 }
 
 /** The operation of the OpenAPI document. */
-function toOperation(spec: AnySpec, components: Components) {
-  const { path, access, tag, operationId, summary, description, query, body } = spec
-  const successes = [spec.ok].flat()
+function toOperation(spec: Route, components: Components) {
+  const { path, access, tag, operationId, summary, description, query, body, caching } = spec
   const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }
   const named = Object.entries(parts).filter(([name]) => path.includes(`/:${name}`))
   const parameters = [
@@ -238,12 +227,20 @@ function toOperation(spec: AnySpec, components: Components) {
     ...(spec.requestHeaders ?? []),
     ...(spec.isReplayable ? [idempotencyParameter] : []),
   ]
-  const answers = successes.map((success) => [
-    success.status ?? 200,
-    toAnswer(spec, success, components),
-  ])
-  const [first] = successes
-  const isTagged = spec.caching === 'digest' || spec.caching === 'tag'
+  const successes = [spec.ok].flat()
+  const isTagged = caching === 'digest' || caching === 'tag'
+  const shared = cachingTextsOf(spec)
+  const coding = isTagged || caching === 'unkept' ? encodingTexts : {}
+  const answers = successes.map(({ status = 200, description: text, schema, ...success }) => {
+    const { content = schema && { 'application/json': { schema: components.schema(schema) } } } =
+      success
+    const headers = { ...shared, ...coding, ...success.headers, ...success.bodyHeaders }
+    return [status, components.answer({ description: text, headers, content })]
+  })
+  const unchanged = components.answer({
+    description: 'What was asked for is still what `If-None-Match` names.',
+    headers: { ...shared, ...successes[0]?.headers },
+  })
   return {
     tags: [tag],
     ...{ operationId, summary, description },
@@ -252,42 +249,17 @@ function toOperation(spec: AnySpec, components: Components) {
     ...(body === undefined ? {} : { requestBody: components.body(body) }),
     responses: {
       ...Object.fromEntries(answers),
-      ...(isTagged && first ? { 304: toUnchanged(spec, first, components) } : {}),
+      ...(isTagged ? { 304: unchanged } : {}),
       ...components.failures(codesOf(spec)),
     },
   }
 }
 
-function toAnswer(spec: AnySpec, success: Success, components: Components) {
-  const { description, schema, headers, bodyHeaders } = success
-  const content = schema && { 'application/json': { schema: components.schema(schema) } }
-  return components.answer({
-    description,
-    headers: {
-      ...cachingTextsOf(spec),
-      ...(spec.caching === 'digest' || spec.caching === 'tag' || spec.caching === 'unkept'
-        ? encodingTexts
-        : {}),
-      ...headers,
-      ...bodyHeaders,
-    },
-    ...((success.content ?? content) ? { content: success.content ?? content } : {}),
-  })
-}
-
-const toUnchanged = (spec: AnySpec, { headers }: Success, components: Components) =>
-  components.answer({
-    description: 'What was asked for is still what `If-None-Match` names.',
-    headers: { ...cachingTextsOf(spec), ...headers },
-  })
-
 /** Headers of every success, whether it has a body or not. */
-function cachingTextsOf({ caching, isCovered, isReplayable }: AnySpec): HeaderTexts {
-  const control = caching === 'unkept' ? 'no-store' : caching
+function cachingTextsOf({ caching, isCovered, isReplayable }: Route): HeaderTexts {
+  const control = { 'Cache-Control': `\`${caching === 'unkept' ? 'no-store' : caching}\`.` }
   return {
-    ...(caching === 'digest' || caching === 'tag'
-      ? cachingHeaderTexts
-      : { 'Cache-Control': `\`${control}\`.` }),
+    ...(caching === 'digest' || caching === 'tag' ? cachingHeaderTexts : control),
     ...(isCovered ? { [COVERAGE_HEADER]: coverageText } : {}),
     ...(isReplayable
       ? { [REPLAYED_HEADER]: '`true` on an answer that was given before; else absent.' }

@@ -179,7 +179,8 @@ function typeOf(value: unknown): string {
   return typeof value === 'number' ? 'a number' : 'an object'
 }
 
-const parameterError = (param: string, message: string) =>
+/** The answer to what was sent as `param`. */
+export const parameterError = (param: string, message: string) =>
   new AppError('invalid_parameter', message, { param })
 
 function unknownError(param: string, what: string, { all }: Fields): AppError {

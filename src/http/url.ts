@@ -2,19 +2,11 @@
  * Parts of absolute URLs, as Bun normalises them: to cut strings is several times faster than `new
  * URL`, and right because the front door lets no other through (`isAbsolute`).
  */
-import { AppError } from '#src/core/errors.ts'
-
 // After `http://` and at least one character of the host.
 const HOST_START = 8
 
 /** False where the host is absent or malformed: Bun then leaves what was sent. */
 export const isAbsolute = (url: string): boolean => /^https?:\/\//.test(url) && URL.canParse(url)
-
-export const hostError = (): AppError =>
-  new AppError(
-    'invalid_request',
-    'The request needs one valid Host header, and a target that is a path.',
-  )
 
 /** Path and query, as sent; of what is not absolute, whatever begins with a slash. */
 export function targetOf(url: string): string {

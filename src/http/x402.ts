@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
+import { isRecord } from '#src/lib/record.ts'
 
 import { object } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'
@@ -91,24 +92,18 @@ export function readPaymentHeader(request: Request): Record<string, unknown> | u
   if (text.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
   if (!base64Pattern.test(text)) throw refuse('is not base64')
   const value = parse(Buffer.from(text, 'base64'))
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse('holds no JSON object')
-  }
-  return { ...value }
+  if (isRecord(value)) return { ...value }
+  throw refuse('holds no JSON object')
 }
 
 function parse(bytes: Uint8Array): unknown {
-  let value: unknown
-  let depth: number
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    depth = measureJson(text).depth
-    value = depth > NESTING_MAX ? undefined : JSON.parse(text)
+    if (measureJson(text).depth <= NESTING_MAX) return JSON.parse(text)
   } catch (cause) {
     throw refuse('holds no JSON in UTF-8', cause)
   }
-  if (depth > NESTING_MAX) throw refuse(`is nested more than ${NESTING_MAX} levels deep`)
-  return value
+  throw refuse(`is nested more than ${NESTING_MAX} levels deep`)
 }
 
 const refuse = (why: string, cause?: unknown) =>
