@@ -64,7 +64,6 @@ export type AppDeps = {
   timer: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits. */
   mint: () => string
-  /** Bytes fit for secrets. */
   randomBytes: (length: number) => Uint8Array
   screen: Screen
   wallets: Wallets
@@ -82,7 +81,6 @@ export type AppDeps = {
 
 export type App = ReturnType<typeof createApp>
 
-/** Creates the whole server, not listening yet. */
 export function createApp(deps: AppDeps) {
   const { config, clock, timer } = deps
   let isDraining = false

@@ -29,7 +29,6 @@ const SIGNUP_BITS = 48
 const MINUTE_PART = 6
 /** A challenge and its answer. */
 const REQUESTS_PER_SIGNUP = 2
-/** The label of requests that no route took. */
 const NO_ROUTE = 'other'
 
 type GateDeps = {
@@ -39,11 +38,9 @@ type GateDeps = {
   addressOf: (request: Request, peers: PeerSource | undefined, bits?: number) => string
   signupsPerDay: number
   clock: Clock
-  /** Monotonic milliseconds. */
   timer: Clock
 }
 
-/** Creates the gate, with every window unused. */
 export function createGate(deps: GateDeps) {
   const { authenticator, meter, addressOf, clock, timer } = deps
   const ofKeys = createPools(Number.POSITIVE_INFINITY)

@@ -28,7 +28,6 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
     prunedDay = day
   }
 
-  /** The counter of this day, used at this moment. */
   function use(caller: Caller, route: string): Counter {
     const nowMs = clock()
     const day = Math.floor(nowMs / DAY_MS)

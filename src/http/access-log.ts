@@ -9,18 +9,15 @@ const TARGET_LENGTH_MAX = 2048
 const MS_PER_SECOND = 1000
 
 type AccessRecord = {
-  /** Letters, digits, `.`, `_`, `-` only. */
+  /** Nothing in it needs escaping. */
   requestId: string
-  /** Never the key itself. */
-  keyId?: string | undefined
+  keyId: string | undefined
   method: string
-  /** Path and query, as sent; long ones are cut. */
   target: string
   status: number
   /** Length of the body; undefined for a stream. */
   bytes: number | undefined
   durationMs: number
-  /** Stack of a fault of ours. */
   error?: string | undefined
 }
 

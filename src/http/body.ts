@@ -7,10 +7,8 @@ import { isRecord } from '#src/lib/record.ts'
 import { measureJson, NAMES_MAX, NESTING_MAX, VALUES_MAX } from './json.ts'
 import { isOptional, parseBody } from './schema-reader.ts'
 
-/** The largest body that any route takes. */
 export const BODY_BYTES_MAX = 64 * 1024
 
-/** With which `readBody` refuses. */
 export const bodyCodes: readonly ErrorCode[] = [
   'invalid_parameter',
   'invalid_request',

@@ -54,7 +54,6 @@ export function writeCorsHeaders(request: Request, headers: Headers): void {
 export const isPreflight = ({ method, headers }: Request): boolean =>
   method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 
-/** Adds to the answer of OPTIONS what a browser may send. */
 export function writePreflightHeaders(headers: Headers, methods: string): void {
   headers.set('Access-Control-Allow-Methods', methods)
   headers.set('Access-Control-Allow-Headers', allowed)

@@ -120,7 +120,6 @@ export const depthParameter = Type.Optional(
   }),
 )
 
-/** `own` is the book as recorded, `consolidated` that with the mirror of the other outcome's. */
 export const views = ['own', 'consolidated'] as const
 export type View = (typeof views)[number]
 

@@ -35,7 +35,6 @@ export const cachingHeaders = (isClosed: boolean) => ({
   Vary: VARY,
 })
 
-/** For the documentation. */
 export const cachingHeaderTexts: HeaderTexts = {
   ETag: 'Strong; changes with what it tags. Send it back as `If-None-Match` for a 304.',
   'Cache-Control':
@@ -61,12 +60,7 @@ const hasTag = ({ headers }: Request, etag: string) =>
   matchesEtag(headers.get('if-none-match'), etag)
 
 /** Headers that only some routes have. */
-type Notes = {
-  /** `X-Coverage`. */
-  coverage?: string
-  /** `X-Resume-Cursor`. */
-  resumeCursor?: string | undefined
-}
+type Notes = { coverage?: string; resumeCursor?: string | undefined }
 
 export type DataAnswer = Notes & {
   body: string
@@ -113,7 +107,6 @@ export type TaggedAnswer = {
   isGzip: boolean
   isClosed: boolean
   coverage: string
-  /** Where finished pages are kept. */
   pages: PageCache
   work: Work
   /** A finished page that can be had at once. */
@@ -157,7 +150,6 @@ const inits = { closed: initsOf(CLOSED), open: initsOf(OPEN), unkept: initsOf('n
 
 type Facts = Notes & { caching: keyof typeof inits; isGzip: boolean; etag?: string }
 
-/** Answers with a body; 304 without one. */
 function respond(
   bytes: Bytes | null,
   { caching, isGzip, etag, coverage, resumeCursor }: Facts,

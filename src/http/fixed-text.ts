@@ -18,7 +18,6 @@ export type FixedText = {
   gzipped?: Uint8Array<ArrayBuffer>
 }
 
-/** Returns what answers a request for a text. */
 export function createFixedText(fixed: FixedText) {
   const { text, contentType, chosenBy, policy, caching = MAX_AGE } = fixed
   let plain: Coded | undefined

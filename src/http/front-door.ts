@@ -38,7 +38,6 @@ export type FrontDoorOptions = {
   log: (line: string) => void
   clock: Clock
   mint: () => string
-  /** Monotonic milliseconds. */
   timer: Clock
 }
 
@@ -58,7 +57,12 @@ type Exchange = {
 export function createFrontDoor(options: FrontDoorOptions): Handle {
   const { handle, takeError, routes, gate, work, mint, timer } = options
   const finish = createFinish(options)
-  const fail = createFail(routes)
+
+  const fail = (exchange: Exchange, error: unknown): Response => {
+    if (isMissingRoute(error)) return answerMissing(exchange, routes)
+    exchange.fault = describeFault(error)
+    return problemResponse(error, exchange.requestId)
+  }
 
   const settle = (exchange: Exchange, response: Response) => {
     const thrown = response.status >= 400 ? takeError(exchange.inner) : undefined
@@ -93,15 +97,19 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   }
 }
 
-/** What is refused before a route sees it. */
 function assertServable({ request, target, visit }: Exchange, isSound: boolean): void {
   if (visit.refusal) throw visit.refusal
   if (!isSound) {
     const message = 'The request needs one valid Host header, and a target that is a path.'
     throw new AppError('invalid_request', message)
   }
-  assertDecodable(target)
-  assertBodySize(request)
+  // Elysia would hand a handler an empty parameter for `%zz`.
+  if (target.includes('%') && decodePart(pathOf(target)) === undefined) {
+    throw new AppError('invalid_request', 'The path has a malformed percent-encoding.')
+  }
+  // By what the caller says; a body without a length is measured as it is read.
+  const length = request.headers.get('content-length')
+  if (length !== null && Number(length) > BODY_BYTES_MAX) throw bodySizeError()
 }
 
 /** Puts the common headers on a response, drops the body of HEAD, writes the line. */
@@ -160,15 +168,7 @@ function toBytes(status: number, length: string | null): number | undefined {
   return length === null ? undefined : Number(length)
 }
 
-/** Answers an error. A path that exists under other methods says which. */
-function createFail(routes: RouteTable) {
-  return (exchange: Exchange, error: unknown): Response => {
-    if (isMissingRoute(error)) return answerMissing(exchange, routes)
-    exchange.fault = describeFault(error)
-    return problemResponse(error, exchange.requestId)
-  }
-}
-
+/** A path that exists under other methods says which. */
 function answerMissing({ request, target, requestId }: Exchange, routes: RouteTable): Response {
   const { method } = request
   const path = pathOf(target)
@@ -186,19 +186,6 @@ function answerMissing({ request, target, requestId }: Exchange, routes: RouteTa
   const response = problemResponse(error, requestId)
   if (allow !== '') response.headers.set('Allow', allow)
   return response
-}
-
-/** By what the caller says; a body without a length is measured as it is read. */
-function assertBodySize({ headers }: Request): void {
-  const length = headers.get('content-length')
-  if (length !== null && Number(length) > BODY_BYTES_MAX) throw bodySizeError()
-}
-
-/** Elysia would hand a handler an empty parameter for `%zz`. */
-function assertDecodable(target: string): void {
-  if (!target.includes('%')) return
-  if (decodePart(pathOf(target)) !== undefined) return
-  throw new AppError('invalid_request', 'The path has a malformed percent-encoding.')
 }
 
 const asGet = ({ url, headers, signal }: Request): Request =>

@@ -19,13 +19,11 @@ import { readCoin } from './data-query.ts'
 export type Visit = {
   /** Undefined without a valid key. */
   caller: Caller | undefined
-  /** The window that the headers report. */
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
   /** On the monotonic clock: what was left of the window then is less now. */
   enteredMs: number
-  /** Set when the request must not reach a route. */
   refusal: AppError | undefined
   peers?: PeerSource | undefined
   /** What usage is counted under; the route names it. */
@@ -38,7 +36,6 @@ export type Visit = {
   keepOpen?: (seconds: number) => void
 }
 
-/** A body that is made while it is sent. */
 export type SentBody = {
   /** Resolves when it has ended. */
   ended: Promise<{ bytes: number; error?: unknown }>
@@ -59,7 +56,6 @@ export type Arrival = { request: Request; allowance: Allowance; peers: PeerSourc
 
 /** None of it may throw. */
 export type Gate = {
-  /** Finds the caller and takes from its window. */
   enter(arrival: Arrival): Visit
   /** Reports its window to the caller, in the headers of any response. */
   mark(visit: Visit, headers: Headers): void
@@ -79,7 +75,6 @@ const visits = new WeakMap<Request, Visit>()
 
 export const bindVisit = (request: Request, visit: Visit): void => void visits.set(request, visit)
 
-/** The visit of a request that came through the front door. */
 export function visitOf(request: Request): Visit {
   const visit = visits.get(request)
   if (!visit) throw new Error('The request did not come through the front door.')
@@ -102,11 +97,9 @@ export function accessCodes(access: Access): ErrorCode[] {
   return access === 'key' ? ofKey : [...ofKey, 'tier_route', 'tier_coin', 'damaged']
 }
 
-/** True where no key is needed. */
 export const isOpen = (access: Access): access is 'none' | 'open' | 'signup' =>
   access === 'none' || access === 'open' || access === 'signup'
 
-/** `listTiers` returns the live catalogue. */
 export type AccessPorts = { listTiers: () => readonly Tier[]; takeSignup: TakeSignup }
 
 type Asked = { access: Exclude<Access, 'none'>; coin: string | undefined }

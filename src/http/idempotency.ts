@@ -22,7 +22,6 @@ const TAG_BYTES = 16
 const KEY_BYTES = 32
 const keyPattern = /^[!-~]{1,255}$/
 
-/** A success with a JSON body. */
 export type Answer = { status: number; headers: Record<string, string>; body: string }
 
 /** Port: the store. Answers are kept for a day. */
@@ -55,7 +54,6 @@ export type Idempotency = {
   remember(request: Request, call: Call, work: () => Promise<Answer>): Promise<Response>
 }
 
-/** Describes the header among the parameters of an operation. */
 export const idempotencyParameter = {
   name: 'Idempotency-Key',
   in: 'header' as const,
@@ -141,11 +139,11 @@ function readKey(request: Request): string | undefined {
   )
 }
 
-const otherRequestError = (options: ErrorOptions = {}) =>
+const otherRequestError = (cause?: unknown) =>
   new AppError(
     'idempotency_mismatch',
     'This `Idempotency-Key` was used for another request. Choose a new one, or repeat that request as it was.',
-    { param: 'Idempotency-Key', ...options },
+    { param: 'Idempotency-Key', cause },
   )
 
 /** As JSON, because no two lists of texts print alike. */
@@ -181,6 +179,6 @@ function unseal(ticket: Ticket, sealed: Uint8Array): Answer {
     return JSON.parse(text.toString()) as Answer
   } catch (cause) {
     // The same request, by someone with another secret.
-    throw otherRequestError({ cause })
+    throw otherRequestError(cause)
   }
 }

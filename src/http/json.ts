@@ -6,7 +6,6 @@ type Init = { status?: number; headers?: Record<string, string> }
 export const jsonResponse = (value: unknown, init?: Init) =>
   jsonTextResponse(JSON.stringify(value), init)
 
-/** The same of what is printed already. */
 export const jsonTextResponse = (body: string, { status = 200, headers = {} }: Init = {}) =>
   new Response(body, {
     status,

@@ -45,21 +45,9 @@ const commonHeaders: HeaderTexts = {
 /** Those of failures, and which ones have them. */
 const failureHeaders: [name: string, text: string, isSent: (problem: Problem) => boolean][] = [
   ['Cache-Control', '`no-store`.', () => true],
-  [
-    'Retry-After',
-    'Seconds to wait before another attempt.',
-    ({ retryAfterSeconds }) => retryAfterSeconds !== undefined,
-  ],
-  [
-    PAYMENT_REQUIRED_HEADER,
-    'Base64 of `paymentRequired`.',
-    ({ paymentRequired }) => paymentRequired !== undefined,
-  ],
-  [
-    PAYMENT_RESPONSE_HEADER,
-    'Base64 of `paymentResponse`.',
-    ({ paymentResponse }) => paymentResponse !== undefined,
-  ],
+  ['Retry-After', 'Seconds to wait before another attempt.', (it) => 'retryAfterSeconds' in it],
+  [PAYMENT_REQUIRED_HEADER, 'Base64 of `paymentRequired`.', (it) => 'paymentRequired' in it],
+  [PAYMENT_RESPONSE_HEADER, 'Base64 of `paymentResponse`.', (it) => 'paymentResponse' in it],
   ['WWW-Authenticate', '`Bearer`.', ({ status }) => status === 401],
 ]
 
@@ -77,7 +65,6 @@ type OpenApiAnswer = {
 
 export type Components = ReturnType<typeof createComponents>
 
-/** Begins the components of a document. */
 export function createComponents() {
   const schemas: Record<string, OpenApiSchema> = {}
   const headers: Record<string, { description: string; schema: { type: 'string' } }> = {}
@@ -104,7 +91,6 @@ export function createComponents() {
     return { $ref: `#/components/examples/${code}` }
   }
 
-  /** All failures of an operation with one status. */
   function failure(codes: readonly ErrorCode[]): Reference {
     const name = codes.join('.')
     const own = Object.fromEntries(

@@ -31,7 +31,6 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 // The keys of a table that is written out in full.
 const codes = Object.keys(errorCodes) as ErrorCode[]
 
-/** The one shape of every failure. */
 export const Problem = object(
   'Problem',
   {

@@ -91,7 +91,6 @@ export const openapi = (appVersion: string, { all }: Components, findExample: Fi
     )
 }
 
-/** Puts a market in the place of that of the examples. */
 function showing(held: ExampleMarket | undefined, document: string): string {
   if (held === undefined) return document
   const { coin, timeframe, conditionId, tsMs, day } = exampleMarket
@@ -191,8 +190,8 @@ const STYLE_TYPE = 'text/css; charset=utf-8'
 /** To be used after the plugin, whose page it replaces. */
 export const swaggerPage = () => {
   const assets: [name: string, answer: (request: Request) => Response | Promise<Response>][] = [
-    ['start.js', createAsset(start, SCRIPT_TYPE)],
-    ['page.css', createAsset(style, STYLE_TYPE)],
+    ['start.js', createFixedText({ text: start, contentType: SCRIPT_TYPE, caching: FOREVER })],
+    ['page.css', createFixedText({ text: style, contentType: STYLE_TYPE, caching: FOREVER })],
     ['swagger-ui-bundle.js', createFileAsset(bundlePath, SCRIPT_TYPE)],
     ['swagger-ui.css', createFileAsset(stylePath, STYLE_TYPE)],
   ]
@@ -207,9 +206,6 @@ export const swaggerPage = () => {
   }
   return app
 }
-
-const createAsset = (text: string, contentType: string) =>
-  createFixedText({ text, contentType, caching: FOREVER })
 
 /** A file, read and compressed beside this thread when it is first asked for. */
 function createFileAsset(path: string, contentType: string) {

@@ -15,7 +15,6 @@ export function createLogBuffer(write: (lines: string) => void) {
     if (lines !== '') write(lines)
   }
   return {
-    /** Adds one line, newline included. */
     write(line: string): void {
       pending += line
       if (pending.length >= FLUSH_AT_LENGTH) flush()

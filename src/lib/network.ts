@@ -7,7 +7,6 @@ export type Network = { address: string; bits: number; family: 'ipv4' | 'ipv6' }
 const V4_BITS = 32
 const V6_BITS = 128
 
-/** Reads `10.0.0.0/8`, `::1` and the like; undefined for anything else. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)
@@ -45,7 +44,6 @@ export function subscriberOf(address: string, bits = 64): string | undefined {
     .join(':')}::/${bits}`
 }
 
-/** The eight groups of a valid IPv6 address. */
 function expand(address: string): number[] {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
   const plain = dotted

@@ -8,7 +8,6 @@ export class SecretFault extends Error {
 
 /** More than any key; a wrong path may lead to anything. */
 const BYTES_MAX = 1024
-/** Any right of the group or of others. */
 const OTHERS = 0o077
 
 /**

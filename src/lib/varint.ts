@@ -3,7 +3,6 @@
  * and six bits of the magnitude.
  */
 
-/** Most bytes that a safe integer takes. */
 export const VARINT_BYTES_MAX = 8
 
 /** Writes a safe integer; returns the offset behind it. */
