@@ -211,12 +211,12 @@ export class ConfigError extends Error {
 /** Reads the `BOOKFEED_*` variables; an empty one counts as absent. Throws `ConfigError`. */
 export function readConfig(env: Env): Config {
   assertKnown(env)
-  const settings = Object.entries<ConfigVariable>(variables).map(([name, variable]) => [
-    name,
-    read(env, variable),
-  ])
+  const entries = Object.entries<ConfigVariable>(variables)
+  const settings = Object.fromEntries(
+    entries.map(([name, variable]) => [name, read(env, variable)]),
+  )
   // Each is what its variable's `parse` returned.
-  return Object.freeze(Object.fromEntries(settings) as Config)
+  return Object.freeze(settings as Config)
 }
 
 function read(env: Env, variable: ConfigVariable): unknown {
@@ -231,10 +231,9 @@ function read(env: Env, variable: ConfigVariable): unknown {
 
 /** A misspelt variable would silently leave its default. */
 function assertKnown(env: Env): void {
-  const known = configVariables.map((variable) => variable.name)
-  const unknown = Object.keys(env).find(
-    (name) => name.startsWith('BOOKFEED_') && !known.includes(name),
-  )
+  const known = configVariables.map(({ name }) => name)
+  const ours = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_'))
+  const unknown = ours.find((name) => !known.includes(name))
   if (unknown === undefined) return
   throw new ConfigError(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`)
 }

@@ -72,7 +72,7 @@ export function createGate(deps: GateDeps) {
       return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
     }
     const window = place.windows.take(place.key, place.limit, place.nowMs)
-    const rate = window === undefined ? stateOf(place) : toState(place, window)
+    const rate = stateOf(place, window)
     const refusal = window === undefined ? allowanceError(rate) : undefined
     return { ...common, rate, isCounted: refusal === undefined, refusal }
   }
@@ -151,31 +151,32 @@ const createPools = (capacity: number) => ({
   billing: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
 })
 
-function stateOf(place: Place): RateState {
-  const window = place.windows.find(place.key, place.nowMs)
-  return window
-    ? toState(place, window)
-    : { limit: place.limit, remaining: place.limit, leftMs: RATE_WINDOW_MS }
-}
-
-const toState = ({ limit, nowMs }: Place, { used, endMs }: { used: number; endMs: number }) => ({
+const stateOf = (
+  { windows, key, limit, nowMs }: Place,
+  window = windows.find(key, nowMs),
+): RateState => ({
   limit,
-  remaining: Math.max(0, limit - used),
-  leftMs: endMs - nowMs,
+  remaining: Math.max(0, limit - (window?.used ?? 0)),
+  leftMs: window === undefined ? RATE_WINDOW_MS : window.endMs - nowMs,
 })
 
-const allowanceError = ({ limit, leftMs }: RateState): AppError =>
-  new AppError(
-    'rate_limited',
-    `The allowance of ${limit} requests a minute is used up. Wait ${toSeconds(leftMs)} s; GET /v1/billing/tiers shows larger ones.`,
-    { retryAfterSeconds: toSeconds(leftMs) },
+function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
+  const retryAfterSeconds = toSeconds(leftMs)
+  return new AppError('rate_limited', print(`Wait ${retryAfterSeconds} s`), { retryAfterSeconds })
+}
+
+const allowanceError = (rate: RateState): AppError =>
+  rateError(
+    rate,
+    (wait) =>
+      `The allowance of ${rate.limit} requests a minute is used up. ${wait}; GET /v1/billing/tiers shows larger ones.`,
   )
 
-const signupsError = ({ limit, leftMs, window = 'minute' }: RateState): AppError =>
-  new AppError(
-    'rate_limited',
-    `This address may sign up ${limit / REQUESTS_PER_SIGNUP} times a ${window}, with or without a key. Wait ${toSeconds(leftMs)} s.`,
-    { retryAfterSeconds: toSeconds(leftMs) },
+const signupsError = (rate: RateState): AppError =>
+  rateError(
+    rate,
+    (wait) =>
+      `This address may sign up ${rate.limit / REQUESTS_PER_SIGNUP} times a ${rate.window ?? 'minute'}, with or without a key. ${wait}.`,
   )
 
 /** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */

@@ -20,8 +20,8 @@ export type FixedText = {
 
 export function createFixedText(fixed: FixedText) {
   const { text, contentType, chosenBy, policy, caching = MAX_AGE } = fixed
-  let plain: Coded | undefined
-  let gzipped: Coded | undefined
+  let made: { plain: Uint8Array<ArrayBuffer>; tag: string } | undefined
+  let { gzipped } = fixed
   const headers = {
     'Cache-Control': caching,
     Vary: varyOf(chosenBy),
@@ -29,10 +29,11 @@ export function createFixedText(fixed: FixedText) {
   }
 
   return (request: Request): Response => {
-    plain ??= code(text)
+    made ??= encode(text)
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-    if (isGzip) gzipped ??= compressed(plain, fixed.gzipped)
-    const { bytes, etag } = (isGzip && gzipped) || plain
+    if (isGzip) gzipped ??= Bun.gzipSync(made.plain)
+    const bytes = (isGzip && gzipped) || made.plain
+    const etag = `"${made.tag}${isGzip ? '.gzip' : ''}"`
     const unchanged = answerUnchanged(request, etag, headers)
     if (unchanged !== undefined) return unchanged
     return new Response(bytes, {
@@ -47,17 +48,10 @@ export function createFixedText(fixed: FixedText) {
   }
 }
 
-type Coded = { bytes: Uint8Array<ArrayBuffer>; etag: string }
-
-function code(text: string): Coded {
-  const bytes = new TextEncoder().encode(text)
-  return { bytes, etag: `"${tagOf(bytes)}"` }
+function encode(text: string) {
+  const plain = new TextEncoder().encode(text)
+  return { plain, tag: tagOf(plain) }
 }
-
-const compressed = ({ bytes, etag }: Coded, gzipped = Bun.gzipSync(bytes)): Coded => ({
-  bytes: gzipped,
-  etag: etag.replace(/"$/, '.gzip"'),
-})
 
 const varyOf = (chosenBy: FixedText['chosenBy']): string =>
   [chosenBy, 'Accept-Encoding', 'Origin'].filter((name) => name !== undefined).join(', ')

@@ -205,11 +205,9 @@ function translatePlain(schema: OpenApiSchema, named: Named): OpenApiSchema {
   if (Array.isArray(examples)) result.example = examples[0]
   if (isRecord(result.items)) result.items = translate(result.items, named)
   if (isRecord(result.properties)) {
+    const members = Object.entries(result.properties as Named)
     result.properties = Object.fromEntries(
-      Object.entries(result.properties).map(([name, property]) => [
-        name,
-        translate(property as OpenApiSchema, named),
-      ]),
+      members.map(([name, member]) => [name, translate(member, named)]),
     )
   }
   return result
@@ -217,23 +215,18 @@ function translatePlain(schema: OpenApiSchema, named: Named): OpenApiSchema {
 
 function translateUnion(options: readonly OpenApiSchema[], named: Named): OpenApiSchema {
   const others = options.filter((option) => option.type !== 'null')
-  const nullable = others.length < options.length ? { nullable: true } : {}
+  const orNull = (schema: OpenApiSchema): OpenApiSchema => {
+    if (others.length === options.length) return schema
+    const withNull = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {}
+    return { ...schema, ...withNull, nullable: true }
+  }
   const [only] = others
   if (only && others.length === 1) {
     // In place: beside a reference `nullable` would count for nothing.
     const { $id: _, ...inline } = only
-    return { ...withNull(translate(inline, named), options), ...nullable }
+    return orNull(translate(inline, named))
   }
-  if (others.every((option) => typeof option.const === 'string')) {
-    const literals = { type: 'string', enum: others.map((option) => option.const) }
-    return { ...withNull(literals, options), ...nullable }
-  }
-  return { anyOf: others.map((option) => translate(option, named)), ...nullable }
-}
-
-function withNull(schema: OpenApiSchema, options: readonly OpenApiSchema[]): OpenApiSchema {
-  const isNullable = options.some((option) => option.type === 'null')
-  return isNullable && Array.isArray(schema.enum)
-    ? { ...schema, enum: [...schema.enum, null] }
-    : schema
+  return others.every((option) => typeof option.const === 'string')
+    ? orNull({ type: 'string', enum: others.map((option) => option.const) })
+    : orNull({ anyOf: others.map((option) => translate(option, named)) })
 }

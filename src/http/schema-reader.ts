@@ -7,11 +7,8 @@ import {
   OptionalKind,
   type SchemaOptions,
   type Static,
-  type TLiteral,
   type TObject,
   type TSchema,
-  type TUnion,
-  type TUnsafe,
   Type,
 } from '@sinclair/typebox'
 
@@ -23,20 +20,14 @@ import { excerpt } from '#src/selling/excerpt.ts'
 import { decodePart } from './url.ts'
 
 /** Schema of a string that is one of `texts`. */
-export const literals = <const T extends string>(
-  texts: readonly T[],
-  options: SchemaOptions,
-): TUnion<TLiteral<T>[]> =>
+export const literals = <const T extends string>(texts: readonly T[], options: SchemaOptions) =>
   Type.Union(
     texts.map((text) => Type.Literal(text)),
     options,
   )
 
 /** Schema of a moment, sent as a Unix time or as RFC 3339, and read as Unix milliseconds. */
-export const moment = ({
-  maximum,
-  ...options
-}: SchemaOptions & { maximum?: number }): TUnsafe<number> =>
+export const moment = ({ maximum, ...options }: SchemaOptions & { maximum?: number }) =>
   Type.Unsafe<number>({
     anyOf: [
       { type: 'integer', minimum: 0, ...(maximum === undefined ? {} : { maximum }) },
@@ -45,7 +36,7 @@ export const moment = ({
     ...options,
   })
 
-/** Schema of an object of any shape, whose JSON has so many bytes; it is passed on as it is. */
+/** Schema of an object of any shape, of at most so many bytes of JSON; it is passed on as is. */
 export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
   Type.Unsafe<Record<string, unknown>>(
     Type.Object({}, { additionalProperties: true, 'x-max-bytes': bytesMax, ...options }),

@@ -34,18 +34,14 @@ import { acceptsGzip } from './negotiation.ts'
 import { type Route, route } from './route.ts'
 import type { Work } from './work.ts'
 
-const sharedParameters = {
-  limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
-  cursor: cursorParameter,
-  outcome: outcomeParameter,
-  order: orderParameter,
-}
-
 /** The parameters of a series; both descriptions end sentences. */
 export const seriesParameters = (texts: { range: string; interval: string }) =>
   Type.Object({
     ...rangeParameters(texts.range),
-    ...sharedParameters,
+    limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
+    cursor: cursorParameter,
+    outcome: outcomeParameter,
+    order: orderParameter,
     interval: intervalParameter(texts.interval),
   })
 export type SeriesParameters = ReturnType<typeof seriesParameters>

@@ -44,18 +44,13 @@ export function subscriberOf(address: string, bits = 64): string | undefined {
     .join(':')}::/${bits}`
 }
 
+/** The eight groups of a valid IPv6 address, whose last two may be dotted: URLs have none so. */
 function expand(address: string): number[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
-  const plain = dotted
-    ? `${dotted[1]}${toGroup(dotted[2], dotted[3])}:${toGroup(dotted[4], dotted[5])}`
-    : address
-  const [head = '', tail] = plain.split('::')
-  const left = toGroups(head)
-  const right = tail === undefined ? [] : toGroups(tail)
+  const { hostname } = new URL(`http://[${address}]`)
+  const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
+  const [left, right] = [toGroups(head), toGroups(tail)]
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
 }
 
 const toGroups = (text: string): number[] =>
   text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
-
-const toGroup = (high = '0', low = '0'): string => (Number(high) * 256 + Number(low)).toString(16)
