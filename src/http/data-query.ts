@@ -17,25 +17,19 @@ import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
-import { exampleMarket } from './fields.ts'
+import { exampleMarket, text } from './fields.ts'
 import { literals, moment, parameterError } from './schema-reader.ts'
 
 export const pathParameters = {
-  coin: Type.String({
-    description: `Coin in any case: ${coins.join(', ')}.`,
-    examples: [exampleMarket.coin],
-  }),
-  conditionId: Type.String({
-    description: `A market of the coin: ${marketNameText}.`,
-    examples: [exampleMarket.conditionId],
-  }),
+  coin: text(`Coin in any case: ${coins.join(', ')}.`, exampleMarket.coin),
+  conditionId: text(`A market of the coin: ${marketNameText}.`, exampleMarket.conditionId),
 }
 
 /** Throws `unknown_coin`. */
-export function readCoin(text: string): Coin {
-  const coin = text.toLowerCase()
+export function readCoin(sent: string): Coin {
+  const coin = sent.toLowerCase()
   if (isCoin(coin)) return coin
-  const message = `There is no coin "${excerpt(text)}". Coins are ${coins.join(', ')}.`
+  const message = `There is no coin "${excerpt(sent)}". Coins are ${coins.join(', ')}.`
   throw new AppError('unknown_coin', message, { param: 'coin' })
 }
 
@@ -164,17 +158,17 @@ const absentIn = {
  * `invalid_parameter` for these and for a name that is unknown or repeated.
  */
 export function readFields<Name extends string>(
-  text: string,
+  names: string,
   known: readonly Name[],
   absent: Partial<Record<Name, string>>,
 ): ReadonlySet<Name> {
   const found = new Set<Name>()
-  for (const name of text.split(',')) {
+  for (const name of names.split(',')) {
     const refuse = (why: string) => parameterError('fields', `\`fields\` has ${why}`)
     const field = known.find((each) => each === name)
     if (field === undefined) {
-      const names = known.map((each) => `\`${each}\``).join(', ')
-      throw refuse(`"${excerpt(name)}", which is none of ${names}.`)
+      const list = known.map((each) => `\`${each}\``).join(', ')
+      throw refuse(`"${excerpt(name)}", which is none of ${list}.`)
     }
     if (found.has(field)) throw refuse(`\`${field}\` twice. Send each name once.`)
     const reason = absent[field]

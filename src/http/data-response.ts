@@ -60,7 +60,7 @@ const hasTag = ({ headers }: Request, etag: string) =>
   matchesEtag(headers.get('if-none-match'), etag)
 
 /** Headers that only some routes have. */
-type Notes = { coverage?: string; resumeCursor?: string | undefined }
+type Notes = { coverage?: string | undefined; resumeCursor?: string | undefined }
 
 export type DataAnswer = Notes & {
   body: string
@@ -68,38 +68,24 @@ export type DataAnswer = Notes & {
   isClosed?: boolean
 }
 
-/** The digest of the data is its `ETag`. A promise where it is compressed beside this thread. */
+/** Answers with data whose digest is its `ETag`; `unkept` has none, such as that of a POST. */
 export function answerData(
   request: Request,
-  { body, isClosed = false, ...notes }: DataAnswer,
+  { body, coverage, resumeCursor }: DataAnswer,
+  caching: keyof typeof inits,
 ): Response | Promise<Response> {
-  const { bytes, isGzip } = encode(request, body)
-  const etag = `"${tagOf(bytes)}${isGzip ? '.gzip' : ''}"`
-  const facts: Facts = { ...notes, caching: isClosed ? 'closed' : 'open', isGzip, etag }
-  return hasTag(request, etag) ? respond(null, facts) : send(bytes, facts)
-}
-
-/** The same of what nobody may keep, such as the answer to a POST. */
-export function answerUnkept(
-  request: Request,
-  { body, ...notes }: DataAnswer,
-): Response | Promise<Response> {
-  const { bytes, isGzip } = encode(request, body)
-  return send(bytes, { ...notes, caching: 'unkept', isGzip })
-}
-
-function encode(request: Request, body: string) {
+  const bytes = new TextEncoder().encode(body)
   const isGzip =
     body.length >= GZIP_BYTES_MIN && acceptsGzip(request.headers.get('accept-encoding'))
-  return { bytes: new TextEncoder().encode(body), isGzip }
+  const etag = caching === 'unkept' ? undefined : `"${tagOf(bytes)}${isGzip ? '.gzip' : ''}"`
+  const facts: Facts = { caching, isGzip, etag, coverage, resumeCursor }
+  if (etag !== undefined && hasTag(request, etag)) return respond(null, facts)
+  return after(isGzip ? compressWhere(bytes) : bytes, (packed) => respond(packed, facts))
 }
 
-function send(bytes: Bytes, facts: Facts): Response | Promise<Response> {
-  const body = facts.isGzip ? compressWhere(bytes) : bytes
-  return body instanceof Promise
-    ? body.then((packed) => respond(packed, facts))
-    : respond(body, facts)
-}
+/** Goes on at once where nothing has to be waited for: a promise costs a tick. */
+const after = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
+  value instanceof Promise ? value.then(next) : next(value)
 
 export type TaggedAnswer = {
   /** Decides the bytes of the page, their coding included, before they are made. */
@@ -127,13 +113,11 @@ export function answerTagged(
     respond(body, { caching, isGzip, etag: `"${made}"`, coverage, resumeCursor })
   const found = findPage()
   if (found !== undefined) return sendPage(found)
-  const finish = (page: Page): Response | Promise<Response> => {
-    const keep = (body: Bytes): Response => sendPage(pages.put({ ...page, body }))
-    const body = isGzip ? compressWhere(page.body) : page.body
-    return body instanceof Promise ? body.then(keep) : keep(body)
-  }
-  const page = work.run(request, make())
-  return page instanceof Promise ? page.then(finish) : finish(page)
+  return after(work.run(request, make()), (page) =>
+    after(isGzip ? compressWhere(page.body) : page.body, (body) =>
+      sendPage(pages.put({ ...page, body })),
+    ),
+  )
 }
 
 /** Copied into each response, because to write all of its headers takes 0.5 µs longer. */
@@ -148,7 +132,7 @@ const initsOf = (control: string) => {
 }
 const inits = { closed: initsOf(CLOSED), open: initsOf(OPEN), unkept: initsOf('no-store') }
 
-type Facts = Notes & { caching: keyof typeof inits; isGzip: boolean; etag?: string }
+type Facts = Notes & { caching: keyof typeof inits; isGzip: boolean; etag: string | undefined }
 
 function respond(
   bytes: Bytes | null,

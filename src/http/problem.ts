@@ -15,7 +15,7 @@ import {
 } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
 
-import { object } from './fields.ts'
+import { count, object, text } from './fields.ts'
 import { jsonResponse } from './json.ts'
 import { literals } from './schema-reader.ts'
 import {
@@ -34,29 +34,23 @@ const codes = Object.keys(errorCodes) as ErrorCode[]
 export const Problem = object(
   'Problem',
   {
-    type: Type.String({
-      description: 'Address of the documentation of `code`, relative to the server.',
-      examples: ['/errors#unknown_market'],
-    }),
-    title: Type.String({ description: 'The kind of failure; the same for every one of a code.' }),
+    type: text(
+      'Address of the documentation of `code`, relative to the server.',
+      '/errors#unknown_market',
+    ),
+    title: text('The kind of failure; the same for every one of a code.'),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status again.' }),
     code: Type.Union(
       codes.map((code) => Type.Literal(code)),
       { description: 'What to branch on. Codes are never renamed; new ones may be added.' },
     ),
-    error: Type.String({ description: 'The same as `code`, for clients that look for `error`.' }),
-    detail: Type.String({ description: 'What was wrong here, and what to do about it.' }),
-    requestId: Type.String({ description: 'The same as the header X-Request-Id; quote it to us.' }),
-    param: Type.Optional(Type.String({ description: 'The parameter that was refused.' })),
-    retryAfterSeconds: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'The same as the header Retry-After.' }),
-    ),
-    requiredTier: Type.Optional(
-      Type.String({ description: 'The lowest tier that includes what was asked for.' }),
-    ),
-    reason: Type.Optional(
-      Type.String({ description: 'Why a payment is not possible; an open set of codes.' }),
-    ),
+    error: text('The same as `code`, for clients that look for `error`.'),
+    detail: text('What was wrong here, and what to do about it.'),
+    requestId: text('The same as the header X-Request-Id; quote it to us.'),
+    param: Type.Optional(text('The parameter that was refused.')),
+    retryAfterSeconds: Type.Optional(count('The same as the header Retry-After.')),
+    requiredTier: Type.Optional(text('The lowest tier that includes what was asked for.')),
+    reason: Type.Optional(text('Why a payment is not possible; an open set of codes.')),
     retryAction: Type.Optional(
       literals(retryActions, { description: "What a payer's program should do next." }),
     ),

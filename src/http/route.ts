@@ -17,7 +17,6 @@ import { bodyCodes, readBody } from './body.ts'
 import { pathParameters, readCoin, readMarket } from './data-query.ts'
 import {
   answerData,
-  answerUnkept,
   cachingHeaderTexts,
   COVERAGE_HEADER,
   type DataAnswer,
@@ -170,9 +169,8 @@ function createHandler(spec: Route, ports: RoutePorts) {
       return jsonResponse(result, { headers: { 'Cache-Control': caching } })
     }
     const data = result as DataAnswer
-    if (caching === 'unkept') return answerUnkept(call.request, data)
-    const isClosed = data.isClosed ?? call.market?.isClosed ?? false
-    return answerData(call.request, { ...data, isClosed })
+    const kept = (data.isClosed ?? call.market?.isClosed) ? 'closed' : 'open'
+    return answerData(call.request, data, caching === 'unkept' ? caching : kept)
   }
 
   // Elysia gives no `params` where the path has none.

@@ -26,29 +26,22 @@ const description = `Order-book history of prediction markets.
 - Limits are exact, per key and minute; every response says what is left. Billing has a window of its own.
 - Every response carries \`X-Request-Id\`. \`HEAD\` works wherever \`GET\` does.`
 
-const documentation = {
-  tags: [
-    { name: 'markets', description: 'What is recorded.' },
-    { name: 'snapshots', description: 'Full-depth books of one market over time.' },
-    { name: 'quotes', description: 'Best bid and ask of one market over time.' },
-    { name: 'prices', description: 'Mids and last trades, over time and now.' },
-    { name: 'exports', description: 'Markets and days as files.' },
-    { name: 'account', description: 'Keys, and what was used.' },
-    { name: 'billing', description: 'What is sold, and how it is paid.' },
-    { name: 'health', description: 'For load balancers and operators.' },
-    { name: 'documentation', description: 'This document and its companions.' },
-  ],
-  servers: [{ url: '/', description: 'This server.' }],
-  security: [],
-  components: {
-    securitySchemes: {
-      apiKey: {
-        type: 'http' as const,
-        scheme: 'bearer',
-        description: 'An API key: `Authorization: Bearer bf_live_…`.',
-      },
-    },
-  },
+const tags = [
+  { name: 'markets', description: 'What is recorded.' },
+  { name: 'snapshots', description: 'Full-depth books of one market over time.' },
+  { name: 'quotes', description: 'Best bid and ask of one market over time.' },
+  { name: 'prices', description: 'Mids and last trades, over time and now.' },
+  { name: 'exports', description: 'Markets and days as files.' },
+  { name: 'account', description: 'Keys, and what was used.' },
+  { name: 'billing', description: 'What is sold, and how it is paid.' },
+  { name: 'health', description: 'For load balancers and operators.' },
+  { name: 'documentation', description: 'This document and its companions.' },
+]
+
+const apiKey = {
+  type: 'http' as const,
+  scheme: 'bearer',
+  description: 'An API key: `Authorization: Bearer bf_live_…`.',
 }
 
 type FindExample = () => ExampleMarket | undefined
@@ -78,8 +71,10 @@ export const openapi = (appVersion: string, { all }: Components, findExample: Fi
         // A route is no file because of the dot in its name.
         excludeStaticFile: false,
         documentation: {
-          ...documentation,
-          components: { ...all, ...documentation.components },
+          tags,
+          servers: [{ url: '/', description: 'This server.' }],
+          security: [],
+          components: { ...all, securitySchemes: { apiKey } },
           info: {
             title: 'Bookfeed',
             version: appVersion,
