@@ -1,29 +1,27 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
 import { type AnyElysia, Elysia } from 'elysia'
 
-import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
-import { type AccessGate, createGate } from '#src/access/gate.ts'
-import { createUsageMeter, type UsageMeter } from '#src/access/usage-meter.ts'
+import { createAuthenticator } from '#src/access/authenticator.ts'
+import { createGate } from '#src/access/gate.ts'
+import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { ifSound } from '#src/core/errors.ts'
-import { createMarketFinder, type FindMarket } from '#src/core/market-name.ts'
+import { createMarketFinder } from '#src/core/market-name.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createClientAddress } from '#src/http/client-address.ts'
-import { createErrorTrap } from '#src/http/errors.ts'
-import { createFrontDoor, type Handle } from '#src/http/front-door.ts'
+import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
-import { openapi } from '#src/http/openapi.ts'
+import { createErrorTrap } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { type Route, serveRoutes } from '#src/http/route.ts'
-import { swaggerPage } from '#src/http/swagger-page.ts'
-import { createWork, type Work } from '#src/http/work.ts'
+import { openapi, swaggerPage } from '#src/http/swagger.ts'
+import { createWork } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createNetworkSet } from '#src/lib/network.ts'
+import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { createAsOfService } from '#src/modules/as-of/service.ts'
@@ -39,7 +37,7 @@ import { exportRoutes } from '#src/modules/exports/index.ts'
 import { createExportService } from '#src/modules/exports/service.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { createFillService } from '#src/modules/fill/service.ts'
-import { type CheckReadiness, healthRoutes } from '#src/modules/health/index.ts'
+import { healthRoutes } from '#src/modules/health/index.ts'
 import { createReadiness } from '#src/modules/health/readiness.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { createKeyService } from '#src/modules/keys/service.ts'
@@ -65,7 +63,6 @@ export type AppDeps = {
   timer: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits. */
   mint: () => string
-  /** Bytes fit for secrets. */
   randomBytes: (length: number) => Uint8Array
   screen: Screen
   wallets: Wallets
@@ -81,40 +78,16 @@ export type AppDeps = {
   gate?: Gate
 }
 
-export type App = {
-  /** Answers any request; never throws, never rejects. */
-  fetch: Handle
-  elysia: AnyElysia
-  /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
-  drain(): void
-  /** Moves some of what was used into the ledger; true if there is more. */
-  flushUsage(): boolean
-}
+export type App = ReturnType<typeof createApp>
 
-/** Creates the whole server, not listening yet. */
-export function createApp(deps: AppDeps): App {
-  const { ledger, config, clock, timer } = deps
+export function createApp(deps: AppDeps) {
+  const { config, clock, timer } = deps
   let isDraining = false
   const trap = createErrorTrap()
-  const authenticator = createAuthenticator({ ledger, clock })
-  const meter = createUsageMeter({ ledger, clock })
-  const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
-  const { signupsPerDay, streamsMax } = config
-  const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
-  // One for all: whatever arrives waits for one step of the long work of all routes.
-  const work = createWork({ timer, streamsMax })
-  const ports = {
-    findMarket: createMarketFinder(deps.history),
-    trap: trap.plugin,
-    work,
-    takeSignup: gate.takeSignup,
-    listTiers: authenticator.listTiers,
-    windowsOf: gate.windowsOf,
-    usageOf: meter.usageOf,
-    checkReadiness: createReadiness(deps, () => !isDraining),
-  }
+  const ports = createPorts(deps, () => !isDraining)
+  const { gate, work, meter } = ports
   const routes = listRoutes(deps, ports)
-  const elysia = createElysia(deps, ports, routes)
+  const elysia = createElysia(deps, { ...ports, trap: trap.plugin, routes })
   const front = createFrontDoor({
     handle: (request) => elysia.fetch(request),
     takeError: trap.take,
@@ -129,29 +102,43 @@ export function createApp(deps: AppDeps): App {
     timer,
   })
   return {
+    /** Answers any request; never throws, never rejects. */
     fetch: front,
     elysia,
-    drain() {
+    /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
+    drain(): void {
       isDraining = true
     },
-    flushUsage: () => meter.flush(),
+    /** Moves some of what was used into the ledger; true if there is more. */
+    flushUsage: (): boolean => meter.flush(),
   }
 }
 
-type Ports = {
-  findMarket: FindMarket
-  listTiers: Authenticator['listTiers']
-  takeSignup: AccessGate['takeSignup']
-  trap: AnyElysia
-  work: Work
-  checkReadiness: CheckReadiness
-  windowsOf: AccessGate['windowsOf']
-  usageOf: UsageMeter['usageOf']
+type Ports = ReturnType<typeof createPorts>
+
+function createPorts(deps: AppDeps, isServing: () => boolean) {
+  const { history, ledger, config, clock, timer } = deps
+  const { signupsPerDay, streamsMax, trustedProxies } = config
+  const authenticator = createAuthenticator({ ledger, clock })
+  const meter = createUsageMeter({ ledger, clock })
+  const addressOf = createClientAddress(createNetworkSet(trustedProxies))
+  const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
+  return {
+    ...{ gate, meter },
+    findMarket: createMarketFinder(history),
+    // One for all: whatever arrives waits for one step of the long work of all routes.
+    work: createWork({ timer, streamsMax }),
+    takeSignup: gate.takeSignup,
+    listTiers: authenticator.listTiers,
+    windowsOf: gate.windowsOf,
+    usageOf: meter.usageOf,
+    checkReadiness: createReadiness(deps, isServing),
+  }
 }
 
 /** Every route, in the order of the documentation. */
 function listRoutes(deps: AppDeps, ports: Ports): Route[] {
-  const { version, history, clock, config, signup } = deps
+  const { version, history, clock, config, signup, billing } = deps
   const { work, checkReadiness, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const pages = createPageCache(config.pageCacheBytes)
@@ -165,23 +152,22 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     snapshotRoutes({ service: createSnapshotService(data), pages, work }),
     asOfRoutes(createAsOfService({ history, clock, findMarket })),
     fillRoutes(createFillService(data)),
-    quoteRoutes({ history, cursors, clock, pages, work }),
-    priceRoutes({ history, cursors, clock, pages, work }),
+    quoteRoutes(data),
+    priceRoutes(data),
     panelRoutes(createPanelService(data)),
     exportRoutes({ service: createExportService(data), work }),
     keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
     usageRoutes(createUsageService({ ...ports, clock })),
     tierRoutes(listTiers),
-    billingRoutes({
-      service: createBillingService({ billing: deps.billing, cursors, clock }),
-      idempotency,
-    }),
+    billingRoutes({ service: createBillingService({ billing, cursors, clock }), idempotency }),
     healthRoutes({ checkReadiness, signup, version }),
     documentationRoutes(),
   ].flat()
 }
 
-function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): AnyElysia {
+type Served = Ports & { trap: AnyElysia; routes: readonly Route[] }
+
+function createElysia(deps: AppDeps, { trap, routes, ...ports }: Served): AnyElysia {
   const components = createComponents()
   return new Elysia({
     name: 'bookfeed',
@@ -191,7 +177,7 @@ function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): An
     // Otherwise a host name of one or two characters breaks the path.
     handler: { standardHostname: false },
   })
-    .use(ports.trap)
+    .use(trap)
     .use(openapi(deps.version, components, () => ifSound(() => findExample(deps.history))))
     .use(swaggerPage())
     .use(serveRoutes(routes, { ...ports, components }))

@@ -7,10 +7,7 @@ import {
   Type,
 } from '@sinclair/typebox'
 
-/**
- * What examples are about. The document shows a market that the server
- * holds in its place (`openapi.ts`).
- */
+/** What examples are about; `swagger.ts` shows a market that the server holds in its place. */
 export const exampleMarket = {
   coin: 'btc',
   timeframe: '5m',
@@ -41,7 +38,6 @@ export const decimal = (description: string, example?: number) =>
 export const decimalOrNull = (description: string, example: number) =>
   nullable(Type.Number(), description, example)
 
-/** A count or a length: never negative. */
 export const count = (description: string, example?: number) =>
   Type.Integer({ minimum: 0, ...optionsOf(description, example) })
 
@@ -55,7 +51,6 @@ export const timeOrNull = (description: string, example?: string) =>
 export const shareOrNull = (description: string, example: number) =>
   nullable(Type.Number({ minimum: 0, maximum: 1 }), description, example)
 
-/** A page of a list. */
 export const listOf = <T extends TSchema>(row: T, order: string, nextCursor = FURTHER) =>
   Type.Object({
     data: Type.Array(row, { description: order }),

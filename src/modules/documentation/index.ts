@@ -1,5 +1,5 @@
 import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
-import { preferredType } from '#src/http/media-type.ts'
+import { preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }

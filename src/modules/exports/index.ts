@@ -1,6 +1,5 @@
-import { acceptsGzip } from '#src/http/content-coding.ts'
 import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
-import { preferredType } from '#src/http/media-type.ts'
+import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'

@@ -1,15 +1,7 @@
 import type { Market } from '#src/core/market.ts'
-import { acceptsGzip } from '#src/http/content-coding.ts'
 import { readCut } from '#src/http/data-query.ts'
-import {
-  answerUnchanged,
-  cachingHeaders,
-  COVERAGE_HEADER,
-  finishPage,
-  respondPage,
-  RESUME_HEADER,
-  resumeAfter304,
-} from '#src/http/data-response.ts'
+import { answerTagged, RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
+import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import type { Work } from '#src/http/work.ts'
 import type { PageCache } from '#src/lib/page-cache.ts'
@@ -52,15 +44,11 @@ function answer(
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const encoding = isGzip ? 'gzip' : 'identity'
   const asked = service.toRequest({ market, query, cut: readCut(query), encoding })
-  const headers = cachingHeaders(market.isClosed)
-  headers[COVERAGE_HEADER] = service.coverageOf(asked)
-  const unchanged = answerUnchanged(request, `"${asked.tag}"`, headers)
-  if (unchanged !== undefined) return unchanged
-  if (isGzip) headers['Content-Encoding'] = 'gzip'
-  const page =
-    service.pageAtOnce(asked) ??
-    finishPage(work.run(request, service.make(asked)), { isGzip, pages })
-  return page instanceof Promise
-    ? page.then((made) => respondPage(made, headers))
-    : respondPage(page, headers)
+  return answerTagged(request, {
+    ...{ tag: asked.tag, isGzip, pages, work },
+    isClosed: market.isClosed,
+    coverage: service.coverageOf(asked),
+    findPage: () => service.pageAtOnce(asked),
+    make: () => service.make(asked),
+  })
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { preferredType } from '#src/http/media-type.ts'
+import { matchesEtag, preferredType } from '#src/http/negotiation.ts'
 
 const types = {
   ndjson: 'application/x-ndjson',
@@ -49,4 +49,26 @@ describe('preferredType', () => {
       expect(preferredOf(accept)).toBe('ndjson')
     },
   )
+})
+test.each([
+  ['"a"', true],
+  ['W/"a"', true],
+  [' "b" , W/"a"', true],
+  ['*', true],
+  [' * ', true],
+  ['"b"', false],
+  ['"a,*,b"', false],
+  ['"b", *', false],
+  ['a', false],
+  ['"x"a"', false],
+  ['""a""', false],
+  ['"a"x', false],
+  ['"b", "a" ,"c"', true],
+  ['', false],
+])('matchesEtag: %s names "a": %p', (header, isNamed) => {
+  expect(matchesEtag(header, '"a"')).toBe(isNamed)
+})
+
+test('matchesEtag: without a header nothing is named', () => {
+  expect(matchesEtag(null, '"a"')).toBe(false)
 })

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createClientAddress } from '#src/http/client-address.ts'
-import { createNetworkSet, type Network } from '#src/lib/network.ts'
+import { createClientAddress, createNetworkSet, type Network } from '#src/lib/network.ts'
 
 const proxies: Network[] = [
   { address: '10.0.0.0', bits: 8, family: 'ipv4' },
