@@ -30,17 +30,13 @@ import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
 import { createBillingService } from '#src/modules/billing/service.ts'
 import { coinRoutes } from '#src/modules/coins/index.ts'
-import { createCoinService } from '#src/modules/coins/service.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { createCoverageService } from '#src/modules/coverage/service.ts'
-import { findExample } from '#src/modules/documentation/example.ts'
-import { documentationRoutes } from '#src/modules/documentation/index.ts'
+import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { createExportService } from '#src/modules/exports/service.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
-import { createFillService } from '#src/modules/fill/service.ts'
-import { type CheckReadiness, healthRoutes } from '#src/modules/health/index.ts'
-import { createReadiness } from '#src/modules/health/readiness.ts'
+import { healthRoutes } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { createKeyService } from '#src/modules/keys/service.ts'
 import { marketRoutes } from '#src/modules/markets/index.ts'
@@ -53,7 +49,6 @@ import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { createSnapshotService } from '#src/modules/snapshots/service.ts'
 import { tierRoutes } from '#src/modules/tiers/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
-import { createUsageService } from '#src/modules/usage/service.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
@@ -111,7 +106,7 @@ export function createApp(deps: AppDeps): App {
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
-    checkReadiness: createReadiness(deps, () => !isDraining),
+    isAccepting: () => !isDraining,
   }
   const routes = listRoutes(deps, ports)
   const elysia = createElysia(deps, ports, routes)
@@ -144,39 +139,39 @@ type Ports = {
   takeSignup: AccessGate['takeSignup']
   trap: AnyElysia
   work: Work
-  checkReadiness: CheckReadiness
+  isAccepting: () => boolean
   windowsOf: AccessGate['windowsOf']
   usageOf: UsageMeter['usageOf']
 }
 
 /** Every route, in the order of the documentation. */
 function listRoutes(deps: AppDeps, ports: Ports): Route[] {
-  const { version, history, clock, config, signup } = deps
-  const { work, checkReadiness, listTiers, findMarket } = ports
+  const { history, clock, config } = deps
+  const { work, isAccepting, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const pages = createPageCache(config.pageCacheBytes)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { keysPerAccountMax } = config
   const data = { ...deps, cursors, pages, work }
   return [
-    coinRoutes(createCoinService(data)),
+    coinRoutes(deps),
     marketRoutes(createMarketService(data)),
     coverageRoutes(createCoverageService(data)),
     snapshotRoutes({ service: createSnapshotService(data), pages, work }),
     asOfRoutes(createAsOfService({ history, clock, findMarket })),
-    fillRoutes(createFillService(data)),
+    fillRoutes(deps),
     quoteRoutes({ history, cursors, clock, pages, work }),
     priceRoutes({ history, cursors, clock, pages, work }),
     panelRoutes(createPanelService(data)),
     exportRoutes({ service: createExportService(data), work }),
     keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
-    usageRoutes(createUsageService({ ...ports, clock })),
+    usageRoutes({ ...ports, clock }),
     tierRoutes(listTiers),
     billingRoutes({
       service: createBillingService({ billing: deps.billing, cursors, clock }),
       idempotency,
     }),
-    healthRoutes({ checkReadiness, signup, version }),
+    healthRoutes(deps, isAccepting),
     documentationRoutes(),
   ].flat()
 }

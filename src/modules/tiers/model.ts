@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
-import { object, text } from '#src/http/fields.ts'
+import { nullable, object, positive, text } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { tierRoutes } from '#src/selling/tier.ts'
 
@@ -17,26 +17,20 @@ export const TierBody = object('Tier', {
     description: 'Kinds of data that the tier includes.',
     examples: [['markets', 'prices', 'snapshots', 'quotes']],
   }),
-  requestsPerMinute: Type.Integer({
-    minimum: 1,
-    description: 'Requests a minute for each API key.',
-    examples: [300],
-  }),
-  concurrentStreams: Type.Integer({
-    minimum: 1,
-    description: 'Exports at a time for each account.',
-    examples: [4],
-  }),
-  priceUsdc: Type.Union([Type.String({ examples: ['49'] }), Type.Null()], {
-    description: 'Price of a period in USDC, as a decimal; null where it is agreed upon.',
-  }),
-  periodDays: Type.Union([Type.Integer({ minimum: 1, examples: [30] }), Type.Null()], {
-    description: 'Days that a payment buys; null where nothing is bought.',
-  }),
+  requestsPerMinute: positive('Requests a minute for each API key.', 300),
+  concurrentStreams: positive('Exports at a time for each account.', 4),
+  priceUsdc: nullable(
+    Type.String({ examples: ['49'] }),
+    'Price of a period in USDC, as a decimal; null where it is agreed upon.',
+  ),
+  periodDays: nullable(
+    Type.Integer({ minimum: 1, examples: [30] }),
+    'Days that a payment buys; null where nothing is bought.',
+  ),
   isForSale: Type.Boolean({ description: 'True if the tier can be bought here.' }),
-  contact: Type.Union(
-    [Type.String({ examples: ['Ask the operator of this server.'] }), Type.Null()],
-    { description: 'Where to ask for a tier that is not for sale; else null.' },
+  contact: nullable(
+    Type.String({ examples: ['Ask the operator of this server.'] }),
+    'Where to ask for a tier that is not for sale; else null.',
   ),
 })
 export type TierBody = Static<typeof TierBody>
