@@ -31,7 +31,6 @@ import { billingRoutes } from '#src/modules/billing/index.ts'
 import { createBillingService } from '#src/modules/billing/service.ts'
 import { coinRoutes } from '#src/modules/coins/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
-import { createCoverageService } from '#src/modules/coverage/service.ts'
 import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { createExportService } from '#src/modules/exports/service.ts'
@@ -40,7 +39,6 @@ import { healthRoutes } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { createKeyService } from '#src/modules/keys/service.ts'
 import { marketRoutes } from '#src/modules/markets/index.ts'
-import { createMarketService } from '#src/modules/markets/service.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { createPanelService } from '#src/modules/panel/service.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
@@ -155,8 +153,8 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   const data = { ...deps, cursors, pages, work }
   return [
     coinRoutes(deps),
-    marketRoutes(createMarketService(data)),
-    coverageRoutes(createCoverageService(data)),
+    marketRoutes(data),
+    coverageRoutes(deps),
     snapshotRoutes({ service: createSnapshotService(data), pages, work }),
     asOfRoutes(createAsOfService({ history, clock, findMarket })),
     fillRoutes(deps),

@@ -91,8 +91,8 @@ export const marketFields = {
     ['recorded', 'simulated'],
     'Where the books come from: the venue, or our simulator.',
   ),
-  slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
 }
+export const slugField = textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600')
 
 /** When what is held begins and ends. */
 export const heldFields = {

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { coins, marketStatuses, outcomes, timeframes, winnerSources } from '#src/core/market.ts'
+import { marketStatuses, outcomes, winnerSources } from '#src/core/market.ts'
 import {
   cursorParameter,
   limitParameter,
@@ -8,19 +8,23 @@ import {
   timeframeParameter,
 } from '#src/http/data-query.ts'
 import {
-  conditionIdField,
+  choice,
   count,
   decimalOrNull,
+  heldFields,
   listOf,
+  marketFields,
   nullable,
   object,
   shareOrNull,
+  slugField,
   textOrNull,
   timeOrNull,
+  verifiedField,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 
-export const CoverageSummary = object(
+const CoverageSummary = object(
   'CoverageSummary',
   {
     covered: shareOrNull(
@@ -33,16 +37,13 @@ export const CoverageSummary = object(
       'Longest time between two consecutive snapshots, milliseconds; null of fewer than two.',
       2140,
     ),
-    verified: shareOrNull(
-      "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
-      0.999596,
-    ),
+    verified: verifiedField,
   },
   { description: 'How complete and how sure it is.' },
 )
 
-export const MarketOutcome = object('MarketOutcome', {
-  outcome: literals(outcomes, { description: 'Outcome of the market.' }),
+const MarketOutcome = object('MarketOutcome', {
+  outcome: choice(outcomes, 'Outcome of the market.'),
   assetId: textOrNull(
     "Identifier of the outcome's token; null until one is known.",
     '104472376509976988766346716475120511145011517755906344501669377783651998139803',
@@ -61,17 +62,12 @@ export const MarketOutcome = object('MarketOutcome', {
 })
 
 export const MarketBody = object('Market', {
-  conditionId: conditionIdField,
-  symbol: literals(coins, { description: 'Coin in lower case.' }),
-  timeframe: literals(timeframes, { description: "Length of the market's window." }),
-  source: literals(['recorded', 'simulated'], {
-    description: 'Where the books come from: the venue, or our simulator.',
-  }),
-  status: literals(marketStatuses, {
-    description:
-      '`upcoming` before the window, `open` in it, `closed` after it, `resolved` once the winner is known.',
-  }),
-  slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
+  ...marketFields,
+  status: choice(
+    marketStatuses,
+    '`upcoming` before the window, `open` in it, `closed` after it, `resolved` once the winner is known.',
+  ),
+  slug: slugField,
   question: textOrNull('The question that the market asks.', 'Bitcoin Up or Down?'),
   windowStart: timeOrNull(
     'Start of the window, inclusive; null where unknown.',
@@ -101,14 +97,7 @@ export const MarketBody = object('Market', {
   ),
   outcomes: Type.Array(MarketOutcome, { description: 'Up, then down.' }),
   snapshots: count('Snapshots held of both outcomes.', 4962),
-  firstSnapshot: timeOrNull(
-    'Time of the first snapshot; null when there is none.',
-    '2026-04-14T07:56:50.120Z',
-  ),
-  lastSnapshot: timeOrNull(
-    'Time of the last snapshot; null when there is none.',
-    '2026-04-14T08:05:03.887Z',
-  ),
+  ...heldFields,
   revision: count(
     'Rises whenever anything of the market or its history changes, also by a late backfill.',
     17,
@@ -122,13 +111,13 @@ export type MarketList = Static<typeof MarketList>
 export const ListQuery = Type.Object({
   timeframe: timeframeParameter('Only windows of this length.'),
   status: Type.Optional(
-    literals(marketStatuses, {
-      description:
-        'Only markets of this status at the moment of the request; `closed` are those without a known winner.',
-    }),
+    choice(
+      marketStatuses,
+      'Only markets of this status at the moment of the request; `closed` are those without a known winner.',
+    ),
   ),
   ...rangeParameters("the window's start"),
-  outcome: Type.Optional(literals(outcomes, { description: 'Only markets that it won.' })),
+  outcome: Type.Optional(choice(outcomes, 'Only markets that it won.')),
   slug: Type.Optional(
     Type.String({
       minLength: 1,
