@@ -40,7 +40,6 @@ import { keyRoutes } from '#src/modules/keys/index.ts'
 import { createKeyService } from '#src/modules/keys/service.ts'
 import { marketRoutes } from '#src/modules/markets/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
-import { createPanelService } from '#src/modules/panel/service.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { quoteRoutes } from '#src/modules/quotes/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
@@ -160,7 +159,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     fillRoutes(deps),
     quoteRoutes({ history, cursors, clock, pages, work }),
     priceRoutes({ history, cursors, clock, pages, work }),
-    panelRoutes(createPanelService(data)),
+    panelRoutes(data),
     exportRoutes({ service: createExportService(data), work }),
     keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
     usageRoutes({ ...ports, clock }),
