@@ -26,7 +26,6 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import { createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
-import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
 import { createBillingService } from '#src/modules/billing/service.ts'
 import { coinRoutes } from '#src/modules/coins/index.ts'
@@ -155,7 +154,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     marketRoutes(data),
     coverageRoutes(deps),
     snapshotRoutes({ service: createSnapshotService(data), pages, work }),
-    asOfRoutes(createAsOfService({ history, clock, findMarket })),
+    asOfRoutes({ history, clock, findMarket }),
     fillRoutes(deps),
     quoteRoutes({ history, cursors, clock, pages, work }),
     priceRoutes({ history, cursors, clock, pages, work }),

@@ -1,30 +1,108 @@
-/** Bars as JSON: what the states of a step say, with its trades and how much of it is recorded. */
-import { type Bar, barPlaceOf, type DoubleMid, readBars } from '#src/core/bars.ts'
+/** Prices of a market over time: what changed, or bars, each with the last trade. */
+import { type Bar, barPlaceOf, type DoubleMid, doubleMidOf, readBars } from '#src/core/bars.ts'
+import { readChanges } from '#src/core/changes.ts'
 import { coverageOf, shareOf, type Span } from '#src/core/coverage.ts'
-import { formatMillionths } from '#src/core/decimal.ts'
+import { formatMillionths, type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import { formatMid } from '#src/core/quote.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import type { ReadStates, State } from '#src/core/states.ts'
 import { decidedMs } from '#src/core/steps.ts'
 import { toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import { putText } from '#src/wire/row-bytes.ts'
-
-import { tradePriceOf, walkTrades } from './last-trades.ts'
+import { putMillionths } from '#src/wire/millionths-bytes.ts'
+import { putMid, putPlace } from '#src/wire/quote-bytes.ts'
+import { createTimePut, piecesOf, putPiece, putText } from '#src/wire/row-bytes.ts'
 
 type History = Pick<MarketHistory, 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
+type BarsOf = { market: Market; stepMs: number; range: Range }
+type PriceState = State & { top: Top; trade: Trade | undefined }
+
 /** Some 25 ms. */
 const STATES_MAX = 200_000
 const ROWS_A_STEP = 128
 
-type BarsOf = { market: Market; stepMs: number; range: Range }
+/** Reads a page: without a step of changes, with one of bars. */
+export const readPrices = (history: History, request: SeriesRequest): Steps<SeriesPage> =>
+  request.stepMs === undefined
+    ? readPriceChanges(history, request)
+    : readPriceBars(history, { ...request, stepMs: request.stepMs })
 
-/** Reads a page of bars. */
-export function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
+/** A row wherever the mid or the last trade is another than before. */
+function* readPriceChanges(history: History, { market, range }: SeriesRequest): Steps<SeriesPage> {
+  const putState = createPut()
+  const { rows, last, hasMore } = yield* readChanges({
+    read: createReader(history, market),
+    isSame,
+    range,
+  })
+  const put: SeriesPage['put'] = (row, bytes, start) => {
+    const state = rows[row]
+    return state ? putState(bytes, start, state) : start
+  }
+  return { count: rows.length, put, last, hasMore }
+}
+
+/** Reads states with the last trade at or before each. */
+const createReader =
+  (history: History, market: Market): ReadStates<PriceState> =>
+  (part) => {
+    const tops = history.tops({ market, ...part })
+    const ascending = part.order === 'asc' ? tops : tops.toReversed()
+    const [first, last] = [ascending[0], ascending.at(-1)]
+    if (first === undefined || last === undefined) return []
+    const span = { fromMs: first.timestampMs, toMs: last.timestampMs + 1 }
+    const walk = walkTrades(history.trades, market, span)
+    const states = ascending.map((top): PriceState => {
+      const { timestampMs, id, outcome } = top
+      return { timestampMs, id, outcome, top, trade: walk.upTo(timestampMs) }
+    })
+    return part.order === 'asc' ? states : states.reverse()
+  }
+
+const isSame = (before: PriceState, state: PriceState): boolean =>
+  doubleMidOf(before.top) === doubleMidOf(state.top) && isSameTrade(before.trade, state.trade)
+
+/** Only as far as a row shows a trade. */
+const isSameTrade = (a: Trade | undefined, b: Trade | undefined): boolean =>
+  a === b ||
+  (a?.timestampMs === b?.timestampMs && a?.price === b?.price && a?.outcome === b?.outcome)
+
+const pieces = piecesOf({
+  open: '{',
+  timestamp: ',"timestamp":"',
+  next: '",',
+  lastTrade: ',"lastTrade":',
+  time: ',"lastTradeTime":"',
+  outcome: '","lastTradeOutcome":',
+  noOutcome: '","lastTradeOutcome":null}',
+  noTrade: ',"lastTrade":null,"lastTradeTime":null,"lastTradeOutcome":null}',
+  up: '"up"}',
+  down: '"down"}',
+})
+
+function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => number {
+  const putTime = createTimePut()
+  const putTradeTime = createTimePut()
+  return (bytes, start, { top, trade, outcome }) => {
+    let at = putPlace(bytes, putPiece(bytes, start, pieces.open), top)
+    at = putTime(bytes, putPiece(bytes, at, pieces.timestamp), top.timestampMs)
+    at = putMid(bytes, putPiece(bytes, at, pieces.next), top)
+    if (trade === undefined) return putPiece(bytes, at, pieces.noTrade)
+    at = putPiece(bytes, at, pieces.lastTrade)
+    at = putMillionths(bytes, at, tradePriceOf(trade, outcome))
+    at = putTradeTime(bytes, putPiece(bytes, at, pieces.time), trade.timestampMs)
+    if (trade.outcome === undefined) return putPiece(bytes, at, pieces.noOutcome)
+    return putPiece(bytes, putPiece(bytes, at, pieces.outcome), pieces[trade.outcome])
+  }
+}
+
+/** What the states of a step say, with its trades and how much of it is recorded. */
+function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   const { market, stepMs, range } = request
   const read = (part: Range) => history.tops({ market, ...part })
   const { bars, hasMore } = yield* readBars({ read, stepMs, range, statesMax: STATES_MAX })
@@ -128,3 +206,41 @@ function createCoverageSums(history: History, { market, range }: BarsOf, whole: 
     return sum
   }
 }
+
+/** Moves forward in time over the trades of a market. */
+type TradeWalk = {
+  /** Last trade at or before `timeMs`, which never falls; undefined before the first. */
+  upTo(timeMs: number): Trade | undefined
+  /** How many have been passed so far, without those before the walk began. */
+  readonly passed: number
+}
+
+/** Walks the trades of a span: `fromMs` inclusive, `toMs` exclusive. */
+function walkTrades(
+  read: MarketHistory['trades'],
+  market: Market,
+  { fromMs, toMs }: Span,
+): TradeWalk {
+  let last = read({ market, toMs: fromMs, last: 1 })[0]
+  const trades = read({ market, fromMs, toMs })
+  let passed = 0
+  return {
+    upTo(timeMs) {
+      for (let trade = trades[passed]; trade !== undefined && trade.timestampMs <= timeMs;) {
+        last = trade
+        trade = trades[++passed]
+      }
+      return last
+    },
+    get passed() {
+      return passed
+    },
+  }
+}
+
+/**
+ * The price of a trade for an outcome: of a trade of the other one the rest to 1. Where the source
+ * does not tell which was traded, as it was printed.
+ */
+const tradePriceOf = ({ price, outcome }: Trade, own: Outcome): Millionths =>
+  outcome === undefined || outcome === own ? price : MILLIONTHS_PER_UNIT - price
