@@ -42,7 +42,6 @@ import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { quoteRoutes } from '#src/modules/quotes/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
-import { createSnapshotService } from '#src/modules/snapshots/service.ts'
 import { tierRoutes } from '#src/modules/tiers/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
@@ -153,7 +152,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     coinRoutes(deps),
     marketRoutes(data),
     coverageRoutes(deps),
-    snapshotRoutes({ service: createSnapshotService(data), pages, work }),
+    snapshotRoutes(data),
     asOfRoutes({ history, clock, findMarket }),
     fillRoutes(deps),
     quoteRoutes({ history, cursors, clock, pages, work }),

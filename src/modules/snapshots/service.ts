@@ -2,9 +2,10 @@
  * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of
  * the market included: it is the page's `ETag`, and what finished pages are kept under.
  */
+import { coverageText } from '#src/core/coverage-text.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
-import type { Market } from '#src/core/market.ts'
+import type { Market, Outcome } from '#src/core/market.ts'
 import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
 import { readRange } from '#src/core/range.ts'
 import type { Position } from '#src/core/snapshot.ts'
@@ -25,19 +26,16 @@ import {
 } from '#src/wire/row-cut.ts'
 
 import { createConsolidatedRows } from './consolidated-rows.ts'
-import { createCoverageNotes } from './coverage-notes.ts'
 import type { PageQuery } from './model.ts'
 
-type Deps = {
+export type SnapshotDeps = {
   history: MarketHistory
   cursors: CursorCodec
   clock: Clock
   pages: PageCache
 }
 
-/**
- * `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that.
- */
+/** `tag` is the page's at the market's revision of the moment, `key` all of it but that. */
 export type PageRequest = {
   tag: string
   key: string
@@ -52,14 +50,17 @@ type Asked = { market: Market; query: PageQuery; cut: RowCut; encoding: Encoding
 /** Where a page ends. */
 type PageEnd = { last: Position | undefined; hasMore: boolean }
 
+/** Spans remembered of one market; a walk of it asks for one. */
+const SPANS_MAX = 64
+
 const PREFIX = '{"data":['
 const CUT_BYTES_START = 65_536
 
 /** Makes the service of a history. */
-export function createSnapshotService(deps: Deps) {
-  const { history, cursors, clock, pages } = deps
+export function createSnapshotService(deps: SnapshotDeps) {
+  const { history, cursors, pages } = deps
   const maker = createPageMaker(deps)
-  const coverageOf = createCoverageNotes(history, clock)
+  const coverageOf = createCoverageNotes(deps)
   const historyTag = historyTagOf(history.cursorKey)
 
   return {
@@ -103,8 +104,6 @@ export function createSnapshotService(deps: Deps) {
   }
 }
 
-export type SnapshotService = ReturnType<typeof createSnapshotService>
-
 /** Frames only join forwards, row after row. */
 const isJoined = ({ rows, cut, view }: PageRequest): boolean =>
   view === 'own' && isWhole(cut) && rows.order === 'asc' && rows.stepMs === undefined
@@ -126,7 +125,7 @@ function putTexts(
   }
 }
 
-function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>) {
+function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'cursors'>) {
   const readConsolidated = createConsolidatedRows(history)
   const print = createConsolidatedPrinter()
 
@@ -203,5 +202,32 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
       const version = isUnchanged ? revision : tagOf(own.view())
       return { tag: `${key}.${version}`, body: own.view(), resumeCursor }
     },
+  }
+}
+
+type Span = { outcome: Outcome | undefined; fromMs?: number | undefined; toMs?: number | undefined }
+
+/**
+ * Makes what says how far a span is covered. That of a market that time changes no more is remembered
+ * as long as the market is as it was found, because a page takes little longer than to count gaps.
+ */
+function createCoverageNotes({ history, clock }: SnapshotDeps) {
+  const notes = new WeakMap<Market, Map<string, string>>()
+
+  const ask = (market: Market, span: Span): string =>
+    coverageText({ market, gaps: history.gaps(market), ...span, nowMs: clock() })
+
+  return (market: Market, span: Span): string => {
+    const isFixed = market.isClosed || market.winner !== undefined
+    if (!isFixed) return ask(market, span)
+    const own = notes.get(market) ?? new Map<string, string>()
+    const name = `${span.outcome}.${span.fromMs}.${span.toMs}`
+    const known = own.get(name)
+    if (known !== undefined) return known
+    const made = ask(market, span)
+    if (own.size === SPANS_MAX) own.clear()
+    own.set(name, made)
+    notes.set(market, own)
+    return made
   }
 }
