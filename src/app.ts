@@ -27,7 +27,6 @@ import { createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
-import { createBillingService } from '#src/modules/billing/service.ts'
 import { coinRoutes } from '#src/modules/coins/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
@@ -36,7 +35,6 @@ import { createExportService } from '#src/modules/exports/service.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
-import { createKeyService } from '#src/modules/keys/service.ts'
 import { marketRoutes } from '#src/modules/markets/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
@@ -159,13 +157,10 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     priceRoutes({ history, cursors, clock, pages, work }),
     panelRoutes(data),
     exportRoutes({ service: createExportService(data), work }),
-    keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
+    keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
     usageRoutes({ ...ports, clock }),
     tierRoutes(listTiers),
-    billingRoutes({
-      service: createBillingService({ billing: deps.billing, cursors, clock }),
-      idempotency,
-    }),
+    billingRoutes({ ...data, idempotency }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
   ].flat()
