@@ -31,7 +31,6 @@ import { coinRoutes } from '#src/modules/coins/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
-import { createExportService } from '#src/modules/exports/service.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
@@ -156,7 +155,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     quoteRoutes({ history, cursors, clock, pages, work }),
     priceRoutes({ history, cursors, clock, pages, work }),
     panelRoutes(data),
-    exportRoutes({ service: createExportService(data), work }),
+    exportRoutes(data),
     keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
     usageRoutes({ ...ports, clock }),
     tierRoutes(listTiers),

@@ -7,7 +7,7 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 
 import { createParquetFooter } from './parquet-footer.ts'
-import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './source.ts'
+import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './plan.ts'
 
 /** Values of a group: what one export holds in memory. */
 const GROUP_VALUES = 30_000
