@@ -19,7 +19,6 @@ import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './model.ts'
 
 type Deps = { history: MarketHistory; clock: Clock; findMarket: FindMarket }
 
-/** What is wanted of each moment. */
 type Terms = { cut: RowCut; view: AsOfQuery['view']; maxAgeMs?: number | undefined }
 type Asked = { market: Market; outcome: Outcome | undefined; tsMs: number }
 type Moment = Asked & { outcome: Outcome }
@@ -30,7 +29,6 @@ type Found =
   | { kind: 'stale'; ageMs: number }
   | { kind: 'no_snapshot' }
 
-/** The books of a moment of a market, and of many moments of many markets. */
 export function asOfRoutes(deps: Deps) {
   const service = createAsOfService(deps)
   return [
@@ -92,7 +90,6 @@ function createAsOfService({ history, clock, findMarket }: Deps) {
       return { body, coverage: coverageText(toQuestion(asked, view)) }
     },
 
-    /** Answers each moment by itself. */
     *batch(coin: Coin, query: BatchBody): Steps<DataAnswer> {
       const { requests, maxAgeMs, view } = query
       const read = find({ cut: readCut(query), view, maxAgeMs })
@@ -157,7 +154,6 @@ const toText = (ascii: Uint8Array): string =>
 const toAged = ({ text, ageMs }: { text: string; ageMs: number }): string =>
   `${text.slice(0, -1)},"ageMs":${ageMs}}`
 
-/** What an answer of a batch says after what it was asked. */
 function toMembers(found: Found | { kind: 'unknown_market' }): string {
   const text = found.kind === 'found' ? found.text : 'null'
   const ageMs = 'ageMs' in found ? found.ageMs : 'null'
@@ -165,7 +161,6 @@ function toMembers(found: Found | { kind: 'unknown_market' }): string {
   return `"snapshot":${text},"ageMs":${ageMs},"error":${error}`
 }
 
-/** Why a moment has no answer. */
 function nothingError(
   { market, outcome, tsMs }: Asked,
   answers: readonly Found[],

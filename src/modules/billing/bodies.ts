@@ -121,14 +121,12 @@ export function toPaymentBody(settlement: Settlement): PaymentBody {
   return { ...common, status, ...(action ? { retryAction: action } : {}) }
 }
 
-/** What x402 reports to a client of a payment that went through. */
 export function toSettleResponse({ payment }: Settlement) {
   const { payer, network, amount } = payment.signed
   const transaction = transactionOf(payment) ?? ''
   return { success: true, payer, transaction, network, amount: amount.toString() }
 }
 
-/** An entry of the list of payments. */
 export function toReceipt(settlement: Settlement): ReceiptBody {
   const { payment, offer, subscription } = settlement
   const transaction = transactionOf(payment)

@@ -62,7 +62,6 @@ const signatureParameter = {
 
 const shared = { tag: 'billing', allowance: 'billing', caching: 'no-store' } as const
 
-/** `/v1/billing`: from a tier to a period of it, paid by x402, and what was paid. */
 export const billingRoutes = (deps: Deps) => [
   ...offerRoutes(deps),
   settleRoute(deps),
@@ -170,7 +169,6 @@ const settleRoute = ({ billing }: Deps) =>
     },
   })
 
-/** What an account has paid, and for what. */
 const accountRoutes = (deps: Deps) => [
   route({
     ...shared,

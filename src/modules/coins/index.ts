@@ -7,7 +7,6 @@ import { type CoinBody, CoinList } from './model.ts'
 
 type Deps = { history: Pick<MarketHistory, 'coinTotals'>; clock: Clock }
 
-/** `GET /v1/coins`: what there is of each coin. */
 export const coinRoutes = ({ history, clock }: Deps) => [
   route({
     method: 'GET',

@@ -1,4 +1,3 @@
-/** What is recorded of a coin by day. */
 import {
   type CoverageTally,
   hasWindow,

@@ -22,7 +22,6 @@ import {
   MarketCoverageQuery,
 } from './model.ts'
 
-/** What is recorded of a market, and of a coin by day, and what is missing. */
 export function coverageRoutes(deps: CoverageDeps) {
   const listDays = createDayList(deps)
   return [

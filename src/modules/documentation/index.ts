@@ -79,10 +79,7 @@ function errorsPage(): string {
 ${body}`
 }
 
-/**
- * What the examples of the documentation are about on a server that holds something; its moment is
- * the first at which every outcome that is held has a book.
- */
+/** What the examples are about; its moment is the first at which every held outcome has a book. */
 export function findExample(
   history: Pick<MarketHistory, 'listMarkets' | 'coinTotals'>,
 ): ExampleMarket | undefined {

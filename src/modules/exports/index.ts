@@ -45,7 +45,6 @@ const shared = {
   fails: ['too_many_streams'],
 } as const
 
-/** Whole markets and days as one stream, and what became of it. */
 export function exportRoutes(deps: ExportDeps) {
   const { history, clock, work } = deps
   const service = createExportService(deps)

@@ -15,7 +15,6 @@ import {
   timeOrNull,
 } from '#src/http/fields.ts'
 
-/** Pattern of the `id` of a snapshot. */
 const ID = '[1-9][0-9]{0,15}'
 
 const formats = ['ndjson', 'csv', 'parquet'] as const
@@ -25,7 +24,6 @@ export const LEVELS_MAX = 4000
 export const STATE_LEVELS_MAX = 25
 export const STATE_LEVELS_DEFAULT = 10
 
-/** What both exports have. */
 const shared = {
   format: Type.Optional(
     choice(

@@ -1,7 +1,4 @@
-/**
- * Parquet, one row group after the other: typed columns, prices and sizes as DECIMAL of six places,
- * so that nothing is a float.
- */
+/** Parquet, one row group after the other: prices and sizes are DECIMAL, so nothing is a float. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
@@ -42,7 +39,6 @@ const levelColumns: readonly Column[] = [
   { name: 'size', element: { ...decimal, ...optional } },
 ]
 
-/** A whole file of all snapshots. */
 export function* parquetPieces(
   source: Source,
   progress: Progress,

@@ -21,13 +21,11 @@ import {
   STATE_LEVELS_MAX,
 } from './model.ts'
 
-/** An export that was asked for, not begun. */
 export type ExportPlan = {
   format: Format
   shape: Shape
   markets: readonly Market[]
   source: Source
-  /** Of the file, without its ending. */
   name: string
   /** A market may still be added before it, Unix milliseconds. */
   openUntilMs: number
@@ -57,13 +55,11 @@ export type Source = {
 /** Windows that begin in a span, by the starts of those that are held of the day, ascending. */
 type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
 
-/** Counted while it is made. */
 export type Progress = { snapshots: number }
 
 /** Markets that are looked at in a step; a millisecond or two. */
 const MARKETS_A_STEP = 50
 
-/** The rows wanted of each market, in order. */
 export function* queriesOf({ history, conditionIds, ...rows }: Source): Generator<StreamQuery> {
   const { outcome, fromMs, toMs, after } = rows
   for (const [index, conditionId] of conditionIds.entries()) {
@@ -182,14 +178,12 @@ function readShape({ shape, depth, after, include }: ShapeQuery, format: Format)
   return { kind: 'states', depth: depth ?? STATE_LEVELS_DEFAULT, ...more }
 }
 
-/** Start of a day in Unix milliseconds. */
 function readDay(day: string): number {
   const startMs = parseMoment(`${day}T00:00:00Z`)
   if (startMs !== undefined) return startMs
   throw parameterError('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
 }
 
-/** Of the export of a market. */
 export function coverageOf(history: MarketHistory, plan: ExportPlan, nowMs: number): string {
   const { outcome, fromMs, toMs } = plan.source
   const asked = { outcome, fromMs, toMs, nowMs }

@@ -1,4 +1,3 @@
-/** Exports: made piece by piece while they are sent, and what became of them. */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
@@ -89,7 +88,6 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
       return { exportId: record.exportId, pieces: tracked(), onEnd }
     },
 
-    /** Those of an account, newest first. */
     list: (accountId: string): ExportBody[] => records.get(accountId) ?? [],
   }
 }

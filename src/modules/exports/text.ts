@@ -12,13 +12,9 @@ import { type Progress, queriesOf, type Shape, type Source, stateColumns } from 
 /** Snapshots of a piece: a few milliseconds of work. */
 const PIECE_SNAPSHOTS = 100
 const PIECE_BYTES = 524_288
-/** Snapshots of CSV printed in one step. */
 const STEP_SNAPSHOTS = 16
 
-/**
- * Snapshots as lines of JSON, the same objects as on a page. With gzip nothing is compressed:
- * stored bits are joined. A piece is gone when the next is asked for.
- */
+/** With gzip nothing is compressed: stored bits are joined. A piece is gone at the next. */
 export function* ndjsonPieces(
   source: Source,
   progress: Progress,
@@ -31,7 +27,6 @@ export function* ndjsonPieces(
       // The store writes the next piece over this one.
       const piece = bytes.slice()
       yield piece
-      // The next is asked for when this one was taken.
       release(piece)
     }
   }
@@ -39,7 +34,6 @@ export function* ndjsonPieces(
   if (end.length > 0) yield end.slice()
 }
 
-/** The same lines, each with its `receivedAt`: rows of pages, not compressed. */
 export function* receivedPieces(source: Source, progress: Progress): Generator<Uint8Array> {
   const cutRow = createRowCut({
     depth: undefined,

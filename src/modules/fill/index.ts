@@ -17,7 +17,6 @@ type Deps = { history: MarketHistory; clock: Clock }
 const MONEY_DECIMALS = 6
 const AVERAGE_DECIMALS = 9
 
-/** `GET /v1/{coin}/markets/{conditionId}/fill`: what an order would have filled. */
 export const fillRoutes = (deps: Deps) => [
   route({
     method: 'GET',
@@ -37,7 +36,6 @@ export const fillRoutes = (deps: Deps) => [
   }),
 ]
 
-/** Fills an order against the book of a moment. */
 function answerFill({ history, clock }: Deps, market: Market, query: FillQuery) {
   const { outcome, side, view, ts: tsMs } = query
   const order = readOrder(query)

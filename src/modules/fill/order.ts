@@ -1,4 +1,3 @@
-/** Reads an order from the texts of a query. */
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import { parameterError } from '#src/core/errors.ts'
 import type { FeeTerms, FillAmount, Order } from '#src/core/fill.ts'

@@ -23,7 +23,6 @@ const RETRY_AFTER_SECONDS = 5
 /** A file is written at most that often, however often it is asked. */
 const PROBE_EVERY_MS = 1_000
 
-/** `GET /healthz` says that the process lives, `GET /readyz` that it wants requests. */
 export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
   const { history, ledger, timer, signup, version } = deps
   const writeHistory = everySecond(history.probeWrite, timer)

@@ -36,13 +36,9 @@ export type ChallengeDeps = {
   clock: Clock
   randomBytes: (length: number) => Uint8Array
   wallets: Wallets
-  /** The address of this server as callers know it. */
   origin: () => string
 }
 
-export type Challenges = ReturnType<typeof createChallenges>
-
-/** Makes what gives out messages and knows them again. */
 export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
   const { challengeKey } = ledger
 
@@ -67,7 +63,6 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
   }
 
   return {
-    /** Writes a message for an address. */
     async issue(address: string): Promise<Challenge> {
       const sealed = Buffer.alloc(SEALED_BYTES)
       sealed.writeUIntBE(clock(), 0, TIME_BYTES)
@@ -95,10 +90,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       return { address: expected.address, nonce, expiresMs: expected.expiresMs }
     },
 
-    /**
-     * Throws `challenge_expired`: while the wallet was asked, the time may have run out and the use
-     * of this very message been forgotten.
-     */
+    /** To be asked again after any wait: the use of this very message may have been forgotten. */
     assertFresh,
   }
 }

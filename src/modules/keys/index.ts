@@ -15,7 +15,6 @@ import { createOwnKeys, createSignup, type KeyDeps } from './service.ts'
 
 const shared = { tag: 'account', caching: 'no-store' } as const
 
-/** `/v1/keys`: from a wallet to a key, and what is done with keys. */
 export const keyRoutes = ({ idempotency, ...deps }: KeyDeps & { idempotency: Idempotency }) => [
   ...signupRoutes(createSignup(deps), idempotency),
   ...ownKeyRoutes(createOwnKeys(deps), idempotency),

@@ -37,7 +37,6 @@ export type KeyDeps = ChallengeDeps & {
   ledger: Ledger
   mint: () => string
   screen: Screen
-  /** Whether new accounts are taken in. */
   signup: () => SignupState
   keysPerAccountMax: number
 }
@@ -92,7 +91,6 @@ export function createSignup(deps: KeyDeps) {
   }
 }
 
-/** What an account does with its keys. */
 export function createOwnKeys(deps: KeyDeps) {
   const { ledger, clock, keysPerAccountMax: keysMax } = deps
   const toDeed = ({ accountId }: Caller): Deed => {
@@ -100,7 +98,6 @@ export function createOwnKeys(deps: KeyDeps) {
   }
 
   return {
-    /** The caller's valid keys, oldest first. */
     list(caller: Caller): KeyList {
       const nowMs = clock()
       const valid = ledger.listKeys(caller.accountId).filter((key) => isValidKey(key, nowMs))
@@ -179,11 +176,7 @@ async function assertAllowed({ screen, ledger, clock }: KeyDeps, address: string
   throw sanctionedError()
 }
 
-/**
- * Makes a key by a verb of the ledger, which throws for what it refuses, and shows it this once,
- * with `more`. `once` says how the ledger keeps the answer. Throws `invalid_parameter` for a label
- * that holds a key.
- */
+/** Makes a key by a verb of the ledger, which throws for what it refuses, and shows it this once. */
 function makeKey(
   { mint, randomBytes }: KeyDeps,
   {

@@ -20,7 +20,6 @@ type Deps = { history: History; cursors: CursorCodec; clock: Clock }
 /** Markets that are read at once: two times are the usual page, and whether there is another. */
 const BLOCK = 51
 
-/** `GET /v1/{coin}/markets` lists markets, `GET /v1/{coin}/markets/{conditionId}` shows one. */
 export const marketRoutes = (deps: Deps) => [
   route({
     method: 'GET',

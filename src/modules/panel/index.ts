@@ -22,7 +22,6 @@ import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 
 type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
 
-/** One market at one moment before its expiry. */
 type Cell = {
   market: ClosedMarket
   offset: Offset
@@ -31,7 +30,6 @@ type Cell = {
   coverage: Record<Outcome, CoverageTally>
 }
 
-/** `GET /v1/{coin}/panel`: markets at moments before their expiry. */
 export const panelRoutes = (deps: Deps) => {
   const page = createPageMaker(deps)
   return [
@@ -59,10 +57,7 @@ export const panelRoutes = (deps: Deps) => {
   ]
 }
 
-/**
- * Makes pages of a panel, which open thousands of books: in slices, between which other requests
- * are served. Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`.
- */
+/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
 function createPageMaker({ history, cursors, clock }: Deps) {
   const scanner = createSnapshotScanner()
 
@@ -124,7 +119,6 @@ function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
   return { fromMs, toMs: fromMs + 1 }
 }
 
-/** What the rows of a market begin with, brace included. */
 function marketText(market: ClosedMarket): string {
   const { conditionId, slug, timeframe, strike, finalPrice, winner, winnerSource } = market
   const text = JSON.stringify({

@@ -28,7 +28,6 @@ export function readRequest(coin: Coin, query: PanelQuery) {
   }
 }
 
-/** Reads a list such as `-240s,-60s,-5s` in its order. */
 function readOffsets(text: string, timeframe: Timeframe): Offset[] {
   const items = text.split(',', OFFSETS_MAX + 1)
   if (items.length > OFFSETS_MAX) {

@@ -1,4 +1,3 @@
-/** Which markets a page of a panel has. */
 import { hasWindow } from '#src/core/coverage.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import { type MarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
@@ -7,7 +6,6 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
-/** A market whose window is known and over. */
 export type ClosedMarket = Market & { windowStartMs: number; windowEndMs: number }
 
 export type Selection = {

@@ -17,10 +17,8 @@ type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
   history: MarketHistory
 }
 
-/** Open markets read at once. */
 const BLOCK = 200
 
-/** `GET /v1/{coin}/prices`: now; `GET /v1/{coin}/markets/{conditionId}/prices`: over time. */
 export const priceRoutes = (deps: Deps) => [
   route({
     method: 'GET',
@@ -57,7 +55,6 @@ export const priceRoutes = (deps: Deps) => [
   ),
 ]
 
-/** The JSON of every open market, newest window first. */
 function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: string }> {
   const data: ReturnType<typeof toBody>[] = []
   for (const page of marketPages(history, { ...question, status: 'open', limit: BLOCK })) {

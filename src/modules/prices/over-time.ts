@@ -26,7 +26,6 @@ type PriceState = State & { top: Top; trade: Trade | undefined }
 const STATES_MAX = 200_000
 const ROWS_A_STEP = 128
 
-/** Reads a page: without a step of changes, with one of bars. */
 export const readPrices = (history: History, request: SeriesRequest): Steps<SeriesPage> =>
   request.stepMs === undefined
     ? readPriceChanges(history, request)
@@ -47,7 +46,6 @@ function* readPriceChanges(history: History, { market, range }: SeriesRequest): 
   return { count: rows.length, put, last, hasMore }
 }
 
-/** Reads states with the last trade at or before each. */
 const createReader =
   (history: History, market: Market): ReadStates<PriceState> =>
   (part) => {
@@ -118,9 +116,8 @@ function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
 }
 
 /**
- * A bar of an open market may still grow until a state at or after its end has come of each
- * outcome: a follower resumes before it, and is given it again. Undefined where no bar of the page
- * can grow.
+ * Before the first bar that may still grow, as a follower is given it again: until a state at or
+ * after its end has come of each outcome. Undefined where none can.
  */
 function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
   if (range.order === 'desc') return undefined
@@ -159,7 +156,6 @@ function tradeText(trade: Trade | undefined, outcome: Outcome): string {
   return `"lastTrade":${price},"lastTradeTime":"${time}","lastTradeOutcome":${traded}`
 }
 
-/** The part of a span that lies in the range. */
 const clip = ({ fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: Range, span: Span): Span => ({
   fromMs: Math.max(span.fromMs, fromMs),
   toMs: Math.min(span.toMs, toMs),
@@ -189,8 +185,7 @@ function createTradeCounter(history: History, market: Market, whole: Span) {
 
 /** Adds up the recorded milliseconds of spans that ascend, of each outcome by itself. */
 function createCoverageSums(history: History, { market, range }: BarsOf, whole: Span) {
-  // An open market is taken as known up to its last state: the answer must not change with the
-  // clock.
+  // Of an open market up to its last state: the answer must not change with the clock.
   const nowMs = (market.lastSnapshotMs ?? 0) + 1
   const { outcome } = range
   const recorded = coverageOf({ market, gaps: history.gaps(market), outcome, ...whole, nowMs })
@@ -207,7 +202,6 @@ function createCoverageSums(history: History, { market, range }: BarsOf, whole: 
   }
 }
 
-/** Moves forward in time over the trades of a market. */
 type TradeWalk = {
   /** Last trade at or before `timeMs`, which never falls; undefined before the first. */
   upTo(timeMs: number): Trade | undefined
@@ -238,9 +232,6 @@ function walkTrades(
   }
 }
 
-/**
- * The price of a trade for an outcome: of a trade of the other one the rest to 1. Where the source
- * does not tell which was traded, as it was printed.
- */
+/** For an outcome: of a trade of the other one the rest to 1, of an unknown one as printed. */
 const tradePriceOf = ({ price, outcome }: Trade, own: Outcome): Millionths =>
   outcome === undefined || outcome === own ? price : MILLIONTHS_PER_UNIT - price

@@ -17,7 +17,6 @@ type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
   history: MarketHistory
 }
 
-/** `GET /v1/{coin}/markets/{conditionId}/quotes`: best bid and ask of a market over time. */
 export const quoteRoutes = (deps: Deps) => [
   seriesRoute(
     {
@@ -75,7 +74,6 @@ const pieces = piecesOf({
   comma: ',',
 })
 
-/** Writes the members of a row and its closing brace. */
 function createPut(fields: Fields): Put<Top> {
   const putTime = createTimePut()
   const withReceived = isReceived(fields)

@@ -39,7 +39,6 @@ const members = {
   ),
 }
 
-/** The members of a row in their order. */
 export const quoteFields = Object.keys(members)
 
 export const QuoteQuery = Type.Object({

@@ -15,7 +15,6 @@ import type { Work } from '#src/http/work.ts'
 import { PageQuery, SnapshotList } from './model.ts'
 import { createSnapshotService, type SnapshotDeps } from './service.ts'
 
-/** `GET /v1/{coin}/markets/{conditionId}/snapshots`: the history of a market's books. */
 export function snapshotRoutes({ work, ...deps }: SnapshotDeps & { work: Work }) {
   const service = createSnapshotService(deps)
   return [

@@ -45,9 +45,7 @@ export type PageRequest = {
   view: PageQuery['view']
   encoding: Encoding
 }
-/** What a page is asked for. */
 type Asked = { market: Market; query: PageQuery; cut: RowCut; encoding: Encoding }
-/** Where a page ends. */
 type PageEnd = { last: Position | undefined; hasMore: boolean }
 
 /** Spans remembered of one market; a walk of it asks for one. */
@@ -56,7 +54,6 @@ const SPANS_MAX = 64
 const PREFIX = '{"data":['
 const CUT_BYTES_START = 65_536
 
-/** Makes the service of a history. */
 export function createSnapshotService(deps: SnapshotDeps) {
   const { history, cursors, pages } = deps
   const maker = createPageMaker(deps)
@@ -83,19 +80,14 @@ export function createSnapshotService(deps: SnapshotDeps) {
       return { tag: `${key}.${market.revision}`, key, scope, rows, cut, view, encoding }
     },
 
-    /**
-     * The page, if it can be had at once: it is kept, or its rows only have to be
-     * joined. Valid until the next call.
-     */
+    /** The page, if it is kept or its rows only have to be joined; valid until the next call. */
     pageAtOnce(request: PageRequest): Page | undefined {
       const kept = pages.find(request.tag)
       return kept ?? (isJoined(request) ? pages.put(maker.join(request)) : undefined)
     },
 
-    /** Makes any other page, not compressed. */
     make: maker.make,
 
-    /** Whether the range of a page was recorded. */
     coverageOf({ rows, view }: PageRequest): string {
       const { market, outcome, fromMs, toMs } = rows
       // A consolidated ladder is one of both books.
@@ -129,7 +121,6 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
   const readConsolidated = createConsolidatedRows(history)
   const print = createConsolidatedPrinter()
 
-  /** What follows the rows, and the place to resume from. */
   function toEnd({ scope, rows }: PageRequest, { last, hasMore }: PageEnd) {
     const resumeCursor = cursors.encode(scope, encodePosition(last ?? rows.after ?? startOf(rows)))
     return { resumeCursor, suffix: `],"nextCursor":${hasMore ? `"${resumeCursor}"` : 'null'}}` }
@@ -188,7 +179,6 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
       }
     },
 
-    /** Not compressed. */
     *make(request: PageRequest): Steps<Page> {
       const { key, rows, view } = request
       const own = new ByteWriter(CUT_BYTES_START)
@@ -207,10 +197,7 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
 
 type Span = { outcome: Outcome | undefined; fromMs?: number | undefined; toMs?: number | undefined }
 
-/**
- * Makes what says how far a span is covered. That of a market that time changes no more is remembered
- * as long as the market is as it was found, because a page takes little longer than to count gaps.
- */
+/** Remembers what time changes no more: a page takes little longer than to count gaps. */
 function createCoverageNotes({ history, clock }: SnapshotDeps) {
   const notes = new WeakMap<Market, Map<string, string>>()
 

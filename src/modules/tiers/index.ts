@@ -4,7 +4,6 @@ import { streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
 import { type TierBody, TierList } from './model.ts'
 
-/** `GET /v1/billing/tiers` shows what there is to buy. */
 export const tierRoutes = (listTiers: () => readonly Tier[]) => [
   route({
     method: 'GET',
@@ -22,7 +21,6 @@ export const tierRoutes = (listTiers: () => readonly Tier[]) => [
   }),
 ]
 
-/** Shows an entry of the catalogue; what is not there is null. */
 const toTierBody = (tier: Tier): TierBody => ({
   id: tier.tierId,
   tierId: tier.tierId,

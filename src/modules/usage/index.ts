@@ -13,10 +13,8 @@ type Deps = {
   usageOf: (caller: Caller) => readonly UsageRow[]
 }
 
-/** Days that are shown, today included. */
 const DAYS_MAX = 90
 
-/** `GET /v1/usage` shows a caller its tier, its allowances and what it has used. */
 export const usageRoutes = (deps: Deps) => [
   route({
     method: 'GET',
@@ -33,7 +31,6 @@ export const usageRoutes = (deps: Deps) => [
   }),
 ]
 
-/** Days newest first, with their routes by name. */
 export function describeUsage({ clock, windowsOf, usageOf }: Deps, caller: Caller): UsageBody {
   const nowMs = clock()
   const { data, billing } = windowsOf(caller)
