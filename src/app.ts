@@ -27,7 +27,6 @@ import { createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
-import { coinRoutes } from '#src/modules/coins/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
@@ -39,7 +38,6 @@ import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { quoteRoutes } from '#src/modules/quotes/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
-import { tierRoutes } from '#src/modules/tiers/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
@@ -146,20 +144,18 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   const { keysPerAccountMax } = config
   const data = { ...deps, cursors, pages, work }
   return [
-    coinRoutes(deps),
     marketRoutes(data),
     coverageRoutes(deps),
     snapshotRoutes(data),
     asOfRoutes({ history, clock, findMarket }),
     fillRoutes(deps),
-    quoteRoutes({ history, cursors, clock, pages, work }),
-    priceRoutes({ history, cursors, clock, pages, work }),
+    quoteRoutes(data),
+    priceRoutes(data),
     panelRoutes(data),
     exportRoutes(data),
     keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
     usageRoutes({ ...ports, clock }),
-    tierRoutes(listTiers),
-    billingRoutes({ ...data, idempotency }),
+    billingRoutes({ ...data, listTiers, idempotency }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
   ].flat()

@@ -81,7 +81,8 @@ type Call<P extends string, A extends Access, Q, B> = { request: Request } & Pat
   (B extends TObject ? { body: Static<B> } : unknown)
 
 type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
-  method: 'GET' | 'POST' | 'DELETE'
+  /** `GET` by default. */
+  method?: 'POST' | 'DELETE'
   /** `:coin` and `:conditionId` are read, and refused where there is no such thing. */
   path: P
   access: A
@@ -139,7 +140,7 @@ export const route = <
 >(
   spec: Spec<P, A, Q, B, C>,
 ): Route => ({
-  method: spec.method,
+  method: spec.method ?? 'GET',
   path: spec.path,
   allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
   // The reader gives exactly what the types of the call say.

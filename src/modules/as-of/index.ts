@@ -33,7 +33,6 @@ export function asOfRoutes(deps: Deps) {
   const service = createAsOfService(deps)
   return [
     route({
-      method: 'GET',
       path: '/v1/:coin/markets/:conditionId/snapshots/at',
       access: 'snapshots',
       tag: 'snapshots',

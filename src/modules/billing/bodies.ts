@@ -1,11 +1,13 @@
 /** Chains, offers and payments as a payer sees them: never the payload, which holds a signature. */
 import type { ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { RetryAction } from '#src/core/errors.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
+import { streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
 import type {
   ActiveBody,
@@ -15,9 +17,24 @@ import type {
   PeriodBody,
   QuoteBody,
   ReceiptBody,
+  TierBody,
 } from './model.ts'
 
 type Status = ReceiptBody['status']
+
+export const toTierBody = (tier: Tier): TierBody => ({
+  id: tier.tierId,
+  tierId: tier.tierId,
+  name: tier.name,
+  coins: [...tier.coins],
+  routes: [...tier.routes],
+  requestsPerMinute: tier.requestsPerMinute,
+  concurrentStreams: streamsMaxOf(tier),
+  priceUsdc: tier.amountMillionths === undefined ? null : formatMillionths(tier.amountMillionths),
+  periodDays: tier.periodDays ?? null,
+  isForSale: tier.isForSale,
+  contact: tier.contact ?? null,
+})
 
 const toChainFacts = ({ network, name, chainId, explorer, finality }: PaymentChain) => {
   return { network, name, chainId, explorer, finality }

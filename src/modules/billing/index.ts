@@ -14,6 +14,7 @@ import {
   toPaymentHeader,
 } from '#src/http/x402.ts'
 import type { Caller } from '#src/selling/caller.ts'
+import type { Tier } from '#src/selling/tier.ts'
 
 import {
   pollUrlOf,
@@ -26,6 +27,7 @@ import {
   toQuoteBody,
   toReceipt,
   toSettleResponse,
+  toTierBody,
 } from './bodies.ts'
 import {
   ActiveBody,
@@ -39,8 +41,15 @@ import {
   ReceiptQuery,
   SettleBody,
   SubscriptionBody,
+  TierList,
 } from './model.ts'
-type Deps = { billing: Billing; cursors: CursorCodec; clock: Clock; idempotency: Idempotency }
+type Deps = {
+  billing: Billing
+  listTiers: () => readonly Tier[]
+  cursors: CursorCodec
+  clock: Clock
+  idempotency: Idempotency
+}
 
 const noStore = { 'Cache-Control': 'no-store' }
 /** Six a minute: within the allowance of the Free tier, which most buyers have. */
@@ -68,10 +77,21 @@ export const billingRoutes = (deps: Deps) => [
   ...accountRoutes(deps),
 ]
 
-const offerRoutes = ({ billing, idempotency }: Deps) => [
+const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
   route({
     ...shared,
-    method: 'GET',
+    path: '/v1/billing/tiers',
+    access: 'open',
+    operationId: 'listTiers',
+    summary: 'The catalogue of tiers',
+    description: 'The live catalogue. What was bought stays as it was when it was bought.',
+    ok: { description: 'The catalogue.', schema: TierList },
+    // The operator may change the catalogue at any time.
+    caching: 'no-cache',
+    answer: () => listTiers().map(toTierBody),
+  }),
+  route({
+    ...shared,
     path: '/v1/billing/x402/chains',
     access: 'open',
     operationId: 'listChains',
@@ -172,7 +192,6 @@ const settleRoute = ({ billing }: Deps) =>
 const accountRoutes = (deps: Deps) => [
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/billing/x402/payments/:id',
     access: 'key',
     operationId: 'getPayment',
@@ -192,7 +211,6 @@ const accountRoutes = (deps: Deps) => [
   }),
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/billing/payments',
     access: 'key',
     operationId: 'listPayments',
@@ -205,7 +223,6 @@ const accountRoutes = (deps: Deps) => [
   }),
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/billing/subscription',
     access: 'key',
     operationId: 'getSubscription',

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { retryActions } from '#src/core/errors.ts'
+import { coins } from '#src/core/market.ts'
 import {
   choice,
   listOf,
@@ -12,10 +13,11 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
-import { opaqueObject } from '#src/http/schema-reader.ts'
+import { literals, opaqueObject } from '#src/http/schema-reader.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 import { tokenSymbols } from '#src/selling/payment-chain.ts'
 import { paymentStates } from '#src/selling/payment.ts'
+import { tierRoutes } from '#src/selling/tier.ts'
 
 const EXAMPLE_HASH = `0x${'5e'.repeat(32)}`
 const payer = text(
@@ -72,6 +74,38 @@ const chainFacts = {
   explorer: Type.String({ examples: ['https://polygonscan.com'] }),
   finality: text('Tag of the block from which on a payment counts.', 'finalized'),
 }
+
+const TierBody = object('Tier', {
+  id: text('Identifier of the tier.', 'pro'),
+  tierId: text('The same, under the name by which a tier is bought.', 'pro'),
+  name: text('Name of the tier for people.', 'Pro'),
+  coins: Type.Array(literals(coins, {}), {
+    description: 'Coins that the tier includes.',
+    examples: [['btc', 'eth', 'sol', 'xrp']],
+  }),
+  routes: Type.Array(literals(tierRoutes, {}), {
+    description: 'Kinds of data that the tier includes.',
+    examples: [['markets', 'prices', 'snapshots', 'quotes']],
+  }),
+  requestsPerMinute: positive('Requests a minute for each API key.', 300),
+  concurrentStreams: positive('Exports at a time for each account.', 4),
+  priceUsdc: nullable(
+    Type.String({ examples: ['49'] }),
+    'Price of a period in USDC, as a decimal; null where it is agreed upon.',
+  ),
+  periodDays: nullable(
+    Type.Integer({ minimum: 1, examples: [30] }),
+    'Days that a payment buys; null where nothing is bought.',
+  ),
+  isForSale: Type.Boolean({ description: 'True if the tier can be bought here.' }),
+  contact: nullable(
+    Type.String({ examples: ['Ask the operator of this server.'] }),
+    'Where to ask for a tier that is not for sale; else null.',
+  ),
+})
+export type TierBody = Static<typeof TierBody>
+
+export const TierList = Type.Array(TierBody, { description: 'The catalogue, lowest tier first.' })
 
 const ChainBody = object('Chain', {
   ...chainFacts,

@@ -26,7 +26,6 @@ export function coverageRoutes(deps: CoverageDeps) {
   const listDays = createDayList(deps)
   return [
     route({
-      method: 'GET',
       path: '/v1/:coin/markets/:conditionId/coverage',
       access: 'markets',
       tag: 'markets',
@@ -47,7 +46,6 @@ export function coverageRoutes(deps: CoverageDeps) {
       },
     }),
     route({
-      method: 'GET',
       path: '/v1/:coin/coverage',
       access: 'markets',
       tag: 'markets',

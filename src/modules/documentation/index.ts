@@ -32,7 +32,6 @@ export const documentationRoutes = () => {
   const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
   return [
     route({
-      method: 'GET',
       path: '/errors',
       access: 'none',
       tag: 'documentation',
@@ -48,7 +47,6 @@ export const documentationRoutes = () => {
       answer: ({ request }) => errors[preferredType(request, types, 'markdown')](request),
     }),
     route({
-      method: 'GET',
       path: '/llms.txt',
       access: 'none',
       tag: 'documentation',

@@ -36,7 +36,6 @@ const ok = {
 }
 
 const shared = {
-  method: 'GET',
   access: 'snapshots',
   tag: 'exports',
   ok,
@@ -77,7 +76,6 @@ export function exportRoutes(deps: ExportDeps) {
       },
     }),
     route({
-      method: 'GET',
       path: '/v1/exports',
       access: 'key',
       tag: 'exports',

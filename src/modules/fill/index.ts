@@ -19,7 +19,6 @@ const AVERAGE_DECIMALS = 9
 
 export const fillRoutes = (deps: Deps) => [
   route({
-    method: 'GET',
     path: '/v1/:coin/markets/:conditionId/fill',
     access: 'snapshots',
     tag: 'snapshots',

@@ -42,7 +42,6 @@ export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
   })
   return [
     route({
-      method: 'GET',
       path: '/healthz',
       access: 'none',
       tag: 'health',
@@ -54,7 +53,6 @@ export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
       answer: () => ({ status: 'ok', version }) satisfies Health,
     }),
     route({
-      method: 'GET',
       path: '/readyz',
       access: 'none',
       tag: 'health',

@@ -72,7 +72,6 @@ const signupRoutes = (service: ReturnType<typeof createSignup>, idempotency: Ide
 const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Idempotency) => [
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/keys',
     access: 'key',
     operationId: 'listKeys',

@@ -2,19 +2,28 @@ import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
 import { parameterError } from '#src/core/errors.ts'
-import { type Coin, type Market, type Outcome, outcomes, statusOf } from '#src/core/market.ts'
+import {
+  type Coin,
+  coins,
+  coinTable,
+  type Market,
+  type Outcome,
+  outcomes,
+  statusOf,
+  timeframes,
+} from '#src/core/market.ts'
 import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { readRange } from '#src/core/range.ts'
 import { type Clock, toIsoOrNull } from '#src/core/time.ts'
-import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
+import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
-import { ListQuery, MarketBody, MarketList } from './model.ts'
+import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './model.ts'
 
-type History = Pick<MarketHistory, 'listMarkets' | 'findMarketBySlug' | 'gaps'>
+type History = Pick<MarketHistory, 'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals'>
 type Deps = { history: History; cursors: CursorCodec; clock: Clock }
 
 /** Markets that are read at once: two times are the usual page, and whether there is another. */
@@ -22,7 +31,22 @@ const BLOCK = 51
 
 export const marketRoutes = (deps: Deps) => [
   route({
-    method: 'GET',
+    path: '/v1/coins',
+    access: 'open',
+    tag: 'markets',
+    operationId: 'listCoins',
+    summary: 'The coins',
+    description: 'What is recorded of each coin. Needs no key: everybody may see what there is.',
+    ok: { description: 'The coins.', schema: CoinList },
+    caching: 'digest',
+    fails: ['damaged'],
+    answer() {
+      const totals = Map.groupBy(deps.history.coinTotals(deps.clock()), ({ coin }) => coin)
+      const data = coins.map((coin) => describeCoin(coin, totals.get(coin) ?? []))
+      return { body: JSON.stringify({ data, nextCursor: null }) }
+    },
+  }),
+  route({
     path: '/v1/:coin/markets',
     access: 'markets',
     tag: 'markets',
@@ -43,7 +67,6 @@ export const marketRoutes = (deps: Deps) => [
     answer: ({ coin, query }) => listPage(deps, coin, query),
   }),
   route({
-    method: 'GET',
     path: '/v1/:coin/markets/:conditionId',
     access: 'markets',
     tag: 'markets',
@@ -169,5 +192,32 @@ function describeOutcome(market: Market, outcome: Outcome, { covered, gaps }: Co
       longestSilenceMs: market.longestSilenceMs[outcome] ?? null,
       verified: printedShare(verifiedSnapshots, snapshots),
     },
+  }
+}
+
+function describeCoin(coin: Coin, totals: readonly CoinTotals[]): CoinBody {
+  return {
+    symbol: coin,
+    name: coinTable[coin].name,
+    sources: [...new Set(totals.map(({ source }) => source))].sort(),
+    ...sumUp(totals),
+    timeframes: timeframes.flatMap((timeframe) => {
+      const held = totals.filter((each) => each.timeframe === timeframe)
+      return held.length === 0 ? [] : [{ timeframe, ...sumUp(held) }]
+    }),
+  }
+}
+
+function sumUp(totals: readonly CoinTotals[]) {
+  const firsts = totals.flatMap(({ firstSnapshotMs }) => firstSnapshotMs ?? [])
+  const lasts = totals.flatMap(({ lastSnapshotMs }) => lastSnapshotMs ?? [])
+  const sum = (pick: (each: CoinTotals) => number) =>
+    totals.reduce((total, each) => total + pick(each), 0)
+  return {
+    markets: sum(({ markets }) => markets),
+    openMarkets: sum(({ openMarkets }) => openMarkets),
+    snapshots: sum(({ snapshots }) => snapshots),
+    firstSnapshot: toIsoOrNull(firsts.length === 0 ? undefined : Math.min(...firsts)),
+    lastSnapshot: toIsoOrNull(lasts.length === 0 ? undefined : Math.max(...lasts)),
   }
 }

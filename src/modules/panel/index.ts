@@ -34,7 +34,6 @@ export const panelRoutes = (deps: Deps) => {
   const page = createPageMaker(deps)
   return [
     route({
-      method: 'GET',
       path: '/v1/:coin/panel',
       access: 'snapshots',
       tag: 'snapshots',

@@ -21,7 +21,6 @@ const BLOCK = 200
 
 export const priceRoutes = (deps: Deps) => [
   route({
-    method: 'GET',
     path: '/v1/:coin/prices',
     access: 'prices',
     tag: 'prices',

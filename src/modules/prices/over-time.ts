@@ -202,30 +202,21 @@ function createCoverageSums(history: History, { market, range }: BarsOf, whole: 
   }
 }
 
-type TradeWalk = {
-  /** Last trade at or before `timeMs`, which never falls; undefined before the first. */
-  upTo(timeMs: number): Trade | undefined
-  /** How many have been passed so far, without those before the walk began. */
-  readonly passed: number
-}
-
 /** Walks the trades of a span: `fromMs` inclusive, `toMs` exclusive. */
-function walkTrades(
-  read: MarketHistory['trades'],
-  market: Market,
-  { fromMs, toMs }: Span,
-): TradeWalk {
+function walkTrades(read: MarketHistory['trades'], market: Market, { fromMs, toMs }: Span) {
   let last = read({ market, toMs: fromMs, last: 1 })[0]
   const trades = read({ market, fromMs, toMs })
   let passed = 0
   return {
-    upTo(timeMs) {
+    /** Last trade at or before `timeMs`, which never falls; undefined before the first. */
+    upTo(timeMs: number): Trade | undefined {
       for (let trade = trades[passed]; trade !== undefined && trade.timestampMs <= timeMs;) {
         last = trade
         trade = trades[++passed]
       }
       return last
     },
+    /** How many have been passed so far, without those before the walk began. */
     get passed() {
       return passed
     },

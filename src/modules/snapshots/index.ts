@@ -19,7 +19,6 @@ export function snapshotRoutes({ work, ...deps }: SnapshotDeps & { work: Work })
   const service = createSnapshotService(deps)
   return [
     route({
-      method: 'GET',
       path: '/v1/:coin/markets/:conditionId/snapshots',
       access: 'snapshots',
       tag: 'snapshots',

@@ -17,7 +17,6 @@ const DAYS_MAX = 90
 
 export const usageRoutes = (deps: Deps) => [
   route({
-    method: 'GET',
     path: '/v1/usage',
     access: 'key',
     tag: 'account',
