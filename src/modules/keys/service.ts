@@ -176,7 +176,7 @@ async function assertAllowed({ screen, ledger, clock }: KeyDeps, address: string
   throw sanctionedError()
 }
 
-/** Makes a key by a verb of the ledger, which throws for what it refuses, and shows it this once. */
+/** Makes a key by a verb of the ledger, which throws for what it refuses; it is shown this once. */
 function makeKey(
   { mint, randomBytes }: KeyDeps,
   {

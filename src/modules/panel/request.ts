@@ -13,7 +13,7 @@ const OFFSETS_MAX = 8
 const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** Reads what is asked for; the scope of its cursors names all of it. Throws `invalid_parameter`. */
+/** The scope of its cursors names all that is asked for. Throws `invalid_parameter`. */
 export function readRequest(coin: Coin, query: PanelQuery) {
   const { timeframe, limit, maxAgeMs } = query
   const offsets = readOffsets(query.offsets, timeframe)
