@@ -5,7 +5,7 @@ import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 
 import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './model.ts'
-import { coverageOf, dayCoverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
+import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
 import { createExportService, type ExportDeps } from './service.ts'
 
 const mediaTypes: Readonly<Record<Format, string>> = {
@@ -47,6 +47,28 @@ const shared = {
 export function exportRoutes(deps: ExportDeps) {
   const { history, clock, work } = deps
   const service = createExportService(deps)
+
+  async function answer(request: Request, plan: ExportPlan): Promise<Response> {
+    const coverage = await work.run(request, coverageOf(history, plan, clock()))
+    // Parquet is compressed inside.
+    const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
+    const etag = `"${service.tagOf(plan, isGzip)}"`
+    const caching = cachingHeaders(service.isClosed(plan))
+    const common = { ...caching, Vary: VARY, [COVERAGE_HEADER]: coverage }
+    const unchanged = answerUnchanged(request, etag, common)
+    if (unchanged !== undefined) return unchanged
+    const { exportId, pieces, onEnd } = service.begin(plan, request, isGzip)
+    const headers: Record<string, string> = {
+      'Content-Type': mediaTypes[plan.format],
+      'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
+      ...common,
+      ETag: etag,
+      'X-Export-Id': exportId,
+    }
+    if (isGzip) headers['Content-Encoding'] = 'gzip'
+    return streamResponse(request, { headers, pieces, onEnd })
+  }
+
   return [
     route({
       ...shared,
@@ -57,8 +79,7 @@ export function exportRoutes(deps: ExportDeps) {
       query: MarketExportQuery,
       answer({ market, query, request }) {
         const format = formatOf(request, query.format)
-        const plan = planMarket(history, { market, query, format })
-        return answer({ service, request }, plan, coverageOf(history, plan, clock()))
+        return answer(request, planMarket(history, { market, query, format }))
       },
     }),
     route({
@@ -71,8 +92,7 @@ export function exportRoutes(deps: ExportDeps) {
       async answer({ coin, query, request }) {
         const format = formatOf(request, query.format)
         const plan = await work.run(request, planDay(history, { coin, query, format }))
-        const coverage = await work.run(request, dayCoverageOf(history, plan, clock()))
-        return answer({ service, request }, plan, coverage)
+        return answer(request, plan)
       },
     }),
     route({
@@ -94,31 +114,6 @@ export function exportRoutes(deps: ExportDeps) {
   ]
 }
 
-type Call = { service: ReturnType<typeof createExportService>; request: Request }
-
 /** The parameter goes before the header; a header that leaves none of ours is passed over. */
 const formatOf = (request: Request, asked: Format | undefined): Format =>
   asked ?? preferredType(request, mediaTypes, 'ndjson')
-
-function answer({ service, request }: Call, plan: ExportPlan, coverage: string): Response {
-  // Parquet is compressed inside.
-  const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
-  const etag = `"${service.tagOf(plan, isGzip)}"`
-  const shared = {
-    ...cachingHeaders(service.isClosed(plan)),
-    Vary: VARY,
-    [COVERAGE_HEADER]: coverage,
-  }
-  const unchanged = answerUnchanged(request, etag, shared)
-  if (unchanged !== undefined) return unchanged
-  const { exportId, pieces, onEnd } = service.begin(plan, request, isGzip)
-  const headers: Record<string, string> = {
-    'Content-Type': mediaTypes[plan.format],
-    'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
-    ...shared,
-    ETag: etag,
-    'X-Export-Id': exportId,
-  }
-  if (isGzip) headers['Content-Encoding'] = 'gzip'
-  return streamResponse(request, { headers, pieces, onEnd })
-}

@@ -1,5 +1,5 @@
 /** What an export is: its markets, its rows and its shape, from what was asked. */
-import { coverageText, tallyText } from '#src/core/coverage-text.ts'
+import { tallyText } from '#src/core/coverage-text.ts'
 import { type CoverageTally, type Span, spanOf, tallyCoverage } from '#src/core/coverage.ts'
 import { parameterError } from '#src/core/errors.ts'
 import { type Coin, type Market, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
@@ -27,8 +27,6 @@ export type ExportPlan = {
   markets: readonly Market[]
   source: Source
   name: string
-  /** A market may still be added before it, Unix milliseconds. */
-  openUntilMs: number
   /** The windows that the export should have; undefined for that of a market. */
   windows: DayWindows | undefined
 }
@@ -94,7 +92,6 @@ export function planMarket(
     markets: [market],
     source: { history, ...rows },
     name: slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId,
-    openUntilMs: 0,
     windows: undefined,
   }
 }
@@ -132,7 +129,6 @@ export function* planDay(
     shape: readShape(query, format),
     markets,
     source: { history, conditionIds, outcome, after: place },
-    openUntilMs: endMs,
     windows: { fromMs, toMs: endMs, startsMs: startsOf(listed, timeframe) },
     name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
   }
@@ -184,33 +180,25 @@ function readDay(day: string): number {
   throw parameterError('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
 }
 
-export function coverageOf(history: MarketHistory, plan: ExportPlan, nowMs: number): string {
-  const { outcome, fromMs, toMs } = plan.source
-  const asked = { outcome, fromMs, toMs, nowMs }
-  return coverageText(
-    ...plan.markets.map((market) => ({ market, gaps: history.gaps(market), ...asked })),
-  )
-}
-
-/** Over all markets of a day, and all of its windows that have none; made in steps. */
-export function* dayCoverageOf(
+/** Over all markets, and all windows of a day that have none; made in steps. */
+export function* coverageOf(
   history: MarketHistory,
-  { markets, windows, source: { outcome } }: ExportPlan,
+  { markets, windows, source: { outcome, fromMs, toMs } }: ExportPlan,
   nowMs: number,
 ): Steps<string> {
   const tallies: CoverageTally[] = []
   for (const [index, market] of markets.entries()) {
     if (index > 0 && index % MARKETS_A_STEP === 0) yield
-    const question = { market, gaps: history.gaps(market), outcome, nowMs }
-    const { fromMs, toMs } = spanOf(question)
-    // Nothing is missing of a window that has not opened.
-    if (toMs > fromMs) tallies.push(tallyCoverage(question))
+    const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs }
+    const span = spanOf(question)
+    // On a day nothing is missing of a window that has not opened.
+    if (windows === undefined || span.toMs > span.fromMs) tallies.push(tallyCoverage(question))
   }
-  const asked = outcome === undefined ? outcomes.length : 1
   if (windows !== undefined) {
-    const { fromMs, toMs, startsMs } = windows
+    const { startsMs, ...range } = windows
+    const asked = outcome === undefined ? outcomes.length : 1
     for (const [timeframe, held] of startsMs) {
-      tallies.push(tallyMissing(held, { timeframe, fromMs, toMs, nowMs }, asked))
+      tallies.push(tallyMissing(held, { timeframe, ...range, nowMs }, asked))
     }
   }
   return tallyText(tallies)

@@ -44,8 +44,8 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
     },
 
     /** True when nothing but a backfill can change it. */
-    isClosed: ({ markets, openUntilMs }: ExportPlan): boolean =>
-      clock() >= openUntilMs && markets.every((market) => market.isClosed),
+    isClosed: ({ markets, windows }: ExportPlan): boolean =>
+      clock() >= (windows?.toMs ?? 0) && markets.every((market) => market.isClosed),
 
     /** Begins an export for the caller. Throws `too_many_streams` and `unavailable`. */
     begin(plan: ExportPlan, request: Request, isGzip: boolean) {
