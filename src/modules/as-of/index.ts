@@ -83,7 +83,9 @@ function createAsOfService({ history, clock, findMarket }: Deps) {
       const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
         read({ market, outcome: each, tsMs }),
       )
-      const texts = answers.flatMap((answer) => (answer.kind === 'found' ? toAged(answer) : []))
+      const texts = answers.flatMap((answer) =>
+        answer.kind === 'found' ? `${answer.text.slice(0, -1)},"ageMs":${answer.ageMs}}` : [],
+      )
       if (texts.length === 0) throw nothingError(asked, answers, maxAgeMs)
       const body = `{"ts":"${toIso(tsMs)}","data":[${texts.join(',')}]}`
       return { body, coverage: coverageText(toQuestion(asked, view)) }
@@ -149,9 +151,6 @@ const isOlder = (ageMs: number, maxAgeMs = Number.POSITIVE_INFINITY): boolean =>
 
 const toText = (ascii: Uint8Array): string =>
   Buffer.from(ascii.buffer, ascii.byteOffset, ascii.byteLength).toString('latin1')
-
-const toAged = ({ text, ageMs }: { text: string; ageMs: number }): string =>
-  `${text.slice(0, -1)},"ageMs":${ageMs}}`
 
 function toMembers(found: Found | { kind: 'unknown_market' }): string {
   const text = found.kind === 'found' ? found.text : 'null'

@@ -1,7 +1,7 @@
 /** Exports as text: NDJSON, and CSV (RFC 4180, but with LF), of which no value needs quotes. */
 import { formatMillionths } from '#src/core/decimal.ts'
 import { type Ladder, snapshotFields, type StoredSnapshot } from '#src/core/snapshot.ts'
-import { toIso } from '#src/core/time.ts'
+import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import type { Encoding } from '#src/history/history.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import { release } from '#src/lib/release.ts'
@@ -86,15 +86,13 @@ function headerOf({ kind, depth, withReceived }: Shape): string {
 function toLines(snapshot: StoredSnapshot, { kind, depth, withReceived }: Shape): string {
   const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot
   const first = `${toIso(timestampMs)},${id},${conditionId},${outcome}`
-  const end = withReceived ? `,${toCell(snapshot.receivedMs)}\n` : '\n'
+  const end = withReceived ? `,${toIsoOrNull(snapshot.receivedMs) ?? ''}\n` : '\n'
   if (kind === 'states') return `${first}${toCells(bids, depth)}${toCells(asks, depth)}${end}`
   const shape = { depth, end }
   const lines = toLevels(`${first},bid`, bids, shape) + toLevels(`${first},ask`, asks, shape)
   // An empty book is a state, too; an empty cell is what is not there.
   return lines === '' ? `${first},,,,${end}` : lines
 }
-
-const toCell = (timeMs: number | undefined): string => (timeMs === undefined ? '' : toIso(timeMs))
 
 function toLevels(
   first: string,

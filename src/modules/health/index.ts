@@ -25,19 +25,13 @@ const PROBE_EVERY_MS = 1_000
 
 export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
   const { history, ledger, timer, signup, version } = deps
-  const writeHistory = everySecond(history.probeWrite, timer)
-  const writeLedger = everySecond(ledger.probeWrite, timer)
   // One row is enough: it goes through the file, its locks and its schema. Of no market, because
   // one that is damaged stops no other.
+  const checkHistory = createCheck(() => history.findBatch(''), history.probeWrite, timer)
+  const checkLedger = createCheck(() => ledger.listTiers(), ledger.probeWrite, timer)
   const checkAll = (): Record<keyof Readiness['checks'], Check> => ({
-    history: check(() => {
-      history.findBatch('')
-      writeHistory()
-    }),
-    ledger: check(() => {
-      ledger.listTiers()
-      writeLedger()
-    }),
+    history: checkHistory(),
+    ledger: checkLedger(),
     accepting: { holds: isAccepting() },
   })
   return [
@@ -83,30 +77,26 @@ function toReadiness(found: Record<string, Check>, signup: SignupState): Readine
   return { ready: true, checks, signup: reason === undefined ? { open } : { open, reason } }
 }
 
-function check(use: () => void): Check {
-  try {
-    use()
-    return { holds: true }
-  } catch (error) {
-    // What else was thrown may say anything.
-    return { holds: false, reason: error instanceof AppError ? error.message : undefined }
+/** Reads each time, and writes once a second at most; what that threw counts meanwhile. */
+function createCheck(read: () => void, write: () => void, timer: Clock): () => Check {
+  let triedMs = Number.NEGATIVE_INFINITY
+  let failed: Check | undefined
+  return () => {
+    const unread = tryOut(read)
+    if (unread === undefined && timer() - triedMs >= PROBE_EVERY_MS) {
+      triedMs = timer()
+      failed = tryOut(write)
+    }
+    return unread ?? failed ?? { holds: true }
   }
 }
 
-/** Does it once a second at most; what was thrown is thrown again meanwhile. */
-function everySecond(write: () => void, timer: Clock): () => void {
-  let triedMs = Number.NEGATIVE_INFINITY
-  let fault: unknown
-  return () => {
-    if (timer() - triedMs >= PROBE_EVERY_MS) {
-      triedMs = timer()
-      fault = undefined
-      try {
-        write()
-      } catch (error) {
-        fault = error
-      }
-    }
-    if (fault !== undefined) throw fault
+/** Another error than ours may say anything, and is not shown. */
+function tryOut(use: () => void): Check | undefined {
+  try {
+    use()
+    return undefined
+  } catch (error) {
+    return { holds: false, reason: error instanceof AppError ? error.message : undefined }
   }
 }

@@ -77,7 +77,10 @@ export function createSignup(deps: KeyDeps) {
           const done = ledger.signUp(draft, nowMs)
           switch (done.kind) {
             case 'nonce_used':
-              throw usedError()
+              throw new AppError(
+                'challenge_used',
+                'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
+              )
             // Since it was screened, or until it is screened again.
             case 'blocked':
               throw sanctionedError()
@@ -225,12 +228,6 @@ const signatureError = (message: string) =>
 
 const sanctionedError = () =>
   new AppError('sanctioned', 'The address is on a sanctions list. No key can be given to it.')
-
-const usedError = () =>
-  new AppError(
-    'challenge_used',
-    'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
-  )
 
 const keyLimitError = (max: number) =>
   new AppError(

@@ -5,7 +5,7 @@
 import { coverageText } from '#src/core/coverage-text.ts'
 import type { CursorCodec } from '#src/core/cursor.ts'
 import { intervalMs } from '#src/core/interval.ts'
-import type { Market, Outcome } from '#src/core/market.ts'
+import type { Market } from '#src/core/market.ts'
 import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
 import { readRange } from '#src/core/range.ts'
 import type { Position } from '#src/core/snapshot.ts'
@@ -57,7 +57,6 @@ const CUT_BYTES_START = 65_536
 export function createSnapshotService(deps: SnapshotDeps) {
   const { history, cursors, pages } = deps
   const maker = createPageMaker(deps)
-  const coverageOf = createCoverageNotes(deps)
   const historyTag = historyTagOf(history.cursorKey)
 
   return {
@@ -88,11 +87,7 @@ export function createSnapshotService(deps: SnapshotDeps) {
 
     make: maker.make,
 
-    coverageOf({ rows, view }: PageRequest): string {
-      const { market, outcome, fromMs, toMs } = rows
-      // A consolidated ladder is one of both books.
-      return coverageOf(market, { outcome: view === 'own' ? outcome : undefined, fromMs, toMs })
-    },
+    coverageOf: createCoverageNotes(deps),
   }
 }
 
@@ -195,23 +190,22 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
   }
 }
 
-type Span = { outcome: Outcome | undefined; fromMs?: number | undefined; toMs?: number | undefined }
-
 /** Remembers what time changes no more: a page takes little longer than to count gaps. */
 function createCoverageNotes({ history, clock }: SnapshotDeps) {
   const notes = new WeakMap<Market, Map<string, string>>()
 
-  const ask = (market: Market, span: Span): string =>
-    coverageText({ market, gaps: history.gaps(market), ...span, nowMs: clock() })
-
-  return (market: Market, span: Span): string => {
-    const isFixed = market.isClosed || market.winner !== undefined
-    if (!isFixed) return ask(market, span)
+  return ({ rows, view }: PageRequest): string => {
+    const { market, fromMs, toMs } = rows
+    // A consolidated ladder is one of both books.
+    const outcome = view === 'own' ? rows.outcome : undefined
+    const ask = () =>
+      coverageText({ market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() })
+    if (!market.isClosed && market.winner === undefined) return ask()
     const own = notes.get(market) ?? new Map<string, string>()
-    const name = `${span.outcome}.${span.fromMs}.${span.toMs}`
+    const name = `${outcome}.${fromMs}.${toMs}`
     const known = own.get(name)
     if (known !== undefined) return known
-    const made = ask(market, span)
+    const made = ask()
     if (own.size === SPANS_MAX) own.clear()
     own.set(name, made)
     notes.set(market, own)
