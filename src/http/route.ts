@@ -93,7 +93,8 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   allowance?: 'billing'
   /** Keeps the connection of an admitted request for so many idle seconds. */
   keepOpenSeconds?: number
-  tag: string
+  /** The access by default. */
+  tag?: string
   operationId: string
   summary: string
   description: string
@@ -232,7 +233,7 @@ function codesOf(spec: AnySpec): Set<ErrorCode> {
 
 /** The operation of the OpenAPI document. */
 function toOperation(spec: AnySpec, components: Components) {
-  const { path, access, tag, operationId, summary, description, query, body } = spec
+  const { path, access, tag = access, operationId, summary, description, query, body } = spec
   const successes = [spec.ok].flat()
   const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }
   const named = Object.entries(parts).filter(([name]) => path.includes(`/:${name}`))

@@ -192,7 +192,6 @@ export function seriesRoute(
   return route({
     path: `/v1/:coin/markets/:conditionId/${name}`,
     access: name,
-    tag: name,
     ...texts,
     query: parameters,
     ok: {

@@ -35,7 +35,6 @@ export function asOfRoutes(deps: Deps) {
     route({
       path: '/v1/:coin/markets/:conditionId/snapshots/at',
       access: 'snapshots',
-      tag: 'snapshots',
       operationId: 'getSnapshotsAt',
       summary: 'The book as of a moment',
       description:
@@ -51,7 +50,6 @@ export function asOfRoutes(deps: Deps) {
       method: 'POST',
       path: '/v1/:coin/snapshots/at',
       access: 'snapshots',
-      tag: 'snapshots',
       operationId: 'listSnapshotsAt',
       summary: 'Books as of up to 500 moments',
       description:

@@ -28,7 +28,6 @@ export function coverageRoutes(deps: CoverageDeps) {
     route({
       path: '/v1/:coin/markets/:conditionId/coverage',
       access: 'markets',
-      tag: 'markets',
       operationId: 'getMarketCoverage',
       summary: 'What is recorded of a market',
       description:
@@ -48,7 +47,6 @@ export function coverageRoutes(deps: CoverageDeps) {
     route({
       path: '/v1/:coin/coverage',
       access: 'markets',
-      tag: 'markets',
       operationId: 'listCoverage',
       summary: 'What is recorded of a coin, by day',
       description:

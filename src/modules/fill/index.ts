@@ -21,7 +21,6 @@ export const fillRoutes = (deps: Deps) => [
   route({
     path: '/v1/:coin/markets/:conditionId/fill',
     access: 'snapshots',
-    tag: 'snapshots',
     operationId: 'getFill',
     summary: 'What an order would have filled at a moment',
     description:

@@ -49,7 +49,6 @@ export const marketRoutes = (deps: Deps) => [
   route({
     path: '/v1/:coin/markets',
     access: 'markets',
-    tag: 'markets',
     operationId: 'listMarkets',
     summary: 'Markets of a coin',
     description:
@@ -69,7 +68,6 @@ export const marketRoutes = (deps: Deps) => [
   route({
     path: '/v1/:coin/markets/:conditionId',
     access: 'markets',
-    tag: 'markets',
     operationId: 'getMarket',
     summary: 'One market',
     description:

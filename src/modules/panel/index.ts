@@ -36,7 +36,6 @@ export const panelRoutes = (deps: Deps) => {
     route({
       path: '/v1/:coin/panel',
       access: 'snapshots',
-      tag: 'snapshots',
       operationId: 'getPanel',
       summary: 'Every market at moments before its expiry',
       description:

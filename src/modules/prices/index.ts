@@ -23,7 +23,6 @@ export const priceRoutes = (deps: Deps) => [
   route({
     path: '/v1/:coin/prices',
     access: 'prices',
-    tag: 'prices',
     operationId: 'listCurrentPrices',
     summary: 'Prices now',
     description:
