@@ -27,6 +27,18 @@ export type ExampleMarket = typeof exampleMarket
 export const object = <T extends TProperties>($id: string, members: T, options?: ObjectOptions) =>
   Type.Object(members, { $id, ...options })
 
+/** The same with what it is, ahead of its members. */
+export const described = <T extends TProperties>($id: string, description: string, members: T) =>
+  Type.Object(members, { $id, description })
+
+/** An object within another one. */
+export const group = <T extends TProperties>(description: string, members: T) =>
+  Type.Object(members, { description })
+
+/** A list of such objects. */
+export const groups = <T extends TProperties>(description: string, members: T) =>
+  Type.Array(Type.Object(members), { description })
+
 export const nullable = <T extends TSchema>(schema: T, description: string, example?: unknown) =>
   Type.Union([schema, Type.Null()], optionsOf(description, example))
 

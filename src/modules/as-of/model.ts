@@ -8,7 +8,7 @@ import {
   maxAgeParameter,
   outcomeParameter,
 } from '#src/http/data-query.ts'
-import { choice, exampleMarket, nullable, text, time } from '#src/http/fields.ts'
+import { choice, exampleMarket, groups, nullable, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
 
@@ -58,22 +58,19 @@ export const BatchBody = Type.Object({
 export type BatchBody = Static<typeof BatchBody>
 
 export const BatchAnswer = Type.Object({
-  data: Type.Array(
-    Type.Object({
-      conditionId: text('Of the market; where there is none what was sent, in lower case.'),
-      outcome: choice(outcomes, 'Of the request.'),
-      ts,
-      snapshot: nullable(SnapshotBody, 'Null where there is an error.'),
-      ageMs: nullable(
-        Type.Integer(),
-        'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
-        328,
-      ),
-      error: nullable(
-        literals(['unknown_market', 'no_snapshot', 'stale'], {}),
-        'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
-      ),
-    }),
-    { description: 'One answer for each request, in their order.' },
-  ),
+  data: groups('One answer for each request, in their order.', {
+    conditionId: text('Of the market; where there is none what was sent, in lower case.'),
+    outcome: choice(outcomes, 'Of the request.'),
+    ts,
+    snapshot: nullable(SnapshotBody, 'Null where there is an error.'),
+    ageMs: nullable(
+      Type.Integer(),
+      'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
+      328,
+    ),
+    error: nullable(
+      literals(['unknown_market', 'no_snapshot', 'stale'], {}),
+      'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
+    ),
+  }),
 })

@@ -6,6 +6,8 @@ import { momentParameter, rangeParameters, timeframeParameter } from '#src/http/
 import {
   choice,
   count,
+  group,
+  groups,
   heldFields,
   listOf,
   marketFields,
@@ -51,16 +53,13 @@ const OutcomeCoverageBody = object('OutcomeCoverage', {
   gaps: Type.Array(Type.Object({ from, to, durationMs, reason }), {
     description: 'When it is not, and why.',
   }),
-  wholeMarket: Type.Object(
-    {
-      snapshots: count('Snapshots held.', 2481),
-      verifiedSnapshots: count("Those whose books reproduce the venue's own hash.", 2480),
-      verified: verifiedField,
-      longestSilenceMs,
-      ...heldFields,
-    },
-    { description: 'What is held of the outcome, whatever `from` and `to`.' },
-  ),
+  wholeMarket: group('What is held of the outcome, whatever `from` and `to`.', {
+    snapshots: count('Snapshots held.', 2481),
+    verifiedSnapshots: count("Those whose books reproduce the venue's own hash.", 2480),
+    verified: verifiedField,
+    longestSilenceMs,
+    ...heldFields,
+  }),
 })
 
 export const MarketCoverageBody = object('Coverage', {
@@ -103,18 +102,15 @@ export const CoverageDay = object('CoverageDay', {
     '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing, or the window of a market is not known. `missing`: nothing is recorded. `pending`: the day is not over.',
   ),
   markets: count('Markets whose windows begin on the day.', 415),
-  timeframes: Type.Array(
-    Type.Object({
-      timeframe: choice(timeframes, 'Length of the windows.'),
-      markets: count('Markets that are known.', 288),
-      windows: count('Windows of this length that a whole day has.', 288),
-      covered: shareOrNull(
-        "Share of the windows' time that is recorded; null while none has begun.",
-        0.9821,
-      ),
-    }),
-    { description: 'Timeframes of which there are markets, shortest first.' },
-  ),
+  timeframes: groups('Timeframes of which there are markets, shortest first.', {
+    timeframe: choice(timeframes, 'Length of the windows.'),
+    markets: count('Markets that are known.', 288),
+    windows: count('Windows of this length that a whole day has.', 288),
+    covered: shareOrNull(
+      "Share of the windows' time that is recorded; null while none has begun.",
+      0.9821,
+    ),
+  }),
   snapshots: Type.Object(
     { up: count('Of up.', 712_114), down: count('Of down.', 711_980) },
     { description: 'Snapshots held.' },

@@ -8,6 +8,8 @@ import {
   count,
   decimal,
   decimalOrNull,
+  described,
+  group,
   object,
   time,
 } from '#src/http/fields.ts'
@@ -50,20 +52,16 @@ export const FillQuery = Type.Object({
 })
 export type FillQuery = Static<typeof FillQuery>
 
-const FillLevel = object(
-  'FillLevel',
-  {
-    price: decimal('USDC per share, exact.', 0.54),
-    size: decimal('Shares taken at this price, exact; of the last level often a part.', 96.5),
-    source: choice(
-      ['own', 'mirror', 'both'],
-      "Which book shows the level: the outcome's own, the mirror of the other's, or both with the same size.",
-      'both',
-    ),
-    cost: decimal('Price times size in USDC, rounded to six decimals.', 52.11),
-  },
-  { description: 'A level that was used.' },
-)
+const FillLevel = described('FillLevel', 'A level that was used.', {
+  price: decimal('USDC per share, exact.', 0.54),
+  size: decimal('Shares taken at this price, exact; of the last level often a part.', 96.5),
+  source: choice(
+    ['own', 'mirror', 'both'],
+    "Which book shows the level: the outcome's own, the mirror of the other's, or both with the same size.",
+    'both',
+  ),
+  cost: decimal('Price times size in USDC, rounded to six decimals.', 52.11),
+})
 
 export const FillBody = object('Fill', {
   conditionId: conditionIdField,
@@ -74,13 +72,10 @@ export const FillBody = object('Fill', {
   timestamp: time("The venue's time of the newest state used.", '2026-04-14T08:00:10.672Z'),
   ageMs: count('Milliseconds from `timestamp` to `ts`.', 228),
   sources: Sources,
-  asked: Type.Object(
-    {
-      size: Type.Optional(decimal('Shares asked for.', 250)),
-      usdc: Type.Optional(decimal('USDC asked for.')),
-    },
-    { description: 'What was asked for, in its unit.' },
-  ),
+  asked: group('What was asked for, in its unit.', {
+    size: Type.Optional(decimal('Shares asked for.', 250)),
+    usdc: Type.Optional(decimal('USDC asked for.')),
+  }),
   filled: decimal('Shares filled, exact.', 250),
   notional: decimal('Traded value in USDC before fees, rounded to six decimals.', 136.535),
   fee: decimal('Fee in USDC, rounded to six decimals.', 0.27307),

@@ -11,6 +11,7 @@ import {
   choice,
   count,
   decimalOrNull,
+  described,
   heldFields,
   listOf,
   marketFields,
@@ -25,23 +26,19 @@ import {
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 
-const CoverageSummary = object(
-  'CoverageSummary',
-  {
-    covered: shareOrNull(
-      'Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet or its window is not known. GET …/coverage lists what is missing.',
-      0.982166,
-    ),
-    gaps: count('Gaps in that time.', 2),
-    longestSilenceMs: nullable(
-      Type.Integer(),
-      'Longest time between two consecutive snapshots, milliseconds; null of fewer than two.',
-      2140,
-    ),
-    verified: verifiedField,
-  },
-  { description: 'How complete and how sure it is.' },
-)
+const CoverageSummary = described('CoverageSummary', 'How complete and how sure it is.', {
+  covered: shareOrNull(
+    'Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet or its window is not known. GET …/coverage lists what is missing.',
+    0.982166,
+  ),
+  gaps: count('Gaps in that time.', 2),
+  longestSilenceMs: nullable(
+    Type.Integer(),
+    'Longest time between two consecutive snapshots, milliseconds; null of fewer than two.',
+    2140,
+  ),
+  verified: verifiedField,
+})
 
 const MarketOutcome = object('MarketOutcome', {
   outcome: choice(outcomes, 'Outcome of the market.'),

@@ -9,6 +9,7 @@ import {
   decimal,
   decimalOrNull,
   exampleMarket,
+  group,
   nullable,
   object,
   slugField,
@@ -38,14 +39,11 @@ export const PanelQuery = Type.Object({
 export type PanelQuery = Static<typeof PanelQuery>
 
 const depth = (side: string) =>
-  Type.Object(
-    {
-      levels: count('Number of levels.', 49),
-      size: decimal('Shares on all levels, exact.', 48210.55),
-      usdc: decimal('Sum of price times size over all levels, rounded to six decimals.', 11820.113),
-    },
-    { description: `What rests on the ${side} side.` },
-  )
+  group(`What rests on the ${side} side.`, {
+    levels: count('Number of levels.', 49),
+    size: decimal('Shares on all levels, exact.', 48210.55),
+    usdc: decimal('Sum of price times size over all levels, rounded to six decimals.', 11820.113),
+  })
 
 const flag = (description: string) => Type.Boolean({ description, examples: [true] })
 

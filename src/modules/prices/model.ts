@@ -8,6 +8,7 @@ import {
   count,
   decimal,
   decimalOrNull,
+  described,
   exampleMarket,
   listOf,
   nullable,
@@ -47,8 +48,9 @@ const lastTradeMembers = (when: string) => ({
   ),
 })
 
-const PriceRow = object(
+const PriceRow = described(
   'Price',
+  'A state at which the mid or the last trade changed; without `interval`.',
   {
     id: text('Identifier of the snapshot.', '1482734'),
     outcome,
@@ -56,36 +58,31 @@ const PriceRow = object(
     ...topFields,
     ...lastTradeMembers('at or before `timestamp`'),
   },
-  { description: 'A state at which the mid or the last trade changed; without `interval`.' },
 )
 
 const mids = 'over the states with both sides; null when there is none'
-const PriceBar = object(
-  'Bar',
-  {
-    outcome,
-    start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
-    end: time('End of the step, exclusive.', '2026-04-14T08:01:00.000Z'),
-    open: decimalOrNull(`First mid, ${mids}.`, 0.505),
-    high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
-    low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
-    close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
-    ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
-    lastTradeUpdates: count(
-      "Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same.",
-      12,
-    ),
-    states: positive('States of this outcome in the bar, with one side or none too.', 118),
-    covered: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description:
-        'Share of the step that lies in the range and is recorded, rounded down to six decimals: below 1 the bar may lack states.',
-      examples: [0.998333],
-    }),
-  },
-  { description: 'What happened in a step; with `interval`.' },
-)
+const PriceBar = described('Bar', 'What happened in a step; with `interval`.', {
+  outcome,
+  start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
+  end: time('End of the step, exclusive.', '2026-04-14T08:01:00.000Z'),
+  open: decimalOrNull(`First mid, ${mids}.`, 0.505),
+  high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
+  low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
+  close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
+  ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
+  lastTradeUpdates: count(
+    "Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same.",
+    12,
+  ),
+  states: positive('States of this outcome in the bar, with one side or none too.', 118),
+  covered: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description:
+      'Share of the step that lies in the range and is recorded, rounded down to six decimals: below 1 the bar may lack states.',
+    examples: [0.998333],
+  }),
+})
 
 export const PriceList = listOf(
   Type.Union([PriceRow, PriceBar]),

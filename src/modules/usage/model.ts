@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
-import { count, nullable, object, text, time } from '#src/http/fields.ts'
+import { count, group, nullable, object, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { tierRoutes } from '#src/selling/tier.ts'
 
@@ -29,16 +29,13 @@ const UsageDay = object('UsageDay', {
 export type UsageDay = Static<typeof UsageDay>
 
 export const UsageBody = object('Usage', {
-  tier: Type.Object(
-    {
-      id: text('Name of the tier in requests.', 'pro'),
-      name: text('Name of the tier for people.', 'Pro'),
-      requestsPerMinute: Type.Integer({ minimum: 1, examples: [300] }),
-      coins: Type.Array(literals(coins, {})),
-      routes: Type.Array(literals(tierRoutes, {})),
-    },
-    { description: 'What holds for you now.' },
-  ),
+  tier: group('What holds for you now.', {
+    id: text('Name of the tier in requests.', 'pro'),
+    name: text('Name of the tier for people.', 'Pro'),
+    requestsPerMinute: Type.Integer({ minimum: 1, examples: [300] }),
+    coins: Type.Array(literals(coins, {})),
+    routes: Type.Array(literals(tierRoutes, {})),
+  }),
   period: nullable(
     Type.Object({
       startsAt: time('Inclusive.', '2026-04-01T12:00:00.000Z'),
