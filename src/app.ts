@@ -24,34 +24,19 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
-import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
-import { createBillingService } from '#src/modules/billing/service.ts'
-import { coinRoutes } from '#src/modules/coins/index.ts'
-import { createCoinService } from '#src/modules/coins/service.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
-import { createCoverageService } from '#src/modules/coverage/service.ts'
-import { findExample } from '#src/modules/documentation/example.ts'
-import { documentationRoutes } from '#src/modules/documentation/index.ts'
+import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
-import { createExportService } from '#src/modules/exports/service.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
-import { createFillService } from '#src/modules/fill/service.ts'
 import { healthRoutes } from '#src/modules/health/index.ts'
-import { createReadiness } from '#src/modules/health/readiness.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
-import { createKeyService } from '#src/modules/keys/service.ts'
 import { marketRoutes } from '#src/modules/markets/index.ts'
-import { createMarketService } from '#src/modules/markets/service.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
-import { createPanelService } from '#src/modules/panel/service.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { quoteRoutes } from '#src/modules/quotes/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
-import { createSnapshotService } from '#src/modules/snapshots/service.ts'
-import { tierRoutes } from '#src/modules/tiers/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
-import { createUsageService } from '#src/modules/usage/service.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
@@ -116,7 +101,7 @@ export function createApp(deps: AppDeps) {
 
 type Ports = ReturnType<typeof createPorts>
 
-function createPorts(deps: AppDeps, isServing: () => boolean) {
+function createPorts(deps: AppDeps, isAccepting: () => boolean) {
   const { history, ledger, config, clock, timer } = deps
   const { signupsPerDay, streamsMax, trustedProxies } = config
   const authenticator = createAuthenticator({ ledger, clock })
@@ -132,35 +117,33 @@ function createPorts(deps: AppDeps, isServing: () => boolean) {
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
     usageOf: meter.usageOf,
-    checkReadiness: createReadiness(deps, isServing),
+    isAccepting,
   }
 }
 
 /** Every route, in the order of the documentation. */
 function listRoutes(deps: AppDeps, ports: Ports): Route[] {
-  const { version, history, clock, config, signup, billing } = deps
-  const { work, checkReadiness, listTiers, findMarket } = ports
+  const { history, clock, config } = deps
+  const { work, isAccepting, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const pages = createPageCache(config.pageCacheBytes)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { keysPerAccountMax } = config
   const data = { ...deps, cursors, pages, work }
   return [
-    coinRoutes(createCoinService(data)),
-    marketRoutes(createMarketService(data)),
-    coverageRoutes(createCoverageService(data)),
-    snapshotRoutes({ service: createSnapshotService(data), pages, work }),
-    asOfRoutes(createAsOfService({ history, clock, findMarket })),
-    fillRoutes(createFillService(data)),
+    marketRoutes(data),
+    coverageRoutes(deps),
+    snapshotRoutes(data),
+    asOfRoutes({ history, clock, findMarket }),
+    fillRoutes(deps),
     quoteRoutes(data),
     priceRoutes(data),
-    panelRoutes(createPanelService(data)),
-    exportRoutes({ service: createExportService(data), work }),
-    keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
-    usageRoutes(createUsageService({ ...ports, clock })),
-    tierRoutes(listTiers),
-    billingRoutes({ service: createBillingService({ billing, cursors, clock }), idempotency }),
-    healthRoutes({ checkReadiness, signup, version }),
+    panelRoutes(data),
+    exportRoutes(data),
+    keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
+    usageRoutes({ ...ports, clock }),
+    billingRoutes({ ...data, listTiers, idempotency }),
+    healthRoutes(deps, isAccepting),
     documentationRoutes(),
   ].flat()
 }

@@ -3,7 +3,7 @@
  * not known to have been recorded; it is stored or follows from the market's facts, and it is
  * served, never hidden.
  */
-import type { Millionths } from './decimal.ts'
+import { exactMillionths, type Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
 
 /**
@@ -181,6 +181,10 @@ function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tall
  */
 export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
+
+/** The same as JSON prints it; null of nothing. */
+export const printedShare = (part: number, whole: number): unknown =>
+  exactMillionths(whole === 0 ? undefined : shareOf(part, whole))
 
 type Run = Span & { readonly reason: GapReason }
 /** No object: pieces of many markets are visited for a header. */

@@ -42,14 +42,15 @@ export function formatMillionths(millionths: Millionths): string {
 }
 
 /**
- * A number that `JSON.stringify` prints exactly as `text`, which must
- * be one (JSON.rawJSON of ES2026).
+ * A number that `JSON.stringify` prints exactly as `text`, which must be one (JSON.rawJSON of
+ * ES2026); null where there is none.
  */
-export const exactNumber = (text: string): unknown => rawJson(text)
+export const exactNumber = (text: string | undefined): unknown =>
+  text === undefined ? null : rawJson(text)
 
-/** The same of millionths; null where there are none. */
+/** The same of millionths. */
 export const exactMillionths = (millionths: Millionths | undefined): unknown =>
-  millionths === undefined ? null : rawJson(formatMillionths(millionths))
+  exactNumber(millionths === undefined ? undefined : formatMillionths(millionths))
 
 // Not in the type library yet.
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }

@@ -105,6 +105,9 @@ export class AppError extends Error {
   }
 }
 
+export const parameterError = (param: string, message: string): AppError =>
+  new AppError('invalid_parameter', message, { param })
+
 /**
  * Returns what a read of the history returns; undefined where it meets damage,
  * which is served as such elsewhere.

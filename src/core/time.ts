@@ -6,6 +6,9 @@ export const DAY_MS = 86_400_000
 /** A time as every answer prints it: ISO 8601, UTC, milliseconds. */
 export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 
+export const toIsoOrNull = (timeMs: number | undefined): string | null =>
+  timeMs === undefined ? null : toIso(timeMs)
+
 /** Below it a Unix time is in seconds: as milliseconds it would lie before 1973-03-03. */
 const MILLISECONDS_FROM = 100_000_000_000
 

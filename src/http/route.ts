@@ -83,7 +83,8 @@ type Call<P extends string, A extends Access, Q, B> = { request: Request } & Pat
   (B extends TObject ? { body: Static<B> } : unknown)
 
 type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
-  method: 'GET' | 'POST' | 'DELETE'
+  /** `GET` by default. */
+  method?: 'POST' | 'DELETE'
   /** `:coin` and `:conditionId` are read, and refused where there is no such thing. */
   path: P
   access: A
@@ -91,7 +92,8 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   allowance?: 'billing'
   /** Idle seconds for which the connection of an admitted request is kept. */
   keepOpenSeconds?: number
-  tag: string
+  /** The access by default. */
+  tag?: string
   operationId: string
   summary: string
   description: string
@@ -117,7 +119,10 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
 }
 
 type AnySpec = Spec<string, Access, TObject | undefined, TObject | undefined, Caching>
-export type Route = Readonly<Omit<AnySpec, 'allowance'> & { allowance: Allowance }>
+type Method = 'GET' | 'POST' | 'DELETE'
+export type Route = Readonly<
+  Omit<AnySpec, 'allowance' | 'method'> & { allowance: Allowance; method: Method }
+>
 
 export const route = <
   const P extends string,
@@ -130,6 +135,7 @@ export const route = <
 ): Route => ({
   // The reader gives exactly what the types of the call say.
   ...(spec as unknown as AnySpec),
+  method: spec.method ?? 'GET',
   allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
 })
 
@@ -216,7 +222,17 @@ function codesOf(spec: Route): Set<ErrorCode> {
 
 /** The operation of the OpenAPI document. */
 function toOperation(spec: Route, components: Components) {
-  const { path, access, tag, operationId, summary, description, query, body, caching } = spec
+  const {
+    path,
+    access,
+    tag = access,
+    operationId,
+    summary,
+    description,
+    query,
+    body,
+    caching,
+  } = spec
   const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }
   const named = Object.entries(parts).filter(([name]) => path.includes(`/:${name}`))
   const parameters = [

@@ -183,10 +183,8 @@ export function seriesRoute(
   const { name, parameters } = deps
   const answer = createSeries(deps)
   return route({
-    method: 'GET',
     path: `/v1/:coin/markets/:conditionId/${name}`,
     access: name,
-    tag: name,
     ...texts,
     query: parameters,
     ok: {

@@ -1,18 +1,34 @@
-/** Reads moments before a market's expiry: `-240s,-60s,-5s`. */
-import { AppError } from '#src/core/errors.ts'
-import { type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { type AppError, parameterError } from '#src/core/errors.ts'
+import { type Coin, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import { readRange } from '#src/core/range.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
+
+import type { PanelQuery } from './model.ts'
 
 /** `text` as it was sent; `beforeMs` is not negative, and no longer than the window. */
 export type Offset = { text: string; beforeMs: number }
 
-export const OFFSETS_MAX = 8
+const OFFSETS_MAX = 8
 
 const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** Reads a list in its order. Throws `invalid_parameter`, naming the item. */
-export function readOffsets(text: string, timeframe: Timeframe): Offset[] {
+/** The scope of its cursors names all that is asked for. Throws `invalid_parameter`. */
+export function readRequest(coin: Coin, query: PanelQuery) {
+  const { timeframe, limit, maxAgeMs } = query
+  const offsets = readOffsets(query.offsets, timeframe)
+  const { fromMs, toMs } = readRange(query)
+  const moments = offsets.map(({ text }) => text).join(',')
+  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}`
+  return {
+    scope: `panel ${coin} ${timeframe} ${filters}`,
+    offsets,
+    range: { coin, timeframe, fromMs, toMs, limit },
+    maxAgeMs: maxAgeMs ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+function readOffsets(text: string, timeframe: Timeframe): Offset[] {
   const items = text.split(',', OFFSETS_MAX + 1)
   if (items.length > OFFSETS_MAX) {
     throw refuse(
@@ -45,4 +61,4 @@ function readOffset(item: string, timeframe: Timeframe): Offset {
   return { text: item, beforeMs }
 }
 
-const refuse = (message: string) => new AppError('invalid_parameter', message, { param: 'offsets' })
+const refuse = (message: string): AppError => parameterError('offsets', message)

@@ -1,22 +1,78 @@
-/** What became of a payment, as its payer sees it: never the payload, which holds a signature. */
-import type { Settlement } from '#src/billing/billing.ts'
+/** Chains, offers and payments as a payer sees them: never the payload, which holds a signature. */
+import type { ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
+import { formatMillionths } from '#src/core/decimal.ts'
 import type { RetryAction } from '#src/core/errors.ts'
-import { toIso } from '#src/core/time.ts'
+import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
-import { findChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
+import { streamsMaxOf, type Tier } from '#src/selling/tier.ts'
 
 import type {
   ActiveBody,
+  ChainBody,
   PaymentBody,
   PendingBody,
   PeriodBody,
+  QuoteBody,
   ReceiptBody,
-  statuses,
+  TierBody,
 } from './model.ts'
 
-type Status = (typeof statuses)[number]
+type Status = ReceiptBody['status']
+
+export const toTierBody = (tier: Tier): TierBody => ({
+  id: tier.tierId,
+  tierId: tier.tierId,
+  name: tier.name,
+  coins: [...tier.coins],
+  routes: [...tier.routes],
+  requestsPerMinute: tier.requestsPerMinute,
+  concurrentStreams: streamsMaxOf(tier),
+  priceUsdc: tier.amountMillionths === undefined ? null : formatMillionths(tier.amountMillionths),
+  periodDays: tier.periodDays ?? null,
+  isForSale: tier.isForSale,
+  contact: tier.contact ?? null,
+})
+
+const toChainFacts = ({ network, name, chainId, explorer, finality }: PaymentChain) => {
+  return { network, name, chainId, explorer, finality }
+}
+
+const toTokenFacts = ({ symbol, name, address, decimals, method, domain }: PaymentToken) => ({
+  symbol,
+  name,
+  address,
+  decimals,
+  transferMethod: method,
+  eip712Domain: domain === undefined ? null : { name: domain.name, version: domain.version },
+})
+
+export const toChainBody = ({ chain, tokens }: ChainStatus): ChainBody => ({
+  ...toChainFacts(chain),
+  tokens: tokens.map(({ token, reason }) => ({
+    ...toTokenFacts(token),
+    enabled: reason === undefined,
+    reason: reason ?? null,
+  })),
+})
+
+export function toQuoteBody({ offer, paymentRequired, inFlight }: Quote): QuoteBody {
+  const { requirements, terms, periodDays, symbol } = offer
+  const { network } = requirements
+  return {
+    quoteId: offer.id,
+    expiresAt: toIso(offer.expiresMs),
+    paymentRequirements: requirements,
+    paymentRequired: { ...paymentRequired, accepts: [...paymentRequired.accepts] },
+    payer: offer.payer ?? null,
+    tier: { tierId: terms.tierId, name: terms.name, periodDays },
+    chain: toChainFacts(chainOf(network)),
+    token: toTokenFacts(tokenOf(network, symbol)),
+    ...(inFlight ? { paymentInFlight: toInFlight(inFlight) } : {}),
+  }
+}
 
 /** What a payer should read out of a state, and do. */
 const meanings: Record<PaymentState, { status: Status; retryAction?: RetryAction }> = {
@@ -45,14 +101,12 @@ export const statusOf = ({ payment }: Settlement): Status => meanings[payment.st
 /** Where a payment can be asked for; relative to the server, whatever name it is reached by. */
 export const pollUrlOf = ({ id }: Payment): string => `/v1/billing/x402/payments/${id}`
 
-/** Shows a payment that is provisioned. */
 export function toActive(settled: Settlement): ActiveBody {
   const { subscription } = settled
   assert(subscription !== undefined, 'A provisioned payment has its period.')
   return { status: 'active', subscription: toPeriod(subscription), settlement: toProof(settled) }
 }
 
-/** Shows a payment that is on its way. */
 export function toPending({ payment }: Settlement): PendingBody {
   const { status, retryAction } = meanings[payment.state]
   assert(status === 'pending' && retryAction !== undefined, 'The payment is on its way.')
@@ -66,14 +120,13 @@ export function toPending({ payment }: Settlement): PendingBody {
   }
 }
 
-/** Shows the payment that whoever asks for another offer should wait for. */
-export const toInFlight = (payment: Payment) => ({
+/** What whoever asks for another offer should wait for. */
+const toInFlight = (payment: Payment) => ({
   paymentId: payment.id,
   paymentState: payment.state,
   pollUrl: pollUrlOf(payment),
 })
 
-/** Shows a payment wherever it is. */
 export function toPaymentBody(settlement: Settlement): PaymentBody {
   const { payment } = settlement
   const { state, reason } = payment
@@ -85,14 +138,12 @@ export function toPaymentBody(settlement: Settlement): PaymentBody {
   return { ...common, status, ...(action ? { retryAction: action } : {}) }
 }
 
-/** What x402 reports to a client of a payment that went through. */
 export function toSettleResponse({ payment }: Settlement) {
   const { payer, network, amount } = payment.signed
   const transaction = transactionOf(payment) ?? ''
   return { success: true, payer, transaction, network, amount: amount.toString() }
 }
 
-/** An entry of the list of payments. */
 export function toReceipt(settlement: Settlement): ReceiptBody {
   const { payment, offer, subscription } = settlement
   const transaction = transactionOf(payment)
@@ -103,13 +154,13 @@ export function toReceipt(settlement: Settlement): ReceiptBody {
     paymentState: payment.state,
     reason: payment.reason ?? null,
     tier: { tierId: offer.terms.tierId, name: offer.terms.name, periodDays: offer.periodDays },
-    subscription: subscription === undefined ? null : toPeriod(subscription),
+    subscription: subscription ? toPeriod(subscription) : null,
     ...amountsOf(settlement),
     token: offer.symbol,
     network: payment.signed.network,
     payer: payment.signed.payer,
     transaction: transaction ?? null,
-    explorerUrl: transaction === undefined ? null : toExplorerUrl(payment, transaction),
+    explorerUrl: transaction ? toExplorerUrl(payment, transaction) : null,
     createdAt: toIso(payment.createdMs),
     updatedAt: toIso(payment.updatedMs),
   }
@@ -119,7 +170,7 @@ export const toPeriod = ({ id, tierId, startMs, endMs, paymentId }: Subscription
   id,
   tierId,
   startsAt: toIso(startMs),
-  endsAt: endMs === undefined ? null : toIso(endMs),
+  endsAt: toIsoOrNull(endMs),
   paymentId: paymentId ?? null,
 })
 
@@ -146,13 +197,13 @@ function amountsOf({ payment, offer }: Settlement): { amount: string; amountUsd:
 }
 
 /** The chain of a network; an offer and a payment have only those of the registry. */
-export function chainOf(network: string) {
+function chainOf(network: string) {
   const chain = findChain(network)
   assert(chain !== undefined, 'Offers are made on known chains only.')
   return chain
 }
 
-export function tokenOf(network: string, symbol: string): PaymentToken {
+function tokenOf(network: string, symbol: string): PaymentToken {
   const token = chainOf(network).tokens.find((each) => each.symbol === symbol)
   assert(token !== undefined, 'Offers are made in known tokens only.')
   return token
