@@ -15,29 +15,22 @@ import type { Facilitator } from '#src/selling/facilitator.ts'
 import { homeChain, type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
 import type { Screen } from '#src/selling/screening.ts'
 
-import { startBillingJobs } from './billing-jobs.ts'
 import { type CliContext, CliError } from './context.ts'
-import { startTimer } from './screening.ts'
+import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
 
 /** The first check of chain and facilitator is waited for so long before the greeting. */
 const FIRST_CHECK_MS_MAX = 3000
 
 /** What a server sells. */
-export type Shop = {
+type Shop = {
   billing: Billing
   /** Why nothing is sold; undefined if something may be. */
   closedReason: string | undefined
-  /**
-   * Begins to check, to look after open payments, and to look for
-   * money; undefined if nothing is sold.
-   */
+  /** Begins to check and to look after payments; undefined if there is nothing to look after. */
   start(): { checked: Promise<void>; dispose(): Promise<void> } | undefined
 }
 
-/**
- * Puts the parts together; nothing is asked or loaded before it is needed. Throws
- * `SecretFault` for an unusable gas key.
- */
+/** Nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
 export function createShop(
   context: CliContext,
   ledger: Ledger,
@@ -50,8 +43,7 @@ export function createShop(
     missing.length === 0
       ? undefined
       : `${join(missing)} ${missing.length === 1 ? 'is' : 'are'} not set.`
-  // Who has paid before keeps receipts, and what is open is still looked for, though nothing is
-  // sold now.
+  // Who has paid before keeps receipts, and what is open is still looked for.
   if (closedReason !== undefined && ledger.payments.listPayments({ limit: 1 }).length === 0) {
     const billing = closedBilling(closedReason, chainsOf(config))
     return { billing, closedReason, start: () => undefined }
@@ -85,7 +77,7 @@ export function createShop(
   }
 }
 
-/** What is sold on: every chain with a node. */
+/** Every chain with a node. */
 function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
   const chains = paymentChains.filter(({ network }) => rpcUrls[network] !== undefined)
   return chains.length === 0 ? [homeChain] : chains
@@ -102,18 +94,15 @@ function warnOfStrangers({ payments }: Ledger, log: (line: string) => void): voi
 
 /** Money that is sent to nobody, or to a token's own contract, is lost. */
 function assertPayee({ payTo }: Config): void {
-  const lost = [`0x${'0'.repeat(40)}`, ...paymentChains.flatMap(contractsOf)]
+  const contracts = paymentChains.flatMap(({ permit2, permit2Proxy, tokens }) => {
+    return [permit2, permit2Proxy, ...tokens.map(({ address }) => address)]
+  })
+  const lost = [`0x${'0'.repeat(40)}`, ...contracts]
   if (!lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) return
   throw new CliError(
     'BOOKFEED_PAY_TO is a contract of the chain or the zero address: what is paid there is lost.',
   )
 }
-
-const contractsOf = ({ permit2, permit2Proxy, tokens }: PaymentChain): string[] => [
-  permit2,
-  permit2Proxy,
-  ...tokens.map(({ address }) => address),
-]
 
 /** What a configuration lacks for selling, by name. */
 function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] {
@@ -175,10 +164,3 @@ function describeChain({ chain, tokens }: ChainStatus): string {
 
 const join = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-
-async function atMost(promise: Promise<void>, ms: number): Promise<void> {
-  const deadline = Promise.withResolvers<void>()
-  const cancel = startTimer(deadline.resolve, ms)
-  await Promise.race([promise, deadline.promise])
-  cancel()
-}

@@ -1,3 +1,4 @@
+/** `bookfeed import`: adds recorded snapshots, trades and facts of markets from files. */
 import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'
@@ -7,11 +8,9 @@ import { importFiles } from '#src/ingest/importer.ts'
 import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { codeOf } from '#src/lib/message.ts'
 
+import { count, createProgress, formatCount } from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
-import { summarize } from './import-summary.ts'
 import { openDataFolder } from './open-data-folder.ts'
-import { createProgress, type Progress } from './progress.ts'
-import { count, formatCount } from './table.ts'
 
 /** Bad lines and entries printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 20
@@ -64,7 +63,6 @@ others are kept, when a file could not be read, when --strict met a bad line, or
 
 type Options = { strict?: true; simulated?: true }
 
-/** `bookfeed import`: adds recorded snapshots, trades and facts of markets from files. */
 export const importCommand = (context: CliContext): Command =>
   new Command('import')
     .description('add recorded snapshots, trades and facts of markets from files')
@@ -104,13 +102,8 @@ async function runImport(
   }
 }
 
-type ImportView = Pick<Progress, 'note' | 'end'> & { update(progress: ImportProgress): void }
-
 /** Shows how far an import of files of these sizes has come; a size is undefined for a pipe. */
-function createImportProgress(
-  context: CliContext,
-  sizes: ReadonlyMap<string, number | undefined>,
-): ImportView {
+function createImportProgress(context: CliContext, sizes: ReadonlyMap<string, number | undefined>) {
   const { note, end, update } = createProgress(context, 'importing')
   const startedMs = context.clock()
   const totals = [...sizes.values()]
@@ -123,7 +116,8 @@ function createImportProgress(
   return {
     note,
     end,
-    update(progress) {
+    update(progress: ImportProgress): void {
+      const { lines } = progress
       if (progress.file !== file) {
         bytesBefore += bytesHere
         file = progress.file
@@ -131,7 +125,6 @@ function createImportProgress(
       bytesHere = progress.bytesRead
       const seconds = Math.max((context.clock() - startedMs) / 1000, 0.001)
       const fraction = isKnown ? Math.min(1, (bytesBefore + bytesHere) / total) : undefined
-      const { lines } = progress
       const parts = [
         `${formatCount(lines)} lines`,
         `${formatCount(Math.round(lines / seconds))} lines/s`,
@@ -195,4 +188,106 @@ function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
   if (invalid > 0) {
     throw new CliError('Not all was kept: the bad lines and entries above were left out.')
   }
+}
+
+/** Puts what an import did into a few lines. */
+function summarize(report: ImportReport): string[] {
+  return [
+    describeWork(report),
+    ...describeKnown(report),
+    ...describeHashes(report),
+    ...describeLosses(report),
+    ...describeNothing(report),
+  ]
+}
+
+/** The counts that are not zero, in words; with `fallback` if there are none. */
+function listCounts(counts: readonly [number, string, string?][], fallback = ''): string {
+  const parts = counts.filter(([number]) => number > 0).map((each) => count(...each))
+  const last = parts.pop() ?? fallback
+  return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`
+}
+
+const factsOf = (number: number): [number, string, string] => [
+  number,
+  'fact of a market',
+  'facts of markets',
+]
+
+function describeWork(report: ImportReport): string {
+  const { accepted, trades, facts, lines, entries, seconds, linesPerSecond } = report
+  const kept = listCounts(
+    [[accepted, 'snapshot'], [trades.accepted, 'trade'], factsOf(facts.accepted)],
+    count(0, 'snapshot'),
+  )
+  const read = listCounts(
+    [
+      [lines, 'line'],
+      [entries, 'entry', 'entries'],
+    ],
+    count(0, 'line'),
+  )
+  return `imported ${kept} from ${read} in ${seconds.toFixed(1)} s (${formatCount(linesPerSecond)} lines/s)`
+}
+
+function describeKnown(report: ImportReport): string[] {
+  const { linesSkipped, documentsSkipped, duplicates, trades, facts } = report
+  const before = listCounts([
+    [linesSkipped, 'line'],
+    [documentsSkipped, 'JSON document'],
+  ])
+  const held = listCounts([
+    [duplicates, 'snapshot'],
+    [trades.duplicates, 'trade'],
+    factsOf(facts.duplicates),
+  ])
+  return [
+    ...(before === '' ? [] : [`imported before: ${before}`]),
+    ...(held === '' ? [] : [`held already: ${held}`]),
+  ]
+}
+
+function describeHashes({ hashes }: ImportReport): string[] {
+  const { held, verified, mismatched, gaps } = hashes
+  if (verified + mismatched === 0) return []
+  const lines = [
+    `verified by the venue's hash: ${formatCount(verified)} of ${count(held, 'book')} held of these markets`,
+  ]
+  if (mismatched > 0) {
+    const left = gaps > 0 ? `; ${count(gaps, 'gap')} until the next verified book` : ''
+    lines.push(
+      `warning: ${count(mismatched, 'book contradicts its', 'books contradict their')} hash${left}`,
+    )
+  }
+  return lines
+}
+
+function describeLosses(report: ImportReport): string[] {
+  const { windowsNotHeld, leftOutReasons, factsLeftOut, invalid, lines, entries } = report
+  const losses = [...leftOutReasons].map(
+    ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
+  )
+  if (windowsNotHeld > 0) {
+    losses.push(`${count(windowsNotHeld, 'window is', 'windows are')} not held`)
+  }
+  if (factsLeftOut > 0) losses.push(`warning: left out ${count(factsLeftOut, 'fact')} of markets`)
+  if (invalid > 0) {
+    losses.push(`warning: left out ${count(invalid, ...badThings({ lines, entries }))}`)
+  }
+  const refused = report.filesRefused.map((file) => `warning: nothing of ${file} could be kept`)
+  return [...losses, ...refused]
+}
+
+function badThings({ lines, entries }: { lines: number; entries: number }): [string, string] {
+  if (entries === 0) return ['bad line', 'bad lines']
+  return lines === 0 ? ['bad entry', 'bad entries'] : ['bad line or entry', 'bad lines or entries']
+}
+
+function describeNothing(report: ImportReport): string[] {
+  const { ending, accepted, trades, facts } = report
+  const changes = accepted + trades.accepted + facts.accepted
+  if (ending !== 'complete' || changes > 0) return []
+  const { linesSkipped, documentsSkipped, duplicates } = report
+  const known = linesSkipped + documentsSkipped + duplicates + trades.duplicates + facts.duplicates
+  return [known > 0 ? 'already imported: nothing changed' : 'nothing to keep: nothing changed']
 }

@@ -1,3 +1,4 @@
+/** `bookfeed pay`: buys a tier from any server of this kind with a key file. */
 import { Command, Option } from 'commander'
 
 import {
@@ -21,18 +22,18 @@ import {
 } from '#src/selling/payment-chain.ts'
 import type { SignIn } from '#src/selling/wallet.ts'
 
-import { type CliContext, CliError } from './context.ts'
-import { parsePrice } from './option-values.ts'
+import { parsePrice } from './command-line.ts'
+import { type CliContext, CliError, usageError } from './context.ts'
 import {
   createPayServer,
   describeFault,
-  type Fetch,
   type PayServer,
+  type PayWorld,
   type Quote,
   readQuote,
+  settle,
   toText,
 } from './pay-server.ts'
-import { settle, type Signed } from './pay-settle.ts'
 
 const NONCE_BYTES = 32
 const MILLION = 1_000_000n
@@ -68,12 +69,8 @@ export type PayFlags = {
   yes?: true | undefined
 }
 
-/** What a purchase uses of the outside world; tests pass their own. */
-export type PayWorld = { fetch: Fetch; sleep: (ms: number) => Promise<void> }
-
 const realWorld: PayWorld = { fetch: (url, init) => fetch(url, init), sleep: Bun.sleep }
 
-/** `bookfeed pay`: buys a tier from any server of this kind with a key file. */
 export const payCommand = (context: CliContext): Command =>
   new Command('pay')
     .description('buy a tier of a server with a wallet in a key file')
@@ -105,8 +102,9 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
   context.printError(`wallet   ${payer.address}`)
   const key = await findKey(context, { server, payer, flags })
   const { quote, chain, token } = await askQuote(server, { key, payer, flags })
-  for (const line of describeQuote(quote, { chain, token, flags })) context.printError(line)
-  await checkAllowance({ payer, quote, chain, token, flags })
+  const terms = { chain, token, flags }
+  for (const line of describeQuote(quote, terms)) context.printError(line)
+  await checkAllowance(quote, payer, terms)
   if (!flags.yes) {
     context.printError('Nothing was signed. Add --yes to pay.')
     return
@@ -120,7 +118,7 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
     nonce: context.randomBytes(NONCE_BYTES),
   })
   const resource = { url: new URL('/v1/billing/x402/settle', server.url).href }
-  const signed: Signed = { x402Version: 2, resource, accepted: requirements, payload }
+  const signed = { x402Version: 2, resource, accepted: requirements, payload } as const
   await settle(context, { server, key, signed, sleep: world.sleep })
 }
 
@@ -224,16 +222,9 @@ function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms
   ]
 }
 
-/**
- * Only where a node was named; otherwise the server says what is missing, before anything moves.
- */
-async function checkAllowance({
-  payer,
-  quote,
-  chain,
-  token,
-  flags,
-}: Terms & { payer: Payer; quote: Quote }): Promise<void> {
+/** Only if a node was named; otherwise the server says what is missing, before anything moves. */
+async function checkAllowance(quote: Quote, payer: Payer, terms: Terms): Promise<void> {
+  const { chain, token, flags } = terms
   if (token.method !== 'permit2' || flags.rpc === undefined) return
   const rpc = createRpc({ chain, url: flags.rpc })
   const allowance = await readPermit2Allowance(rpc, { chain, token, owner: payer.address })
@@ -247,7 +238,5 @@ function parseServer(text: string): URL {
   const url = URL.parse(text)
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? '')
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
-  throw new CliError('--server must be an https URL; http is for servers of this machine.', {
-    exitCode: 2,
-  })
+  throw usageError('--server must be an https URL; http is for servers of this machine.')
 }

@@ -1,3 +1,4 @@
+/** `bookfeed simulate`: makes order books, into the history or a file. */
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -12,11 +13,16 @@ import { type SimulationProgress, storeSimulation } from '#src/ingest/simulator/
 import { codeOf } from '#src/lib/message.ts'
 import { toRecordedLine } from '#src/venue/polymarket/recorded-line.ts'
 
+import {
+  count,
+  createProgress,
+  formatCount,
+  integerIn,
+  listOf,
+  type Progress,
+} from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
-import { integerIn, listOf } from './option-values.ts'
-import { createProgress, type Progress } from './progress.ts'
-import { count, formatCount } from './table.ts'
 
 const STDOUT = '-'
 const MARKETS_MAX = 100_000
@@ -63,7 +69,6 @@ type Task = {
   progress: Progress
 }
 
-/** `bookfeed simulate`: makes order books, into the history or a file. */
 export const simulateCommand = (context: CliContext): Command =>
   new Command('simulate')
     .description('make simulated markets, for trying things out and for load')

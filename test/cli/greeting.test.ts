@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import { greet, type Greeting } from '#src/cli/greeting.ts'
+import { greet, type Greeting } from '#src/cli/serve.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
