@@ -7,7 +7,7 @@ import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/example-market.ts'
-import { makeSample } from '#src/ingest/simulator/sample.ts'
+import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
 import { codeOf } from '#src/lib/message.ts'
@@ -43,7 +43,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   const ledger = stores.use(openLedgerFile(context))
   const config = context.config()
   const { clock, print } = context
-  if (config.hasSample && history.totals().markets === 0) makeSample({ history, print, clock })
+  if (config.hasSample && history.totals().markets === 0) makeSample(history, { print, clock })
   const timer = () => performance.now()
   const steady = createSteadyClock({ clock, timer, ledger })
   const timed = { ...context, clock: steady.now }

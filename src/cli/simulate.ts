@@ -8,8 +8,13 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 
 import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
 import { parseMoment } from '#src/core/time.ts'
-import { simulate, simulatedSpan, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
-import { type SimulationProgress, storeSimulation } from '#src/ingest/simulator/store-simulation.ts'
+import {
+  simulate,
+  simulatedSpan,
+  type SimulateOptions,
+  type SimulationProgress,
+  storeSimulation,
+} from '#src/ingest/simulator/simulator.ts'
 import { codeOf } from '#src/lib/message.ts'
 import { toRecordedLine } from '#src/venue/polymarket/recorded-line.ts'
 

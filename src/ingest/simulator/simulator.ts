@@ -1,10 +1,10 @@
 /**
  * Makes order books of any number of markets from a seed: the same options give the same bytes, and
- * a market is the same whatever runs beside it. Statistics follow the recordings, see
- * `model.ts`; nothing of it was ever traded, and its facts say `simulated`.
+ * a market is the same whatever runs beside it. Statistics follow the recordings (model.ts).
  */
 import {
   type Coin,
+  coins,
   type MarketFacts,
   type Outcome,
   outcomes,
@@ -12,10 +12,18 @@ import {
   timeframeMs,
 } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
-import { createModel, LEAD_MS, STATES_PER_SECOND, TAIL_MS_MAX } from './model.ts'
+import {
+  advanceMarket,
+  createMarket,
+  LEAD_MS,
+  type SimulatedMarket,
+  TAIL_MS_MAX,
+} from './market.ts'
+import { createModel, STATES_PER_SECOND } from './model.ts'
 
 /** Snapshots after which a batch ends. */
 const BATCH_SNAPSHOTS = 1_000
@@ -84,11 +92,10 @@ export function simulatedSpan(options: SimulateOptions): { fromMs: number; toMs:
   }
 }
 
-function alignUp(timestampMs: number, timeframe: Timeframe): number {
-  return Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
-}
+const alignUp = (timestampMs: number, timeframe: Timeframe): number =>
+  Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
 
-function createBatch(): { snapshots: Snapshot[]; facts: MarketFacts[] } {
+const createBatch = (): { snapshots: Snapshot[]; facts: MarketFacts[] } => {
   return { snapshots: [], facts: [] }
 }
 
@@ -135,5 +142,87 @@ function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
     windowEndMs,
     winner,
     winnerSource: winner === undefined ? undefined : 'simulated',
+  }
+}
+
+/** Hex digits of the options' digest that name a simulation's batches. */
+const NAME_LENGTH = 32
+
+/** How far a simulation has come. */
+export type SimulationProgress = {
+  /** Of the simulated time, 0 to 1. */
+  fraction: number
+  markets: number
+  /** Made, whether or not they were held already. */
+  snapshots: number
+  accepted: number
+}
+
+/**
+ * Adds simulated markets to the history, one transaction a step; the caller may stop between two.
+ * The options name the batches, so doing it again adds what is missing and nothing else.
+ */
+export function* storeSimulation(
+  history: MarketHistory,
+  options: SimulateOptions,
+): Generator<SimulationProgress, void, undefined> {
+  const name = nameSimulation(options)
+  const { fromMs, toMs } = simulatedSpan(options)
+  const progress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
+  let index = 0
+  for (const { snapshots, facts } of simulate(options)) {
+    for (const known of facts) history.putMarket(known)
+    const batch = { id: `simulate-${name}-${index++}`, snapshots, source: 'simulated' } as const
+    const result = history.append({ ...batch, gapReason: 'venue_silent' })
+    const closed = facts.filter(({ winner }) => winner !== undefined)
+    for (const { conditionId } of closed) history.close(conditionId)
+    progress.markets += closed.length
+    progress.snapshots += snapshots.length
+    if (result.kind === 'appended') progress.accepted += result.accepted
+    const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
+    progress.fraction = Math.min(1, (lastMs - fromMs) / (toMs - fromMs))
+    yield { ...progress }
+  }
+  yield { ...progress, fraction: 1 }
+}
+
+function nameSimulation(options: SimulateOptions): string {
+  const { seed, coins, timeframes, markets, startMs } = options
+  const { statesPerSecond, outcomes = 'both', maxSnapshotsPerMarket } = options
+  const parts = [String(seed), coins, timeframes, markets, startMs, outcomes]
+  const text = JSON.stringify([...parts, statesPerSecond ?? null, maxSnapshotsPerMarket ?? null])
+  return Bun.SHA256.hash(text, 'hex').slice(0, NAME_LENGTH)
+}
+
+const SAMPLE_TIMEFRAME = '5m'
+const SAMPLE_MARKETS = 3
+/** Far below real rates: about 8,000 snapshots in all, made well within a second. */
+const SAMPLE_STATES_PER_SECOND = 1
+/** Recordings end a few seconds after their window; the sample is of the past altogether. */
+const SETTLE_MS = 10_000
+
+/**
+ * Fills an empty history with the last few finished 5-minute windows of every coin, simulated, so
+ * that a first start has something to show. Prints the percentage at each quarter of the way.
+ */
+export function makeSample(
+  history: MarketHistory,
+  { print, clock }: { print: (line: string) => void; clock: Clock },
+): void {
+  const windowMs = timeframeMs[SAMPLE_TIMEFRAME]
+  const endMs = Math.floor((clock() - SETTLE_MS) / windowMs) * windowMs
+  let quarters = 0
+  const steps = storeSimulation(history, {
+    seed: 'sample',
+    coins,
+    timeframes: [SAMPLE_TIMEFRAME],
+    markets: SAMPLE_MARKETS,
+    startMs: endMs - SAMPLE_MARKETS * windowMs,
+    statesPerSecond: SAMPLE_STATES_PER_SECOND,
+  })
+  for (const { fraction } of steps) {
+    if (Math.floor(fraction * 4) === quarters) continue
+    quarters = Math.floor(fraction * 4)
+    print(`Making a simulated sample: ${quarters * 25} %`)
   }
 }
