@@ -10,11 +10,24 @@ import { isRecord } from '#src/lib/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
-import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/wire/json-bytes.ts'
+import {
+  byteAt,
+  byteOf,
+  MALFORMED,
+  skipSpace,
+  skipValue,
+  startsWith,
+} from '#src/wire/json-bytes.ts'
 
-import { batchIdOf, type ImportRun, refusalOf, refuse, watchLosses } from './import-run.ts'
-import { SourceFault, type TextFile } from './line-source.ts'
-import { keepRecords, type PlacedRecord } from './record-keeper.ts'
+import {
+  attempt,
+  batchIdOf,
+  type ImportRun,
+  keepRecords,
+  type PlacedRecord,
+  watchLosses,
+} from './import-run.ts'
+import { byteOrderMark, SourceFault, type TextFile } from './line-source.ts'
 
 /** Documents are read whole; 64 MiB are twenty thousand markets. */
 const DOCUMENT_BYTES_MAX = 67_108_864
@@ -36,10 +49,9 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   for (const { entry, text } of splitEntries(bytes)) {
     report.entries++
     const place = { file: file.path, entry }
-    const refusal = refusalOf(() => {
+    attempt(run, place, () => {
       for (const record of readEntry(text, reading)) records.push({ place, record })
     })
-    if (refusal !== undefined) refuse(run, place, refusal)
     if (report.ending !== 'complete') return
   }
   for (let from = 0; from < records.length; from += SLICE_ENTRIES) {
@@ -79,11 +91,13 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
   return records
 }
 
-/** An entry of a document, counted from 1; without `text` it is malformed, and the last. */
-type Entry = { entry: number; text: string | undefined }
-
-/** Splits a document without building it, so that memory is that of its text and one entry. */
-function* splitEntries(document: Uint8Array): Generator<Entry> {
+/**
+ * Splits a document without building it, so that memory is that of its text and one entry. Entries
+ * are counted from 1; one without `text` is malformed, and the last.
+ */
+function* splitEntries(
+  document: Uint8Array,
+): Generator<{ entry: number; text: string | undefined }> {
   // What steps over values relies on a zero byte after them.
   const bytes = new Uint8Array(document.length + 1)
   bytes.set(document)
@@ -99,7 +113,7 @@ function* splitEntries(document: Uint8Array): Generator<Entry> {
 type Range = { start: number; end: number }
 
 function* rangesOf(bytes: Uint8Array): Generator<Range> {
-  let at = skipSpace(bytes, hasByteOrderMark(bytes) ? byteOrderMark.length : 0)
+  let at = skipSpace(bytes, startsWith(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0)
   while (at < bytes.length - 1) {
     const start = at
     if (byteAt(bytes, start) === byteOf.openBracket) at = yield* elementsOf(bytes, start)
@@ -124,7 +138,3 @@ function* elementsOf(bytes: Uint8Array, start: number): Generator<Range, number>
     at = skipSpace(bytes, at + 1)
   }
 }
-
-const byteOrderMark = [0xef, 0xbb, 0xbf] as const
-const hasByteOrderMark = (bytes: Uint8Array): boolean =>
-  byteOrderMark.every((byte, index) => bytes[index] === byte)

@@ -8,9 +8,8 @@ import { RecordFault } from '#src/core/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { type ImportPlace, type ImportRun, refusalOf, refuse, warn } from './import-run.ts'
-import type { LineBatch } from './line-batcher.ts'
-import { keepFacts } from './record-keeper.ts'
+import { attempt, type ImportPlace, type ImportRun, keepFacts, warn } from './import-run.ts'
+import type { LineBatch } from './line-source.ts'
 
 const columns = ['timestamp', 'outcome', 'btc_open', 'btc_close'] as const
 type Column = (typeof columns)[number]
@@ -36,13 +35,12 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
       return
     }
     const names = header
-    const refusal = refusalOf(() => {
+    attempt(run, place, () => {
       if (cells.length !== names.length) {
         throw new RecordFault(`${cells.length} columns where the first line has ${names.length}`)
       }
       keepRow(run, place, (column) => cells[names.indexOf(column)])
     })
-    if (refusal !== undefined) refuse(run, place, refusal)
   }
 
   return (file, { bytes, firstLine }) => {

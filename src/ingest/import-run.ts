@@ -1,10 +1,14 @@
+/** An import that is under way: what it is asked, what it refuses and keeps, and its report. */
 import { createHash } from 'node:crypto'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import type { Source } from '#src/core/market.ts'
+import { type Source, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { AppendResult, MarketHistory } from '#src/history/history.ts'
+import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
+
+import type { ReadProgress } from './line-source.ts'
 
 /** Where in its file something is; with neither number it is the file itself. */
 export type ImportPlace = {
@@ -15,21 +19,11 @@ export type ImportPlace = {
   entry?: number
 }
 
-/**
- * A line or an entry that was not kept, a fact that was left out of one, or a file
- * that could not be read to its end.
- */
+/** A line or entry that was not kept, a fact left out of one, or a file not read to its end. */
 export type ImportFault = ImportPlace & { reason: string }
 
-export type ImportProgress = {
-  file: string
-  /** Bytes of this file as they are on disk. */
-  bytesRead: number
-  /** Undefined for a pipe. */
-  bytesTotal: number | undefined
-  /** Lines of all files so far. */
-  lines: number
-}
+/** `lines` are those of all files so far. */
+export type ImportProgress = ReadProgress & { file: string; lines: number }
 
 export type ImportOptions = {
   history: MarketHistory
@@ -37,10 +31,7 @@ export type ImportOptions = {
   files: readonly string[]
   source: Source
   clock: Clock
-  /**
-   * Stops at the first bad line or entry. Of its batch nothing is then kept,
-   * unless the history contradicts it.
-   */
+  /** Stops at the first bad line or entry; unless the history contradicts it, its batch is lost. */
   isStrict: boolean
   /** Stops after the running batch. */
   signal: AbortSignal
@@ -49,7 +40,6 @@ export type ImportOptions = {
   onProgress: (progress: ImportProgress) => void
 }
 
-/** An import that is under way. */
 export type ImportRun = ImportOptions & {
   report: ImportReport
   /** Markets of which snapshots were read. */
@@ -60,7 +50,7 @@ export type ImportReport = ReturnType<typeof emptyReport>
 
 /** The report of an import that has not begun. */
 export const emptyReport = () => ({
-  /** `stopped` by the signal, `refused` a bad line or entry because of `isStrict`. */
+  /** `stopped` by the signal; `refused` by a bad line or entry because of `isStrict`. */
   ending: 'complete' as 'complete' | 'stopped' | 'refused',
   /** Files read to their end. */
   files: 0,
@@ -79,10 +69,9 @@ export const emptyReport = () => ({
   /** Facts that could not be read, of entries that were kept without them. */
   factsLeftOut: 0,
   batches: 0,
-  /** Batches found in the history already, and their lines. */
+  /** Found in the history already. */
   batchesSkipped: 0,
   linesSkipped: 0,
-  /** JSON documents found in the history already. */
   documentsSkipped: 0,
   trades: { accepted: 0, duplicates: 0 },
   /** What was said of markets: it changed one, or was known already. */
@@ -105,7 +94,7 @@ export const emptyReport = () => ({
 /** Reasons counted one by one; hostile files could name any number of them. */
 const REASONS_MAX = 20
 
-/** Names a batch by its content, and by the name of the batch that it continues. */
+/** Names a batch by its content, and by the name of the batch `before` that it continues. */
 export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = ''): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const line = text.subarray(0, text.indexOf('\n') + 1 || text.length)
@@ -119,10 +108,7 @@ export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = '')
 /** What concerns single records in the history: the import continues with the next. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
 
-/**
- * Reads or writes records. Returns why they are refused: what is wrong with them, or
- * why the history cannot keep them.
- */
+/** Reads or writes records. Returns what is wrong with them, or why they cannot be kept. */
 export function refusalOf(work: () => void): string | undefined {
   try {
     work()
@@ -135,28 +121,27 @@ export function refusalOf(work: () => void): string | undefined {
 }
 
 /** Reports a bad line or entry, and ends a strict import. */
-export function refuse(
-  { report, isStrict, onFault }: ImportRun,
-  place: ImportPlace,
-  reason: string,
-): void {
-  report.invalid++
-  if (isStrict) report.ending = 'refused'
-  onFault({ ...place, reason })
+export function refuse(run: ImportRun, place: ImportPlace, reason: string): void {
+  run.report.invalid++
+  if (run.isStrict) run.report.ending = 'refused'
+  run.onFault({ ...place, reason })
+}
+
+/** Does the work on a line or an entry, and refuses it if it cannot be done. */
+export function attempt(run: ImportRun, place: ImportPlace, work: () => void): void {
+  const refusal = refusalOf(work)
+  if (refusal !== undefined) refuse(run, place, refusal)
 }
 
 /** Reports facts that were left out of what is kept. */
-export function warn(
-  { report, onFault }: ImportRun,
-  place: ImportPlace,
-  reasons: readonly string[],
-): void {
-  report.factsLeftOut += reasons.length
-  for (const reason of reasons) onFault({ ...place, reason: `${reason}; only this was left out` })
+export function warn(run: ImportRun, place: ImportPlace, reasons: readonly string[]): void {
+  run.report.factsLeftOut += reasons.length
+  for (const reason of reasons)
+    run.onFault({ ...place, reason: `${reason}; only this was left out` })
 }
 
 /** Counts a market of a kind that is not kept. */
-export function leaveOut({ report }: ImportRun, reason: string): void {
+function leaveOut({ report }: ImportRun, reason: string): void {
   const { leftOutReasons: reasons } = report
   const key = reasons.has(reason) || reasons.size < REASONS_MAX ? reason : 'other reasons'
   reasons.set(key, (reasons.get(key) ?? 0) + 1)
@@ -168,4 +153,75 @@ export function watchLosses({ report }: ImportRun): () => boolean {
   const losses = () => report.invalid + report.leftOut + report.factsLeftOut
   const before = losses()
   return () => report.ending === 'complete' && losses() === before
+}
+
+/** Counts what became of so many rows. */
+export function countRows(
+  counts: { accepted: number; duplicates: number },
+  { kind, accepted, duplicates }: AppendResult,
+  offered: number,
+): void {
+  const isNew = kind === 'appended'
+  counts.accepted += isNew ? accepted : 0
+  counts.duplicates += isNew ? duplicates : offered
+}
+
+/** A record and where it was read. */
+export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
+type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
+
+/**
+ * Puts records into the history; `id` names the batch that they are all of. What contradicts its
+ * market is refused; a strict import ends there.
+ */
+export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
+  const trades: PlacedTrade[] = []
+  for (const { place, record } of records) {
+    if (record.kind === 'left_out') leaveOut(run, record.reason)
+    else if (record.kind === 'fault') refuse(run, place, record.reason)
+    else if (record.kind === 'facts') {
+      warn(run, place, record.leftOut ?? [])
+      keepFacts(run, place, record.facts)
+    } else trades.push({ place, ...record })
+    if (run.report.ending !== 'complete') return
+  }
+  const byMarket = Map.groupBy(trades, ({ facts }) => facts.conditionId)
+  for (const [index, group] of [...byMarket.values()].entries()) {
+    keepTrades(run, `${id}:${trades.length}t${index}`, group)
+    if (run.report.ending !== 'complete') return
+  }
+}
+
+/** Puts facts of a market, counts whether they say anything new, and refuses a contradiction. */
+export function keepFacts(run: ImportRun, place: ImportPlace, facts: KnownFacts): void {
+  const { history, source, report } = run
+  const revision = () => history.findMarket(facts.conditionId)?.revision
+  attempt(run, place, () => {
+    const before = revision()
+    history.putMarket({ ...facts, source })
+    report.facts[revision() === before ? 'duplicates' : 'accepted']++
+  })
+}
+
+/** Keeps trades of one market, which is made from its name if it is not known. */
+function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
+  const refusal = refusalOf(() => putTrades(run, id, group))
+  if (refusal !== undefined) for (const { place } of group) refuse(run, place, refusal)
+}
+
+function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
+  const { history, source, report } = run
+  const [first] = group
+  if (first === undefined) return
+  const { conditionId } = first.facts
+  history.putMarket({ ...first.facts, source })
+  const market = history.findMarket(conditionId)
+  const sound = group.filter(({ place, trade }) => {
+    const fault = market && windowFault(market, trade.timestampMs)
+    if (fault !== undefined) refuse(run, place, `timestamp: ${fault}`)
+    return fault === undefined
+  })
+  if (report.ending !== 'complete') return
+  const trades = sound.map(({ trade }) => trade)
+  countRows(report.trades, history.putTrades({ id, conditionId, trades }), trades.length)
 }

@@ -6,9 +6,10 @@
 import { setImmediate } from 'node:timers/promises'
 
 import { ifSound } from '#src/core/errors.ts'
+import { type Market, timeframeMs } from '#src/core/market.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
-import { closeEndedMarkets } from './ended-markets.ts'
 import { importDocument } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
 import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
@@ -19,12 +20,10 @@ import {
   type ImportRun,
   refuse,
 } from './import-run.ts'
-import type { LineBatch } from './line-batcher.ts'
-import { batchLines, openText, SourceFault, type TextFile } from './line-source.ts'
+import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
-const BATCH_LINES_MAX = 2000
-const BATCH_BYTES_MAX = 8_388_608
+const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 
 type TakeBatch = (file: string, batch: LineBatch) => void
 type Importer = ImportRun & { takeLines: TakeBatch }
@@ -95,20 +94,19 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
   }
 }
 
-type FileKind = 'lines' | 'document' | 'outcomes'
-
-/**
- * An array, or an object whose first line does not end it, is a
- * document; all else is read by lines.
- */
-function kindOf(head: Uint8Array): FileKind {
+/** An array, or an object whose first line does not end it, is a document. */
+function kindOf(head: Uint8Array): 'lines' | 'document' | 'outcomes' {
   const text = new TextDecoder().decode(head).trimStart()
   const [line = ''] = text.split('\n', 1)
   if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
   return isOutcomeHeader(line) ? 'outcomes' : 'lines'
 }
 
-async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {
+async function importFile(
+  importer: Importer,
+  file: TextFile,
+  kind: ReturnType<typeof kindOf>,
+): Promise<void> {
   const { report } = importer
   const { invalid } = report
   const known = countKnown(report)
@@ -132,8 +130,7 @@ const countKnown = ({ trades, facts, ...report }: ImportReport): number =>
 async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {
   const { report, signal } = run
   const { path } = file
-  const limits = { linesMax: BATCH_LINES_MAX, bytesMax: BATCH_BYTES_MAX }
-  for await (const item of readAhead(batchLines(file, limits))) {
+  for await (const item of readAhead(batchLines(file, batchLimits))) {
     signal.throwIfAborted()
     if (item.kind === 'lines') {
       report.lines += item.lineCount
@@ -165,4 +162,31 @@ async function* readAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Ite
   } finally {
     await items.return(undefined)
   }
+}
+
+/**
+ * Closes every open market whose window is over, and returns how many. It asks the history, not the
+ * memory of a run, so that a run that was killed leaves nothing open once another one has ended. A
+ * market that is damaged is left as it is.
+ */
+export function closeEndedMarkets(history: MarketHistory, nowMs: number): number {
+  let closed = 0
+  for (const conditionId of history.listUnclosed()) {
+    const market = ifSound(() => history.findMarket(conditionId))
+    if (market === undefined || !isOver(market, nowMs)) continue
+    ifSound(() => {
+      history.close(conditionId)
+      closed++
+    })
+  }
+  return closed
+}
+
+/**
+ * A market without snapshots has nothing to seal, and they may yet come. One without a known window
+ * lasts at most its timeframe beyond the last snapshot held.
+ */
+function isOver({ windowEndMs, lastSnapshotMs, timeframe }: Market, nowMs: number): boolean {
+  if (lastSnapshotMs === undefined) return false
+  return (windowEndMs ?? lastSnapshotMs + timeframeMs[timeframe]) < nowMs
 }

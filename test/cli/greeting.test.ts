@@ -5,7 +5,7 @@ import { greet, type Greeting } from '#src/cli/serve.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { closeEndedMarkets } from '#src/ingest/ended-markets.ts'
+import { closeEndedMarkets } from '#src/ingest/importer.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 
 import { appendAll, aSnapshot } from '../history/books.ts'
