@@ -1,6 +1,6 @@
 /** What commands read and print alike: option values, tables, numbers, progress. */
 import { Presets, SingleBar } from 'cli-progress'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 
 import { type Millionths, parseMillionths } from '#src/core/decimal.ts'
 import { holdsKey } from '#src/selling/api-key.ts'
@@ -23,6 +23,13 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 export const toPrintable = (text: string): string => text.replace(unprintable, '\ufffd')
 
 // What the readers of option values refuse, commander reports with the option's name.
+
+/** An option whose default is shown as one would write it. */
+export const optionWith = <T>(
+  [flags, description]: [string, string],
+  parse: (text: string) => T,
+  fallback: string,
+): Option => new Option(flags, description).argParser(parse).default(parse(fallback), fallback)
 
 /** Creates a reader of integers from `min` to `max`. */
 export const integerIn =
@@ -128,13 +135,27 @@ export function formatTime(timeMs: number | undefined): string | undefined {
 
 export type Progress = ReturnType<typeof createProgress>
 
-/** Shows how far a command is: a bar on a terminal, elsewhere a line now and then. */
-export function createProgress({ isTty, clock, printError }: CliContext, activity: string) {
+/**
+ * Shows how far a command is, and its `noun` a second: a bar on a terminal, elsewhere a line now
+ * and then that begins with the `activity`.
+ */
+export function createProgress(
+  { isTty, clock, printError }: CliContext,
+  { activity, noun }: { activity: string; noun: string },
+) {
   const bar = isTty ? startBar() : undefined
-  let printedMs = clock()
+  const startedMs = clock()
+  let printedMs = startedMs
+  const seconds = () => Math.max((clock() - startedMs) / 1000, 0.001)
+  const rateOf = (done: number) => `${formatCount(Math.round(done / seconds()))} ${noun}/s`
   return {
+    seconds,
+    rateOf,
     /** `fraction` is from 0 to 1; undefined where it is not known. */
-    update(text: string, fraction: number | undefined): void {
+    update(done: number, fraction: number | undefined, more: readonly string[] = []): void {
+      const percent = fraction === undefined ? [] : [`${Math.floor(fraction * 100)} %`]
+      const made = [`${formatCount(done)} ${noun}`, rateOf(done)]
+      const text = [...percent, ...made, ...more].join(', ')
       bar?.update(fraction ?? 0, { text })
       const nowMs = clock()
       if (bar !== undefined || nowMs - printedMs < LINE_INTERVAL_MS) return

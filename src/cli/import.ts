@@ -8,7 +8,7 @@ import { importFiles } from '#src/ingest/importer.ts'
 import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { codeOf } from '#src/lib/message.ts'
 
-import { count, createProgress, formatCount } from './command-line.ts'
+import { count, createProgress, formatCount, type Progress } from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
 
@@ -81,58 +81,40 @@ async function runImport(
   options: Options,
 ): Promise<void> {
   const sizes = checkFiles(files)
-  const history = openDataFolder(context)
-  const view = createImportProgress(context, sizes)
-  try {
-    using stop = stopSignal(context)
-    const report = await importFiles({
-      history,
-      files,
-      source: options.simulated ? 'simulated' : 'recorded',
-      clock: context.clock,
-      isStrict: options.strict === true,
-      signal: stop.signal,
-      onFault: createFaultPrinter(view.note),
-      onProgress: view.update,
-    }).finally(view.end)
-    for (const line of summarize(report)) context.print(line)
-    assertComplete(report)
-  } finally {
-    history.dispose()
-  }
+  using history = openDataFolder(context)
+  const progress = createProgress(context, { activity: 'importing', noun: 'lines' })
+  using stop = stopSignal(context)
+  const report = await importFiles({
+    history,
+    files,
+    source: options.simulated ? 'simulated' : 'recorded',
+    clock: context.clock,
+    isStrict: options.strict === true,
+    signal: stop.signal,
+    onFault: createFaultPrinter(progress.note),
+    onProgress: createImportProgress(progress, [...sizes.values()]),
+  }).finally(progress.end)
+  for (const line of summarize(report)) context.print(line)
+  assertComplete(report)
 }
 
 /** Shows how far an import of files of these sizes has come; a size is undefined for a pipe. */
-function createImportProgress(context: CliContext, sizes: ReadonlyMap<string, number | undefined>) {
-  const { note, end, update } = createProgress(context, 'importing')
-  const startedMs = context.clock()
-  const totals = [...sizes.values()]
-  const total = totals.reduce<number>((sum, size) => sum + (size ?? 0), 0)
-  const isKnown = total > 0 && totals.every((size) => size !== undefined)
-  let file = ''
+function createImportProgress(
+  { update, seconds }: Progress,
+  sizes: readonly (number | undefined)[],
+): (progress: ImportProgress) => void {
+  const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)
+  const isKnown = total > 0 && !sizes.includes(undefined)
+  let current = ''
   let bytesBefore = 0
   let bytesHere = 0
-
-  return {
-    note,
-    end,
-    update(progress: ImportProgress): void {
-      const { lines } = progress
-      if (progress.file !== file) {
-        bytesBefore += bytesHere
-        file = progress.file
-      }
-      bytesHere = progress.bytesRead
-      const seconds = Math.max((context.clock() - startedMs) / 1000, 0.001)
-      const fraction = isKnown ? Math.min(1, (bytesBefore + bytesHere) / total) : undefined
-      const parts = [
-        `${formatCount(lines)} lines`,
-        `${formatCount(Math.round(lines / seconds))} lines/s`,
-      ]
-      if (fraction !== undefined) parts.unshift(`${Math.floor(fraction * 100)} %`)
-      if (fraction) parts.push(`${formatSeconds((seconds * (1 - fraction)) / fraction)} left`)
-      update(parts.join(', '), fraction)
-    },
+  return ({ file, bytesRead, lines }) => {
+    if (file !== current) bytesBefore += bytesHere
+    current = file
+    bytesHere = bytesRead
+    const fraction = isKnown ? Math.min(1, (bytesBefore + bytesHere) / total) : undefined
+    const left = fraction && formatSeconds((seconds() * (1 - fraction)) / fraction)
+    update(lines, fraction, left ? [`${left} left`] : [])
   }
 }
 
@@ -177,9 +159,7 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
 }
 
 function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
-  if (ending === 'stopped') {
-    throw new CliError('Stopped. Run the same command again to continue.')
-  }
+  if (ending === 'stopped') throw new CliError('Stopped. Run the same command again to continue.')
   if (ending === 'refused') {
     throw new CliError('Stopped at a bad line, because of --strict. Mend it and run this again.')
   }
@@ -192,102 +172,71 @@ function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
 
 /** Puts what an import did into a few lines. */
 function summarize(report: ImportReport): string[] {
-  return [
-    describeWork(report),
-    ...describeKnown(report),
-    ...describeHashes(report),
-    ...describeLosses(report),
-    ...describeNothing(report),
-  ]
-}
-
-/** The counts that are not zero, in words; with `fallback` if there are none. */
-function listCounts(counts: readonly [number, string, string?][], fallback = ''): string {
-  const parts = counts.filter(([number]) => number > 0).map((each) => count(...each))
-  const last = parts.pop() ?? fallback
-  return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`
-}
-
-const factsOf = (number: number): [number, string, string] => [
-  number,
-  'fact of a market',
-  'facts of markets',
-]
-
-function describeWork(report: ImportReport): string {
-  const { accepted, trades, facts, lines, entries, seconds, linesPerSecond } = report
+  const { trades, facts, ending } = report
+  const factsOf = (number: number): Count => [number, 'fact of a market', 'facts of markets']
   const kept = listCounts(
-    [[accepted, 'snapshot'], [trades.accepted, 'trade'], factsOf(facts.accepted)],
-    count(0, 'snapshot'),
+    [report.accepted, 'snapshot'],
+    [trades.accepted, 'trade'],
+    factsOf(facts.accepted),
   )
-  const read = listCounts(
-    [
-      [lines, 'line'],
-      [entries, 'entry', 'entries'],
-    ],
-    count(0, 'line'),
+  const read = listCounts([report.lines, 'line'], [report.entries, 'entry', 'entries'])
+  const before = listCounts(
+    [report.linesSkipped, 'line'],
+    [report.documentsSkipped, 'JSON document'],
   )
-  return `imported ${kept} from ${read} in ${seconds.toFixed(1)} s (${formatCount(linesPerSecond)} lines/s)`
-}
-
-function describeKnown(report: ImportReport): string[] {
-  const { linesSkipped, documentsSkipped, duplicates, trades, facts } = report
-  const before = listCounts([
-    [linesSkipped, 'line'],
-    [documentsSkipped, 'JSON document'],
-  ])
-  const held = listCounts([
-    [duplicates, 'snapshot'],
+  const held = listCounts(
+    [report.duplicates, 'snapshot'],
     [trades.duplicates, 'trade'],
     factsOf(facts.duplicates),
-  ])
+  )
+  const speed = `${report.seconds.toFixed(1)} s (${formatCount(report.linesPerSecond)} lines/s)`
+  const known = before || held ? 'already imported' : 'nothing to keep'
   return [
-    ...(before === '' ? [] : [`imported before: ${before}`]),
-    ...(held === '' ? [] : [`held already: ${held}`]),
-  ]
+    `imported ${kept || '0 snapshots'} from ${read || '0 lines'} in ${speed}`,
+    before && `imported before: ${before}`,
+    held && `held already: ${held}`,
+    ...describeHashes(report),
+    ...describeLosses(report),
+    ending === 'complete' && kept === '' ? `${known}: nothing changed` : '',
+  ].filter((line) => line !== '')
+}
+
+type Count = [number: number, noun: string, plural?: string]
+
+/** The counts that are not zero, in words. */
+function listCounts(...counts: Count[]): string {
+  const parts = counts.filter(([number]) => number > 0).map((each) => count(...each))
+  const last = parts.pop() ?? ''
+  return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`
 }
 
 function describeHashes({ hashes }: ImportReport): string[] {
   const { held, verified, mismatched, gaps } = hashes
   if (verified + mismatched === 0) return []
-  const lines = [
+  const books = count(mismatched, 'book contradicts its', 'books contradict their')
+  const left = gaps > 0 ? `; ${count(gaps, 'gap')} until the next verified book` : ''
+  return [
     `verified by the venue's hash: ${formatCount(verified)} of ${count(held, 'book')} held of these markets`,
+    mismatched > 0 ? `warning: ${books} hash${left}` : '',
   ]
-  if (mismatched > 0) {
-    const left = gaps > 0 ? `; ${count(gaps, 'gap')} until the next verified book` : ''
-    lines.push(
-      `warning: ${count(mismatched, 'book contradicts its', 'books contradict their')} hash${left}`,
-    )
-  }
-  return lines
 }
 
 function describeLosses(report: ImportReport): string[] {
-  const { windowsNotHeld, leftOutReasons, factsLeftOut, invalid, lines, entries } = report
-  const losses = [...leftOutReasons].map(
-    ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
-  )
-  if (windowsNotHeld > 0) {
-    losses.push(`${count(windowsNotHeld, 'window is', 'windows are')} not held`)
-  }
-  if (factsLeftOut > 0) losses.push(`warning: left out ${count(factsLeftOut, 'fact')} of markets`)
-  if (invalid > 0) {
-    losses.push(`warning: left out ${count(invalid, ...badThings({ lines, entries }))}`)
-  }
-  const refused = report.filesRefused.map((file) => `warning: nothing of ${file} could be kept`)
-  return [...losses, ...refused]
+  const { windowsNotHeld, leftOutReasons, factsLeftOut, invalid } = report
+  const bad = count(invalid, ...badThings(report))
+  return [
+    ...Array.from(
+      leftOutReasons,
+      ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
+    ),
+    windowsNotHeld > 0 ? `${count(windowsNotHeld, 'window is', 'windows are')} not held` : '',
+    factsLeftOut > 0 ? `warning: left out ${count(factsLeftOut, 'fact')} of markets` : '',
+    invalid > 0 ? `warning: left out ${bad}` : '',
+    ...report.filesRefused.map((file) => `warning: nothing of ${file} could be kept`),
+  ]
 }
 
-function badThings({ lines, entries }: { lines: number; entries: number }): [string, string] {
+function badThings({ lines, entries }: ImportReport): [string, string] {
   if (entries === 0) return ['bad line', 'bad lines']
   return lines === 0 ? ['bad entry', 'bad entries'] : ['bad line or entry', 'bad lines or entries']
-}
-
-function describeNothing(report: ImportReport): string[] {
-  const { ending, accepted, trades, facts } = report
-  const changes = accepted + trades.accepted + facts.accepted
-  if (ending !== 'complete' || changes > 0) return []
-  const { linesSkipped, documentsSkipped, duplicates } = report
-  const known = linesSkipped + documentsSkipped + duplicates + trades.duplicates + facts.duplicates
-  return [known > 0 ? 'already imported: nothing changed' : 'nothing to keep: nothing changed']
 }

@@ -17,23 +17,21 @@ import { messageOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError } from './context.ts'
 
-/** The file of the history in a data folder. */
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
-
-/** The file of accounts and keys in a data folder. */
 export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
 
 /** What another process writes, such as an import, shows after a millisecond at most. */
 const LAG_MS = 1
 
 /** Opens the history in the data folder, making both if absent. A failure says what to change. */
-export function openDataFolder({ config, printError }: CliContext): MarketHistory {
+export function openDataFolder({ config, printError }: CliContext): MarketHistory & Disposable {
   const { dataPath, chunkCacheBytes } = config()
   makeFolder(dataPath, printError)
-  return openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
+  const history = openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
+  return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 
-/** Opens the ledger in the data folder, making both if absent. A failure says what to change. */
+/** Opens the ledger likewise. */
 export function openLedgerFile({ config, clock }: CliContext): Ledger {
   const { dataPath } = config()
   makeFolder(dataPath)

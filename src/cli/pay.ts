@@ -22,7 +22,7 @@ import {
 } from '#src/selling/payment-chain.ts'
 import type { SignIn } from '#src/selling/wallet.ts'
 
-import { parsePrice } from './command-line.ts'
+import { optionWith, parsePrice } from './command-line.ts'
 import { type CliContext, CliError, usageError } from './context.ts'
 import {
   createPayServer,
@@ -86,11 +86,7 @@ export const payCommand = (context: CliContext): Command =>
         .default(homeChain.network),
     )
     .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
-    .addOption(
-      new Option('--max <usd>', 'never sign more than this')
-        .argParser(parsePrice)
-        .default(parsePrice('100'), '100'),
-    )
+    .addOption(optionWith(['--max <usd>', 'never sign more than this'], parsePrice, '100'))
     .option('--rpc <url>', 'JSON-RPC of a node of the chain, to look at the allowance of Permit2')
     .option('--yes', 'sign and pay')
     .addHelpText('after', help)

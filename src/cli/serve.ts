@@ -38,9 +38,8 @@ export const serveCommand = (context: CliContext): Command =>
 
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
-  using stores = new DisposableStack()
-  const history = stores.adopt(openDataFolder(context), (opened) => opened.dispose())
-  const ledger = stores.use(openLedgerFile(context))
+  using history = openDataFolder(context)
+  using ledger = openLedgerFile(context)
   const config = context.config()
   const { clock, print } = context
   if (config.hasSample && history.totals().markets === 0) makeSample(history, { print, clock })

@@ -24,6 +24,7 @@ import {
   formatCount,
   integerIn,
   listOf,
+  optionWith,
   type Progress,
 } from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
@@ -35,6 +36,8 @@ const SNAPSHOTS_MAX = 1_000_000_000
 
 /** The first day of the recordings; fixed, so that the same command makes the same books. */
 const DEFAULT_START = '2026-04-13T00:00:00Z'
+
+const startHelp = 'of the first window: ISO 8601 or Unix time; moved up to a full one'
 
 const help = `
 The books follow the statistics of recorded Bitcoin 5-minute markets: depth, sizes, changes a state,
@@ -78,25 +81,12 @@ export const simulateCommand = (context: CliContext): Command =>
   new Command('simulate')
     .description('make simulated markets, for trying things out and for load')
     .option('--seed <text>', 'any text or number; another seed makes other books', '1')
+    .addOption(optionWith(['--coins <list>', 'of which coins'], listOf(coins), coins.join(',')))
     .addOption(
-      new Option('--coins <list>', 'of which coins')
-        .argParser(listOf(coins))
-        .default([...coins], coins.join(',')),
-    )
-    .addOption(
-      new Option('--timeframes <list>', `of ${timeframes.join(', ')}`)
-        .argParser(listOf(timeframes))
-        .default(['5m'], '5m'),
+      optionWith(['--timeframes <list>', `of ${timeframes.join(', ')}`], listOf(timeframes), '5m'),
     )
     .option('--markets <n>', 'windows of each coin and timeframe', integerIn(1, MARKETS_MAX), 1)
-    .addOption(
-      new Option(
-        '--start <time>',
-        'of the first window: ISO 8601 or Unix time; moved up to a full one',
-      )
-        .argParser(parseStart)
-        .default(parseStart(DEFAULT_START), DEFAULT_START),
-    )
+    .addOption(optionWith(['--start <time>', startHelp], parseStart, DEFAULT_START))
     .addOption(
       new Option('--outcomes <which>', 'whose books')
         .choices(['both', 'up', 'down'])
@@ -114,7 +104,7 @@ export const simulateCommand = (context: CliContext): Command =>
 async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   const { start: startMs, maxSnapshots: maxSnapshotsPerMarket, output, ...shared } = flags
   const options = { ...shared, startMs, maxSnapshotsPerMarket }
-  const progress = createProgress(context, 'simulating')
+  const progress = createProgress(context, { activity: 'simulating', noun: 'snapshots' })
   using stop = stopSignal(context)
   const task: Task = { context, options, signal: stop.signal, progress }
   await (output === undefined ? fillHistory(task) : writeLines(task, output))
@@ -123,36 +113,19 @@ async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   throw new CliError(`Stopped. ${next}`)
 }
 
-/** Returns a function that shows how far a task is, and what it has made a second so far. */
-function createPace({ context: { clock }, progress }: Task) {
-  const startedMs = clock()
-  const rateOf = (snapshots: number): string =>
-    `${formatCount(Math.round((snapshots * 1000) / Math.max(1, clock() - startedMs)))} snapshots/s`
-  return {
-    rateOf,
-    seconds: (): string => ((clock() - startedMs) / 1000).toFixed(1),
-    update(fraction: number, snapshots: number): void {
-      const made = `${formatCount(snapshots)} snapshots, ${rateOf(snapshots)}`
-      progress.update(`${Math.floor(fraction * 100)} %, ${made}`, fraction)
-    },
-  }
-}
-
 async function fillHistory(task: Task): Promise<void> {
   const { context, options, signal, progress } = task
-  const history = openDataFolder(context)
-  const pace = createPace(task)
+  using history = openDataFolder(context)
   let last: SimulationProgress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
   try {
     for (last of storeSimulation(history, options)) {
-      pace.update(last.fraction, last.snapshots)
+      progress.update(last.snapshots, last.fraction)
       // Lets a signal in.
       await Bun.sleep(0)
       if (signal.aborted) return
     }
   } finally {
     progress.end()
-    history.dispose()
   }
   const { markets, snapshots, accepted } = last
   const made = `${formatCount(snapshots)} snapshots of ${count(markets, 'finished market')}`
@@ -160,13 +133,12 @@ async function fillHistory(task: Task): Promise<void> {
   context.print(
     accepted === 0
       ? `already simulated: nothing changed (${made})`
-      : `${made} simulated${rest} in ${pace.seconds()} s (${pace.rateOf(snapshots)})`,
+      : `${made} simulated${rest} in ${progress.seconds().toFixed(1)} s (${progress.rateOf(snapshots)})`,
   )
 }
 
 async function writeLines(task: Task, output: string): Promise<void> {
   const { context, options, signal, progress } = task
-  const pace = createPace(task)
   let made = 0
 
   /** Yields the lines of each batch as one text that ends in a newline. */
@@ -177,7 +149,7 @@ async function writeLines(task: Task, output: string): Promise<void> {
       if (lastMs === undefined) continue
       made += snapshots.length
       yield `${snapshots.map(toRecordedLine).join('\n')}\n`
-      pace.update((lastMs - fromMs) / (toMs - fromMs), made)
+      progress.update(made, (lastMs - fromMs) / (toMs - fromMs))
       await Bun.sleep(0)
       if (signal.aborted) return
     }
@@ -190,7 +162,7 @@ async function writeLines(task: Task, output: string): Promise<void> {
   } finally {
     progress.end()
   }
-  const summary = `${formatCount(made)} snapshots written (${pace.rateOf(made)})`
+  const summary = `${formatCount(made)} snapshots written (${progress.rateOf(made)})`
   if (output === STDOUT) context.printError(summary)
   else context.print(`${summary} to ${output}`)
 }

@@ -30,22 +30,18 @@ function verify(context: CliContext): void {
   if (!existsSync(historyPathOf(dataPath))) {
     throw new CliError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
-  const history = openDataFolder(context)
-  try {
-    const startMs = clock()
-    let shownMs = startMs
-    const onProgress = (done: number, total: number): void => {
-      if (clock() - shownMs < PROGRESS_EVERY_MS) return
-      shownMs = clock()
-      printError(`verified ${formatCount(done)} of ${formatCount(total)} markets`)
-    }
-    const faults = printFaults(context, history.verify(onProgress))
-    const { markets, snapshots } = history.totals()
-    const held = `${formatCount(snapshots)} snapshots of ${formatCount(markets)} markets`
-    const seconds = ((clock() - startMs) / 1000).toFixed(1)
-    if (faults > 0) throw new CliError(`${formatCount(faults)} faults in ${held}.`)
-    print(`sound: ${held}, read in ${seconds} s`)
-  } finally {
-    history.dispose()
+  using history = openDataFolder(context)
+  const startMs = clock()
+  let shownMs = startMs
+  const onProgress = (done: number, total: number): void => {
+    if (clock() - shownMs < PROGRESS_EVERY_MS) return
+    shownMs = clock()
+    printError(`verified ${formatCount(done)} of ${formatCount(total)} markets`)
   }
+  const faults = printFaults(context, history.verify(onProgress))
+  const { markets, snapshots } = history.totals()
+  const held = `${formatCount(snapshots)} snapshots of ${formatCount(markets)} markets`
+  const seconds = ((clock() - startMs) / 1000).toFixed(1)
+  if (faults > 0) throw new CliError(`${formatCount(faults)} faults in ${held}.`)
+  print(`sound: ${held}, read in ${seconds} s`)
 }
