@@ -20,39 +20,40 @@ export type PayWorld = {
   sleep: (ms: number) => Promise<void>
 }
 
+type Request = { key?: string; body?: unknown; headers?: Record<string, string> }
+type Body = Record<string, unknown>
 /** `status` 0: no answer, and nobody knows whether the request arrived. */
-type Answer = {
-  status: number
-  body: Record<string, unknown>
-  retryAfterSeconds: number | undefined
-}
-
+type Answer = { status: number; body: Body; retryAfterSeconds: number | undefined }
+export type Quote = ReturnType<typeof readQuote>
 export type PayServer = ReturnType<typeof createPayServer>
 
-type Request = { key?: string; body?: unknown; headers?: Record<string, string> }
-
-export type Quote = { quoteId: string; expiresAt: string; requirements: PaymentRequirements }
-
 export function createPayServer(url: URL, fetch: PayWorld['fetch']) {
+  async function ask(path: string, { key, body, headers: more }: Request): Promise<Answer> {
+    const headers: Record<string, string> = { accept: 'application/json', ...more }
+    if (key !== undefined) headers.authorization = `Bearer ${key}`
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    try {
+      const response = await fetch(new URL(path, url).href, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        // A redirect could carry the key, and the payment, elsewhere.
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      return await readAnswer(response)
+    } catch {
+      return { status: 0, body: {}, retryAfterSeconds: undefined }
+    }
+  }
   return {
     url,
-    async ask(path: string, { key, body, headers: more }: Request): Promise<Answer> {
-      const headers: Record<string, string> = { accept: 'application/json', ...more }
-      if (key !== undefined) headers.authorization = `Bearer ${key}`
-      if (body !== undefined) headers['content-type'] = 'application/json'
-      try {
-        const response = await fetch(new URL(path, url).href, {
-          method: body === undefined ? 'GET' : 'POST',
-          headers,
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          // A redirect could carry the key, and the payment, elsewhere.
-          redirect: 'error',
-          signal: AbortSignal.timeout(TIMEOUT_MS),
-        })
-        return await readAnswer(response)
-      } catch {
-        return { status: 0, body: {}, retryAfterSeconds: undefined }
-      }
+    ask,
+    /** Returns the body. Throws `CliError` if the answer has another status. */
+    async expect(status: number, path: string, request: Request): Promise<Body> {
+      const answer = await ask(path, request)
+      if (answer.status === status) return answer.body
+      throw new CliError(describeFault(answer))
     },
   }
 }
@@ -82,14 +83,14 @@ function parseJson(text: string): unknown {
 }
 
 /** An object, or an empty one in place of whatever else came. */
-const toRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})
+const toRecord = (value: unknown): Body => (isRecord(value) ? value : {})
 
 /** A text fit for a terminal; empty for what is none. */
 export const toText = (value: unknown): string =>
   typeof value === 'string' ? toPrintable(value.slice(0, SHOWN_MAX)) : ''
 
 /** What a server says went wrong. */
-export function describeFault({ status, body }: Answer): string {
+function describeFault({ status, body }: Answer): string {
   if (status === 0) return 'The server gave no answer.'
   const code = toText(body.code)
   const detail = toText(body.detail) || toText(body.title) || 'no reason given'
@@ -98,7 +99,7 @@ export function describeFault({ status, body }: Answer): string {
 }
 
 /** Reads the answer to a request for a quote. Throws `CliError` for what nobody should sign. */
-export function readQuote({ body }: Answer): Quote {
+export function readQuote(body: Body) {
   const accepted = toRecord(body.paymentRequirements)
   const extra = toRecord(accepted.extra)
   const isSound =
@@ -124,13 +125,7 @@ const isMatch = (value: unknown, pattern: RegExp): boolean =>
   typeof value === 'string' && pattern.test(value)
 
 /** An x402 v2 payment. */
-type Signed = {
-  x402Version: 2
-  resource: { url: string }
-  accepted: unknown
-  payload: Record<string, unknown>
-}
-
+type Signed = { x402Version: 2; resource: { url: string }; accepted: unknown; payload: Body }
 type Purchase = { server: PayServer; key: string; signed: Signed; sleep: PayWorld['sleep'] }
 
 const doNotPayAgain =
@@ -148,7 +143,11 @@ export async function settle(context: CliContext, purchase: Purchase): Promise<v
   }
   if (answer.status !== 200) throw new CliError(describeFault(answer))
   const status = toText(answer.body.status)
-  if (status !== 'active') throw new CliError(`The payment is ${status}: ${describeEnd(answer)}.`)
+  if (status !== 'active') {
+    const { reason, retryAction } = answer.body
+    const end = [toText(reason), toText(retryAction)].filter(Boolean).join(', next: ')
+    throw new CliError(`The payment is ${status}: ${end}.`)
+  }
   for (const line of describeReceipt(answer.body)) context.printError(line)
 }
 
@@ -168,11 +167,10 @@ async function submit(
 }
 
 /** Errors before anything was sent, and those that say nothing about it. */
-const isRetried = ({ status, body }: Answer): boolean =>
-  status === 0 ||
-  status === 429 ||
-  status >= 500 ||
-  (status >= 400 && body.retryAction === 'retry_same_payment')
+const isRetried = (answer: Answer): boolean =>
+  isSilent(answer) || (answer.status >= 400 && answer.body.retryAction === 'retry_same_payment')
+
+const isSilent = ({ status }: Answer): boolean => status === 0 || status === 429 || status >= 500
 
 const isInFlight = ({ status, body }: Answer): boolean =>
   status === 202 || (status === 200 && body.status === 'pending')
@@ -184,8 +182,7 @@ async function look(context: CliContext, purchase: Purchase, last: Answer): Prom
   await sleep(1000 * (last.retryAfterSeconds ?? WAIT_SECONDS))
   if (last.body.retryAction === 'retry_same_payment') return submit(context, purchase)
   const answer = await server.ask(pollPathOf(server, last), { key })
-  const isSilent = answer.status === 0 || answer.status === 429 || answer.status >= 500
-  return isSilent ? { ...last, retryAfterSeconds: answer.retryAfterSeconds } : answer
+  return isSilent(answer) ? { ...last, retryAfterSeconds: answer.retryAfterSeconds } : answer
 }
 
 /** The key goes to this server only, wherever it points. */
@@ -195,10 +192,7 @@ function pollPathOf({ url }: PayServer, { body }: Answer): string {
   throw new CliError(`The server says to look at another place. ${doNotPayAgain}`)
 }
 
-const describeEnd = ({ body }: Answer): string =>
-  [toText(body.reason), toText(body.retryAction)].filter(Boolean).join(', next: ')
-
-function describeReceipt(body: Record<string, unknown>): string[] {
+function describeReceipt(body: Body): string[] {
   const settlement = toRecord(body.settlement)
   const subscription = toRecord(body.subscription)
   return [

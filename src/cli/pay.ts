@@ -26,7 +26,6 @@ import { optionWith, parsePrice } from './command-line.ts'
 import { type CliContext, CliError, usageError } from './context.ts'
 import {
   createPayServer,
-  describeFault,
   type PayServer,
   type PayWorld,
   type Quote,
@@ -92,27 +91,27 @@ export const payCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((flags: PayFlags) => pay(context, flags, realWorld))
 
+type Buyer = { server: PayServer; payer: Payer; flags: PayFlags }
+type Deal = { quote: Quote; chain: PaymentChain; token: PaymentToken }
+
 export async function pay(context: CliContext, flags: PayFlags, world: PayWorld): Promise<void> {
   const server = createPayServer(flags.server, world.fetch)
   const payer = await openWallet(flags.keyFile)
   context.printError(`wallet   ${payer.address}`)
-  const key = await findKey(context, { server, payer, flags })
-  const { quote, chain, token } = await askQuote(server, { key, payer, flags })
-  const terms = { chain, token, flags }
-  for (const line of describeQuote(quote, terms)) context.printError(line)
-  await checkAllowance(quote, payer, terms)
+  const buyer = { server, payer, flags }
+  const key = await findKey(context, buyer)
+  const deal = await askQuote(buyer, key)
+  for (const line of describe(deal, flags)) context.printError(line)
+  await checkAllowance(deal, buyer)
   if (!flags.yes) {
     context.printError('Nothing was signed. Add --yes to pay.')
     return
   }
+  const { quote, chain, token } = deal
   const { requirements } = quote
-  const payload = await payer.signPayment({
-    chain,
-    token,
-    requirements,
-    nowMs: context.clock(),
-    nonce: context.randomBytes(NONCE_BYTES),
-  })
+  const nonce = context.randomBytes(NONCE_BYTES)
+  const terms = { chain, token, requirements, nowMs: context.clock(), nonce }
+  const payload = await payer.signPayment(terms)
   const resource = { url: new URL('/v1/billing/x402/settle', server.url).href }
   const signed = { x402Version: 2, resource, accepted: requirements, payload } as const
   await settle(context, { server, key, signed, sleep: world.sleep })
@@ -120,38 +119,30 @@ export async function pay(context: CliContext, flags: PayFlags, world: PayWorld)
 
 async function openWallet(path: string): Promise<Payer> {
   const secret = readSecretFile(path, `--key-file: ${path}`)
-  if (!isPrivateKey(secret)) {
-    throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
-  }
-  return await createPayer(secret)
+  if (isPrivateKey(secret)) return await createPayer(secret)
+  throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
 }
 
-async function findKey(
-  context: CliContext,
-  { server, payer, flags }: { server: PayServer; payer: Payer; flags: PayFlags },
-): Promise<string> {
-  const { apiKeyFile } = flags
+async function findKey(context: CliContext, buyer: Buyer): Promise<string> {
+  const { apiKeyFile } = buyer.flags
   if (apiKeyFile) return readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
-  const key = await signUp(server, payer, context.mint())
+  const key = await signUp(buyer, context.mint())
   context.printError('signed up with the wallet; the API key, shown once:')
   context.print(key)
   return key
 }
 
 /** Signs up and returns the key. `once` makes it safe to ask again. */
-async function signUp(server: PayServer, payer: Payer, once: string): Promise<string> {
-  const body = { address: payer.address }
-  const challenge = await server.ask('/v1/keys/challenge', { body })
-  if (challenge.status !== 200) throw new CliError(describeFault(challenge))
+async function signUp({ server, payer }: Buyer, once: string): Promise<string> {
+  const asked = { body: { address: payer.address } }
+  const challenge = await server.expect(200, '/v1/keys/challenge', asked)
   // As it came: it has line breaks.
-  const message = String(challenge.body.message ?? '')
+  const message = String(challenge.message ?? '')
   await assertOurs(message, server, payer)
   const signature = await payer.signMessage(message)
+  const body = { message, signature, label: 'bookfeed pay' }
   const headers = { 'idempotency-key': once }
-  const request = { body: { message, signature, label: 'bookfeed pay' }, headers }
-  const answer = await server.ask('/v1/keys', request)
-  if (answer.status !== 201) throw new CliError(describeFault(answer))
-  return toText(answer.body.key)
+  return toText((await server.expect(201, '/v1/keys', { body, headers })).key)
 }
 
 /** A server could pass on the message of another one, and sign in there in our name. */
@@ -170,17 +161,12 @@ const isWhole = (read: Partial<SignIn>): read is SignIn =>
     (name) => read[name] !== undefined,
   )
 
-async function askQuote(
-  server: PayServer,
-  { key, payer, flags }: { key: string; payer: Payer; flags: PayFlags },
-) {
+async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<Deal> {
   const { tier, token: symbol, network, max, apiKeyFile } = flags
   // Who signed up with the wallet is known by it; another account has to name who pays.
   const guest = apiKeyFile === undefined ? {} : { payer: payer.address }
   const body = { tierId: tier, network, token: symbol, ...guest }
-  const answer = await server.ask('/v1/billing/x402/quote', { key, body })
-  if (answer.status !== 200) throw new CliError(describeFault(answer))
-  const quote = readQuote(answer)
+  const quote = readQuote(await server.expect(200, '/v1/billing/x402/quote', { key, body }))
   const { network: quoted, asset, amount } = quote.requirements
   const chain = findChain(network)
   const token = chain?.tokens.find((each) => each.symbol === symbol)
@@ -201,10 +187,8 @@ const formatAmount = (atomic: string, { decimals }: PaymentToken): string => {
   return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
 }
 
-type Terms = { chain: PaymentChain; token: PaymentToken; flags: PayFlags }
-
-function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms): string[] {
-  const { chain, token, flags } = terms
+function describe({ quote, chain, token }: Deal, flags: PayFlags): string[] {
+  const { quoteId, expiresAt, requirements } = quote
   const amount = formatAmount(requirements.amount, token)
   const what =
     token.method === 'permit2'
@@ -219,8 +203,8 @@ function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms
 }
 
 /** Only if a node was named; otherwise the server says what is missing, before anything moves. */
-async function checkAllowance(quote: Quote, payer: Payer, terms: Terms): Promise<void> {
-  const { chain, token, flags } = terms
+async function checkAllowance(deal: Deal, { payer, flags }: Buyer): Promise<void> {
+  const { quote, chain, token } = deal
   if (token.method !== 'permit2' || flags.rpc === undefined) return
   const rpc = createRpc({ chain, url: flags.rpc })
   const allowance = await readPermit2Allowance(rpc, { chain, token, owner: payer.address })
