@@ -12,7 +12,7 @@ import {
   renderJson,
 } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
-import { withExistingLedger } from './open-data-folder.ts'
+import { openExistingLedger } from './open-data-folder.ts'
 
 const ROWS_DEFAULT = 100
 const ROWS_MAX = 100_000
@@ -55,15 +55,14 @@ export function auditCommand(context: CliContext): Command {
 }
 
 function verify(context: CliContext, noted: Head | undefined): void {
-  withExistingLedger(context, (ledger) => {
-    // Read before the walk, which therefore covers it, whoever writes meanwhile.
-    const head = ledger.auditHead()
-    const faults = printFaults(context, listFaults(ledger, noted))
-    if (faults > 0)
-      throw new CliError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
-    if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)
-    else context.print('sound: no rows')
-  })
+  using ledger = openExistingLedger(context)
+  // Read before the walk, which therefore covers it, whoever writes meanwhile.
+  const head = ledger.auditHead()
+  const faults = printFaults(context, listFaults(ledger, noted))
+  if (faults > 0)
+    throw new CliError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
+  if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)
+  else context.print('sound: no rows')
 }
 
 function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string> {
@@ -78,7 +77,8 @@ function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string>
 }
 
 function list(context: CliContext, { after, limit, json }: ListFlags): void {
-  const rows = withExistingLedger(context, (ledger) => ledger.listAudit(after, limit))
+  using ledger = openExistingLedger(context)
+  const rows = ledger.listAudit(after, limit)
   const last = rows.at(-1)
   if (json) context.print(renderJson(rows.map(toJson)))
   else if (last) printTable(context, columns, rows.map(toCells))

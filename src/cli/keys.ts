@@ -16,7 +16,7 @@ import {
   renderJson,
 } from './command-line.ts'
 import { byOperator, type CliContext, CliError, usageError } from './context.ts'
-import { openLedgerFile, withExistingLedger } from './open-data-folder.ts'
+import { openExistingLedger, openLedgerFile } from './open-data-folder.ts'
 import { createScreening } from './screening.ts'
 
 const DAYS_MAX = 36_500
@@ -200,8 +200,8 @@ const columns = [
 ]
 
 function listKeys(context: CliContext, flags: ListFlags): void {
-  const nowMs = context.clock()
-  const rows = withExistingLedger(context, (ledger) => findRows(ledger, flags, nowMs))
+  using ledger = openExistingLedger(context)
+  const rows = findRows(ledger, flags, context.clock())
   if (flags.json) context.print(renderJson(rows))
   else if (rows.length > 0) printTable(context, columns, rows.map(toCells))
   else context.printError(flags.all ? 'no keys' : 'no valid keys; --all lists the others')
@@ -249,13 +249,12 @@ function toCells(row: ReturnType<typeof findRows>[number]) {
 /** One transaction each: a wrong id must not keep the others valid. */
 function revokeKeys(context: CliContext, ids: readonly string[]): void {
   const by = byOperator(context.clock())
-  const unknown = withExistingLedger(context, (ledger) =>
-    [...new Set(ids)].filter((id) => {
-      if (!ledger.findKey(id)) return true
-      context.print(`${id}: ${ledger.revokeKey(id, by) ? 'revoked' : 'revoked before'}`)
-      return false
-    }),
-  )
+  using ledger = openExistingLedger(context)
+  const unknown = [...new Set(ids)].filter((id) => {
+    if (!ledger.findKey(id)) return true
+    context.print(`${id}: ${ledger.revokeKey(id, by) ? 'revoked' : 'revoked before'}`)
+    return false
+  })
   if (unknown.length === 0) return
   // Somebody may have pasted the key instead of its id.
   throw new CliError(

@@ -9,7 +9,7 @@ import { type Payment, type PaymentState, paymentStates } from '#src/selling/pay
 
 import { formatTime, integerIn, listOf, parseText, printTable, renderJson } from './command-line.ts'
 import { byOperator, type CliContext, CliError } from './context.ts'
-import { withExistingLedger } from './open-data-folder.ts'
+import { openExistingLedger } from './open-data-folder.ts'
 
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 100_000
@@ -89,11 +89,11 @@ const columns = ['id', 'state', 'account', 'amount', 'token', 'payer', 'created'
 const transferColumns = ['id', 'amount', 'token', 'from', 'found', 'tx', 'resolution']
 const offerColumns = ['id', 'account', 'amount', 'token', 'tier', 'created', 'held until']
 
-function listPayments(context: CliContext, { state, limit, json }: ListFlags): void {
-  const { payments, unmatchedTransfers } = withExistingLedger(context, (ledger) => ({
-    payments: findPayments(ledger, state, limit).map(toJson),
-    unmatchedTransfers: ledger.payments.listUnmatchedTransfers(false).map(toTransferJson),
-  }))
+function listPayments(context: CliContext, flags: ListFlags): void {
+  const { limit, json } = flags
+  using ledger = openExistingLedger(context)
+  const payments = findPayments(ledger, flags).map(toJson)
+  const unmatchedTransfers = ledger.payments.listUnmatchedTransfers(false).map(toTransferJson)
   if (json) {
     context.print(renderJson({ payments, unmatchedTransfers }))
     return
@@ -106,11 +106,7 @@ function listPayments(context: CliContext, { state, limit, json }: ListFlags): v
   printTable(context, transferColumns, unmatchedTransfers.map(toTransferCells))
 }
 
-function findPayments(
-  { payments }: Ledger,
-  states: PaymentState[] | undefined,
-  limit: number,
-): Payment[] {
+function findPayments({ payments }: Ledger, { state: states, limit }: ListFlags): Payment[] {
   if (states === undefined) return payments.listPayments({ limit })
   // What was decided is no longer something to do.
   const open = payments.listPaymentsIn(states).filter(({ resolution }) => resolution === undefined)
@@ -118,14 +114,12 @@ function findPayments(
 }
 
 function showPayment(context: CliContext, id: string, { json }: JsonFlag): void {
-  const { subject, rows, subscription } = withExistingLedger(context, (ledger) => ({
-    subject: findSubject(ledger, id),
-    rows: auditOf(ledger, id),
-    subscription: ledger.payments.findSubscriptionOf(id),
-  }))
+  using ledger = openExistingLedger(context)
+  const subject = findSubject(ledger, id)
   if (subject === undefined) throw unknownSubject(id)
-  const described = { ...subject, subscriptionId: subscription?.id ?? null }
-  const audit = rows.map(({ seq, timeMs, actor, action, state }) => {
+  const subscriptionId = ledger.payments.findSubscriptionOf(id)?.id ?? null
+  const described = { ...subject, subscriptionId }
+  const audit = auditOf(ledger, id).map(({ seq, timeMs, actor, action, state }) => {
     return { seq, time: formatTime(timeMs), actor, action, state }
   })
   if (json) {
@@ -164,16 +158,17 @@ function auditOf(ledger: Ledger, id: string): AuditRow[] {
 }
 
 function resolveReview(context: CliContext, id: string, note: string): void {
-  withExistingLedger(context, (ledger) => {
-    if (ledger.payments.resolveReview(id, note, byOperator(context.clock()))) return
-    const payment = ledger.payments.findPayment(id)
-    if (payment === undefined && findTransfer(ledger, id) === undefined) throw unknownSubject(id)
-    if (payment !== undefined && payment.state !== 'review') {
-      throw new CliError(`${id} is ${payment.state}: only payments in review are resolved by hand.`)
-    }
-    throw new CliError(`${id} is resolved already. bookfeed payments show ${id} says how.`)
-  })
-  context.print(`${id} is resolved: ${note}`)
+  using ledger = openExistingLedger(context)
+  if (ledger.payments.resolveReview(id, note, byOperator(context.clock()))) {
+    context.print(`${id} is resolved: ${note}`)
+    return
+  }
+  const payment = ledger.payments.findPayment(id)
+  if (payment === undefined && findTransfer(ledger, id) === undefined) throw unknownSubject(id)
+  if (payment !== undefined && payment.state !== 'review') {
+    throw new CliError(`${id} is ${payment.state}: only payments in review are resolved by hand.`)
+  }
+  throw new CliError(`${id} is resolved already. bookfeed payments show ${id} says how.`)
 }
 
 const unknownSubject = (id: string) =>
@@ -181,9 +176,8 @@ const unknownSubject = (id: string) =>
 
 /** Oldest first. */
 function listOffers(context: CliContext, { json }: JsonFlag): void {
-  const offers = withExistingLedger(context, ({ payments }) =>
-    payments.listReservedOffers(context.clock()),
-  ).map(toOfferJson)
+  using ledger = openExistingLedger(context)
+  const offers = ledger.payments.listReservedOffers(context.clock()).map(toOfferJson)
   if (json) context.print(renderJson(offers))
   else if (offers.length === 0) context.printError('no quote holds an amount')
   else printTable(context, offerColumns, offers.map(Object.values<string | undefined>))
@@ -191,14 +185,13 @@ function listOffers(context: CliContext, { json }: JsonFlag): void {
 
 function releaseOffers(context: CliContext, ids: readonly string[]): void {
   const nowMs = context.clock()
-  const released = withExistingLedger(context, (ledger) => {
-    const held = ledger.payments.listReservedOffers(nowMs)
-    return ledger.atomically(() =>
-      held
-        .filter(({ id, accountId }) => ids.includes(id) || ids.includes(accountId))
-        .filter(({ id }) => ledger.payments.releaseOffer(id, byOperator(nowMs))),
-    )
-  })
+  using ledger = openExistingLedger(context)
+  const held = ledger.payments.listReservedOffers(nowMs)
+  const released = ledger.atomically(() =>
+    held
+      .filter(({ id, accountId }) => ids.includes(id) || ids.includes(accountId))
+      .filter(({ id }) => ledger.payments.releaseOffer(id, byOperator(nowMs))),
+  )
   if (released.length === 0) {
     throw new CliError(
       'None of these holds an amount, or a payment of it is on its way. See: bookfeed payments offers',

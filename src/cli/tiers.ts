@@ -17,7 +17,7 @@ import {
   renderJson,
 } from './command-line.ts'
 import { byOperator, type CliContext, usageError } from './context.ts'
-import { openLedgerFile, withExistingLedger } from './open-data-folder.ts'
+import { openExistingLedger, openLedgerFile } from './open-data-folder.ts'
 
 const REQUESTS_MAX = 1_000_000_000
 const PERIOD_DAYS_MAX = 3650
@@ -80,14 +80,12 @@ export function tiersCommand(context: CliContext): Command {
 }
 
 function listTiers(context: CliContext, { json }: { json?: true }): void {
-  const tiers = withExistingLedger(context, (ledger) => ledger.listTiers())
-  if (json) {
-    context.print(renderJson(tiers.map(toJson)))
-    return
-  }
+  using ledger = openExistingLedger(context)
+  const tiers = ledger.listTiers()
   const rows = tiers.map((tier) => [tier.tierId, ...Object.values(describeTier(tier))])
   const header = ['id', ...Object.keys(tiers[0] ? describeTier(tiers[0]) : {})]
-  printTable(context, header, rows)
+  if (json) context.print(renderJson(tiers.map(toJson)))
+  else printTable(context, header, rows)
 }
 
 /** As the catalogue over HTTP has it, and the rank. */
@@ -117,8 +115,7 @@ function setTier(context: CliContext, tierId: string, flags: TierFlags): void {
     const before = tiers.find((tier) => tier.tierId === tierId)
     const after = apply(before ?? draft(tiers, tierId, flags), flags)
     assertSound(after)
-    const others = tiers.filter((tier) => tier !== before)
-    assertRank(after, others)
+    assertRank(after, tiers)
     const differences = compare(before, after)
     if (differences.length > 0) ledger.putTier(after, byOperator(context.clock()))
     return differences
@@ -163,7 +160,8 @@ function assertSound({ tierId, isForSale, amountMillionths, periodDays }: Tier):
   if (periodDays === undefined) throw usageError('A tier that is for sale needs --period-days.')
 }
 
-function assertRank(tier: Tier, others: readonly Tier[]): void {
+function assertRank(tier: Tier, tiers: readonly Tier[]): void {
+  const others = tiers.filter(({ tierId }) => tierId !== tier.tierId)
   const rival = others.find(({ rank }) => rank === tier.rank)
   if (rival) throw usageError(`--rank ${tier.rank} is that of ${rival.tierId}.`)
   const [lowest] = [...others, tier].toSorted((a, b) => a.rank - b.rank)
