@@ -4,13 +4,11 @@ import { createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config.ts'
-import type { Clock } from '#src/core/time.ts'
 import { createCdpToken } from '#src/facilitator/cdp-token.ts'
 import { readGasKey } from '#src/facilitator/gas-key.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import { homeChain, type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
 import type { Screen } from '#src/selling/screening.ts'
@@ -21,21 +19,15 @@ import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
 /** The first check of chain and facilitator is waited for so long before the greeting. */
 const FIRST_CHECK_MS_MAX = 3000
 
-/** What a server sells. */
-type Shop = {
-  billing: Billing
-  /** Why nothing is sold; undefined if something may be. */
-  closedReason: string | undefined
-  /** Begins to check and to look after payments; undefined if there is nothing to look after. */
-  start(): { checked: Promise<void>; dispose(): Promise<void> } | undefined
-}
+/** What a server sells. `closedReason` is why nothing is sold; undefined if something may be. */
+type Shop = { billing: Billing; closedReason: string | undefined }
 
 /** Nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
 export function createShop(
   context: CliContext,
   ledger: Ledger,
   ports: { screen: Screen; origin: () => string },
-): Shop {
+) {
   const config = context.config()
   assertPayee(config)
   const missing = listMissing(config)
@@ -50,6 +42,13 @@ export function createShop(
   }
   const log = (line: string) => context.printError(`bookfeed: ${line}`)
   const { clock, mint } = context
+  const { rpcUrls, payTo, confirmations } = config
+  const createView = (chain: PaymentChain) => {
+    const url = rpcUrls[chain.network]
+    if (url === undefined) return undefined
+    const rpc = createRpc({ chain, url, log })
+    return createChainView(rpc, { payTo: payTo || undefined, confirmations, clock, log })
+  }
   const relay = closedReason === undefined ? createRelay(config, { clock, mint }) : () => undefined
   const billing = createBilling({
     ...ports,
@@ -58,17 +57,16 @@ export function createShop(
     mint,
     log,
     listTiers: () => ledger.listTiers(),
-    chains: chainsOf(config).map((chain) => ({
-      chain,
-      view: createView(chain, config, { clock, log }),
-      facilitator: relay(chain),
-    })),
-    payTo: config.payTo,
+    chains: chainsOf(config).map((chain) => {
+      return { chain, view: createView(chain), facilitator: relay(chain) }
+    }),
+    payTo,
     sleep: (ms) => Bun.sleep(ms),
   })
   return {
     billing,
     closedReason,
+    /** Begins to check and to look after payments. */
     start() {
       warnOfStrangers(ledger, log)
       const { checked, dispose } = startBillingJobs(billing, { startTimer, log })
@@ -115,21 +113,10 @@ function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] 
   return wanted.flatMap(([name, isThere]) => (isThere ? [] : [name]))
 }
 
-function createView(
-  chain: PaymentChain,
-  { rpcUrls, payTo, confirmations }: Config,
-  tools: { clock: Clock; log: (line: string) => void },
-): ChainView | undefined {
-  const url = rpcUrls[chain.network]
-  if (url === undefined) return undefined
-  const rpc = createRpc({ chain, url, log: tools.log })
-  return createChainView(rpc, { payTo: payTo || undefined, confirmations, ...tools })
-}
-
 /** Who relays the payments on a chain. */
 function createRelay(
   config: Config,
-  tools: { clock: Clock; mint: () => string },
+  tools: Pick<CliContext, 'clock' | 'mint'>,
 ): (chain: PaymentChain) => Facilitator {
   const { facilitator, rpcUrls, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
   if ((id === '') !== (secret === '')) {

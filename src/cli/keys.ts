@@ -188,15 +188,8 @@ export function issueKey(
 }
 
 const columns = [
-  'id',
-  'account',
-  'address',
-  'label',
-  'ends-in',
-  'tier',
-  'created',
-  'last-used',
-  'status',
+  ...['id', 'account', 'address', 'label', 'ends-in'],
+  ...['tier', 'created', 'last-used', 'status'],
 ]
 
 function listKeys(context: CliContext, flags: ListFlags): void {

@@ -10,7 +10,6 @@ import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.t
 import { parseMoment } from '#src/core/time.ts'
 import {
   simulate,
-  simulatedSpan,
   type SimulateOptions,
   type SimulationProgress,
   storeSimulation,
@@ -107,64 +106,53 @@ async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   const progress = createProgress(context, { activity: 'simulating', noun: 'snapshots' })
   using stop = stopSignal(context)
   const task: Task = { context, options, signal: stop.signal, progress }
-  await (output === undefined ? fillHistory(task) : writeLines(task, output))
+  const work = output === undefined ? fillHistory(task) : writeLines(task, output)
+  const summary = await work.finally(progress.end)
+  if (output === STDOUT) context.printError(summary)
+  else if (output !== undefined || !stop.signal.aborted) context.print(summary)
   if (!stop.signal.aborted) return
   const next = output ? 'The output is not complete.' : 'Run the same command again for the rest.'
   throw new CliError(`Stopped. ${next}`)
 }
 
-async function fillHistory(task: Task): Promise<void> {
-  const { context, options, signal, progress } = task
+async function fillHistory({ context, options, signal, progress }: Task): Promise<string> {
   using history = openDataFolder(context)
   let last: SimulationProgress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
-  try {
-    for (last of storeSimulation(history, options)) {
-      progress.update(last.snapshots, last.fraction)
-      // Lets a signal in.
-      await Bun.sleep(0)
-      if (signal.aborted) return
-    }
-  } finally {
-    progress.end()
+  for (last of storeSimulation(history, options)) {
+    progress.update(last.snapshots, last.fraction)
+    // Lets a signal in.
+    await Bun.sleep(0)
+    if (signal.aborted) break
   }
   const { markets, snapshots, accepted } = last
   const made = `${formatCount(snapshots)} snapshots of ${count(markets, 'finished market')}`
+  if (accepted === 0) return `already simulated: nothing changed (${made})`
   const rest = accepted < snapshots ? `, ${formatCount(accepted)} of them new` : ''
-  context.print(
-    accepted === 0
-      ? `already simulated: nothing changed (${made})`
-      : `${made} simulated${rest} in ${progress.seconds().toFixed(1)} s (${progress.rateOf(snapshots)})`,
-  )
+  const seconds = progress.seconds().toFixed(1)
+  return `${made} simulated${rest} in ${seconds} s (${progress.rateOf(snapshots)})`
 }
 
-async function writeLines(task: Task, output: string): Promise<void> {
+async function writeLines(task: Task, output: string): Promise<string> {
   const { context, options, signal, progress } = task
   let made = 0
 
   /** Yields the lines of each batch as one text that ends in a newline. */
   async function* listTexts(): AsyncGenerator<string, void, undefined> {
-    const { fromMs, toMs } = simulatedSpan(options)
-    for (const { snapshots } of simulate(options)) {
-      const lastMs = snapshots.at(-1)?.timestampMs
-      if (lastMs === undefined) continue
+    for (const { snapshots, fraction } of simulate(options)) {
+      if (snapshots.length === 0) continue
       made += snapshots.length
       yield `${snapshots.map(toRecordedLine).join('\n')}\n`
-      progress.update(made, (lastMs - fromMs) / (toMs - fromMs))
+      progress.update(made, fraction)
       await Bun.sleep(0)
       if (signal.aborted) return
     }
   }
 
-  try {
-    if (output === STDOUT) {
-      for await (const text of listTexts()) context.print(text.trimEnd())
-    } else await writeFile(output, listTexts())
-  } finally {
-    progress.end()
-  }
-  const summary = `${formatCount(made)} snapshots written (${progress.rateOf(made)})`
-  if (output === STDOUT) context.printError(summary)
-  else context.print(`${summary} to ${output}`)
+  if (output === STDOUT) {
+    for await (const text of listTexts()) context.print(text.trimEnd())
+  } else await writeFile(output, listTexts())
+  const to = output === STDOUT ? '' : ` to ${output}`
+  return `${formatCount(made)} snapshots written (${progress.rateOf(made)})${to}`
 }
 
 async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {

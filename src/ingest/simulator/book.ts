@@ -1,8 +1,7 @@
 /**
  * The book of a simulated market as an array of sizes over every price the venue allows: whole
- * cents and, near 0 and 1, tenths of a cent. One number says which side a slot is on: slots up to
- * `bid` hold bids, slots from `ask` on hold asks, slots between are vacant. So a book cannot be
- * crossed. It is the book of Up; that of Down is its exact mirror (up.bids[p] = down.asks[1 - p]).
+ * cents and, near 0 and 1, tenths of a cent. Slots up to `bid` hold bids, slots from `ask` on hold
+ * asks, so it cannot be crossed. It is the book of Up; that of Down is its exact mirror.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
@@ -15,7 +14,6 @@ const MILLS_PER_CENT = 10
 const CENTS_PER_UNIT = 100
 const MILLIONTHS_PER_MILL = 1_000
 const MILLIONTHS_PER_HUNDREDTH = 10_000
-
 /** The finer tick holds below this price and above its complement. */
 export const FINE_MILLS = 40
 
@@ -68,15 +66,14 @@ export type SimulatedBook = ReturnType<typeof createBook>
 export function createBook(parts: { model: Model; random: Random; sizes: Int32Array }) {
   const book = {
     ...parts,
-    /** The size before the last of each slot. */
+    /** Before the last change of each slot. */
     formerSizes: new Int32Array(SLOTS),
-    /** The size that each slot tends to. */
+    /** What each slot tends to. */
     usualSizes: new Int32Array(SLOTS),
-    /** The slot of the best bid; -1 when there is none. */
+    /** The slots of the best; -1 and `SLOTS` when there is none. */
     bid: -1,
-    /** The slot of the best ask; `SLOTS` when there is none. */
     ask: 0,
-    /** True while orders at tenths of a cent are allowed. */
+    /** Orders at tenths of a cent are allowed. */
     isFine: false,
     up: emptySides,
     down: emptySides,
@@ -113,7 +110,7 @@ export function setTouch(book: SimulatedBook, bid: number, ask: number): number 
   return changes
 }
 
-/** Gives a slot what its side now asks for. Returns whether anything changed. */
+/** Gives a slot what its side now asks for. Returns, as those below, whether that is a change. */
 function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): boolean {
   const isTouch = slot === book.bid || slot === book.ask
   const isVacant = book.sizes[slot] === 0
@@ -127,7 +124,7 @@ function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): bo
   return !isVacant
 }
 
-/** Changes a level's size, or fills it again if it is vacant. Returns whether anything changed. */
+/** Changes a level's size, or fills it again if it is vacant. */
 export function changeLevel(book: SimulatedBook, slot: number): boolean {
   const { model, random, sizes } = book
   const size = sizes[slot] ?? 0
@@ -148,7 +145,7 @@ export function changeLevel(book: SimulatedBook, slot: number): boolean {
   return true
 }
 
-/** Vacates a level away from the touch. Returns whether anything changed. */
+/** Vacates a level away from the touch. */
 export function removeLevel(book: SimulatedBook, slot: number): boolean {
   if (slot === book.bid || slot === book.ask || book.sizes[slot] === 0) return false
   book.sizes[slot] = 0
@@ -174,11 +171,8 @@ export function renewLadders(book: SimulatedBook): void {
   const { up, down } = book
   const bids = listLevels(book, up.bids, -1)
   const asks = listLevels(book, up.asks, 1)
-  book.down = {
-    bids: mirror(asks, up.asks, down.bids),
-    asks: mirror(bids, up.bids, down.asks),
-  }
   book.up = { bids, asks }
+  book.down = { bids: mirror(asks, up.asks, down.bids), asks: mirror(bids, up.bids, down.asks) }
 }
 
 function listLevels(book: SimulatedBook, former: Ladder, step: 1 | -1): Ladder {
@@ -252,17 +246,13 @@ function endSize(book: SimulatedBook, size: number): number {
   return Math.max(HUNDREDTHS, size - (size % HUNDREDTHS)) + ending
 }
 
-/** Returns whether an order is placed at a slot that falls to a side. */
-function isTaken(book: SimulatedBook, slot: number): boolean {
-  return isWholeCent(slot) || (book.isFine && book.random.uniform() < FINE_FILL_SHARE)
-}
+/** Whether an order is placed at a slot that falls to a side. */
+const isTaken = (book: SimulatedBook, slot: number): boolean =>
+  isWholeCent(slot) || (book.isFine && book.random.uniform() < FINE_FILL_SHARE)
 
 const isWholeCent = (slot: number): boolean => (slotMills[slot] ?? 0) % MILLS_PER_CENT === 0
 
-/**
- * Moves the touch towards a price in thousandths: late, by a tick on one side, or at once. Returns
- * how many levels that changed.
- */
+/** Moves the touch towards a price in thousandths: late, by a tick, or at once. Counts changes. */
 export function followPrice(book: SimulatedBook, mills: number): number {
   if (book.bid < 0 || book.ask >= SLOTS) return requote(book, mills)
   const deviation = mills - ((slotMills[book.bid] ?? 0) + (slotMills[book.ask] ?? 0)) / 2
@@ -276,11 +266,8 @@ export function followPrice(book: SimulatedBook, mills: number): number {
 }
 
 /** Empties the asks of a book that is going to 1, or the bids of one that is going to 0. */
-export function withdrawSide(book: SimulatedBook, isUp: boolean): number {
-  return isUp
-    ? setTouch(book, slotBelow(book, SLOTS), SLOTS)
-    : setTouch(book, -1, slotAbove(book, -1))
-}
+export const withdrawSide = (book: SimulatedBook, isUp: boolean): number =>
+  isUp ? setTouch(book, slotBelow(book, SLOTS), SLOTS) : setTouch(book, -1, slotAbove(book, -1))
 
 function requote(book: SimulatedBook, mills: number): number {
   let ask = slotAbove(book, -1)
@@ -297,11 +284,10 @@ function requote(book: SimulatedBook, mills: number): number {
 }
 
 /** Narrows a wide spread from the side that the price comes from. */
-function closeIn(book: SimulatedBook, isUp: boolean): number {
-  return isUp
+const closeIn = (book: SimulatedBook, isUp: boolean): number =>
+  isUp
     ? setTouch(book, slotAbove(book, book.bid), book.ask)
     : setTouch(book, book.bid, slotBelow(book, book.ask))
-}
 
 /** Takes the best level that the price goes to, unless it is the last. */
 function moveAway(book: SimulatedBook, isUp: boolean): number {

@@ -114,7 +114,7 @@ export function createMarket(plan: MarketPlan, model: Model) {
     hashBytes,
     /** The state that last changed each slot. */
     changedAt: new Int32Array(SLOTS),
-    /** Real gaps are longer than the recorded ones by this. */
+    /** Gaps are longer than the recorded ones by this. */
     gapFactor: STATES_PER_SECOND / (statesPerSecond * rateOf(timeframe)),
     gapRank: random.uniform(),
     hasWithdrawn: false,
@@ -200,7 +200,7 @@ function moveTouch(market: SimulatedMarket): number {
   return isMoved ? withdrawSide(book, sigmas > 0) : 0
 }
 
-/** Returns whether the side that is empty is the one that has since won. */
+/** Whether the side that is empty is the one that has since won. */
 const isOnOtherSide = (book: SimulatedBook, sigmas: number): boolean =>
   sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
 
@@ -225,9 +225,8 @@ function drawTouch({ book, random, states }: SimulatedMarket, draw: number): num
 function drawSlot({ book, model, random }: SimulatedMarket): number {
   const isBid = random.uniform() < 0.5
   if (book.isFine && random.uniform() < FINE_CHANGE_SHARE) {
-    const slot = isBid
-      ? book.bid - random.integer(FINE_REACH)
-      : book.ask + random.integer(FINE_REACH)
+    const distance = random.integer(FINE_REACH)
+    const slot = isBid ? book.bid - distance : book.ask + distance
     return (book.sizes[slot] ?? 0) > 0 ? slot : -1
   }
   const distance = lookUp(model.distances, random.uniform())
@@ -242,11 +241,11 @@ function slotAtDistance(book: SimulatedBook, isBid: boolean, distance: number): 
 }
 
 function toSnapshot(market: SimulatedMarket, outcome: Outcome): Snapshot {
-  const { plan, book, price, conditionId } = market
+  const { plan, book, price, conditionId, assetIds } = market
   const { coin, timeframe } = plan
   const { bids, asks } = book[outcome]
-  const assetId = market.assetIds[outcome]
   const { timestampMs } = price
+  const assetId = assetIds[outcome]
   const sourceHash = hashState(market, outcome)
   return { coin, conditionId, timeframe, assetId, outcome, timestampMs, bids, asks, sourceHash }
 }
@@ -291,7 +290,7 @@ function advancePrice(price: FairPrice, timestampMs: number): void {
   if (timestampMs >= windowEndMs) price.winner = price.walk >= 0 ? 'up' : 'down'
 }
 
-/** Returns how many standard deviations of what is to come Up is ahead; negative when behind. */
+/** How many standard deviations of what is to come Up is ahead; negative when behind. */
 function oddsSigmas(price: FairPrice): number {
   if (price.winner !== undefined) return price.winner === 'up' ? DECIDED_SIGMAS : -DECIDED_SIGMAS
   const windowMs = price.windowEndMs - price.windowStartMs
@@ -299,9 +298,8 @@ function oddsSigmas(price: FairPrice): number {
   return price.walk / Math.sqrt(Math.min(1, remainingMs / windowMs))
 }
 
-/** Returns the probability that a standard normal number is below `x`, to 1.5e-7. */
+/** The probability of a standard normal number below `x`, to 1.5e-7: Abramowitz, Stegun 26.2.19. */
 function normalProbability(x: number): number {
-  // Abramowitz and Stegun 26.2.19.
   const size = Math.abs(x)
   const c5 = 0.0000488906 + size * 0.000005383
   const c3 = 0.0032776263 + size * (0.0000380036 + size * c5)

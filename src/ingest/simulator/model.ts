@@ -6,8 +6,6 @@
  * in 5-minute windows: other coins and timeframes are that, relabelled.
  */
 
-// Quantile functions: values at ascending ranks.
-
 const fineRanks = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1]
 
 /** Milliseconds between two states of a token. */
@@ -91,10 +89,9 @@ export const createModel = () => ({
   otherChanges: tabulateQuantiles(otherChangeShares, HUNDREDTHS),
 })
 
-/** Returns the entry of a table at a rank from 0 to 1. */
-export function lookUp(table: Int32Array, rank: number): number {
-  return table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
-}
+/** The entry of a table at a rank from 0 to 1. */
+export const lookUp = (table: Int32Array, rank: number): number =>
+  table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
 
 type Quantiles = { ranks: readonly number[]; values: readonly number[] }
 

@@ -25,7 +25,7 @@ import {
 } from './market.ts'
 import { createModel, STATES_PER_SECOND } from './model.ts'
 
-/** Snapshots after which a batch ends. */
+/** After which a batch ends. */
 const BATCH_SNAPSHOTS = 1_000
 
 export type SimulateOptions = {
@@ -49,37 +49,46 @@ export type SimulatedBatch = {
   snapshots: readonly Snapshot[]
   /** Of markets that began in this batch, and with the winner of those that closed in it. */
   facts: readonly MarketFacts[]
+  /** Of the simulated time, 0 to 1: how far the simulation is. */
+  fraction: number
 }
 
-/** Yields the books of all markets in order of time, lazily. */
+/** Yields the books of all markets in order of time. */
 export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, void, undefined> {
   const waiting = listWindows(options)
   const model = createModel()
+  const { fromMs, toMs } = simulatedSpan(options)
   const live: SimulatedMarket[] = []
-  let batch = createBatch()
+  let snapshots: Snapshot[] = []
+  let facts: MarketFacts[] = []
+  const endBatch = (): SimulatedBatch => {
+    const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
+    const batch = { snapshots, facts, fraction: Math.min(1, (lastMs - fromMs) / (toMs - fromMs)) }
+    snapshots = []
+    facts = []
+    return batch
+  }
   for (let next = 0; next < waiting.length || live.length > 0;) {
     const market = findEarliest(live)
     const window = waiting[next]
     if (window && (!market || window.windowStartMs - LEAD_MS <= market.nextMs)) {
       const opened = createMarket(window, model)
       live.push(opened)
-      batch.facts.push(toFacts(opened))
+      facts.push(toFacts(opened))
       next++
       continue
     }
     // A market is live here: otherwise a window would be waiting.
-    if (market && advanceMarket(market, batch.snapshots) !== undefined) {
+    if (market && advanceMarket(market, snapshots) !== undefined) {
       live.splice(live.indexOf(market), 1)
-      batch.facts.push(toFacts(market))
+      facts.push(toFacts(market))
     }
-    if (batch.snapshots.length < BATCH_SNAPSHOTS) continue
-    yield batch
-    batch = createBatch()
+    if (snapshots.length >= BATCH_SNAPSHOTS) yield endBatch()
   }
-  if (batch.snapshots.length + batch.facts.length > 0) yield batch
+  if (snapshots.length + facts.length > 0) yield endBatch()
 }
 
-/** Returns the time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
+/** The time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
 export function simulatedSpan(options: SimulateOptions): { fromMs: number; toMs: number } {
   const spans = options.timeframes.map((timeframe) => {
     const firstMs = alignUp(options.startMs, timeframe)
@@ -94,10 +103,6 @@ export function simulatedSpan(options: SimulateOptions): { fromMs: number; toMs:
 
 const alignUp = (timestampMs: number, timeframe: Timeframe): number =>
   Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
-
-const createBatch = (): { snapshots: Snapshot[]; facts: MarketFacts[] } => {
-  return { snapshots: [], facts: [] }
-}
 
 /** At most a few windows of each coin and timeframe are live at once, so a scan is short. */
 function findEarliest(live: readonly SimulatedMarket[]): SimulatedMarket | undefined {
@@ -153,7 +158,7 @@ export type SimulationProgress = {
   /** Of the simulated time, 0 to 1. */
   fraction: number
   markets: number
-  /** Made, whether or not they were held already. */
+  /** Held already or not. */
   snapshots: number
   accepted: number
 }
@@ -167,10 +172,9 @@ export function* storeSimulation(
   options: SimulateOptions,
 ): Generator<SimulationProgress, void, undefined> {
   const name = nameSimulation(options)
-  const { fromMs, toMs } = simulatedSpan(options)
   const progress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
   let index = 0
-  for (const { snapshots, facts } of simulate(options)) {
+  for (const { snapshots, facts, fraction } of simulate(options)) {
     for (const known of facts) history.putMarket(known)
     const batch = { id: `simulate-${name}-${index++}`, snapshots, source: 'simulated' } as const
     const result = history.append({ ...batch, gapReason: 'venue_silent' })
@@ -179,8 +183,7 @@ export function* storeSimulation(
     progress.markets += closed.length
     progress.snapshots += snapshots.length
     if (result.kind === 'appended') progress.accepted += result.accepted
-    const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
-    progress.fraction = Math.min(1, (lastMs - fromMs) / (toMs - fromMs))
+    progress.fraction = fraction
     yield { ...progress }
   }
   yield { ...progress, fraction: 1 }
