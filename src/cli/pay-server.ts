@@ -89,7 +89,6 @@ const toRecord = (value: unknown): Body => (isRecord(value) ? value : {})
 export const toText = (value: unknown): string =>
   typeof value === 'string' ? toPrintable(value.slice(0, SHOWN_MAX)) : ''
 
-/** What a server says went wrong. */
 function describeFault({ status, body }: Answer): string {
   if (status === 0) return 'The server gave no answer.'
   const code = toText(body.code)
@@ -137,6 +136,8 @@ const doNotPayAgain =
  */
 export async function settle(context: CliContext, purchase: Purchase): Promise<void> {
   let answer = await submit(context, purchase)
+  const isInFlight = ({ status, body }: Answer) =>
+    status === 202 || (status === 200 && body.status === 'pending')
   for (let count = 0; isInFlight(answer); count++) {
     if (count === LOOKS_MAX) throw new CliError(`The payment is still in flight. ${doNotPayAgain}`)
     answer = await look(context, purchase, answer)
@@ -171,9 +172,6 @@ const isRetried = (answer: Answer): boolean =>
   isSilent(answer) || (answer.status >= 400 && answer.body.retryAction === 'retry_same_payment')
 
 const isSilent = ({ status }: Answer): boolean => status === 0 || status === 429 || status >= 500
-
-const isInFlight = ({ status, body }: Answer): boolean =>
-  status === 202 || (status === 200 && body.status === 'pending')
 
 /** Asks once more for a payment in flight; one that was not sent yet is submitted again. */
 async function look(context: CliContext, purchase: Purchase, last: Answer): Promise<Answer> {

@@ -80,7 +80,7 @@ export function startForgetting({ clock, printError }: CliContext, ledger: Ledge
   return every(FORGET_MS, forget, () => clearImmediate(step))
 }
 
-/** A server that was killed knows the time to the minute. */
+/** A server that was killed knows the time to this. */
 const KEEP_MS = MINUTE_MS
 
 /** Writes the time down, so that a clock that was set back meanwhile shows at the next start. */
@@ -119,11 +119,7 @@ type Tools = { startTimer: StartTimer; log: (line: string) => void }
 export function startBillingJobs(
   billing: Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>,
   tools: Tools,
-): {
-  checked: Promise<void>
-  /** Stops; resolves when nothing uses the ledger any more. */
-  dispose(): Promise<void>
-} {
+) {
   const { promise: checked, resolve } = Promise.withResolvers<void>()
   let delayMs = RECONCILE_MS.min
   const reconciling = repeat(async () => {
@@ -147,6 +143,7 @@ export function startBillingJobs(
   }, tools)
   return {
     checked,
+    /** Stops; resolves when nothing uses the ledger any more. */
     async dispose() {
       await Promise.all([reconciling, refreshing, watching].map((job) => job.dispose()))
     },

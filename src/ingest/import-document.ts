@@ -1,7 +1,6 @@
 /**
  * Takes a JSON document: an array, an object over several lines, or some of these one after the
- * other, as when pages of the venue's catalogue were saved into one file. Its entries are the
- * elements of its arrays.
+ * other, as pages of the venue's catalogue are. Its entries are the elements of its arrays.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -59,7 +58,11 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
     // Of as many records: what was refused once may be among them the next time, and is then new.
     keepRecords(run, `${id}:${from}/${records.length}`, records.slice(from, from + SLICE_ENTRIES))
     if (report.ending !== 'complete') return
-    run.onProgress({ file: file.path, ...file.progress, lines: report.lines })
+    run.onProgress({
+      file: file.path,
+      bytesRead: file.progress.bytesRead,
+      lines: report.lines,
+    })
     await setImmediate()
   }
   if (isWhole()) history.append({ id, source, snapshots: [] })
@@ -81,9 +84,8 @@ async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
 }
 
 function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
-  if (text === undefined) {
+  if (text === undefined)
     throw new RecordFault('not valid JSON in UTF-8; nothing after it was read')
-  }
   const value = parseJson(text)
   if (!isRecord(value)) throw new RecordFault('not a JSON object')
   const records = readMarketRecords(value, reading)

@@ -64,9 +64,8 @@ function keepRow(
     return isStrict ? read() : tolerate(leftOut, read)
   }
   const startMs = readTimeMs(cell('timestamp'), 'timestamp')
-  if (startMs % timeframeMs['5m'] !== 0) {
+  if (startMs % timeframeMs['5m'] !== 0)
     throw new RecordFault('timestamp: no window of 5m starts then')
-  }
   const winner = readOutcome(cell('outcome'), 'outcome')
   const [strike, finalPrice] = [readPrice('btc_open'), readPrice('btc_close')]
   const slug = venues.polymarket.slugOf({ coin: 'btc', timeframe: '5m', startMs })

@@ -8,22 +8,14 @@ import type { Clock } from '#src/core/time.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
 import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
-import type { ReadProgress } from './line-source.ts'
-
-/** Where in its file something is; with neither number it is the file itself. */
-export type ImportPlace = {
-  file: string
-  /** Of a file of lines, from 1. */
-  line?: number
-  /** Of a JSON document: the place of the entry in its array, from 1. */
-  entry?: number
-}
+/** A line of a file or an entry of a document, from 1; with neither it is the file itself. */
+export type ImportPlace = { file: string; line?: number; entry?: number }
 
 /** A line or entry that was not kept, a fact left out of one, or a file not read to its end. */
 export type ImportFault = ImportPlace & { reason: string }
 
-/** `lines` are those of all files so far. */
-export type ImportProgress = ReadProgress & { file: string; lines: number }
+/** Bytes of this file as they are on disk, lines of all files so far. */
+export type ImportProgress = { file: string; bytesRead: number; lines: number }
 
 export type ImportOptions = {
   history: MarketHistory
@@ -31,7 +23,7 @@ export type ImportOptions = {
   files: readonly string[]
   source: Source
   clock: Clock
-  /** Stops at the first bad line or entry; unless the history contradicts it, its batch is lost. */
+  /** Stops at the first bad line or entry; nothing of a batch is kept that has one in itself. */
   isStrict: boolean
   /** Stops after the running batch. */
   signal: AbortSignal
@@ -48,18 +40,17 @@ export type ImportRun = ImportOptions & {
 
 export type ImportReport = ReturnType<typeof emptyReport>
 
-/** The report of an import that has not begun. */
 export const emptyReport = () => ({
   /** `stopped` by the signal; `refused` by a bad line or entry because of `isStrict`. */
   ending: 'complete' as 'complete' | 'stopped' | 'refused',
-  /** Files read to their end. */
+  /** Read to their end. */
   files: 0,
   filesFailed: 0,
-  /** Files of which nothing could be kept, because all that is in them was refused. */
+  /** Of which all was refused. */
   filesRefused: [] as string[],
-  /** Lines read, blank ones and those of skipped batches included. */
+  /** Blank ones and those of skipped batches included. */
   lines: 0,
-  /** Entries of JSON documents read, without those of skipped documents. */
+  /** Of JSON documents, without those of skipped ones. */
   entries: 0,
   /** Snapshots. */
   accepted: 0,
@@ -76,15 +67,14 @@ export const emptyReport = () => ({
   trades: { accepted: 0, duplicates: 0 },
   /** What was said of markets: it changed one, or was known already. */
   facts: { accepted: 0, duplicates: 0 },
-  /** Markets of a kind that is not kept, and the reasons with how often each was met. */
+  /** Markets of a kind that is not kept, and how often each reason was met. */
   leftOut: 0,
   leftOutReasons: new Map<string, number>(),
   /** Rows of outcome files about windows of which no market is held. */
   windowsNotHeld: 0,
   /**
-   * Of the markets that snapshots were read of, once the import is over: snapshots held, those
-   * verified by their hash, and gaps of books that contradict theirs. `mismatched` are the
-   * snapshots read that did.
+   * Of the markets that were read of, at the end: snapshots held, those verified by their hash, and
+   * gaps of books that contradict theirs. `mismatched` are the snapshots read that did.
    */
   hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
   seconds: 0,
@@ -166,7 +156,6 @@ export function countRows(
   counts.duplicates += isNew ? duplicates : offered
 }
 
-/** A record and where it was read. */
 export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
 type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
 

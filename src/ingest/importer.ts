@@ -28,7 +28,7 @@ const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 type TakeBatch = (file: string, batch: LineBatch) => void
 type Importer = ImportRun & { takeLines: TakeBatch }
 
-/** A file to be read; `isLast` after all others. */
+/** `isLast`: after all others. */
 type Queued = { path: string; opened?: TextFile; isLast?: true }
 
 /**
@@ -81,7 +81,7 @@ function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
   }
 }
 
-/** Does something with a file and reports what is wrong with it. */
+/** Reports what is wrong with a file. */
 async function guard(run: ImportRun, file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -94,19 +94,17 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
   }
 }
 
+type FileKind = 'lines' | 'document' | 'outcomes'
+
 /** An array, or an object whose first line does not end it, is a document. */
-function kindOf(head: Uint8Array): 'lines' | 'document' | 'outcomes' {
+function kindOf(head: Uint8Array): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
   const [line = ''] = text.split('\n', 1)
   if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
   return isOutcomeHeader(line) ? 'outcomes' : 'lines'
 }
 
-async function importFile(
-  importer: Importer,
-  file: TextFile,
-  kind: ReturnType<typeof kindOf>,
-): Promise<void> {
+async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {
   const { report } = importer
   const { invalid } = report
   const known = countKnown(report)
@@ -139,8 +137,7 @@ async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Pro
       report.lines++
       refuse(run, { file: path, line: item.line }, `longer than ${LINE_BYTES_MAX} bytes`)
     }
-    const { bytesRead, bytesTotal } = item
-    run.onProgress({ file: path, bytesRead, bytesTotal, lines: report.lines })
+    run.onProgress({ file: path, bytesRead: item.bytesRead, lines: report.lines })
     if (report.ending !== 'complete') return
     // Reading ahead can leave nothing to wait for; signals and timers need their turn.
     await setImmediate()
@@ -165,21 +162,17 @@ async function* readAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Ite
 }
 
 /**
- * Closes every open market whose window is over, and returns how many. It asks the history, not the
- * memory of a run, so that a run that was killed leaves nothing open once another one has ended. A
- * market that is damaged is left as it is.
+ * Closes every open market whose window is over. It asks the history, not the memory of a run, so
+ * that a run that was killed leaves nothing open once another one has ended. A market that is
+ * damaged is left as it is.
  */
-export function closeEndedMarkets(history: MarketHistory, nowMs: number): number {
-  let closed = 0
+export function closeEndedMarkets(history: MarketHistory, nowMs: number): void {
   for (const conditionId of history.listUnclosed()) {
-    const market = ifSound(() => history.findMarket(conditionId))
-    if (market === undefined || !isOver(market, nowMs)) continue
     ifSound(() => {
-      history.close(conditionId)
-      closed++
+      const market = history.findMarket(conditionId)
+      if (market && isOver(market, nowMs)) history.close(conditionId)
     })
   }
-  return closed
 }
 
 /**
