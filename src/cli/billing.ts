@@ -75,7 +75,6 @@ export function createShop(
   }
 }
 
-/** Every chain with a node. */
 function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
   const chains = paymentChains.filter(({ network }) => rpcUrls[network] !== undefined)
   return chains.length === 0 ? [homeChain] : chains
@@ -113,7 +112,6 @@ function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] 
   return wanted.flatMap(([name, isThere]) => (isThere ? [] : [name]))
 }
 
-/** Who relays the payments on a chain. */
 function createRelay(
   config: Config,
   tools: Pick<CliContext, 'clock' | 'mint'>,

@@ -31,7 +31,6 @@ export const optionWith = <T>(
   fallback: string,
 ): Option => new Option(flags, description).argParser(parse).default(parse(fallback), fallback)
 
-/** Creates a reader of integers from `min` to `max`. */
 export const integerIn =
   (min: number, max: number) =>
   (text: string): number => {
@@ -79,7 +78,6 @@ export function parsePrice(text: string): Millionths {
   throw new InvalidArgumentError('It must be a plain decimal of at most six decimals, such as 49.')
 }
 
-/** Accepts `none` beside what `parse` reads. */
 export const orNone =
   <T>(parse: (text: string) => T) =>
   (text: string): OrNone<T> =>
@@ -109,7 +107,6 @@ export function printTable(
   }
 }
 
-/** Renders what `--json` prints. */
 export const renderJson = (value: unknown): string => JSON.stringify(value, undefined, 2)
 
 /** Prints the first faults and returns how many there are. */

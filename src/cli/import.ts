@@ -170,7 +170,6 @@ function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
   }
 }
 
-/** Puts what an import did into a few lines. */
 function summarize(report: ImportReport): string[] {
   const { trades, facts, ending } = report
   const factsOf = (number: number): Count => [number, 'fact of a market', 'facts of markets']

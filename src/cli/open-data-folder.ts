@@ -31,7 +31,6 @@ export function openDataFolder({ config, printError }: CliContext): MarketHistor
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 
-/** Opens the ledger likewise. */
 export function openLedgerFile({ config, clock }: CliContext): Ledger {
   const { dataPath } = config()
   makeFolder(dataPath)

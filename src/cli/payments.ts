@@ -174,7 +174,6 @@ function resolveReview(context: CliContext, id: string, note: string): void {
 const unknownSubject = (id: string) =>
   new CliError(`There is no payment or transfer ${JSON.stringify(id)}. See: bookfeed payments list`)
 
-/** Oldest first. */
 function listOffers(context: CliContext, { json }: JsonFlag): void {
   using ledger = openExistingLedger(context)
   const offers = ledger.payments.listReservedOffers(context.clock()).map(toOfferJson)

@@ -24,7 +24,6 @@ import { atMost, startForgetting, startTimeKeeping, startUsageFlush } from './se
 const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
-/** For requests in flight at the end. */
 const DRAIN_MS_MAX = 10_000
 const LOCAL_KEY_LABEL = 'local'
 
@@ -121,7 +120,6 @@ function toListenMessage(code: string, host: string, port: number): string {
   return `Cannot listen on ${host}:${port} (${code}). Set BOOKFEED_HOST to an address of this machine.`
 }
 
-/** What every server prints when it listens. */
 type ServerState = {
   url: URL
   signup: SignupState
@@ -173,7 +171,6 @@ export function greet(greeting: Greeting): string[] {
   return lines
 }
 
-/** Where it listens, and what it is open for. */
 function greetServer(state: ServerState): string[] {
   const { signup, payments } = state
   const origin = originOf(state)
@@ -194,13 +191,11 @@ function findHeld(history: MarketHistory) {
   return { example, coin: (example ?? history.coinTotals(0)[0])?.coin }
 }
 
-/** The highest tier that there is. */
 const topTierOf = (ledger: Ledger): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
 
 /**
  * Makes a key of the highest tier in a ledger that never had one, so that a first start can be
- * tried out. Undefined where there was one, and where others than this machine's users reach the
- * server.
+ * tried out; undefined where others than this machine's users reach the server.
  */
 export function makeLocalKey(context: CliContext, ledger: Ledger): string | undefined {
   if (!isLoopback(context.config().host)) return undefined

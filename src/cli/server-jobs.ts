@@ -19,7 +19,6 @@ export const startTimer: StartTimer = (callback, delayMs) => {
   return () => clearTimeout(timer)
 }
 
-/** Waits for a promise, but not longer than this. */
 export async function atMost(promise: Promise<void>, ms: number): Promise<void> {
   const deadline = Promise.withResolvers<void>()
   const cancel = startTimer(deadline.resolve, ms)

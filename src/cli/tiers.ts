@@ -102,7 +102,6 @@ const toJson = ({ tierId, amountMillionths: price, ...tier }: Tier) => ({
   contact: tier.contact ?? null,
 })
 
-/** Changes or makes a tier, and prints each option that differs now. */
 function setTier(context: CliContext, tierId: string, flags: TierFlags): void {
   if (!ID_PATTERN.test(tierId)) {
     throw usageError('A tier id is 1 to 32 lower-case letters, digits and -, such as pro.')

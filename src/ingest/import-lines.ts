@@ -1,8 +1,7 @@
 /**
- * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that an
- * import can be broken off anywhere and simply run again: what is in the history is not looked at
- * line by line. One that begins at the time that the one before ended at is named after that one
- * too, because it may continue its states.
+ * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that what
+ * is in the history is not looked at line by line. One that begins at the time that the one before
+ * ended at is named after that one too, because it may continue its states.
  */
 import { RecordFault } from '#src/core/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
@@ -75,8 +74,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     countHashes(run, snapshots)
     const isPlain = records.length === 0
     // Only a batch that was kept whole is skipped the next time: what is refused is named each
-    // time, and may be right by then. What could be kept is kept under a name that says how much
-    // that was.
+    // time, and may be right by then. What else is kept has a name that says how much that was.
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
     append(run, { file, batchId, lines, snapshots, from: 0, to: snapshots.length })
     if (isPlain || report.ending !== 'complete') return
@@ -100,7 +98,6 @@ function timeTextOf(bytes: Uint8Array, which: 'first' | 'last'): string | undefi
   return /^\s*"?([^",}]*)/.exec(line.toString('latin1', at + TIME_KEY.length, at + 60))?.[1]
 }
 
-/** Counts what hashes say of snapshots, and remembers the markets. */
 function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapshot[]): void {
   for (const { conditionId, isVerified } of snapshots) {
     touched.add(conditionId)
@@ -148,21 +145,18 @@ type ScannedBatch = {
   snapshots: ScannedSnapshot[]
   /** `lines[i]` is the number of the line of `snapshots[i]`. */
   lines: number[]
-  /** What other lines say of markets. */
   records: PlacedRecord[]
 }
 
 /**
- * Creates a function that reads every line of a batch that is not blank, and ends early when
- * `onFault` returns false for a bad one. It remembers repeating texts, and what lines are, from
- * batch to batch.
+ * Creates a function that reads the lines of a batch, and ends early when `onFault` returns false
+ * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
  */
 function createBatchScanner({ clock, isStrict }: ImportRun) {
   const scanner = createSnapshotScanner(foreignToSnapshots)
   /** Whether a line is tried as a snapshot first: for speed alone, as no line is two things. */
   let expectsSnapshot = true
 
-  /** Returns why a line is refused instead of throwing it. */
   function tryRead(line: Uint8Array, reading: Reading) {
     try {
       return read(line, reading)
@@ -265,7 +259,6 @@ function createBookCheck() {
     /** A new file: no line continues one of the file before. */
     begin: () => runs.clear(),
 
-    /** Takes the lines of a file in their order, part after part. */
     check: (rows: readonly Snapshot[]): Snapshot[] =>
       rows.map((row) => {
         const { sequence, occurrence } = place(row)

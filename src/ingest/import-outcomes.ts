@@ -14,7 +14,6 @@ import type { LineBatch } from './line-source.ts'
 const columns = ['timestamp', 'outcome', 'btc_open', 'btc_close'] as const
 type Column = (typeof columns)[number]
 
-/** Whether a line is the header of such a table. */
 export const isOutcomeHeader = (line: string): boolean => {
   const names = cellsOf(line)
   return columns.every((column) => names.includes(column))
@@ -22,7 +21,6 @@ export const isOutcomeHeader = (line: string): boolean => {
 
 const cellsOf = (line: string): string[] => line.split(',').map((cell) => cell.trim())
 
-/** Returns a function that takes the batches of one file in their order. */
 export function createOutcomeImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const decoder = new TextDecoder()
   let header: string[] | undefined

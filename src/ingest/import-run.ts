@@ -28,7 +28,6 @@ export type ImportOptions = {
   /** Stops after the running batch. */
   signal: AbortSignal
   onFault: (fault: ImportFault) => void
-  /** Called after each batch. */
   onProgress: (progress: ImportProgress) => void
 }
 
@@ -52,7 +51,6 @@ export const emptyReport = () => ({
   lines: 0,
   /** Of JSON documents, without those of skipped ones. */
   entries: 0,
-  /** Snapshots. */
   accepted: 0,
   duplicates: 0,
   /** Lines and entries. */
@@ -117,7 +115,6 @@ export function refuse(run: ImportRun, place: ImportPlace, reason: string): void
   run.onFault({ ...place, reason })
 }
 
-/** Does the work on a line or an entry, and refuses it if it cannot be done. */
 export function attempt(run: ImportRun, place: ImportPlace, work: () => void): void {
   const refusal = refusalOf(work)
   if (refusal !== undefined) refuse(run, place, refusal)
@@ -130,7 +127,6 @@ export function warn(run: ImportRun, place: ImportPlace, reasons: readonly strin
     run.onFault({ ...place, reason: `${reason}; only this was left out` })
 }
 
-/** Counts a market of a kind that is not kept. */
 function leaveOut({ report }: ImportRun, reason: string): void {
   const { leftOutReasons: reasons } = report
   const key = reasons.has(reason) || reasons.size < REASONS_MAX ? reason : 'other reasons'
@@ -145,7 +141,6 @@ export function watchLosses({ report }: ImportRun): () => boolean {
   return () => report.ending === 'complete' && losses() === before
 }
 
-/** Counts what became of so many rows. */
 export function countRows(
   counts: { accepted: number; duplicates: number },
   { kind, accepted, duplicates }: AppendResult,

@@ -1,7 +1,7 @@
 /**
- * Brings recorded files into the history: snapshots, last trade prices and what is known of
- * markets. What a file holds is seen from its content. Everything is recognised when it comes
- * again, so that an import can be broken off anywhere, even by a power cut, and simply run again.
+ * Brings recorded files into the history. What a file holds is seen from its content. Everything is
+ * recognised when it comes again, so that an import can be broken off anywhere, even by a power
+ * cut, and simply run again.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -81,7 +81,6 @@ function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
   }
 }
 
-/** Reports what is wrong with a file. */
 async function guard(run: ImportRun, file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -25,7 +25,6 @@ import {
 } from './market.ts'
 import { createModel, STATES_PER_SECOND } from './model.ts'
 
-/** After which a batch ends. */
 const BATCH_SNAPSHOTS = 1_000
 
 export type SimulateOptions = {
@@ -153,9 +152,7 @@ function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
 /** Hex digits of the options' digest that name a simulation's batches. */
 const NAME_LENGTH = 32
 
-/** How far a simulation has come. */
 export type SimulationProgress = {
-  /** Of the simulated time, 0 to 1. */
   fraction: number
   markets: number
   /** Held already or not. */
