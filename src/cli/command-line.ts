@@ -136,10 +136,8 @@ export type Progress = ReturnType<typeof createProgress>
  * Shows how far a command is, and its `noun` a second: a bar on a terminal, elsewhere a line now
  * and then that begins with the `activity`.
  */
-export function createProgress(
-  { isTty, clock, printError }: CliContext,
-  { activity, noun }: { activity: string; noun: string },
-) {
+export function createProgress(context: CliContext, activity: string, noun: string) {
+  const { isTty, clock, printError } = context
   const bar = isTty ? startBar() : undefined
   const startedMs = clock()
   let printedMs = startedMs

@@ -75,14 +75,10 @@ export const importCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
 
-async function runImport(
-  context: CliContext,
-  files: readonly string[],
-  options: Options,
-): Promise<void> {
+async function runImport(context: CliContext, files: string[], options: Options): Promise<void> {
   const sizes = checkFiles(files)
   using history = openDataFolder(context)
-  const progress = createProgress(context, { activity: 'importing', noun: 'lines' })
+  const progress = createProgress(context, 'importing', 'lines')
   using stop = stopSignal(context)
   const report = await importFiles({
     history,
@@ -99,16 +95,13 @@ async function runImport(
 }
 
 /** Shows how far an import of files of these sizes has come; a size is undefined for a pipe. */
-function createImportProgress(
-  { update, seconds }: Progress,
-  sizes: readonly (number | undefined)[],
-): (progress: ImportProgress) => void {
+function createImportProgress({ update, seconds }: Progress, sizes: (number | undefined)[]) {
   const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)
   const isKnown = total > 0 && !sizes.includes(undefined)
   let current = ''
   let bytesBefore = 0
   let bytesHere = 0
-  return ({ file, bytesRead, lines }) => {
+  return ({ file, bytesRead, lines }: ImportProgress): void => {
     if (file !== current) bytesBefore += bytesHere
     current = file
     bytesHere = bytesRead

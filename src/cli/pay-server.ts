@@ -153,10 +153,8 @@ export async function settle(context: CliContext, purchase: Purchase): Promise<v
 }
 
 /** No answer, and an answer that asks for it, lead to the same payment again. */
-async function submit(
-  context: CliContext,
-  { server, key, signed, sleep }: Purchase,
-): Promise<Answer> {
+async function submit(context: CliContext, purchase: Purchase): Promise<Answer> {
+  const { server, key, signed, sleep } = purchase
   const request = { key, body: { paymentPayload: signed } }
   for (let attempt = 1; ; attempt++) {
     const answer = await server.ask('/v1/billing/x402/settle', request)

@@ -8,12 +8,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 
 import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
 import { parseMoment } from '#src/core/time.ts'
-import {
-  simulate,
-  type SimulateOptions,
-  type SimulationProgress,
-  storeSimulation,
-} from '#src/ingest/simulator/simulator.ts'
+import { simulate, type SimulateOptions, storeSimulation } from '#src/ingest/simulator/simulator.ts'
 import { codeOf } from '#src/lib/message.ts'
 import { toRecordedLine } from '#src/venue/polymarket/recorded-line.ts'
 
@@ -103,7 +98,7 @@ export const simulateCommand = (context: CliContext): Command =>
 async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   const { start: startMs, maxSnapshots: maxSnapshotsPerMarket, output, ...shared } = flags
   const options = { ...shared, startMs, maxSnapshotsPerMarket }
-  const progress = createProgress(context, { activity: 'simulating', noun: 'snapshots' })
+  const progress = createProgress(context, 'simulating', 'snapshots')
   using stop = stopSignal(context)
   const task: Task = { context, options, signal: stop.signal, progress }
   const work = output === undefined ? fillHistory(task) : writeLines(task, output)
@@ -117,7 +112,7 @@ async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
 
 async function fillHistory({ context, options, signal, progress }: Task): Promise<string> {
   using history = openDataFolder(context)
-  let last: SimulationProgress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
+  let last = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
   for (last of storeSimulation(history, options)) {
     progress.update(last.snapshots, last.fraction)
     // Lets a signal in.

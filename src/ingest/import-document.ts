@@ -97,9 +97,7 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
  * Splits a document without building it, so that memory is that of its text and one entry. Entries
  * are counted from 1; one without `text` is malformed, and the last.
  */
-function* splitEntries(
-  document: Uint8Array,
-): Generator<{ entry: number; text: string | undefined }> {
+function* splitEntries(document: Uint8Array) {
   // What steps over values relies on a zero byte after them.
   const bytes = new Uint8Array(document.length + 1)
   bytes.set(document)

@@ -63,11 +63,7 @@ async function findSize(path: string): Promise<number | undefined> {
   }
 }
 
-async function* readText(
-  path: string,
-  progress: ReadProgress,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
+async function* readText(path: string, progress: ReadProgress, signal: AbortSignal) {
   try {
     const file =
       path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: READ_BYTES })
@@ -80,10 +76,7 @@ async function* readText(
   }
 }
 
-async function* countBytes(
-  chunks: AsyncIterable<Uint8Array>,
-  progress: ReadProgress,
-): AsyncGenerator<Uint8Array> {
+async function* countBytes(chunks: AsyncIterable<Uint8Array>, progress: ReadProgress) {
   for await (const chunk of chunks) {
     progress.bytesRead += chunk.length
     yield chunk
@@ -166,10 +159,7 @@ export type LineBatchLimits = {
 }
 
 /** Reads in constant memory. Throws `SourceFault` after the last whole line that was readable. */
-export async function* batchLines(
-  { chunks, progress }: TextFile,
-  limits: LineBatchLimits,
-): AsyncGenerator<(LineBatch | LongLine) & ReadProgress> {
+export async function* batchLines({ chunks, progress }: TextFile, limits: LineBatchLimits) {
   const batcher = createLineBatcher(limits)
   let fault: SourceFault | undefined
   try {

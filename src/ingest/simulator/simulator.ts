@@ -152,23 +152,13 @@ function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
 /** Hex digits of the options' digest that name a simulation's batches. */
 const NAME_LENGTH = 32
 
-export type SimulationProgress = {
-  fraction: number
-  markets: number
-  /** Held already or not. */
-  snapshots: number
-  accepted: number
-}
-
 /**
  * Adds simulated markets to the history, one transaction a step; the caller may stop between two.
  * The options name the batches, so doing it again adds what is missing and nothing else.
  */
-export function* storeSimulation(
-  history: MarketHistory,
-  options: SimulateOptions,
-): Generator<SimulationProgress, void, undefined> {
+export function* storeSimulation(history: MarketHistory, options: SimulateOptions) {
   const name = nameSimulation(options)
+  /** `snapshots` are those made; those not held before are `accepted`. */
   const progress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
   let index = 0
   for (const { snapshots, facts, fraction } of simulate(options)) {
