@@ -138,7 +138,11 @@ export type Progress = ReturnType<typeof createProgress>
  */
 export function createProgress(context: CliContext, activity: string, noun: string) {
   const { isTty, clock, printError } = context
-  const bar = isTty ? startBar() : undefined
+  const options = { hideCursor: true, clearOnComplete: true, stopOnComplete: false }
+  const bar = isTty
+    ? new SingleBar({ format: ' {bar} {text}', ...options }, Presets.shades_classic)
+    : undefined
+  bar?.start(1, 0, { text: 'starting' })
   const startedMs = clock()
   let printedMs = startedMs
   const seconds = () => Math.max((clock() - startedMs) / 1000, 0.001)
@@ -161,13 +165,4 @@ export function createProgress(context: CliContext, activity: string, noun: stri
     note: (line: string) => printError(bar === undefined ? line : `\r\u001b[2K${line}`),
     end: () => bar?.stop(),
   }
-}
-
-function startBar(): SingleBar {
-  const bar = new SingleBar(
-    { format: ' {bar} {text}', hideCursor: true, clearOnComplete: true, stopOnComplete: false },
-    Presets.shades_classic,
-  )
-  bar.start(1, 0, { text: 'starting' })
-  return bar
 }

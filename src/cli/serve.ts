@@ -120,14 +120,11 @@ function toListenMessage(code: string, host: string, port: number): string {
   return `Cannot listen on ${host}:${port} (${code}). Set BOOKFEED_HOST to an address of this machine.`
 }
 
-type ServerState = {
+export type Greeting = {
   url: URL
   signup: SignupState
   /** One line: what can be paid with, or why nothing. */
   payments: string
-}
-
-export type Greeting = ServerState & {
   history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
   localKey: string | undefined
@@ -137,9 +134,12 @@ export type Greeting = ServerState & {
 
 /** The address, and commands that work as they are pasted. */
 export function greet(greeting: Greeting): string[] {
-  const { history, localKey, makeKey } = greeting
-  const origin = originOf(greeting)
-  const held = ifSound(() => findHeld(history))
+  const { url, history, localKey, makeKey } = greeting
+  const origin = originOf(url)
+  const held = ifSound(() => {
+    const example = findExampleMarket(history)
+    return { example, coin: (example ?? history.coinTotals(0)[0])?.coin }
+  })
   const market = held?.example
   const markets = `${origin}/v1/${held?.coin ?? 'btc'}/markets`
   // A shell puts the variable in only between double quotes.
@@ -171,9 +171,8 @@ export function greet(greeting: Greeting): string[] {
   return lines
 }
 
-function greetServer(state: ServerState): string[] {
-  const { signup, payments } = state
-  const origin = originOf(state)
+function greetServer({ url, signup, payments }: Omit<Greeting, 'localKey' | 'makeKey'>): string[] {
+  const origin = originOf(url)
   return [
     `bookfeed listens on ${origin}`,
     `Documentation: ${origin}/swagger`,
@@ -183,13 +182,8 @@ function greetServer(state: ServerState): string[] {
 }
 
 /** A server on every interface is reached under no address of that name. */
-const originOf = ({ url }: ServerState): string =>
+const originOf = (url: URL): string =>
   url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
-
-function findHeld(history: MarketHistory) {
-  const example = findExampleMarket(history)
-  return { example, coin: (example ?? history.coinTotals(0)[0])?.coin }
-}
 
 const topTierOf = (ledger: Ledger): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
 

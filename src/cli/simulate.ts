@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib'
 
 import { Command, InvalidArgumentError, Option } from 'commander'
 
-import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
+import { coins, timeframes } from '#src/core/market.ts'
 import { parseMoment } from '#src/core/time.ts'
 import { simulate, type SimulateOptions, storeSimulation } from '#src/ingest/simulator/simulator.ts'
 import { codeOf } from '#src/lib/message.ts'
@@ -53,13 +53,8 @@ Examples:
 Exit code: 0 when everything was made, 1 when it was stopped or could not be written, 2 for a wrong
 option.`
 
-type Flags = {
-  seed: string
-  coins: Coin[]
-  timeframes: Timeframe[]
-  markets: number
+type Flags = Pick<SimulateOptions, 'seed' | 'coins' | 'timeframes' | 'markets' | 'outcomes'> & {
   start: number
-  outcomes: 'both' | 'up' | 'down'
   maxSnapshots?: number
   output?: string
 }

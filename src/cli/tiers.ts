@@ -2,8 +2,8 @@
 import { Command, Option } from 'commander'
 
 import { formatMillionths, type Millionths } from '#src/core/decimal.ts'
-import { type Coin, coins } from '#src/core/market.ts'
-import { FREE_TIER_ID, type Tier, type TierRoute, tierRoutes } from '#src/selling/tier.ts'
+import { coins } from '#src/core/market.ts'
+import { FREE_TIER_ID, type Tier, tierRoutes } from '#src/selling/tier.ts'
 
 import {
   given,
@@ -36,17 +36,12 @@ Examples:
     --price 99 --period-days 30 --for-sale`
 
 /** What was given on the command line; what is absent stays as it is. */
-type TierFlags = {
-  name?: string
-  coins?: Coin[]
-  routes?: TierRoute[]
-  requestsPerMinute?: number
+type TierFlags = Partial<Pick<Tier, 'name' | 'coins' | 'routes' | 'requestsPerMinute' | 'rank'>> & {
   price?: OrNone<Millionths>
   periodDays?: OrNone<number>
   forSale?: true
   notForSale?: true
   contact?: OrNone<string>
-  rank?: number
 }
 
 export function tiersCommand(context: CliContext): Command {

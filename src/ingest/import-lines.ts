@@ -117,12 +117,18 @@ type Part = {
 
 /** Keeps a part of a batch, or if that is refused, its halves, down to single lines. */
 function append(run: ImportRun, part: Part): void {
+  const { history, source, report, isStrict } = run
   const { file, lines, from, to } = part
-  const refusal = refusalOf(() => appendSnapshots(run, part))
+  const isWhole = to - from === lines.length
+  const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
+  const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
+  const refusal = refusalOf(() => {
+    countRows(report, history.append({ id, source, snapshots }), snapshots.length)
+  })
   if (refusal === undefined) return
   const place = { file, line: lines[from] ?? 0 }
   if (to - from === 1) refuse(run, place, refusal)
-  else if (run.isStrict) {
+  else if (isStrict) {
     // To find the very line, others would have to be kept.
     refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
   } else {
@@ -130,14 +136,6 @@ function append(run: ImportRun, part: Part): void {
     append(run, { ...part, to: middle })
     append(run, { ...part, from: middle })
   }
-}
-
-function appendSnapshots({ history, source, report }: ImportRun, part: Part): void {
-  const { batchId, from, to } = part
-  const isWhole = to - from === part.lines.length
-  const id = isWhole ? batchId : `${batchId}:${from}-${to}`
-  const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
-  countRows(report, history.append({ id, source, snapshots }), snapshots.length)
 }
 
 type ScannedBatch = {

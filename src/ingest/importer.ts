@@ -28,9 +28,6 @@ const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 type TakeBatch = (file: string, batch: LineBatch) => void
 type Importer = ImportRun & { takeLines: TakeBatch }
 
-/** `isLast`: after all others. */
-type Queued = { path: string; opened?: TextFile; isLast?: true }
-
 /**
  * Imports files in their order, but tables of outcomes last, because they only add to markets that
  * are held. Rejects only for faults of the history, such as a full disk.
@@ -58,12 +55,13 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   return report
 }
 
+type Queued = { path: string; opened?: TextFile; isLast?: true }
+
 /** A pipe cannot be opened twice, so it waits open; other files would take up memory. */
 async function putOff(file: TextFile): Promise<Queued> {
-  const { path } = file
-  if (file.progress.bytesTotal === undefined) return { path, opened: file, isLast: true }
-  await file.close()
-  return { path, isLast: true }
+  const isPipe = file.progress.bytesTotal === undefined
+  if (!isPipe) await file.close()
+  return { path: file.path, isLast: true, ...(isPipe ? { opened: file } : {}) }
 }
 
 /** Counts what is held of the markets that were touched, but for damaged ones. */

@@ -194,15 +194,13 @@ function moveTouch(market: SimulatedMarket): number {
   const limit = market.withdrawSigmas * (market.hasWithdrawn ? RETURN_SHARE : 1)
   const hasWithdrawn =
     price.winner === undefined ? Math.abs(sigmas) > limit : market.isOneSidedAtEnd
-  const isMoved = hasWithdrawn !== market.hasWithdrawn || isOnOtherSide(book, sigmas)
+  /** The side that is empty has since won. */
+  const isOnOtherSide = sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
+  const isMoved = hasWithdrawn !== market.hasWithdrawn || isOnOtherSide
   market.hasWithdrawn = hasWithdrawn
   if (!hasWithdrawn) return followPrice(book, mills)
   return isMoved ? withdrawSide(book, sigmas > 0) : 0
 }
-
-/** Whether the side that is empty is the one that has since won. */
-const isOnOtherSide = (book: SimulatedBook, sigmas: number): boolean =>
-  sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
 
 /** Long gaps go with many changes: the rank of one is near the rank of the other. */
 function drawChangeCount(market: SimulatedMarket): number {
