@@ -34,11 +34,11 @@ export type CliContext = {
 
 /** Ends a command with one line on standard error: 1 is a failure, 2 a wrong call. */
 export class CliError extends Error {
+  override name = 'CliError'
   readonly exitCode: 1 | 2
 
   constructor(message: string, options: ErrorOptions & { exitCode?: 1 | 2 } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    this.name = 'CliError'
+    super(message, options)
     this.exitCode = options.exitCode ?? 1
   }
 }

@@ -79,10 +79,7 @@ export function startForgetting({ clock, printError }: CliContext, ledger: Ledge
   return every(FORGET_MS, forget, () => clearImmediate(step))
 }
 
-/** A server that was killed knows the time to this. */
-const KEEP_MS = MINUTE_MS
-
-/** Writes the time down, so that a clock that was set back meanwhile shows at the next start. */
+/** Writes the time down each minute: a clock that was set back shows at the next start. */
 export function startTimeKeeping({ keep }: { keep: () => void }): Job {
   const tryKeep = () => {
     try {
@@ -92,7 +89,7 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
     }
   }
   tryKeep()
-  return every(KEEP_MS, tryKeep, tryKeep)
+  return every(MINUTE_MS, tryKeep, tryKeep)
 }
 
 function every(ms: number, step: () => void, end: () => void): Job {
@@ -105,12 +102,9 @@ function every(ms: number, step: () => void, end: () => void): Job {
   }
 }
 
-/** What fails is published within a minute, and what works again too. */
-const REFRESH_MS = MINUTE_MS
 /** After a payment was submitted: soon, then later by half each time, up to the second. */
 const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
 const GROWTH = 1.5
-const WATCH_MS = MINUTE_MS
 
 type Tools = { startTimer: StartTimer; log: (line: string) => void }
 
@@ -134,11 +128,12 @@ export function startBillingJobs(
   const refreshing = repeat(async () => {
     await billing.refresh()
     resolve()
-    return REFRESH_MS
+    // What fails is published within that time, and what works again too.
+    return MINUTE_MS
   }, tools)
   const watching = repeat(async () => {
     await billing.watch()
-    return WATCH_MS
+    return MINUTE_MS
   }, tools)
   return {
     checked,

@@ -36,6 +36,7 @@ const SLICE_ENTRIES = 500
 /** Throws `SourceFault` for a document that cannot be read, or is too long. */
 export async function importDocument(run: ImportRun, file: TextFile): Promise<void> {
   const { history, report, signal, source, isStrict } = run
+  const { path } = file
   const bytes = await readWhole(file)
   const id = batchIdOf(run, bytes)
   if (history.findBatch(id) !== undefined) {
@@ -47,7 +48,7 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   const reading = { nowMs: run.clock(), isStrict }
   for (const { entry, text } of splitEntries(bytes)) {
     report.entries++
-    const place = { file: file.path, entry }
+    const place = { file: path, entry }
     attempt(run, place, () => {
       for (const record of readEntry(text, reading)) records.push({ place, record })
     })
@@ -58,11 +59,7 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
     // Of as many records: what was refused once may be among them the next time, and is then new.
     keepRecords(run, `${id}:${from}/${records.length}`, records.slice(from, from + SLICE_ENTRIES))
     if (report.ending !== 'complete') return
-    run.onProgress({
-      file: file.path,
-      bytesRead: file.progress.bytesRead,
-      lines: report.lines,
-    })
+    run.onProgress({ file: path, bytesRead: file.progress.bytesRead, lines: report.lines })
     await setImmediate()
   }
   if (isWhole()) history.append({ id, source, snapshots: [] })

@@ -88,16 +88,10 @@ export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, v
 }
 
 /** The time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
-export function simulatedSpan(options: SimulateOptions): { fromMs: number; toMs: number } {
-  const spans = options.timeframes.map((timeframe) => {
-    const firstMs = alignUp(options.startMs, timeframe)
-    const lastMs = firstMs + options.markets * timeframeMs[timeframe]
-    return { fromMs: firstMs - LEAD_MS, toMs: lastMs + TAIL_MS_MAX }
-  })
-  return {
-    fromMs: Math.min(...spans.map(({ fromMs }) => fromMs)),
-    toMs: Math.max(...spans.map(({ toMs }) => toMs)),
-  }
+export function simulatedSpan({ timeframes, startMs, markets }: SimulateOptions) {
+  const starts = timeframes.map((timeframe) => alignUp(startMs, timeframe))
+  const ends = timeframes.map((each) => alignUp(startMs, each) + markets * timeframeMs[each])
+  return { fromMs: Math.min(...starts) - LEAD_MS, toMs: Math.max(...ends) + TAIL_MS_MAX }
 }
 
 const alignUp = (timestampMs: number, timeframe: Timeframe): number =>
@@ -113,19 +107,18 @@ function findEarliest(live: readonly SimulatedMarket[]): SimulatedMarket | undef
 }
 
 function listWindows(options: SimulateOptions) {
-  const { seed, coins, timeframes, markets, startMs } = options
-  const only = options.outcomes ?? 'both'
+  const { seed, timeframes, markets, startMs, statesPerSecond = STATES_PER_SECOND } = options
+  const { outcomes: only = 'both', maxSnapshotsPerMarket = Number.POSITIVE_INFINITY } = options
   const shared = {
-    seed: String(seed),
-    statesPerSecond: options.statesPerSecond ?? STATES_PER_SECOND,
+    ...{ seed: String(seed), statesPerSecond, maxSnapshots: maxSnapshotsPerMarket },
     outcomes: only === 'both' ? outcomes : [only],
-    maxSnapshots: options.maxSnapshotsPerMarket ?? Number.POSITIVE_INFINITY,
   }
   const windows = timeframes.flatMap((timeframe) => {
     const lengthMs = timeframeMs[timeframe]
     const firstMs = alignUp(startMs, timeframe)
     return Array.from({ length: markets }, (_, index) => firstMs + index * lengthMs).flatMap(
-      (windowStartMs) => coins.map((coin) => ({ ...shared, coin, timeframe, windowStartMs })),
+      (windowStartMs) =>
+        options.coins.map((coin) => ({ ...shared, coin, timeframe, windowStartMs })),
     )
   })
   return windows.sort((a, b) => a.windowStartMs - b.windowStartMs)
@@ -184,7 +177,6 @@ function nameSimulation(options: SimulateOptions): string {
   return Bun.SHA256.hash(text, 'hex').slice(0, NAME_LENGTH)
 }
 
-const SAMPLE_TIMEFRAME = '5m'
 const SAMPLE_MARKETS = 3
 /** Far below real rates: about 8,000 snapshots in all, made well within a second. */
 const SAMPLE_STATES_PER_SECOND = 1
@@ -199,13 +191,13 @@ export function makeSample(
   history: MarketHistory,
   { print, clock }: { print: (line: string) => void; clock: Clock },
 ): void {
-  const windowMs = timeframeMs[SAMPLE_TIMEFRAME]
+  const windowMs = timeframeMs['5m']
   const endMs = Math.floor((clock() - SETTLE_MS) / windowMs) * windowMs
   let quarters = 0
   const steps = storeSimulation(history, {
     seed: 'sample',
     coins,
-    timeframes: [SAMPLE_TIMEFRAME],
+    timeframes: ['5m'],
     markets: SAMPLE_MARKETS,
     startMs: endMs - SAMPLE_MARKETS * windowMs,
     statesPerSecond: SAMPLE_STATES_PER_SECOND,
