@@ -1,14 +1,14 @@
 /** The current sanctions list: facts about it, and the addresses on it in lower case. */
-import { sanctionsAddress, sanctionsList } from '#db/ledger/schema.ts'
+import { sanctionsList } from '#db/ledger/schema.ts'
 import type { ScreeningGrounds } from '#src/selling/screening.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
+import { change, exists } from './rows.ts'
 
 type Draft = Parameters<Ledger['putSanctionsList']>[0]
 type Put = ReturnType<Ledger['putSanctionsList']>
-type Address = typeof sanctionsAddress.$inferSelect
 
 /** Finds and replaces the list. */
 export function createSanctionsTable(db: Database) {
@@ -22,23 +22,19 @@ export function createSanctionsTable(db: Database) {
   const write = db.prepare<unknown, [typeof sanctionsList.$inferSelect]>(
     `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded(facts)}`,
   )
-  const removeAll = db.prepare<unknown, []>('DELETE FROM sanctions_address')
-  const add = db.prepare<unknown, [Address]>(
-    `${sqlOf(sanctionsAddress).insert()} ON CONFLICT (address) DO NOTHING`,
-  )
-  const list = db.prepare<Address, []>('SELECT address FROM sanctions_address')
-  const find = db.prepare<unknown, [Address]>(
-    'SELECT 1 FROM sanctions_address WHERE address = $address',
-  )
-  const current = (): SanctionsList | undefined => get.get() ?? undefined
+  const removeAll = change<[]>(db, 'DELETE FROM sanctions_address')
+  const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES (?)')
+  const list = db.prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
+  const hasLower = exists<[string]>(db, 'SELECT 1 FROM sanctions_address WHERE address = ?')
+  const find = (): SanctionsList | undefined => get.get() ?? undefined
   /** Any case: a spelling must not hide an address. */
-  const has = (address: string): boolean => find.get({ address: address.toLowerCase() }) !== null
+  const has = (address: string): boolean => hasLower(address.toLowerCase())
 
   /** As `Ledger.putSanctionsList`, but for the audit. */
   function put({ addresses: anyCase, lossPercentMax = 100, ...facts }: Draft, nowMs: number): Put {
     const addresses = new Set([...anyCase].map((address) => address.toLowerCase()))
     const known = new Set(list.all().map(({ address }) => address))
-    const before = current() ?? { ...facts, sha256: '', confirmedMs: 0, entryCount: 0 }
+    const before = find() ?? { ...facts, sha256: '', confirmedMs: 0, entryCount: 0 }
     const lost = known.difference(addresses).size
     if (facts.publishedOn < before.publishedOn) return { kind: 'older' }
     if (lost * 100 > before.entryCount * lossPercentMax && before.entryCount > 0) {
@@ -52,29 +48,25 @@ export function createSanctionsTable(db: Database) {
     write.run({ id: 1, ...entry })
     // Another parser may find other addresses in the same file.
     const isSame = isSameFile && known.size === addresses.size && lost === 0
-    if (isSame && before.publishedOn === entry.publishedOn)
-      return { kind: 'confirmed', list: entry }
-    removeAll.run()
-    for (const address of addresses) add.run({ address })
+    const isConfirmed = isSame && before.publishedOn === entry.publishedOn
+    if (isConfirmed) return { kind: 'confirmed', list: entry }
+    removeAll()
+    for (const address of addresses) add(address)
     return { kind: 'replaced', list: entry }
   }
 
   return {
-    find: current,
+    find,
     has,
     put,
 
     /** What the list says of an address. */
     answer(address: string, at: Parameters<typeof isStale>[1]): ScreeningGrounds['list'] {
-      const list = current()
-      if (list === undefined) return { answer: 'absent', isStale: false }
-      const { publishedOn, sha256 } = list
-      return {
-        answer: has(address) ? 'hit' : 'clear',
-        isStale: isStale(list, at),
-        publishedOn,
-        sha256,
-      }
+      const known = find()
+      if (known === undefined) return { answer: 'absent', isStale: false }
+      const { publishedOn, sha256 } = known
+      const answer = has(address) ? 'hit' : 'clear'
+      return { answer, isStale: isStale(known, at), publishedOn, sha256 }
     },
   }
 }

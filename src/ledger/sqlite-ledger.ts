@@ -3,46 +3,72 @@ import { judge } from '#src/selling/screening.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 import { closeDatabase, type Database, probeWrite } from '#src/sqlite/database.ts'
 
-import { createAccountTable } from './account-table.ts'
-import { createAuditChain } from './audit-chain.ts'
-import { createAuditVerify } from './audit-verify.ts'
-import { createAuditedRows, type Note } from './audited-rows.ts'
-import { createKeyChanges } from './key-changes.ts'
-import { createKeyTable } from './key-table.ts'
+import {
+  createAccountTable,
+  createKeyTable,
+  createSubscriptionTable,
+  createTierTable,
+} from './account-tables.ts'
+import { createAuditChain, createAuditedRows, type RowAction, verifyAudit } from './audit.ts'
+import { createKeyVerbs } from './key-verbs.ts'
 import type { Deed, Ledger } from './ledger.ts'
-import { createMetaTable } from './meta-table.ts'
+import { createOfferTable } from './payments/offer-table.ts'
+import { createPaymentTable } from './payments/payment-tables.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
-import { createAnswerTable, createNonceTable } from './request-tables.ts'
+import {
+  createAnswerTable,
+  createMetaTable,
+  createNonceTable,
+  createUsageTable,
+} from './request-tables.ts'
 import { createSanctionsTable } from './sanctions-table.ts'
-import { createSubscriptionTable } from './subscription-table.ts'
-import { createTierTable } from './tier-table.ts'
 import { createTransactions } from './transactions.ts'
-import { createUsageTable } from './usage-table.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
 export type Tables = ReturnType<typeof createTables>
 
-/** `nowMs` dates the seeds of a new ledger, `lagMs` bounds how late others' commits may show. */
-export type EngineOptions = { nowMs: number; lagMs: number }
+export type LedgerOptions = {
+  /** When the default tiers of a new ledger are audited as put. */
+  nowMs: number
+  /** How late commits of other connections may show; 0, the default, asks at each use. */
+  lagMs?: number
+}
 
 /** Makes the ledger of an open file. */
-export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions): Ledger {
+export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
   const tables = createTables(db, lagMs)
-  const catalogue = createCatalogue(tables)
-  seed(tables, catalogue, { actor: 'system', nowMs })
+  const { chain, answers, usage, atomically } = tables
+  const accounts = createAccountVerbs(tables)
+  // A ledger without a trace of any tier is new; another process may be making the same one.
+  atomically(() => {
+    if (tables.tiers.list().length > 0 || chain.head() !== undefined) return
+    for (const tier of defaultTiers) accounts.putTier(tier, { actor: 'system', nowMs })
+  })
   return {
     revision: tables.revision,
-    atomically: tables.atomically,
+    atomically,
     probeWrite: () => probeWrite(db),
     ...createMetaTable(db),
-    ...catalogue,
-    ...createAccounts(tables),
+    ...accounts,
     ...createForgetting(tables),
-    ...createKeys(tables),
-    ...createKeyChanges(tables),
-    ...createRequests(tables),
+    ...createKeyVerbs(tables),
+    findAnswer: answers.find,
+    putAnswer: (answer, nowMs) =>
+      atomically(() => {
+        const known = answers.find(answer.id, nowMs)
+        if (known === undefined) answers.put(answer, nowMs)
+        return known ?? answer
+      }),
+    addUsage: usage.add,
+    usageOf: usage.listOf,
+    pruneUsage: usage.removeBefore,
     ...createScreenings(tables),
-    ...createAudit(tables),
+    listAudit: chain.list,
+    verifyAudit: () => verifyAudit(tables),
+    auditHead() {
+      const head = chain.head()
+      return head && { seq: head.seq, hash: head.hash.toHex() }
+    },
     payments: createPayments(tables),
     dispose: () => closeDatabase(db),
     [Symbol.dispose]: () => closeDatabase(db),
@@ -55,20 +81,19 @@ function createTables(db: Database, lagMs: number) {
   const { raise, ...transactions } = createTransactions(db, lagMs)
 
   /** Ends every change of an audited row: what became of it goes into the chain. */
-  const note: Note = (by, action, subject) =>
+  const note = (by: Deed, action: RowAction, subject: string): void =>
     chain.append(by, { action, subject, state: rows.stateOf(action, subject) })
-
-  /** The same where the change decides who may do what. */
-  const record: Note = (by, action, subject) => {
-    note(by, action, subject)
-    raise()
-  }
 
   return {
     db,
     chain,
+    rows,
     note,
-    record,
+    /** As `note`, where the change decides who may do what. */
+    record(by: Deed, action: RowAction, subject: string): void {
+      note(by, action, subject)
+      raise()
+    },
     ...transactions,
     tiers: createTierTable(db),
     accounts: createAccountTable(db),
@@ -78,23 +103,12 @@ function createTables(db: Database, lagMs: number) {
     answers: createAnswerTable(db),
     usage: createUsageTable(db),
     sanctions: createSanctionsTable(db),
-    verify: createAuditVerify({ db, chain, rows }),
+    offers: createOfferTable(db),
+    payments: createPaymentTable(db),
   }
 }
 
-/** A ledger without a trace of any tier is new; another process may be making the same one. */
-function seed(
-  { atomically, tiers, chain }: Tables,
-  { putTier }: Pick<Ledger, 'putTier'>,
-  by: Deed,
-): void {
-  atomically(() => {
-    if (tiers.list().length > 0 || chain.head() !== undefined) return
-    for (const tier of defaultTiers) putTier(tier, by)
-  })
-}
-
-const createCatalogue = ({ atomically, record, tiers }: Tables) =>
+const createAccountVerbs = ({ atomically, record, tiers, accounts, subscriptions }: Tables) =>
   ({
     listTiers: tiers.list,
 
@@ -103,10 +117,7 @@ const createCatalogue = ({ atomically, record, tiers }: Tables) =>
         tiers.put(tier)
         record(by, 'tier.put', tier.tierId)
       }),
-  }) satisfies Partial<Ledger>
 
-const createAccounts = ({ atomically, record, accounts, subscriptions }: Tables) =>
-  ({
     findAccount: accounts.find,
     findAccountByAddress: accounts.findByAddress,
     listAddressedAccounts: accounts.listAddressed,
@@ -140,12 +151,12 @@ const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
   ({
     isFree: accounts.isFree,
 
-    forgetIdle({ afterId, limit, idleSinceMs }, by) {
-      const ids = accounts.idsAfter(afterId, limit)
+    forgetIdle({ afterId, limit, idleSinceMs: sinceMs }, by) {
+      const ids = accounts.listAfter(afterId, limit).map(({ id }) => id)
       const nextId = ids.length < limit ? undefined : ids.at(-1)
-      if (!ids.some((id) => accounts.isIdle(id, idleSinceMs))) return { forgotten: [], nextId }
+      if (!ids.some((id) => accounts.isIdle({ id, sinceMs }))) return { forgotten: [], nextId }
       return atomically(() => {
-        const forgotten = ids.filter((id) => accounts.isIdle(id, idleSinceMs))
+        const forgotten = ids.filter((id) => accounts.isIdle({ id, sinceMs }))
         for (const id of forgotten) {
           for (const key of keys.list(id)) {
             record(by, 'key.forgotten', key.id)
@@ -157,54 +168,6 @@ const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
         return { forgotten, nextId }
       })
     },
-  }) satisfies Partial<Ledger>
-
-const createKeys = ({ atomically, record, accounts, keys }: Tables) =>
-  ({
-    createKey: (draft, by) =>
-      atomically(() => {
-        accounts.get(draft.accountId)
-        keys.insert({ ...draft, createdMs: by.nowMs })
-        record(by, 'key.created', draft.id)
-        return keys.get(draft.id)
-      }),
-
-    findKeyByDigest: keys.findByDigest,
-    findKey: keys.find,
-    listKeys: keys.list,
-    countValidKeys: keys.countValid,
-
-    expireKey: (id, expiresMs, by) =>
-      atomically(() => {
-        keys.get(id)
-        if (keys.expire(id, expiresMs)) record(by, 'key.expiring', id)
-      }),
-
-    revokeKey: (id, by) =>
-      atomically(() => {
-        keys.get(id)
-        const isRevoked = keys.revoke(id, by.nowMs)
-        if (isRevoked) record(by, 'key.revoked', id)
-        return isRevoked
-      }),
-
-    isNew: keys.isEmpty,
-  }) satisfies Partial<Ledger>
-
-const createRequests = ({ atomically, answers, usage }: Tables) =>
-  ({
-    findAnswer: answers.find,
-
-    putAnswer: (answer, nowMs) =>
-      atomically(() => {
-        const known = answers.find(answer.id, nowMs)
-        if (known === undefined) answers.put(answer, nowMs)
-        return known ?? answer
-      }),
-
-    addUsage: usage.add,
-    usageOf: usage.listOf,
-    pruneUsage: usage.removeBefore,
   }) satisfies Partial<Ledger>
 
 const createScreenings = ({ atomically, chain, sanctions }: Tables) =>
@@ -232,15 +195,4 @@ const createScreenings = ({ atomically, chain, sanctions }: Tables) =>
       }),
 
     isSanctioned: sanctions.has,
-  }) satisfies Partial<Ledger>
-
-const createAudit = ({ chain, verify }: Tables) =>
-  ({
-    listAudit: chain.list,
-    verifyAudit: verify,
-
-    auditHead() {
-      const head = chain.head()
-      return head && { seq: head.seq, hash: head.hash.toHex() }
-    },
   }) satisfies Partial<Ledger>

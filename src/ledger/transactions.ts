@@ -4,15 +4,15 @@
  * number that changes with them, at each use or as seldom as the caller allows, because asking
  * takes about a microsecond.
  */
-import { type Database, transact } from '#src/sqlite/database.ts'
+import { createCommitCount, type Database, transact } from '#src/sqlite/database.ts'
 
 /** Makes the transactions of a file. Commits of other connections may show `lagMs` late. */
 export function createTransactions(db: Database, lagMs: number) {
-  const commits = db.prepare<unknown, []>('PRAGMA data_version')
+  const commitCount = createCommitCount(db)
   let revision = 0
   /** No revision is given twice, even after a rollback: something may be cached under it. */
   let last = 0
-  let seenCommits = commits.values()[0]?.[0]
+  let seenCommits = commitCount()
   let askedMs = Number.NEGATIVE_INFINITY
 
   function raise(): void {
@@ -20,7 +20,7 @@ export function createTransactions(db: Database, lagMs: number) {
   }
 
   function ask(): number {
-    const now = commits.values()[0]?.[0]
+    const now = commitCount()
     if (now !== seenCommits) raise()
     seenCommits = now
     return revision

@@ -14,10 +14,10 @@ import { openStates } from '#src/selling/payment.ts'
 import type { Terms } from '#src/selling/tier.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
+import { printTerms } from '../account-tables.ts'
 import type { OfferDraft, OfferRules, PaymentStore, ReservedOffer } from '../payments.ts'
-import { createRows, type Row } from '../rows.ts'
-import { printTerms } from '../subscription-table.ts'
-import { namesOf } from './payment-table.ts'
+import { change, createRows, exists, type Row } from '../rows.ts'
+import { namesOf } from './payment-tables.ts'
 
 /** An amount of a token that is asked for at a moment. */
 type Place = { network: string; asset: string; nowMs: number }
@@ -47,31 +47,30 @@ type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
 
 function createReaders(db: Database, rows: Offers) {
   type Signed = AtAmount & { endMs: number }
-  const ofPayer = rows.one<Signed & { payer: string }>(
+  const ofPayer = rows.one<[Signed & { payer: string }]>(
     `WHERE id IN (SELECT id FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
        AND created_ms <= $nowMs ORDER BY seq DESC LIMIT ${CANDIDATES_MAX})
      ORDER BY ${IS_TIMELY} DESC, ${IS_TAKEN}, created_ms DESC, seq DESC LIMIT 1`,
   )
-  const byAmount = rows.one<Signed & { accountId: string }>(
+  const byAmount = rows.one<[Signed & { accountId: string }]>(
     `WHERE ${AT_AMOUNT} AND payer IS NULL AND created_ms <= $nowMs
        AND (${IS_RESERVED} OR (account_id = $accountId AND ${IS_TIMELY}))
      ORDER BY ${IS_RESERVED} DESC, created_ms DESC, seq DESC LIMIT 1`,
   )
-  const reserved = createRows(db, offers, { what: 'offer', parse: toReserved }).list<{
-    nowMs: number
-  }>(`WHERE reserved_until_ms > $nowMs AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`)
+  const reserved = createRows(db, offers, { what: 'offer', parse: toReserved }).list<
+    [nowMs: number]
+  >(`WHERE reserved_until_ms > ? AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`)
   // The empty text keeps the engine from the index of amounts, which other accounts share.
-  const ofAccount = rows.list<Omit<AtAmount, 'nowMs'> & { accountId: string }>(
+  const ofAccount = rows.list<[Omit<AtAmount, 'nowMs'> & { accountId: string }]>(
     `WHERE account_id = $accountId AND network || '' = $network AND asset = $asset
        AND amount = $amount ${NEWEST_FIRST} LIMIT 20`,
   )
-  const taken = rows.one<{ id: string }>(`WHERE id = $id AND ${IS_TAKEN}`)
 
   return {
     find: rows.find,
     get: rows.get,
-    isTaken: (id: string): boolean => taken({ id }) !== undefined,
-    listReserved: (nowMs: number): ReservedOffer[] => reserved({ nowMs }),
+    isTaken: exists<[id: string]>(db, `SELECT 1 FROM offer WHERE id = ? AND ${IS_TAKEN}`),
+    listReserved: reserved,
 
     listOf: (({ asset, amount, ...query }) =>
       ofAccount({
@@ -95,16 +94,15 @@ function createReaders(db: Database, rows: Offers) {
 const PROBES = 20
 
 function createAmounts(db: Database, rows: Offers) {
-  const holder = rows.one<AtAmount>(
-    `WHERE ${AT_AMOUNT} AND payer IS NULL AND ${IS_RESERVED} LIMIT 1`,
+  const isHeld = exists<[AtAmount]>(
+    db,
+    `SELECT 1 FROM offer WHERE ${AT_AMOUNT} AND payer IS NULL AND ${IS_RESERVED}`,
   )
-  const openOnes = rows.list<OfAccount & { payer: string | null }>(
+  const openOnes = rows.list<[OfAccount & { payer: string | null }]>(
     `WHERE account_id = $accountId AND payer IS NOT DISTINCT FROM $payer
        AND reserved_until_ms > $nowMs ${NEWEST_FIRST}`,
   )
-  const begun = db.prepare<unknown, [{ id: string }]>(
-    'SELECT 1 FROM payment WHERE offer_id = $id LIMIT 1',
-  )
+  const isBegun = exists<[id: string]>(db, 'SELECT 1 FROM payment WHERE offer_id = ?')
   const counts = db.prepare<{ every: number; uniqueOnes: number }, [OfAccount]>(
     `SELECT count(*) AS every, count(*) - count(payer) AS "uniqueOnes" FROM offer
      WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,
@@ -123,7 +121,7 @@ function createAmounts(db: Database, rows: Offers) {
           offer.expiresMs >= usableUntilMs &&
           isSame(offer, draft) &&
           isNear(BigInt(offer.requirements.amount), atomic) &&
-          begun.get({ id: offer.id }) === null,
+          !isBegun(offer.id),
       ),
 
     /** The price, or less where the wallet has an open offer of something else at that amount. */
@@ -146,7 +144,7 @@ function createAmounts(db: Database, rows: Offers) {
       for (const range of [cent, wide]) {
         for (let probe = 0; probe < PROBES && range > 0; probe++) {
           const amount = price - 1n - BigInt(slotOf(`${id} ${range} ${probe}`, range))
-          if (holder({ ...place, amount: String(amount) }) === undefined) return amount
+          if (!isHeld({ ...place, amount: String(amount) })) return amount
         }
       }
       return undefined
@@ -175,12 +173,15 @@ const isSame = (offer: Offer, draft: OfferDraft): boolean =>
   offer.requirements.payTo === draft.requirements.payTo
 
 function createWriters(db: Database, rows: Offers) {
-  const release = db.prepare<unknown, [{ id: string; nowMs: number }]>(
-    `UPDATE offer SET reserved_until_ms = $nowMs,
+  return {
+    /** False if there is no such offer, it has no unique amount, or a payment has it. */
+    release: change<[{ id: string; nowMs: number }]>(
+      db,
+      `UPDATE offer SET reserved_until_ms = $nowMs,
        expires_ms = CASE WHEN expires_ms < $nowMs THEN expires_ms ELSE $nowMs END
      WHERE id = $id AND payer IS NULL AND reserved_until_ms > $nowMs AND NOT ${IS_TAKEN}`,
-  )
-  return {
+    ),
+
     insert({ terms, requirements, ...offer }: Offer, reservedUntilMs: number): void {
       const { network, asset, amount } = requirements
       rows.insert({
@@ -190,9 +191,6 @@ function createWriters(db: Database, rows: Offers) {
         requirements: JSON.stringify(requirements),
       })
     },
-
-    /** False if there is no such offer, it has no unique amount, or a payment has it. */
-    release: (id: string, nowMs: number): boolean => release.run({ id, nowMs }).changes > 0,
   }
 }
 

@@ -1,37 +1,34 @@
-/** Offers and payments in the ledger's file. Every verb is one transaction with its audit rows. */
+/**
+ * Offers and payments in the ledger's file. Every verb is one transaction with its audit rows; the
+ * rules of a payment's states are those of selling/payment.ts.
+ */
+import { assert } from '#src/lib/assert.ts'
 import type { Offer } from '#src/selling/offer.ts'
+import type { Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
+import { bookPeriod, type Period } from '#src/selling/period.ts'
+import type { Subscription } from '#src/selling/subscription.ts'
 
-import type { PaymentStore } from '../payments.ts'
+import type { Deed } from '../ledger.ts'
+import { LedgerRuleError, type PaymentStore } from '../payments.ts'
 import type { Tables } from '../sqlite-ledger.ts'
-import { createMoves } from './moves.ts'
-import { createOfferTable } from './offer-table.ts'
-import { createPaymentTable } from './payment-table.ts'
-import { createProvision } from './provision.ts'
-import { createScanTable, createTransferTable } from './transfer-table.ts'
+import { createScanTable, createTransferTable, type PaymentTable } from './payment-tables.ts'
 
-export type PaymentParts = ReturnType<typeof createParts>
-
-const createParts = (ledger: Tables) => ({
-  ...ledger,
-  offers: createOfferTable(ledger.db),
-  payments: createPaymentTable(ledger.db),
-})
+type Change = Parameters<PaymentStore['move']>[1]
+type Ids = Parameters<PaymentStore['provision']>[1]
 
 /** Makes the payments of an open ledger. */
-export function createPayments(ledger: Tables): PaymentStore {
-  const parts = createParts(ledger)
-  const { db, atomically, note, offers, payments } = parts
+export function createPayments(tables: Tables): PaymentStore {
+  const { db, atomically, note, offers, payments, subscriptions } = tables
   const scans = createScanTable(db)
-  const { write, ...moves } = createMoves(parts)
   return {
-    openOffer: createOpenOffer(parts),
+    openOffer: createOpenOffer(tables),
     findOffer: offers.find,
     findOfferFor: offers.findFor,
     isOfferTaken: offers.isTaken,
     listReservedOffers: offers.listReserved,
     releaseOffer: (id, by) =>
       atomically(() => {
-        const isReleased = offers.release(id, by.nowMs)
+        const isReleased = offers.release({ id, nowMs: by.nowMs })
         if (isReleased) note(by, 'offer.released', id)
         return isReleased
       }),
@@ -45,17 +42,18 @@ export function createPayments(ledger: Tables): PaymentStore {
     listPaymentsLike: payments.listLike,
     countFailedPayments: payments.countFailed,
 
-    ...moves,
-    ...createProvision(parts, write),
-    ...createReview(parts),
+    ...createMoves(tables),
+    findSubscriptionOf: subscriptions.findOfPayment,
+    ...createReview(tables),
 
     scannedBlock: scans.find,
-    setScannedBlock: (network, blockNumber) => atomically(() => scans.put(network, blockNumber)),
+    setScannedBlock: (network, blockNumber) =>
+      atomically(() => void scans.put({ network, blockNumber })),
   }
 }
 
 const createOpenOffer =
-  ({ atomically, note, accounts, offers }: PaymentParts): PaymentStore['openOffer'] =>
+  ({ atomically, note, accounts, offers }: Tables): PaymentStore['openOffer'] =>
   (draft, rules, by) =>
     atomically(() => {
       const { nowMs } = by
@@ -78,7 +76,151 @@ const createOpenOffer =
       return { kind: 'opened', offer: offers.get(offer.id) }
     })
 
-function createReview({ db, atomically, note, payments }: PaymentParts) {
+/** States that are nobody's unless somebody has leased them. */
+const leasable: readonly PaymentState[] = ['settling', 'pending', 'unknown']
+/** States in which an offer is free for another payment. */
+const spent: readonly PaymentState[] = ['rejected', 'void']
+/** As `spent`; money under review may have come on top of another payment of the same offer. */
+const beside: readonly PaymentState[] = [...spent, 'review']
+
+function createMoves(tables: Tables) {
+  const { atomically, note, offers, payments, subscriptions } = tables
+
+  /** Writes and audits a payment whose state has changed. */
+  function write(payment: Payment, by: Deed): Payment {
+    payments.update(payment)
+    note(by, `payment.${payment.state}`, payment.id)
+    return payment
+  }
+
+  return {
+    claim: ({ id, offer, signed, proof }, by) =>
+      atomically(() => {
+        const existing = payments.findByNonce(signed)
+        if (existing !== undefined) return { kind: 'existing', payment: existing }
+        const { requirements, accountId } = offers.get(offer.id)
+        const other = payments.listOfOffer(offer.id).find(({ state }) => !spent.includes(state))
+        if (other !== undefined && !proof) return { kind: 'offer_taken', payment: other }
+        assert(BigInt(requirements.amount) === signed.amount, 'a payment is of its offer’s amount')
+        assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
+        const times = { createdMs: by.nowMs, updatedMs: by.nowMs }
+        const state: PaymentState = other === undefined ? 'received' : 'review'
+        payments.insert({ id, offerId: offer.id, accountId, state, signed, attempts: 0, ...times })
+        note(by, 'payment.received', id)
+        const claimed = payments.get(id)
+        if (state === 'received') return { kind: 'claimed', payment: claimed }
+        const where = { txHash: proof?.txHash, proof: unlessTaken(payments, claimed, proof) }
+        return {
+          kind: 'claimed',
+          payment: write({ ...claimed, reason: 'paid_twice', ...where }, by),
+        }
+      }),
+
+    move: (id, change, by) =>
+      atomically(() => {
+        assertMovable(change.to)
+        const before = payments.find(id)
+        if (before === undefined || !change.from.includes(before.state)) return undefined
+        const after = changed(before, change, by)
+        assertAlone(payments, after)
+        return write(after, by)
+      }),
+
+    lease: (id, untilMs, by) =>
+      atomically(() => {
+        const payment = payments.find(id)
+        if (payment === undefined || !isLeasable(payment, by.nowMs)) return undefined
+        const attempts = payment.attempts + 1
+        const lease = { leaseUntilMs: untilMs, updatedMs: by.nowMs, reason: undefined }
+        return write({ ...payment, state: 'settling', attempts, ...lease }, by)
+      }),
+
+    provision: (id, ids, by) =>
+      atomically(() => {
+        const existing = subscriptions.findOfPayment(id)
+        if (existing !== undefined) return existing
+        const payment = payments.get(id)
+        if (payment.state !== 'settled') {
+          throw new Error(`Payment ${id} is ${payment.state}, not settled.`)
+        }
+        book(tables, { payment, ids }, by)
+        write({ ...payment, state: 'provisioned', updatedMs: by.nowMs }, by)
+        return subscriptions.get(ids.subscriptionId)
+      }),
+  } satisfies Partial<PaymentStore>
+}
+
+function isLeasable({ state, leaseUntilMs }: Payment, nowMs: number): boolean {
+  if (state === 'screened') return true
+  return leasable.includes(state) && (leaseUntilMs === undefined || leaseUntilMs <= nowMs)
+}
+
+/** These two states mean more than a word in a column. */
+function assertMovable(to: PaymentState): void {
+  assert(to !== 'settling', 'only a lease makes a payment settling')
+  assert(to !== 'provisioned', 'only provision makes a payment provisioned')
+}
+
+/** Whoever had the lease is done with it: it moved the payment, or somebody knew more. */
+function changed(before: Payment, change: Change, by: Deed): Payment {
+  const { to: state, reason, txHash = before.txHash } = change
+  const proof = change.proof ?? proofKept(before, state)
+  assert(state !== 'settled' || proof !== undefined, 'a settled payment has its proof')
+  return { ...before, state, reason, txHash, proof, leaseUntilMs: undefined, updatedMs: by.nowMs }
+}
+
+/** What will never be paid has no place where it was. */
+const proofKept = ({ proof }: Payment, state: PaymentState): PaymentProof | undefined =>
+  spent.includes(state) ? undefined : proof
+
+/** The proof, unless it is that of another payment. */
+const unlessTaken = (payments: PaymentTable, { signed }: Payment, proof?: PaymentProof) =>
+  proof && payments.findByProof(signed.network, proof) === undefined ? proof : undefined
+
+/** Throws `LedgerRuleError` if the transfer or the offer belongs to another payment. */
+function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
+  const paid = proof && payments.findByProof(signed.network, proof)
+  if (paid !== undefined && paid.id !== id) {
+    throw new LedgerRuleError(`The transfer of payment ${id} has paid payment ${paid.id} already.`)
+  }
+  if (beside.includes(state)) return
+  const holder = payments
+    .listOfOffer(offerId)
+    .find((other) => other.id !== id && !beside.includes(other.state))
+  if (holder === undefined) return
+  throw new LedgerRuleError(`Payment ${holder.id} has the offer of payment ${id}.`)
+}
+
+/** Turns money into time: the only place where paid periods are made and moved. */
+function book(
+  { record, subscriptions, offers }: Tables,
+  { payment, ids }: { payment: Payment; ids: Ids },
+  by: Deed,
+): void {
+  const { accountId } = payment
+  const { terms, periodDays: days } = offers.get(payment.offerId)
+  const periods = subscriptions.list(accountId).flatMap(toPeriod)
+  const { startMs, endMs, moved, rest } = bookPeriod(periods, { terms, days, nowMs: by.nowMs })
+  const add = (period: Period, paymentId?: string): void => {
+    subscriptions.insert({ ...period, accountId, paymentId, createdMs: by.nowMs })
+    record(by, 'subscription.added', period.id)
+  }
+  for (const period of moved) {
+    subscriptions.move(period)
+    record(by, 'subscription.moved', period.id)
+  }
+  // What was cut off carries no payment: that has one subscription, which goes on being its.
+  if (rest !== undefined) add({ ...rest, id: ids.restId })
+  add({ id: ids.subscriptionId, tierId: terms.tierId, terms, startMs, endMs }, payment.id)
+}
+
+/** Grants have no terms of their own, and stay where they are. */
+function toPeriod({ id, tierId, terms, startMs, endMs }: Subscription): Period[] {
+  if (terms === undefined || endMs === undefined) return []
+  return [{ id, tierId, terms, startMs, endMs }]
+}
+
+function createReview({ db, atomically, note, payments }: Tables) {
   const transfers = createTransferTable(db)
 
   /** Notes it where it belongs; false if nothing of that name waits for a decision. */
@@ -97,7 +239,9 @@ function createReview({ db, atomically, note, payments }: PaymentParts) {
     addUnmatchedTransfer: (transfer, by) =>
       atomically(() => {
         const { id, network } = transfer
-        if (transfers.find(id) !== undefined || transfers.findByLog(network, transfer)) return false
+        if (transfers.find(id) !== undefined) return false
+        const { txHash, logIndex } = transfer
+        if (transfers.hasLog({ network, txHash, logIndex })) return false
         if (payments.findByProof(network, transfer) !== undefined) return false
         transfers.insert(transfer)
         note(by, 'transfer.unmatched', id)

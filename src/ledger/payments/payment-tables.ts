@@ -1,8 +1,8 @@
 /**
- * Rows of the payment table. What was signed never changes; what became of it does. Amounts and
- * seconds are decimal digits in the file.
+ * Rows of payments, of transfers without one, and of the blocks that were looked through. What was
+ * signed never changes; what became of it does. Amounts and seconds are decimal digits in the file.
  */
-import { payment as payments } from '#db/ledger/schema.ts'
+import { payment as payments, scannedBlock, unmatchedTransfer } from '#db/ledger/schema.ts'
 import type { Offer } from '#src/selling/offer.ts'
 import type { TransferMethod } from '#src/selling/payment-chain.ts'
 import {
@@ -12,12 +12,13 @@ import {
   type PaymentState,
   type SignedPayment,
 } from '#src/selling/payment.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import type { PaymentStore } from '../payments.ts'
-import { createRows, type Row } from '../rows.ts'
+import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
+import { change, createRows, exists, type Row } from '../rows.ts'
 
-export type Nonce = Parameters<PaymentStore['findPaymentByNonce']>[0]
+type Nonce = Parameters<PaymentStore['findPaymentByNonce']>[0]
 type Page = Parameters<PaymentStore['listPayments']>[0]
 type Place = { createdMs: number; id: string; limit: number }
 
@@ -26,41 +27,46 @@ const HAS_FAILED = "state IN ('rejected', 'void')"
 export const namesOf = (states: readonly PaymentState[]): string =>
   states.map((state) => `'${state}'`).join(', ')
 const NEWEST_FIRST = 'ORDER BY created_ms DESC, id DESC LIMIT $limit'
-const AFTER = '(created_ms, id) > ($createdMs, $id) ORDER BY created_ms, id LIMIT $limit'
 const BEFORE = '(created_ms, id) < ($createdMs, $id)'
 /** Later than any payment: where the first page begins. */
 const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
 
-/** Finds, lists and writes payments. */
 export function createPaymentTable(db: Database) {
   const rows = createRows(db, payments, { what: 'payment', parse: toPayment })
-  const byNonce = rows.one<Nonce>(
+  return { find: rows.find, get: rows.get, ...createReaders(db, rows), ...createWriters(rows) }
+}
+
+export type PaymentTable = ReturnType<typeof createPaymentTable>
+type Payments = ReturnType<typeof createRows<typeof payments, Payment>>
+
+function createReaders(db: Database, rows: Payments) {
+  const byNonce = rows.one<[Nonce]>(
     'WHERE network = $network AND nonce_contract = $nonceContract AND payer = $payer AND nonce = $nonce',
   )
-  const byProof = rows.one<{ network: string; txHash: string; logIndex: number }>(
-    'WHERE network = $network AND proof_tx_hash = $txHash AND log_index = $logIndex',
+  const byProof = rows.one<[network: string, txHash: string, logIndex: number]>(
+    'WHERE network = ? AND proof_tx_hash = ? AND log_index = ?',
   )
-  const ofOffer = rows.list<{ offerId: string }>(
-    'WHERE offer_id = $offerId ORDER BY created_ms, id',
-  )
-  const pageOf = rows.list<Place & { accountId: string }>(
+  const pageOf = rows.list<[Place & { accountId: string }]>(
     `WHERE account_id = $accountId AND ${BEFORE} ${NEWEST_FIRST}`,
   )
-  const page = rows.list<Place>(`WHERE ${BEFORE} ${NEWEST_FIRST}`)
+  const page = rows.list<[Place]>(`WHERE ${BEFORE} ${NEWEST_FIRST}`)
   const lists = new Map<string, (place: Place) => Payment[]>()
   // Literals: with one state the index is in order, and a page reads no more than it has.
   const inStates = (states: readonly PaymentState[]) => {
     const names = namesOf(states)
-    const list = lists.get(names) ?? rows.list<Place>(`WHERE state IN (${names}) AND ${AFTER}`)
+    const list =
+      lists.get(names) ??
+      rows.list<[Place]>(`WHERE state IN (${names}) AND (created_ms, id) > ($createdMs, $id)
+        ORDER BY created_ms, id LIMIT $limit`)
     lists.set(names, list)
     return list
   }
-  const like = rows.list<{ network: string; asset: string; from: string; amount: string }>(
+  const like = rows.list<[{ network: string; asset: string; from: string; amount: string }]>(
     `WHERE payer = $from AND amount = $amount AND network = $network AND asset = $asset
      ORDER BY created_ms, id`,
   )
   // A forged signature can never be made, whoever submits it.
-  const undecided = rows.one<{ accountId: string; offerId: string | null; limit: number }>(
+  const undecided = rows.one<[{ accountId: string; offerId: string | null; limit: number }]>(
     `WHERE account_id = $accountId AND offer_id = coalesce($offerId, offer_id)
      AND (state IN (${namesOf(openStates)})
        OR (state = 'rejected' AND coalesce(reason, '') <> 'signature_invalid')) ${NEWEST_FIRST}`,
@@ -75,22 +81,17 @@ export function createPaymentTable(db: Database) {
   )
 
   return {
-    find: rows.find,
-    get: rows.get,
     findByNonce: ({ network, nonceContract, payer, nonce }: Nonce): Payment | undefined =>
       byNonce({ network, nonceContract, payer, nonce }),
     findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
-      byProof({ network, txHash, logIndex }),
-    findUndecided: (({ accountId, offerId }) =>
-      undecided({
-        accountId,
-        offerId: offerId ?? null,
-        limit: 1,
-      })) satisfies PaymentStore['findUndecidedPayment'],
-    listOfOffer: (offerId: string): Payment[] => ofOffer({ offerId }),
+      byProof(network, txHash, logIndex),
+    findUndecided: (({ accountId, offerId = null }) =>
+      undecided({ accountId, offerId, limit: 1 })) satisfies PaymentStore['findUndecidedPayment'],
+    listOfOffer: rows.list<[offerId: string]>('WHERE offer_id = ? ORDER BY created_ms, id'),
 
     list({ accountId, limit, after = pageStart }: Page): Payment[] {
-      const place = { ...after, limit }
+      const { createdMs, id } = after
+      const place = { createdMs, id, limit }
       return accountId === undefined ? page(place) : pageOf({ ...place, accountId })
     },
 
@@ -107,14 +108,10 @@ export function createPaymentTable(db: Database) {
 
     countFailed: ({ id, accountId }: Pick<Offer, 'id' | 'accountId'>, sinceMs: number) =>
       failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },
-
-    ...createWriters(rows),
   }
 }
 
-export type PaymentTable = ReturnType<typeof createPaymentTable>
-
-function createWriters(rows: ReturnType<typeof createRows<typeof payments, Payment>>) {
+function createWriters(rows: Payments) {
   const update = rows.update(
     ...(['state', 'attempts', 'leaseUntilMs', 'txHash', 'proofTxHash', 'blockNumber'] as const),
     ...(['logIndex', 'reason', 'resolution', 'updatedMs'] as const),
@@ -155,5 +152,51 @@ function toPayment(row: Row<typeof payments>): Payment {
       validBefore: BigInt(validBefore),
     },
     proof: isProven ? { txHash: proofTxHash, blockNumber, logIndex } : undefined,
+  }
+}
+
+/** Finds, lists and writes transfers that no payment explains. */
+export function createTransferTable(db: Database) {
+  const rows = createRows(db, unmatchedTransfer, {
+    what: 'transfer',
+    parse: ({ fromAddress, amount, ...row }): UnmatchedTransfer => ({
+      ...row,
+      from: fromAddress,
+      amount: BigInt(amount),
+    }),
+  })
+  // One that a payment explains after all needs nobody any more.
+  const list = rows.list<[isResolved: boolean]>(
+    `WHERE (resolution IS NOT NULL) = ?
+     AND NOT EXISTS (SELECT 1 FROM payment AS p WHERE p.network = unmatched_transfer.network
+       AND p.proof_tx_hash = unmatched_transfer.tx_hash AND p.log_index = unmatched_transfer.log_index)
+     ORDER BY block_number, log_index, id`,
+  )
+  return {
+    find: rows.find,
+    hasLog: exists<[{ network: string; txHash: string; logIndex: number }]>(
+      db,
+      `SELECT 1 FROM unmatched_transfer
+       WHERE network = $network AND tx_hash = $txHash AND log_index = $logIndex`,
+    ),
+    list,
+    insert: ({ from, amount, ...transfer }: UnmatchedTransfer): void =>
+      rows.insert({ ...transfer, fromAddress: from, amount: String(amount) }),
+    resolve: rows.update('resolution'),
+  }
+}
+
+/** Remembers how far each chain was looked through. */
+export function createScanTable(db: Database) {
+  const sql = sqlOf(scannedBlock)
+  const find = db.prepare<{ blockNumber: number }, [network: string]>(
+    `SELECT ${sql.columns(['blockNumber'])} FROM scanned_block WHERE network = ?`,
+  )
+  return {
+    find: (network: string): number | undefined => find.get(network)?.blockNumber,
+    put: change<[typeof scannedBlock.$inferSelect]>(
+      db,
+      `${sql.insert()} ON CONFLICT (network) DO UPDATE SET ${sql.setExcluded(['blockNumber'])}`,
+    ),
   }
 }

@@ -1,4 +1,4 @@
-/** What owners do to their keys. Each verb is one transaction, with its kept answer. */
+/** What is done to keys, by the operator and by their owners. Each verb is one transaction. */
 import { standingAt } from '#src/selling/subscription.ts'
 
 import {
@@ -19,10 +19,10 @@ type SignupEnd = Exclude<ReturnType<Ledger['signUp']>, Replayed>
 type Rotation = Parameters<Ledger['rotateKey']>[0]
 type RotationEnd = Exclude<ReturnType<Ledger['rotateKey']>, Replayed>
 
-/** Creates the verbs. */
-export function createKeyChanges(tables: Tables) {
-  const { atomically, answers } = tables
+export function createKeyVerbs(tables: Tables) {
+  const { atomically, record, accounts, keys, answers } = tables
 
+  /** With the kept answer, where the change must not be done twice. */
   function run<End extends KeyMade | { kind: string }>(
     { once, nowMs }: { once: Once | undefined; nowMs: number },
     change: () => End,
@@ -37,6 +37,34 @@ export function createKeyChanges(tables: Tables) {
   }
 
   return {
+    isNew: () => !keys.isAny(),
+    findKeyByDigest: keys.findByDigest,
+    findKey: keys.find,
+    listKeys: keys.list,
+    countValidKeys: keys.countValid,
+
+    createKey: (draft, by) =>
+      atomically(() => {
+        accounts.get(draft.accountId)
+        keys.insert({ ...draft, createdMs: by.nowMs })
+        record(by, 'key.created', draft.id)
+        return keys.get(draft.id)
+      }),
+
+    expireKey: (id, expiresMs, by) =>
+      atomically(() => {
+        keys.get(id)
+        if (keys.expire({ id, expiresMs })) record(by, 'key.expiring', id)
+      }),
+
+    revokeKey: (id, by) =>
+      atomically(() => {
+        keys.get(id)
+        const isRevoked = keys.revoke({ id, revokedMs: by.nowMs })
+        if (isRevoked) record(by, 'key.revoked', id)
+        return isRevoked
+      }),
+
     signUp: (signup, nowMs) =>
       run({ once: signup.once, nowMs }, () => signUp(tables, signup, nowMs)),
 
@@ -67,7 +95,7 @@ function signUp(tables: Tables, signup: Signup, nowMs: number): SignupEnd {
   }
   const ended = isFree ? keys.list(id).filter((one) => isValidKey(one, nowMs)) : []
   for (const one of ended) {
-    keys.revoke(one.id, nowMs)
+    keys.revoke({ id: one.id, revokedMs: nowMs })
     record(by, 'key.revoked', one.id)
   }
   const familyId = findEndedFamily(keys.list(id), nowMs) ?? key.id
@@ -91,7 +119,7 @@ function rotateKey(tables: Tables, rotation: Rotation, by: Deed): RotationEnd {
   const { familyId } = old
   const label = key.label ?? old.label
   const made = makeKey(tables, { account, key: { ...key, label }, familyId }, by)
-  if (keys.expire(id, nowMs + overlapMs)) record(by, 'key.expiring', id)
+  if (keys.expire({ id, expiresMs: nowMs + overlapMs })) record(by, 'key.expiring', id)
   return made
 }
 
