@@ -1,6 +1,7 @@
 /** Selling tiers: what the routes of billing and the command line may ask for. */
 import type { Clock } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import type { PaymentPage } from '#src/ledger/payments.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
@@ -99,11 +100,8 @@ export type Billing = {
    * `unknown_payment`.
    */
   payment(caller: Caller, id: string): Promise<Settlement>
-  /** Payments of the caller's account, newest first; `after` is exclusive. */
-  payments(
-    caller: Caller,
-    page: { limit: number; after?: { createdMs: number; id: string } | undefined },
-  ): Settlement[]
+  /** Payments of the caller's account, newest first. */
+  payments(caller: Caller, page: PaymentPage): Settlement[]
   /** Paid and granted periods of the caller's account by start. */
   subscriptions(caller: Caller): readonly Subscription[]
 

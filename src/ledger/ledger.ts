@@ -5,28 +5,24 @@ import type { Tier } from '#src/selling/tier.ts'
 import type { PaymentStore } from './payments.ts'
 
 /**
- * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs, so that
- * engines can be exchanged: `test/ledger/ledger-conformance.ts` is the contract as tests. Every
- * verb is synchronous and atomic, and what it returned survives kill -9 and a power cut (usage: see
- * `addUsage`). Other processes may read and write the same ledger at the same time. Every change of
- * an account, key, tier or subscription, and every screening, is a row of the audit chain in the
- * same transaction. Times are Unix milliseconds, and always the caller's.
+ * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs;
+ * `test/ledger/ledger-conformance.ts` is the contract as tests. Every verb is synchronous and
+ * atomic, and what it returned survives kill -9 and a power cut (usage: see `addUsage`). Other
+ * processes may read and write the same ledger at the same time. Every change of an account, key,
+ * tier or subscription, and every screening, is a row of the audit chain in the same transaction.
+ * Times are Unix milliseconds, and always the caller's.
  */
 export type Ledger = Disposable & {
   /** Offers and payments, in the same transactions. */
   readonly payments: PaymentStore
 
   /**
-   * Changes whenever something may have changed that decides who may do what: at our own changes at
-   * once, at those of other processes within the lag the store was opened with. Cheap: for each
-   * request.
+   * Changes with whatever decides who may do what: at our own changes at once, at those of other
+   * processes within the lag the store was opened with. Cheap: for each request.
    */
   revision(): number
 
-  /**
-   * Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be
-   * nested. For commands, which may block: what a request does is one verb.
-   */
+  /** Runs a synchronous `body` in one transaction with every verb it calls. May be nested. */
   atomically<T>(body: () => T): T
 
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
@@ -40,14 +36,10 @@ export type Ledger = Disposable & {
   findAccount(id: string): Account | undefined
   /** `address` in lower case. */
   findAccountByAddress(address: string): Account | undefined
-  /** Every account that has an address, for screening. */
   listAddressedAccounts(): Account[]
   /** Makes an account. Throws if the address has one. */
-  createAccount(
-    account: { id: string; address?: string | undefined; label?: string | undefined },
-    by: Deed,
-  ): Account
-  /** Blocks or unblocks an account; nothing happens if it is so already. */
+  createAccount(account: Pick<Account, 'id' | 'address' | 'label'>, by: Deed): Account
+  /** Nothing happens if it is so already. */
   setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
 
   /**
@@ -57,21 +49,19 @@ export type Ledger = Disposable & {
   isFree(accountId: string): boolean
   /**
    * Looks at some accounts in the order of their ids and forgets those that are free, not blocked,
-   * have no payment or recent offer, and of which no key was made or used since `idleSinceMs`: the
-   * account, its keys and their usage. The audit chain keeps that they were, and their ids are not
-   * used again. Returns the ids that are gone, and where to go on; undefined after the last
-   * account.
+   * have no payment or recent offer, and of which no key was made or used since `idleSinceMs`, with
+   * their keys and usage. The audit chain keeps that they were, and their ids are not used again.
+   * Returns the ids that are gone, and where to go on; undefined after the last account.
    */
   forgetIdle(range: IdleRange, by: Deed): { forgotten: string[]; nextId: string | undefined }
 
-  /** Makes a key of an existing account. */
+  /** Throws if there is no such account. */
   createKey(key: KeyDraft, by: Deed): ApiKey
   /** The key with this digest, whatever became of it. Compares in constant time. */
   findKeyByDigest(digest: Uint8Array): ApiKey | undefined
   findKey(id: string): ApiKey | undefined
   /** Keys by creation, of one account or of all, those that are no longer valid included. */
   listKeys(accountId?: string): ApiKey[]
-  /** How many keys of an account are valid at `nowMs`. */
   countValidKeys(accountId: string, nowMs: number): number
   /** Ends a key's validity at `expiresMs`, unless it ends sooner already. */
   expireKey(id: string, expiresMs: number, by: Deed): void
@@ -184,9 +174,8 @@ export type Ledger = Disposable & {
   /** Rows of the audit chain after a number, oldest first. */
   listAudit(afterSeq: number, limit: number): AuditRow[]
   /**
-   * Re-reads the whole chain and yields each fault: a row that does not carry the hash of all
-   * before it, a number left out, a table that differs from the last audited state of one of its
-   * rows.
+   * Re-reads the whole chain. Faults are a row that does not carry the hash of all before it, a
+   * number left out, and a table that differs from the last audited state of one of its rows.
    */
   verifyAudit(): Iterable<string>
   /** Number and hash (hex) of the last row, to be noted elsewhere; undefined in an empty chain. */
@@ -195,7 +184,6 @@ export type Ledger = Disposable & {
   /** True as long as no key was ever made. */
   isNew(): boolean
 
-  /** Closes the file; the store is not usable afterwards. */
   dispose(): void
 }
 

@@ -5,9 +5,9 @@ import type { Subscription } from '#src/selling/subscription.ts'
 import type { Deed } from './ledger.ts'
 
 /**
- * Offers and payments behind verbs, in the ledger's file and its transactions (`atomically`). Every
- * change of a payment's state is a row of the audit chain (without the payload, which holds a
- * signature). `test/ledger/payment-conformance.ts` is the contract as tests.
+ * Offers and payments behind verbs, in the ledger's file and its transactions. Every change of a
+ * payment's state is a row of the audit chain (without the payload, which holds a signature).
+ * `test/ledger/payment-conformance.ts` is the contract as tests.
  */
 export type PaymentStore = {
   /**
@@ -40,12 +40,7 @@ export type PaymentStore = {
   /** Ends an offer and frees its unique amount; false if it has none or is being paid. */
   releaseOffer(id: string, by: Deed): boolean
   /** Offers of an account of an amount, newest first, expired or not; the newest 20. */
-  listOffersOf(query: {
-    accountId: string
-    network: string
-    asset: string
-    amount: bigint
-  }): Offer[]
+  listOffersOf(query: TokenAmount & { accountId: string }): Offer[]
 
   /**
    * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken
@@ -73,24 +68,12 @@ export type PaymentStore = {
   findPaymentByNonce(
     signed: Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>,
   ): Payment | undefined
-  /** Payments of an account, newest first; `after` is exclusive. */
-  listPayments(query: {
-    accountId?: string
-    limit: number
-    after?: { createdMs: number; id: string } | undefined
-  }): Payment[]
-  /** Payments in any of some states, oldest first; `after` is exclusive. */
-  listPaymentsIn(
-    states: readonly PaymentState[],
-    page?: { limit: number; after?: { createdMs: number; id: string } | undefined },
-  ): Payment[]
+  /** Payments of an account, or all, newest first. */
+  listPayments(query: PaymentPage & { accountId?: string }): Payment[]
+  /** Payments in any of some states, oldest first. */
+  listPaymentsIn(states: readonly PaymentState[], page?: PaymentPage): Payment[]
   /** Payments that a transfer may be. */
-  listPaymentsLike(transfer: {
-    network: string
-    asset: string
-    from: string
-    amount: bigint
-  }): Payment[]
+  listPaymentsLike(transfer: TokenAmount & { from: string }): Payment[]
 
   /**
    * Moves a payment from one of some states to another, with what was learned; undefined, and
@@ -123,7 +106,6 @@ export type PaymentStore = {
    */
   provision(id: string, ids: { subscriptionId: string; restId: string }, by: Deed): Subscription
 
-  /** The subscription that a payment made. */
   findSubscriptionOf(paymentId: string): Subscription | undefined
 
   /** Money that arrived without a payment of ours; kept once per log. */
@@ -135,6 +117,14 @@ export type PaymentStore = {
   /** Up to which block (inclusive) transfers were looked at. */
   scannedBlock(network: string): number | undefined
   setScannedBlock(network: string, blockNumber: number): void
+}
+
+export type TokenAmount = { network: string; asset: string; amount: bigint }
+
+/** `after` is exclusive. */
+export type PaymentPage = {
+  limit: number
+  after?: Pick<Payment, 'createdMs' | 'id'> | undefined
 }
 
 export type OfferDraft = Omit<Offer, 'requirements' | 'createdMs'> & {
@@ -154,16 +144,14 @@ export type OfferRules = {
 
 export type ReservedOffer = Offer & { reservedUntilMs: number }
 
-export type UnmatchedTransfer = PaymentProof & {
-  /** `transfer_` and the log's place. */
-  id: string
-  network: string
-  asset: string
-  from: string
-  amount: bigint
-  foundMs: number
-  resolution?: string | undefined
-}
+export type UnmatchedTransfer = PaymentProof &
+  TokenAmount & {
+    /** `transfer_` and the log's place. */
+    id: string
+    from: string
+    foundMs: number
+    resolution?: string | undefined
+  }
 
 /**
  * A rule of the ledger forbids a change: one transfer for two payments, or two payments of one

@@ -1,7 +1,13 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
 import { judge } from '#src/selling/screening.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
-import { closeDatabase, type Database, probeWrite } from '#src/sqlite/database.ts'
+import {
+  closeDatabase,
+  createCommitCount,
+  type Database,
+  probeWrite,
+  transact,
+} from '#src/sqlite/database.ts'
 
 import {
   createAccountTable,
@@ -22,7 +28,6 @@ import {
   createUsageTable,
 } from './request-tables.ts'
 import { createSanctionsTable } from './sanctions-table.ts'
-import { createTransactions } from './transactions.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
 export type Tables = ReturnType<typeof createTables>
@@ -105,6 +110,67 @@ function createTables(db: Database, lagMs: number) {
     sanctions: createSanctionsTable(db),
     offers: createOfferTable(db),
     payments: createPaymentTable(db),
+  }
+}
+
+/**
+ * Transactions, and the revision: one number that changes with everything that decides who may do
+ * what. Our own changes raise it at once; for those of other connections SQLite is asked, at each
+ * use or as seldom as `lagMs` allows, because asking takes about a microsecond.
+ */
+function createTransactions(db: Database, lagMs: number) {
+  const commitCount = createCommitCount(db)
+  let revision = 0
+  /** No revision is given twice, even after a rollback: something may be cached under it. */
+  let last = 0
+  let seenCommits = commitCount()
+  let askedMs = Number.NEGATIVE_INFINITY
+
+  function raise(): void {
+    revision = ++last
+  }
+
+  function ask(): number {
+    const now = commitCount()
+    if (now !== seenCommits) raise()
+    seenCommits = now
+    return revision
+  }
+
+  return {
+    revision(): number {
+      const nowMs = performance.now()
+      if (nowMs - askedMs < lagMs) return revision
+      askedMs = nowMs
+      return ask()
+    },
+
+    /** For every change of our own, which SQLite does not count. */
+    raise,
+
+    /**
+     * The outermost call is the transaction, those within are part of it. Verbs check before they
+     * write, so one that threw and was caught left nothing.
+     */
+    atomically<T>(body: () => T): T {
+      if (db.inTransaction) {
+        const result = body()
+        // The outer transaction would commit without what it still had to do.
+        if (result instanceof Promise) throw new Error('A transaction must be synchronous.')
+        return result
+      }
+      let atStart: number | undefined
+      try {
+        return transact(db, () => {
+          // Others cannot commit from here on, so this holds again after a rollback.
+          atStart = ask()
+          return body()
+        })
+      } catch (error) {
+        if (atStart !== undefined) revision = atStart
+        throw error
+      }
+    },
   }
 }
 

@@ -15,11 +15,11 @@ import {
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
+import type { PaymentPage, PaymentStore, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'
 
 type Nonce = Parameters<PaymentStore['findPaymentByNonce']>[0]
-type Page = Parameters<PaymentStore['listPayments']>[0]
+
 type Place = { createdMs: number; id: string; limit: number }
 
 const HAS_FAILED = "state IN ('rejected', 'void')"
@@ -89,7 +89,7 @@ function createReaders(db: Database, rows: Payments) {
       undecided({ accountId, offerId, limit: 1 })) satisfies PaymentStore['findUndecidedPayment'],
     listOfOffer: rows.list<[offerId: string]>('WHERE offer_id = ? ORDER BY created_ms, id'),
 
-    list({ accountId, limit, after = pageStart }: Page): Payment[] {
+    list({ accountId, limit, after = pageStart }: PaymentPage & { accountId?: string }): Payment[] {
       const { createdMs, id } = after
       const place = { createdMs, id, limit }
       return accountId === undefined ? page(place) : pageOf({ ...place, accountId })

@@ -4,7 +4,7 @@
  */
 import { assert } from '#src/lib/assert.ts'
 import type { Offer } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
+import type { Payment, PaymentState } from '#src/selling/payment.ts'
 import { bookPeriod, type Period } from '#src/selling/period.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 
@@ -109,16 +109,18 @@ function createMoves(tables: Tables) {
         note(by, 'payment.received', id)
         const claimed = payments.get(id)
         if (state === 'received') return { kind: 'claimed', payment: claimed }
-        const where = { txHash: proof?.txHash, proof: unlessTaken(payments, claimed, proof) }
-        return {
-          kind: 'claimed',
-          payment: write({ ...claimed, reason: 'paid_twice', ...where }, by),
-        }
+        // A transfer that is known as another payment's is not the proof of this one.
+        const isKnown = proof && payments.findByProof(signed.network, proof) !== undefined
+        const where = { txHash: proof?.txHash, proof: isKnown ? undefined : proof }
+        const payment = write({ ...claimed, reason: 'paid_twice', ...where }, by)
+        return { kind: 'claimed', payment }
       }),
 
     move: (id, change, by) =>
       atomically(() => {
-        assertMovable(change.to)
+        // These two states mean more than a word in a column.
+        assert(change.to !== 'settling', 'only a lease makes a payment settling')
+        assert(change.to !== 'provisioned', 'only provision makes a payment provisioned')
         const before = payments.find(id)
         if (before === undefined || !change.from.includes(before.state)) return undefined
         const after = changed(before, change, by)
@@ -155,27 +157,14 @@ function isLeasable({ state, leaseUntilMs }: Payment, nowMs: number): boolean {
   return leasable.includes(state) && (leaseUntilMs === undefined || leaseUntilMs <= nowMs)
 }
 
-/** These two states mean more than a word in a column. */
-function assertMovable(to: PaymentState): void {
-  assert(to !== 'settling', 'only a lease makes a payment settling')
-  assert(to !== 'provisioned', 'only provision makes a payment provisioned')
-}
-
 /** Whoever had the lease is done with it: it moved the payment, or somebody knew more. */
 function changed(before: Payment, change: Change, by: Deed): Payment {
   const { to: state, reason, txHash = before.txHash } = change
-  const proof = change.proof ?? proofKept(before, state)
+  // What will never be paid has no place where it was.
+  const proof = change.proof ?? (spent.includes(state) ? undefined : before.proof)
   assert(state !== 'settled' || proof !== undefined, 'a settled payment has its proof')
   return { ...before, state, reason, txHash, proof, leaseUntilMs: undefined, updatedMs: by.nowMs }
 }
-
-/** What will never be paid has no place where it was. */
-const proofKept = ({ proof }: Payment, state: PaymentState): PaymentProof | undefined =>
-  spent.includes(state) ? undefined : proof
-
-/** The proof, unless it is that of another payment. */
-const unlessTaken = (payments: PaymentTable, { signed }: Payment, proof?: PaymentProof) =>
-  proof && payments.findByProof(signed.network, proof) === undefined ? proof : undefined
 
 /** Throws `LedgerRuleError` if the transfer or the offer belongs to another payment. */
 function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
@@ -238,9 +227,8 @@ function createReview({ db, atomically, note, payments }: Tables) {
   return {
     addUnmatchedTransfer: (transfer, by) =>
       atomically(() => {
-        const { id, network } = transfer
+        const { id, network, txHash, logIndex } = transfer
         if (transfers.find(id) !== undefined) return false
-        const { txHash, logIndex } = transfer
         if (transfers.hasLog({ network, txHash, logIndex })) return false
         if (payments.findByProof(network, transfer) !== undefined) return false
         transfers.insert(transfer)
