@@ -1,9 +1,8 @@
 /**
  * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes
  * it down. That is one transaction, so that of many calls with one payload exactly one claims. The
- * chain is asked first: payers may have submitted their payments themselves, and what is spent is
- * never judged by a clock or answered with a demand. Only what is signed is written down: otherwise
- * anybody who saw a payment could use up its nonce.
+ * chain is asked first: payers may have submitted their payments, and what is spent is never judged
+ * by a clock or answered with a demand. A forged one is not written down: it would use up a nonce.
  */
 import { DAY_MS } from '#src/core/time.ts'
 import type { Caller } from '#src/selling/caller.ts'
@@ -41,10 +40,14 @@ export async function admit(deps: BillingDeps, caller: Caller, input: unknown): 
   // A call with the same payload may have been faster.
   const taken = findAgain(deps, caller, parsed)
   if (taken) return taken
-  const fresh = faults.includes('nonce_used')
-    ? await toSpent(deps, caller, { view, parsed, faults })
-    : await toUnspent(deps, caller, { view, parsed, faults })
-  return claim(deps, caller, { parsed, fresh })
+  const toFresh = faults.includes('nonce_used') ? toSpent : toUnspent
+  const { offer, ...draft } = await toFresh(deps, caller, { view, parsed, faults })
+  const { kind, payment } = deps.ledger.payments.claim(
+    { id: `pay_${deps.mint()}`, offer, ...draft },
+    { actor: `account:${caller.accountId}`, nowMs: deps.clock() },
+  )
+  if (kind === 'offer_taken') throw usedOfferError()
+  return kind === 'existing' ? sameCase(deps, caller, { payment, parsed }) : { payment, offer }
 }
 
 /** Before all else: what was taken once is answered from what became of it. */
@@ -95,8 +98,7 @@ async function toSpent(
     )
   }
   // The amount alone names an offer to other wallets only as long as no other offer can have it.
-  // What a wallet of nobody paid at the plain price is for the operator, with the offer that it was
-  // meant for.
+  // What a wallet of nobody paid at the plain price is for the operator, with the offer it meant.
   const own = deps.ledger.payments.listOffersOf({ accountId, network, asset, amount })
   const named = owner
     ? own
@@ -110,8 +112,7 @@ async function toSpent(
   const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
   const verdict = await lookAt(view, sealPayment(parsed, oldest), oldest)
   const proof = verdict.kind === 'paid' ? verdict.proof : undefined
-  // Of offers of one amount it paid the newest that was there before it, and that no other payment
-  // has.
+  // Of offers of one amount it paid the newest that was there before it and is free.
   const older = offers.filter(({ fromBlock }) => proof && fromBlock < proof.blockNumber)
   const paid = older.find(({ id }) => !deps.ledger.payments.isOfferTaken(id)) ?? older[0]
   const offer = paid ?? newest
@@ -167,20 +168,6 @@ async function lookAt(
   return verdict
 }
 
-function claim(
-  deps: BillingDeps,
-  caller: Caller,
-  { parsed, fresh: { offer, ...draft } }: { parsed: ParsedPayment; fresh: Fresh },
-): Case {
-  const { ledger, clock, mint } = deps
-  const { kind, payment } = ledger.payments.claim(
-    { id: `pay_${mint()}`, offer, ...draft },
-    { actor: `account:${caller.accountId}`, nowMs: clock() },
-  )
-  if (kind === 'offer_taken') throw usedOfferError()
-  return kind === 'existing' ? sameCase(deps, caller, { payment, parsed }) : { payment, offer }
-}
-
 /** The offer that payer and amount name, ended or not, if it is one of the account's own. */
 function findOffer(
   { ledger, clock }: BillingDeps,
@@ -191,9 +178,7 @@ function findOffer(
   return offer?.accountId === accountId ? offer : undefined
 }
 
-/**
- * What the offer and the clock say against it. The amount named the offer, and the asset its token.
- */
+/** What the offer and the clock say against it; its amount and asset are those of the offer. */
 function faultOf(signed: SignedPayment, offer: Offer, nowMs: number): string | undefined {
   if (signed.payTo !== offer.requirements.payTo.toLowerCase()) return 'recipient_mismatch'
   // As numbers these may be inexact, but then they are far beyond every limit.

@@ -1,13 +1,22 @@
 /** Which tokens can be paid with just now, from what chains and facilitators say of themselves. */
-import type { PaymentToken } from '#src/selling/payment-chain.ts'
+import { AppError } from '#src/core/errors.ts'
+import { homeChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
 
-import type { BillingDeps, ChainStatus, SoldChain } from './billing.ts'
+import type { Billing, BillingDeps, ChainStatus, SoldChain } from './billing.ts'
 
 type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log'>
 
 export type Availability = ReturnType<typeof createAvailability>
 
 const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
+
+const statusOf = (
+  chain: PaymentChain,
+  reasonOf: (token: PaymentToken) => string | undefined,
+): ChainStatus => ({
+  chain,
+  tokens: chain.tokens.map((token) => ({ token, reason: reasonOf(token) })),
+})
 
 /** Everything counts as unavailable until it was checked. */
 export function createAvailability(deps: Deps) {
@@ -31,10 +40,7 @@ export function createAvailability(deps: Deps) {
 
   return {
     chains: (): readonly ChainStatus[] =>
-      deps.chains.map((sold) => ({
-        chain: sold.chain,
-        tokens: sold.chain.tokens.map((token) => ({ token, reason: reasonOf(sold, token) })),
-      })),
+      deps.chains.map((sold) => statusOf(sold.chain, (token) => reasonOf(sold, token))),
     reasonOf,
     async refresh(): Promise<void> {
       await Promise.all(deps.chains.map(refresh))
@@ -53,14 +59,12 @@ export function missingPart(
   return
 }
 
-async function checkChain(
-  deps: Deps,
-  sold: SoldChain,
-): Promise<(token: PaymentToken) => string | undefined> {
+/** Finds out why each token cannot be paid with. */
+async function checkChain(deps: Deps, sold: SoldChain) {
   const missing = missingPart(deps, sold)
   if (missing !== undefined) return () => missing
   const [seen, relay] = await Promise.all([sold.view?.check(), checkFacilitator(sold)])
-  return ({ symbol }) => seen?.chain ?? seen?.tokens[symbol] ?? relay
+  return ({ symbol }: PaymentToken) => seen?.chain ?? seen?.tokens[symbol] ?? relay
 }
 
 async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<string | undefined> {
@@ -73,4 +77,29 @@ async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<stri
       x402Version === 2 && scheme === 'exact' && network === chain.network,
   )
   return isThere ? undefined : `The facilitator does not settle payments on ${chain.name}.`
+}
+
+/** Billing of a server that sells nothing: all is unavailable, for a reason that callers see. */
+export function closedBilling(
+  reason: string,
+  chains: readonly PaymentChain[] = [homeChain],
+): Billing {
+  const refuse = (): never => {
+    throw new AppError('billing_unavailable', reason, { retryAction: 'ask_operator' })
+  }
+  const statuses = chains.map((chain) => statusOf(chain, () => reason))
+  return {
+    chains: () => statuses,
+    quote: async () => refuse(),
+    challenge: refuse,
+    settle: async () => refuse(),
+    payment: async () => refuse(),
+    // Not an empty list: there may be payments from before.
+    payments: refuse,
+    subscriptions: () => [],
+    onSubmitted: () => undefined,
+    reconcile: async () => 0,
+    watch: async () => undefined,
+    refresh: async () => undefined,
+  }
 }

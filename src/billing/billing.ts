@@ -28,17 +28,14 @@ export type BillingDeps = {
   log: (line: string) => void
 }
 
-/**
- * A chain that is sold on: with a node, and somebody who relays payments
- * there, where these are configured.
- */
+/** A chain that is sold on: with a node and a relay of payments, where these are configured. */
 export type SoldChain = {
   chain: PaymentChain
   view: ChainView | undefined
   facilitator: Facilitator | undefined
 }
 
-/** Whether a token can be paid with just now, and why not. */
+/** `reason`: why the token cannot be paid with just now; undefined if it can. */
 export type TokenStatus = { token: PaymentToken; reason: string | undefined }
 export type ChainStatus = { chain: PaymentChain; tokens: readonly TokenStatus[] }
 
@@ -57,7 +54,6 @@ export type Quote = {
   inFlight?: Payment | undefined
 }
 
-/** What became of a payment, and the offer that it is for. */
 export type Settlement = {
   payment: Payment
   offer: Offer
@@ -66,7 +62,6 @@ export type Settlement = {
 }
 
 export type Billing = {
-  /** Every chain that is sold on, with what works of it. */
   chains(): readonly ChainStatus[]
 
   /**
@@ -114,8 +109,6 @@ export type Billing = {
   reconcile(): Promise<number>
   /** Looks for money that no payment explains. Never rejects. */
   watch(): Promise<void>
-  /**
-   * Checks chain, tokens and facilitator, and publishes what fails as unavailable. Never rejects.
-   */
+  /** Checks chain, tokens and facilitator: what fails is unavailable. Never rejects. */
   refresh(): Promise<void>
 }

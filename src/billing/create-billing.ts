@@ -1,4 +1,4 @@
-/** Puts the parts of billing together, and says what became of payments. */
+/** Puts the parts of billing together. */
 import { AppError } from '#src/core/errors.ts'
 import type { Payment } from '#src/selling/payment.ts'
 
@@ -15,15 +15,12 @@ import {
 } from './payment-errors.ts'
 import { advance, type Case, caseOf, flowOn, reread, waitForFinality } from './payment-machine.ts'
 import { createReconciler } from './reconciler.ts'
-import { watch } from './watcher.ts'
 
-/**
- * Creates the engine. It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer.
- */
+/** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
 export function createBilling(deps: BillingDeps): Billing {
   const { ledger } = deps
   const availability = createAvailability(deps)
-  const { poll, attend, work, reconcile } = createReconciler(deps)
+  const { poll, work, reconcile, watch } = createReconciler(deps)
   const listeners: (() => void)[] = []
   const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
   const settle: Billing['settle'] = async (caller, payload) => {
@@ -64,7 +61,7 @@ export function createBilling(deps: BillingDeps): Billing {
       }),
     onSubmitted: (listener) => void listeners.push(listener),
     reconcile,
-    watch: () => watch(deps, attend),
+    watch,
   }
 }
 
@@ -88,10 +85,7 @@ function toAnswer(deps: BillingDeps, it: Case): Settlement {
   }
 }
 
-/**
- * For what was never sent, or is proved void. Nobody is asked to pay
- * what another payment is paying.
- */
+/** For what was never sent, or is void. Nobody is asked to pay what another payment is paying. */
 function deadError(deps: BillingDeps, { payment, offer }: Case): AppError {
   const { reason = 'rejected' } = payment
   const isTaken = deps.ledger.payments.isOfferTaken(offer.id)

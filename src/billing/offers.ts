@@ -19,15 +19,12 @@ import type { Billing, BillingDeps, Quote, SoldChain } from './billing.ts'
 import {
   expiredOfferError,
   heldOfferError,
-  mayBePaid,
   toPaymentRequired,
   unavailableError,
   usedOfferError,
 } from './payment-errors.ts'
 
-/**
- * Payments of an offer, and of an account in an hour, that may fail before no other one is taken.
- */
+/** Failed payments of an offer, and of an account in an hour, after which no other is taken. */
 const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
 const FAILED_WITHIN_MS = 3_600_000
 /** Of the amounts in the catalogue: millionths. */
@@ -52,28 +49,35 @@ export function createOffers(
       const product = findProduct(deps, ask.tierId)
       const where = findToken(deps, ask)
       const reason = availability.reasonOf(where.sold, where.token)
-      if (reason !== undefined)
+      if (reason !== undefined) {
         throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
+      }
       const head = await where.sold.view?.head(0)
-      if (!head)
+      if (!head) {
         throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
+      }
+      // The account's wallet if that will pay: its address then names the offer.
+      const address = deps.ledger.findAccount(caller.accountId)?.address
+      const isOwn = ask.payer === undefined || ask.payer.toLowerCase() === address
+      const payer = isOwn ? address : undefined
       // The newest block: what is in it or before it was not paid for this offer.
       const fromBlock = head.latestNumber
-      const payer = findPayer(deps, caller, ask)
       return toQuote(makeOffer(deps, caller, { ...where, product, payer, fromBlock }))
     },
 
     challenge(caller, offerId) {
-      const offer = deps.ledger.payments.findOffer(offerId)
-      if (offer?.accountId !== caller.accountId) {
+      const { payments } = deps.ledger
+      const { accountId } = caller
+      const offer = payments.findOffer(offerId)
+      if (offer?.accountId !== accountId) {
         throw new AppError(
           'unknown_offer',
           'You have no such offer. Ask for one: POST /v1/billing/x402/quote.',
           { reason: 'unknown_offer', retryAction: 'sign_anew' },
         )
       }
-      if (deps.ledger.payments.isOfferTaken(offerId)) throw usedOfferError()
-      if (mayBePaid(deps, offer)) throw heldOfferError()
+      if (payments.isOfferTaken(offerId)) throw usedOfferError()
+      if (payments.findUndecidedPayment({ accountId, offerId })) throw heldOfferError()
       if (deps.clock() >= offer.expiresMs) throw expiredOfferError()
       return toQuote(offer)
     },
@@ -82,8 +86,7 @@ export function createOffers(
 
 /**
  * Keeps an account from filling the ledger with payments that cannot be made. Throws
- * `payment_limit`. Not for a payment that the chain has taken already: that is to be honoured,
- * whatever failed before.
+ * `payment_limit`. Not for one that the chain has taken already: that is to be honoured.
  */
 export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): void {
   const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
@@ -100,16 +103,6 @@ export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): v
     `${FAILED_MAX.ofAccount} payments of your account have failed within an hour. This one was not sent. Find out why, and submit it later.`,
     { reason: 'account_payments', retryAction: 'wait_and_retry' },
   )
-}
-
-/** The account's wallet if that will pay: its address then names the offer. */
-function findPayer(
-  { ledger }: BillingDeps,
-  { accountId }: Caller,
-  ask: QuoteRequest,
-): string | undefined {
-  const address = ledger.findAccount(accountId)?.address
-  return ask.payer === undefined || ask.payer.toLowerCase() === address ? address : undefined
 }
 
 function findProduct({ listTiers }: BillingDeps, tierId: string): Product {

@@ -26,9 +26,7 @@ export const unaskedError = (): AppError =>
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
-/**
- * We no longer send it, but if the payer has submitted it, it may be mined until its time is over.
- */
+/** We no longer send it; if the payer has submitted it, it may be mined until its time is over. */
 export function tooLateError({ validBefore }: SignedPayment, nowMs: number): AppError {
   const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
   return new AppError(
@@ -79,12 +77,6 @@ export const heldOfferError = (): AppError =>
     { reason: 'offer_used', retryAction: 'retry_same_payment' },
   )
 
-/** True while a payment for the offer may still be made: then nobody is asked for another. */
-export const mayBePaid = (
-  { ledger }: Pick<BillingDeps, 'ledger'>,
-  { id, accountId }: Offer,
-): boolean => ledger.payments.findUndecidedPayment({ accountId, offerId: id }) !== undefined
-
 /** `isSpent`: its nonce is used, so that money may have moved that the operator finds. */
 export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
   isSpent
@@ -99,9 +91,7 @@ export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
         { reason: 'unknown_offer', retryAction: 'sign_anew' },
       )
 
-/**
- * `x402`: the reason as x402 v2 names it. Where no action is named, signing another payment helps.
- */
+/** `x402`: the reason as x402 v2 names it. Without an action, signing another payment helps. */
 type Refusal = { message: string; retryAction?: RetryAction; x402: string }
 
 const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
@@ -157,26 +147,22 @@ const unknownRefusal: Refusal = {
   x402: 'unexpected_settle_error',
 }
 
-/**
- * A payment that does not arrive. It has something to sign only where signing another one helps.
- */
+/** A payment does not arrive. There is something to sign only where signing another one helps. */
 export function rejectedError(
   deps: Pick<BillingDeps, 'origin' | 'clock' | 'ledger'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
 ): AppError {
   const { message, x402: errorReason, ...refusal } = refusals[reason] ?? unknownRefusal
-  const isHeld = mayBePaid(deps, offer)
-  const retryAction = refusal.retryAction ?? (isHeld ? 'wait_and_retry' : 'sign_anew')
+  const { id: offerId, accountId } = offer
+  // While a payment for the offer may still be made, nobody is asked for another.
+  const held = deps.ledger.payments.findUndecidedPayment({ accountId, offerId })
+  const retryAction = refusal.retryAction ?? (held ? 'wait_and_retry' : 'sign_anew')
   const maySign = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
   const next = maySign ? { paymentRequired: toPaymentRequired(deps, offer, errorReason) } : {}
   const { payer, network } = signed
   const paymentResponse = { success: false, errorReason, payer, transaction: '', network } as const
-  return new AppError('payment_rejected', message, {
-    reason,
-    retryAction,
-    paymentResponse,
-    ...next,
-  })
+  const extras = { reason, retryAction, paymentResponse, ...next }
+  return new AppError('payment_rejected', message, extras)
 }
 
 const APPROVE_SELECTOR = '0x095ea7b3'

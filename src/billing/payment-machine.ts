@@ -5,12 +5,12 @@
  * payment `settled` or `void`, and only it may call one unpaid.
  */
 import type { Actor, Deed } from '#src/ledger/ledger.ts'
-import { LedgerRuleError } from '#src/ledger/payments.ts'
+import { LedgerRuleError, type PaymentStore } from '#src/ledger/payments.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
 import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
+import type { Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 import { signatureOf } from './payload.ts'
@@ -34,12 +34,7 @@ export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow |
 /** A payment at work, with its offer. */
 export type Case = { payment: Payment; offer: Offer }
 
-type Next = {
-  to: PaymentState
-  reason?: string | undefined
-  txHash?: string | undefined
-  proof?: PaymentProof | undefined
-}
+type Next = Omit<Parameters<PaymentStore['move']>[1], 'from'>
 
 /** The first steps of a payment need this long; the token is strict to the second. */
 export const FRESH_MS_MIN = 30_000
@@ -47,9 +42,7 @@ export const FRESH_MS_MIN = 30_000
 const LEASE_MS = 90_000
 /** How often a payment that may have been sent is sent again at most. */
 export const ATTEMPTS_MAX = 3
-/**
- * A payment of unknown fate is given this long to appear, one that was seen on its way this long.
- */
+/** So long a payment of unknown fate is given to appear, and one that was seen on its way. */
 export const RESEND_UNKNOWN_MS = 15_000
 const RESEND_PENDING_MS = 60_000
 /** Eight seconds in all: a few blocks of Polygon and its finality. */
@@ -78,26 +71,19 @@ export async function advance(flow: Flow, it: Case): Promise<Payment> {
   }
 }
 
-/**
- * Looks again and again while a payment is in flight, so that most callers get
- * its end; returns it as last seen.
- */
+/** Looks again and again while a payment is in flight, so that most callers get its end. */
 export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
   let { payment } = it
   for (const [step, ms] of PENDING_STEPS_MS.entries()) {
-    const mayWait =
-      payment.state === 'pending' || (payment.state === 'unknown' && step < UNKNOWN_STEPS)
-    if (!mayWait) break
+    const { state } = payment
+    if (state !== 'pending' && (state !== 'unknown' || step >= UNKNOWN_STEPS)) break
     await flow.deps.sleep(ms)
     payment = await observe(flow, { ...it, payment })
   }
   return payment
 }
 
-/**
- * Nothing was sent by us yet; the payer may have submitted it, so the
- * nonce is checked before the clock.
- */
+/** Nothing was sent by us yet; the payer may have, so the nonce is checked before the clock. */
 async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const screened = await screenPayer(flow, payment)
   if (screened.state !== 'screened') return screened
@@ -115,10 +101,7 @@ async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   return reason === undefined ? relay(flow, it) : move(flow, screened, { to: 'rejected', reason })
 }
 
-/**
- * Why the clock is against sending a payment that has not ended, though its
- * payer may have it made himself.
- */
+/** Why the clock is against sending a payment that has not ended; its payer may have it made. */
 export function clockFault(
   { validAfter, validBefore }: Pick<SignedPayment, 'validAfter' | 'validBefore'>,
   nowMs: number,
@@ -135,10 +118,7 @@ async function giveUp(flow: Flow, it: Case): Promise<Payment> {
   throw tooLateError(it.payment.signed, flow.deps.clock())
 }
 
-/**
- * It may have been sent. Whatever fails on the way changes nothing: the first call may
- * have been the one that counts.
- */
+/** It may have been sent. What fails here changes nothing: the first call may be what counts. */
 async function follow(flow: Flow, it: Case): Promise<Payment> {
   const payment = await observe(flow, it)
   if (!mayResend(flow, payment)) return payment
@@ -161,13 +141,11 @@ function mayResend(flow: Flow, payment: Payment): boolean {
   return state === 'pending' && updatedMs + RESEND_PENDING_MS <= nowMs
 }
 
-const mendable: ReadonlySet<string | undefined> = new Set([
+const mendable: readonly (string | undefined)[] = [
   ...['allowance_required', 'insufficient_balance', 'expires_too_late', 'not_yet_valid'],
-])
+]
 
-/**
- * What was missing may be there now. Anything else stays rejected, unless the payer submitted it.
- */
+/** What was missing may be there now. All else stays rejected, unless the payer submitted it. */
 async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const { offer } = it
   const seen = await observe(flow, it)
@@ -175,7 +153,7 @@ async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const fault = await findFault(flow, seen)
   const nowMs = flow.deps.clock()
   const isTimely = isFresh(flow, seen) && clockFault(seen.signed, nowMs) === undefined
-  const isMended = fault === undefined && mendable.has(seen.reason) && isTimely
+  const isMended = fault === undefined && mendable.includes(seen.reason) && isTimely
   const mayBegin = isMended && nowMs < offer.expiresMs
   if (fault !== 'nonce_used' && !mayBegin) return seen
   const reopened = unlessRefused(
@@ -186,25 +164,20 @@ async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   return reopened.state === 'screened' ? begin(flow, { payment: reopened, offer }) : reopened
 }
 
-/**
- * Screens the payer. A hit ends in `review`, whatever was sent before; without an answer nothing
- * changes and `screening_unavailable` is thrown.
- */
+/** A hit ends in `review`, whatever was sent before. Throws `screening_unavailable`. */
 async function screenPayer(flow: Flow, payment: Payment): Promise<Payment> {
-  const { verdict } = await flow.deps.screen(payment.signed.payer)
+  const { screen, ledger } = flow.deps
+  const { verdict } = await screen(payment.signed.payer)
   if (verdict === 'unknown') throw unscreenedError()
   if (verdict === 'hit') {
-    const account = flow.deps.ledger.findAccountByAddress(payment.signed.payer)
-    if (account) flow.deps.ledger.setBlocked(account.id, true, { ...deedOf(flow), actor: 'system' })
+    const account = ledger.findAccountByAddress(payment.signed.payer)
+    if (account) ledger.setBlocked(account.id, true, { ...deedOf(flow), actor: 'system' })
     return move(flow, payment, { to: 'review', reason: 'sanctioned' })
   }
   return payment.state === 'received' ? move(flow, payment, { to: 'screened' }) : payment
 }
 
-/**
- * Why the chain would not take the payment now; undefined if it
- * would. Throws `billing_unavailable`.
- */
+/** Why the chain would not take the payment now, if it would not. Throws `billing_unavailable`. */
 const findFault = async ({ chain }: Flow, { signed }: Payment): Promise<PaymentFault | undefined> =>
   (await askFaults(chain, signed, signatureOf(signed)))[0]
 
@@ -220,9 +193,9 @@ export async function askFaults(
 }
 
 /**
- * Sends a payment that is ready, or one whose fate is unknown once more: always the same bytes,
- * under a lease that is committed first. If somebody else holds the lease, their outcome counts.
- * Throws `billing_unavailable` if nothing was ever sent.
+ * Sends a payment that is ready, or once more one whose fate is unknown: the same bytes, under a
+ * lease that is committed first. If somebody else holds the lease, their outcome counts. Throws
+ * `billing_unavailable` if nothing was ever sent.
  */
 async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const { chain, facilitator, deps } = flow
@@ -249,11 +222,8 @@ const unsentError = () =>
 /** Moves a payment as far as the chain proves; unchanged where it proves nothing. */
 export async function observe(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   if (payment.state === 'settled') return provision(flow, payment.id)
-  const verdict = await flow.chain.look(payment.signed, {
-    fromBlock: offer.fromBlock,
-    txHash: payment.txHash,
-  })
-  const next = afterLook(verdict)
+  const hint = { fromBlock: offer.fromBlock, txHash: payment.txHash }
+  const next = afterLook(await flow.chain.look(payment.signed, hint))
   const doubt = next?.proof && doubtOf(flow, { payment, offer }, next.proof)
   if (next && doubt !== undefined) return toReview(flow, payment, { ...next, reason: doubt })
   return next ? await take(flow, payment, next) : payment
@@ -292,9 +262,7 @@ async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> 
   return moved.state === 'settled' ? provision(flow, moved.id) : moved
 }
 
-/**
- * Leaves money to the operator; where it is, unless that transfer is known as another payment's.
- */
+/** Leaves money to the operator; where it is, unless that transfer is another payment's. */
 const toReview = (flow: Flow, payment: Payment, { txHash, proof, reason }: Omit<Next, 'to'>) =>
   unlessRefused(
     () => move(flow, payment, { to: 'review', txHash, proof, reason }),
@@ -303,21 +271,18 @@ const toReview = (flow: Flow, payment: Payment, { txHash, proof, reason }: Omit<
 
 /** What a look at the chain alone proves; undefined where it proves nothing. */
 function afterLook(verdict: ChainVerdict): Next | undefined {
-  switch (verdict.kind) {
-    case 'paid': {
-      const { proof } = verdict
-      return verdict.isFinal
-        ? { to: 'settled', txHash: proof.txHash, proof }
-        : { to: 'pending', txHash: proof.txHash, reason: 'not_final' }
-    }
-    case 'void':
-      // The nonce went to something else that the payer signed: perhaps money of theirs, so the
-      // operator looks at it.
-      return { to: verdict.reason === 'used_elsewhere' ? 'review' : 'void', reason: verdict.reason }
-    case 'open':
-    case 'unavailable':
-      return
+  if (verdict.kind === 'paid') {
+    const { proof, isFinal } = verdict
+    const { txHash } = proof
+    return isFinal
+      ? { to: 'settled', txHash, proof }
+      : { to: 'pending', txHash, reason: 'not_final' }
   }
+  if (verdict.kind !== 'void') return undefined
+  // The nonce went to something else that the payer signed: perhaps money of theirs, so the
+  // operator looks at it.
+  const to = verdict.reason === 'used_elsewhere' ? 'review' : 'void'
+  return { to, reason: verdict.reason }
 }
 
 /** The chain has not decided: whatever the facilitator says, money may land. */
@@ -336,23 +301,16 @@ function byWordAlone(result: SettleResult, wasSent: boolean): Next {
 
 /** Moves a payment on; if somebody else was faster, their state counts. */
 export function move(flow: Flow, payment: Payment, next: Next): Payment {
-  if (payment.state === next.to && (next.txHash ?? payment.txHash) === payment.txHash)
-    return payment
-  const moved = flow.deps.ledger.payments.move(
-    payment.id,
-    { ...next, from: [payment.state] },
-    deedOf(flow),
-  )
-  if (!moved) return reread(flow, payment.id)
+  const { id, state, txHash } = payment
+  if (state === next.to && (next.txHash ?? txHash) === txHash) return payment
+  const moved = flow.deps.ledger.payments.move(id, { ...next, from: [state] }, deedOf(flow))
+  if (!moved) return reread(flow, id)
   const reason = next.reason === undefined ? '' : ` (${next.reason})`
-  flow.deps.log(`billing: ${payment.id} ${payment.state} -> ${next.to}${reason}`)
+  flow.deps.log(`billing: ${id} ${state} -> ${next.to}${reason}`)
   return moved
 }
 
-/**
- * The outcome of `change`, or of `instead` where a rule of the ledger
- * refuses it; false there throws on.
- */
+/** The outcome of `change`, or of `instead` where a rule of the ledger refuses it. */
 function unlessRefused(change: () => Payment, instead: () => Payment | false): Payment {
   try {
     return change()
@@ -371,7 +329,6 @@ function provision(flow: Flow, id: string): Payment {
   return reread(flow, id)
 }
 
-/** A payment with its offer. */
 export function caseOf({ ledger }: BillingDeps, payment: Payment): Case {
   const offer = ledger.payments.findOffer(payment.offerId)
   assert(offer !== undefined, 'Offers are never deleted.')

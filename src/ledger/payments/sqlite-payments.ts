@@ -4,7 +4,7 @@
  */
 import { assert } from '#src/lib/assert.ts'
 import type { Offer } from '#src/selling/offer.ts'
-import type { Payment, PaymentState } from '#src/selling/payment.ts'
+import type { Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
 import { bookPeriod, type Period } from '#src/selling/period.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 
@@ -109,9 +109,7 @@ function createMoves(tables: Tables) {
         note(by, 'payment.received', id)
         const claimed = payments.get(id)
         if (state === 'received') return { kind: 'claimed', payment: claimed }
-        // A transfer that is known as another payment's is not the proof of this one.
-        const isKnown = proof && payments.findByProof(signed.network, proof) !== undefined
-        const where = { txHash: proof?.txHash, proof: isKnown ? undefined : proof }
+        const where = { txHash: proof?.txHash, proof: unlessTaken(payments, signed.network, proof) }
         const payment = write({ ...claimed, reason: 'paid_twice', ...where }, by)
         return { kind: 'claimed', payment }
       }),
@@ -165,6 +163,10 @@ function changed(before: Payment, change: Change, by: Deed): Payment {
   assert(state !== 'settled' || proof !== undefined, 'a settled payment has its proof')
   return { ...before, state, reason, txHash, proof, leaseUntilMs: undefined, updatedMs: by.nowMs }
 }
+
+/** The proof, unless it is that of another payment. */
+const unlessTaken = (payments: PaymentTable, network: string, proof?: PaymentProof) =>
+  proof && payments.findByProof(network, proof) === undefined ? proof : undefined
 
 /** Throws `LedgerRuleError` if the transfer or the offer belongs to another payment. */
 function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
