@@ -7,8 +7,7 @@
 import { DAY_MS } from '#src/core/time.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
-import type { Offer } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
 import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'

@@ -1,6 +1,7 @@
 /** Makes offers, and shows again those that nobody has begun to pay. */
 import { AppError } from '#src/core/errors.ts'
 import type { Caller } from '#src/selling/caller.ts'
+import type { PaymentToken } from '#src/selling/payment-chain.ts'
 import {
   type Offer,
   OFFER_LEFT_MS_MIN,
@@ -10,8 +11,7 @@ import {
   type PaymentRequirements,
   RESERVED_MS,
   UNIQUE_OFFERS_MAX,
-} from '#src/selling/offer.ts'
-import type { PaymentToken } from '#src/selling/payment-chain.ts'
+} from '#src/selling/payment.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
 import type { Availability } from './availability.ts'

@@ -7,9 +7,8 @@ import { createHash } from 'node:crypto'
 
 import { AppError } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, SignedPayment } from '#src/selling/payment.ts'
 
 const PAYLOAD_BYTES_MAX = 16 * 1024
 const SIGNATURE_BYTES_MAX = 4096

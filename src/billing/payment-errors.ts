@@ -1,8 +1,7 @@
 /** The errors of payments that are not taken: why, and what the payer should do next. */
 import { AppError, type RetryAction } from '#src/core/errors.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { findChain } from '#src/selling/payment-chain.ts'
-import type { Payment, SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps, PaymentRequired } from './billing.ts'
 

@@ -9,8 +9,13 @@ import { LedgerRuleError, type PaymentStore } from '#src/ledger/payments.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
-import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
+import {
+  type Offer,
+  type Payment,
+  type PaymentProof,
+  type SignedPayment,
+  VALID_BEFORE_MS_MAX,
+} from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 import { signatureOf } from './payload.ts'

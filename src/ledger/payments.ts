@@ -1,5 +1,10 @@
-import type { Offer } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
+import type {
+  Offer,
+  Payment,
+  PaymentProof,
+  PaymentState,
+  SignedPayment,
+} from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 
 import type { Deed } from './ledger.ts'
@@ -101,7 +106,7 @@ export type PaymentStore = {
 
   /**
    * Turns a `settled` payment into its period, once: adds the subscription and moves those that it
-   * displaces (selling/period.ts) in one transaction. Returns the subscription, the same on every
+   * displaces (`bookPeriod`) in one transaction. Returns the subscription, the same on every
    * call.
    */
   provision(id: string, ids: { subscriptionId: string; restId: string }, by: Deed): Subscription

@@ -5,9 +5,7 @@
  * (`chain/token-checks.ts`).
  */
 
-/**
- * How a signed payment moves the token: by the token itself (EIP-3009), or by Uniswap's Permit2.
- */
+/** How a signed payment moves the token: by itself (EIP-3009), or by Uniswap's Permit2. */
 export type TransferMethod = 'eip3009' | 'permit2'
 
 export const tokenSymbols = ['USDC', 'USDT'] as const
@@ -23,10 +21,7 @@ export type PaymentToken = {
   method: TransferMethod
   /** Name and version of the EIP-712 domain that a payer signs in; of tokens with EIP-3009. */
   domain?: { name: string; version: string } | undefined
-  /**
-   * The function, from an address to a boolean, by which its contract
-   * says whom its issuer has frozen.
-   */
+  /** The function of its contract, from an address to a boolean, that says who is frozen. */
   blockList: string
 }
 

@@ -11,8 +11,8 @@ import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-poly
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
-import { OFFER_LIFE_MS } from '#src/selling/offer.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
+import { OFFER_LIFE_MS } from '#src/selling/payment.ts'
 
 import { addCustomer, type PaidServer, type QuoteAnswer } from '../support/paid-server.ts'
 import { median } from './measure.ts'

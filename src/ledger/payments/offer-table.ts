@@ -2,15 +2,15 @@
 import { createHash } from 'node:crypto'
 
 import { offer as offers } from '#db/ledger/schema.ts'
+import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
 import {
   AMOUNT_SLOTS,
   AMOUNT_SLOTS_WIDE,
   type Offer,
+  openStates,
   type PaymentRequirements,
   VALID_BEFORE_MS_MAX,
-} from '#src/selling/offer.ts'
-import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
-import { openStates } from '#src/selling/payment.ts'
+} from '#src/selling/payment.ts'
 import type { Terms } from '#src/selling/tier.ts'
 import type { Database } from '#src/sqlite/database.ts'
 

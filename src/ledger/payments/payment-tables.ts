@@ -3,9 +3,9 @@
  * signed never changes; what became of it does. Amounts and seconds are decimal digits in the file.
  */
 import { payment as payments, scannedBlock, unmatchedTransfer } from '#db/ledger/schema.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import type { TransferMethod } from '#src/selling/payment-chain.ts'
 import {
+  type Offer,
   openStates,
   type Payment,
   type PaymentProof,

@@ -3,10 +3,8 @@
  * rules of a payment's states are those of selling/payment.ts.
  */
 import { assert } from '#src/lib/assert.ts'
-import type { Offer } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
-import { bookPeriod, type Period } from '#src/selling/period.ts'
-import type { Subscription } from '#src/selling/subscription.ts'
+import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
+import { bookPeriod, type Period, type Subscription } from '#src/selling/subscription.ts'
 
 import type { Deed } from '../ledger.ts'
 import { LedgerRuleError, type PaymentStore } from '../payments.ts'
