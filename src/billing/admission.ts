@@ -19,47 +19,55 @@ import {
   rejectedError,
   unaskedError,
   unavailableError,
-  unmatchedError,
+  unknownOfferError,
   usedOfferError,
 } from './payment-errors.ts'
 import { askFaults, type Case, caseOf, clockFault, FRESH_MS_MIN } from './payment-machine.ts'
 
+/** A payload that was submitted, and what the chain has against it. */
+type Submitted = { deps: BillingDeps; accountId: string; parsed: ParsedPayment }
+type Asked = Submitted & { view: ChainView; faults: readonly PaymentFault[] }
+/** A payment that is not written down yet, with its offer. `proof`: where its money has moved. */
+type Fresh = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
+
 /** Throws what `Billing.settle` throws before anything is sent. */
-export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
-  const parsed = parsePayment(input)
-  const known = findAgain(deps, caller, parsed)
+export async function admit(
+  deps: BillingDeps,
+  { accountId }: Caller,
+  input: unknown,
+): Promise<Case> {
+  const submitted = { deps, accountId, parsed: parsePayment(input) }
+  const { signed, body } = submitted.parsed
+  const known = findAgain(submitted)
   if (known) return known
-  const sold = deps.chains.find(({ chain }) => chain.network === parsed.signed.network)
+  const sold = deps.chains.find(({ chain }) => chain.network === signed.network)
   if (!sold) throw networkError()
   const { view } = sold
   const missing = missingPart(deps, sold)
   if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
-  const unsealed = { ...parsed.signed, payload: '', payloadHash: '' }
-  const faults = await askFaults(view, unsealed, parsed.body.signature)
+  const unsealed = { ...signed, payload: '', payloadHash: '' }
+  const asked = { ...submitted, view, faults: await askFaults(view, unsealed, body.signature) }
   // A call with the same payload may have been faster.
-  const taken = findAgain(deps, caller, parsed)
+  const taken = findAgain(submitted)
   if (taken) return taken
-  const toFresh = faults.includes('nonce_used') ? toSpent : toUnspent
-  const { offer, ...draft } = await toFresh(deps, caller, { view, parsed, faults })
+  const isSpent = asked.faults.includes('nonce_used')
+  const { offer, ...draft } = isSpent ? await toSpent(asked) : await toUnspent(asked)
   const { kind, payment } = deps.ledger.payments.claim(
     { id: `pay_${deps.mint()}`, offer, ...draft },
-    { actor: `account:${caller.accountId}`, nowMs: deps.clock() },
+    { actor: `account:${accountId}`, nowMs: deps.clock() },
   )
   if (kind === 'offer_taken') throw usedOfferError()
-  return kind === 'existing' ? sameCase(deps, caller, { payment, parsed }) : { payment, offer }
+  return kind === 'existing' ? sameCase(submitted, payment) : { payment, offer }
 }
 
 /** Before all else: what was taken once is answered from what became of it. */
-function findAgain(deps: BillingDeps, caller: Caller, parsed: ParsedPayment): Case | undefined {
+function findAgain(submitted: Submitted): Case | undefined {
+  const { deps, parsed } = submitted
   const payment = deps.ledger.payments.findPaymentByNonce(parsed.signed)
-  return payment && sameCase(deps, caller, { payment, parsed })
+  return payment && sameCase(submitted, payment)
 }
 
-function sameCase(
-  deps: BillingDeps,
-  { accountId }: Caller,
-  { payment, parsed }: { payment: Payment; parsed: ParsedPayment },
-): Case {
+function sameCase({ deps, accountId, parsed }: Submitted, payment: Payment): Case {
   if (payment.accountId !== accountId) {
     throw conflictError('This payment was submitted by another account.')
   }
@@ -73,16 +81,9 @@ function sameCase(
 /** As far back as one look at the chain reaches with a block a second. */
 const LOOK_BACK_MS = 2 * DAY_MS
 
-type Asked = { view: ChainView; parsed: ParsedPayment; faults: readonly PaymentFault[] }
-/** A payment that is not written down yet, with its offer. `proof`: where its money has moved. */
-type Fresh = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
-
 /** Somebody has used the nonce: perhaps to pay this very payment. */
-async function toSpent(
-  deps: BillingDeps,
-  { accountId }: Caller,
-  { view, parsed, faults }: Asked,
-): Promise<Fresh> {
+async function toSpent(asked: Asked): Promise<Fresh> {
+  const { deps, accountId, parsed, faults } = asked
   if (faults.includes('signature_invalid')) {
     throw conflictError(
       'The signature is not one of this payment, whose nonce is spent already. Submit it exactly as it was signed, and sign no other.',
@@ -99,17 +100,20 @@ async function toSpent(
   // The amount alone names an offer to other wallets only as long as no other offer can have it.
   // What a wallet of nobody paid at the plain price is for the operator, with the offer it meant.
   const own = deps.ledger.payments.listOffersOf({ accountId, network, asset, amount })
-  const named = owner
-    ? own
-    : [findOffer(deps, accountId, parsed) ?? own.find((offer) => offer.payer !== undefined)]
+  const named = owner ? own : [findOffer(asked) ?? own.find((offer) => offer.payer !== undefined)]
   const offers = named.filter(
     (offer): offer is Offer => offer?.requirements.payTo.toLowerCase() === payTo,
   )
   const [newest] = offers
-  if (newest === undefined) throw unmatchedError({ isSpent: true })
+  if (newest === undefined) {
+    throw unknownOfferError(
+      'The amount and recipient of this payment match none of your offers, and its nonce is spent: it may have been paid. Do not pay again: ask the operator.',
+      'ask_operator',
+    )
+  }
   const sinceMs = deps.clock() - LOOK_BACK_MS
   const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
-  const verdict = await lookAt(view, sealPayment(parsed, oldest), oldest)
+  const verdict = await lookAt(asked, oldest)
   const proof = verdict.kind === 'paid' ? verdict.proof : undefined
   // Of offers of one amount it paid the newest that was there before it and is free.
   const older = offers.filter(({ fromBlock }) => proof && fromBlock < proof.blockNumber)
@@ -119,19 +123,18 @@ async function toSpent(
 }
 
 /** As far as the chain says nobody has made it, so it is judged by the offer and the clock. */
-async function toUnspent(
-  deps: BillingDeps,
-  { accountId }: Caller,
-  { view, parsed, faults }: Asked,
-): Promise<Fresh> {
-  const offer = findOffer(deps, accountId, parsed)
+async function toUnspent(asked: Asked): Promise<Fresh> {
+  const { deps, accountId, parsed, faults } = asked
+  const offer = findOffer(asked)
   if (offer === undefined) {
     // By a wallet that the offer is not for: nobody signs another while that one is being paid.
     const { network, amount } = parsed.signed
     const meant = { accountId, network, asset: parsed.token.address, amount }
     const [newest] = deps.ledger.payments.listOffersOf(meant)
     if (newest) assertFree(deps, newest)
-    throw unmatchedError({ isSpent: false })
+    throw unknownOfferError(
+      'The amount, from this wallet, matches none of your offers. Ask for one: POST /v1/billing/x402/quote, with `payer` if the wallet is not that of your account; its amount must be paid exactly.',
+    )
   }
   assertFree(deps, offer)
   const nowMs = deps.clock()
@@ -143,7 +146,7 @@ async function toUnspent(
   // payer has submitted it, it may be mined until the chain says that its time is over.
   const isUntimely = isEnded || reason !== undefined
   const isOurs = reason !== 'signature_invalid' && reason !== 'recipient_mismatch'
-  const mayLand = isUntimely && isOurs && (await lookAt(view, signed, offer)).kind !== 'void'
+  const mayLand = isUntimely && isOurs && (await lookAt(asked, offer)).kind !== 'void'
   assertFree(deps, offer)
   if (!mayLand && isEnded) throw expiredOfferError()
   if (!mayLand && reason !== undefined) throw rejectedError(deps, { reason, signed, offer })
@@ -157,23 +160,16 @@ function assertFree(deps: BillingDeps, offer: Offer): void {
 }
 
 /** Throws `billing_unavailable` without an answer. */
-async function lookAt(
-  view: ChainView,
-  signed: SignedPayment,
-  { fromBlock }: Offer,
-): Promise<ChainVerdict> {
-  const verdict = await view.look(signed, { fromBlock })
+async function lookAt({ view, parsed }: Asked, offer: Offer): Promise<ChainVerdict> {
+  const verdict = await view.look(sealPayment(parsed, offer), { fromBlock: offer.fromBlock })
   if (verdict.kind === 'unavailable') throw unaskedError()
   return verdict
 }
 
 /** The offer that payer and amount name, ended or not, if it is one of the account's own. */
-function findOffer(
-  { ledger, clock }: BillingDeps,
-  accountId: string,
-  { signed }: ParsedPayment,
-): Offer | undefined {
-  const offer = ledger.payments.findOfferFor(signed, { accountId, nowMs: clock() })
+function findOffer({ deps, accountId, parsed }: Submitted): Offer | undefined {
+  const at = { accountId, nowMs: deps.clock() }
+  const offer = deps.ledger.payments.findOfferFor(parsed.signed, at)
   return offer?.accountId === accountId ? offer : undefined
 }
 

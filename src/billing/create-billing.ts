@@ -67,22 +67,13 @@ export function createBilling(deps: BillingDeps): Billing {
 
 /** The payment if it is made or in flight. Throws why it is neither. */
 function toAnswer(deps: BillingDeps, it: Case): Settlement {
-  switch (it.payment.state) {
-    case 'provisioned':
-    case 'settled':
-    case 'settling':
-    case 'pending':
-    case 'unknown':
-      return toSettlement(deps, it)
-    case 'received':
-    case 'screened':
-      throw unavailableError('The payment is not sent yet. Submit the same payment again.')
-    case 'review':
-      throw reviewError(it.payment.reason)
-    case 'rejected':
-    case 'void':
-      throw deadError(deps, it)
+  const { state, reason } = it.payment
+  if (state === 'received' || state === 'screened') {
+    throw unavailableError('The payment is not sent yet. Submit the same payment again.')
   }
+  if (state === 'review') throw reviewError(reason)
+  if (state === 'rejected' || state === 'void') throw deadError(deps, it)
+  return toSettlement(deps, it)
 }
 
 /** For what was never sent, or is void. Nobody is asked to pay what another payment is paying. */

@@ -21,6 +21,7 @@ import {
   heldOfferError,
   toPaymentRequired,
   unavailableError,
+  unknownOfferError,
   usedOfferError,
 } from './payment-errors.ts'
 
@@ -70,11 +71,7 @@ export function createOffers(
       const { accountId } = caller
       const offer = payments.findOffer(offerId)
       if (offer?.accountId !== accountId) {
-        throw new AppError(
-          'unknown_offer',
-          'You have no such offer. Ask for one: POST /v1/billing/x402/quote.',
-          { reason: 'unknown_offer', retryAction: 'sign_anew' },
-        )
+        throw unknownOfferError('You have no such offer. Ask for one: POST /v1/billing/x402/quote.')
       }
       if (payments.isOfferTaken(offerId)) throw usedOfferError()
       if (payments.findUndecidedPayment({ accountId, offerId })) throw heldOfferError()

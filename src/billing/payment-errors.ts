@@ -76,19 +76,8 @@ export const heldOfferError = (): AppError =>
     { reason: 'offer_used', retryAction: 'retry_same_payment' },
   )
 
-/** `isSpent`: its nonce is used, so that money may have moved that the operator finds. */
-export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
-  isSpent
-    ? new AppError(
-        'unknown_offer',
-        'The amount and recipient of this payment match none of your offers, and its nonce is spent: it may have been paid. Do not pay again: ask the operator.',
-        { reason: 'unknown_offer', retryAction: 'ask_operator' },
-      )
-    : new AppError(
-        'unknown_offer',
-        'The amount, from this wallet, matches none of your offers. Ask for one: POST /v1/billing/x402/quote, with `payer` if the wallet is not that of your account; its amount must be paid exactly.',
-        { reason: 'unknown_offer', retryAction: 'sign_anew' },
-      )
+export const unknownOfferError = (message: string, retryAction: RetryAction = 'sign_anew') =>
+  new AppError('unknown_offer', message, { reason: 'unknown_offer', retryAction })
 
 /** `x402`: the reason as x402 v2 names it. Without an action, signing another payment helps. */
 type Refusal = { message: string; retryAction?: RetryAction; x402: string }

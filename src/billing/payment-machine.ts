@@ -13,6 +13,7 @@ import {
   type Offer,
   type Payment,
   type PaymentProof,
+  type PaymentState,
   type SignedPayment,
   VALID_BEFORE_MS_MAX,
 } from '#src/selling/payment.ts'
@@ -55,26 +56,22 @@ const PENDING_STEPS_MS = [50, 100, 200, 400, 750, 1500, 2500, 2500]
 /** A payment that nobody saw on its way is less likely to arrive. */
 const UNKNOWN_STEPS = 4
 
-/** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
-export async function advance(flow: Flow, it: Case): Promise<Payment> {
-  switch (it.payment.state) {
-    case 'received':
-    case 'screened':
-      return begin(flow, it)
-    case 'settling':
-    case 'pending':
-    case 'unknown':
-      return follow(flow, it)
-    case 'settled':
-      return observe(flow, it)
-    case 'rejected':
-      return reconsider(flow, it)
-    case 'provisioned':
-    case 'void':
-    case 'review':
-      return it.payment
-  }
+const steps: Record<PaymentState, (flow: Flow, it: Case) => Payment | Promise<Payment>> = {
+  received: begin,
+  screened: begin,
+  settling: follow,
+  pending: follow,
+  unknown: follow,
+  settled: observe,
+  rejected: reconsider,
+  provisioned: (_, { payment }) => payment,
+  void: (_, { payment }) => payment,
+  review: (_, { payment }) => payment,
 }
+
+/** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
+export const advance = async (flow: Flow, it: Case): Promise<Payment> =>
+  steps[it.payment.state](flow, it)
 
 /** Looks again and again while a payment is in flight, so that most callers get its end. */
 export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
@@ -214,9 +211,9 @@ async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
     move(flow, leased, { to: 'screened', reason: result.reason })
     throw unsentError()
   }
-  const txHash = ('txHash' in result ? result.txHash : undefined) ?? leased.txHash
-  const verdict = await chain.look(leased.signed, { fromBlock: offer.fromBlock, txHash })
-  return take(flow, leased, afterLook(verdict) ?? byWordAlone(result, wasSent))
+  const word = byWordAlone(result)
+  const hint = { fromBlock: offer.fromBlock, txHash: word.txHash ?? leased.txHash }
+  return take(flow, leased, afterLook(await chain.look(leased.signed, hint)) ?? word)
 }
 
 const unsentError = () =>
@@ -290,18 +287,11 @@ function afterLook(verdict: ChainVerdict): Next | undefined {
   return { to, reason: verdict.reason }
 }
 
-/** The chain has not decided: whatever the facilitator says, money may land. */
-function byWordAlone(result: SettleResult, wasSent: boolean): Next {
-  switch (result.kind) {
-    case 'success':
-    case 'pending':
-      return { to: 'pending', txHash: result.txHash }
-    case 'failed':
-    case 'unknown':
-      return { to: 'unknown', reason: result.reason, txHash: result.txHash }
-    case 'refused':
-      return { to: wasSent ? 'unknown' : 'screened', reason: result.reason }
-  }
+/** Where the chain has not decided: whatever the facilitator says, money may land. */
+function byWordAlone(result: SettleResult): Next {
+  const txHash = 'txHash' in result ? result.txHash : undefined
+  const isSent = result.kind === 'success' || result.kind === 'pending'
+  return isSent ? { to: 'pending', txHash } : { to: 'unknown', reason: result.reason, txHash }
 }
 
 /** Moves a payment on; if somebody else was faster, their state counts. */

@@ -137,9 +137,7 @@ function createSingleFlight() {
     },
     has: (id: string): boolean => flights.has(id),
     /** Resolves once nobody does it, also where the work rejects. */
-    async over(id: string): Promise<void> {
-      await flights.get(id)?.catch(() => undefined)
-    },
+    over: async (id: string) => flights.get(id)?.catch(() => undefined),
   }
 }
 
@@ -191,10 +189,19 @@ async function watchChain(watched: Watch): Promise<void> {
  * an undecided payment may turn out to be is decided with that payment, which is looked at.
  */
 async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise<number> {
-  const { ledger, clock, payTo } = deps
+  const { ledger, clock, payTo, log } = deps
+  const { network } = chain
   const transfers = await view.transfersTo(payTo, range)
   if (transfers.length === 0) return range.to
-  const candidatesOf = (transfer: FoundTransfer) => findCandidates(deps, chain, transfer)
+  /** Undecided payments that the transfer fits; none if it has paid one already. */
+  const candidatesOf = (transfer: FoundTransfer): Payment[] => {
+    const { txHash, logIndex } = transfer
+    const alike = ledger.payments.listPaymentsLike({ network, ...transfer })
+    const isPaid = alike.some(
+      ({ proof }) => proof?.txHash === txHash && proof.logIndex === logIndex,
+    )
+    return isPaid ? [] : alike.filter(isUndecided)
+  }
   await attend(transfers.flatMap(candidatesOf))
   const undecided = transfers.filter((transfer) => candidatesOf(transfer).length > 0)
   const doneTo = Math.min(range.to, ...undecided.map(({ blockNumber }) => blockNumber - 1))
@@ -204,22 +211,10 @@ async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise
     const id = `transfer_${transfer.txHash.slice(2)}_${transfer.logIndex}`
     // The ledger takes none that is the proof of a payment.
     const isNew = ledger.payments.addUnmatchedTransfer(
-      { ...transfer, id, network: chain.network, foundMs: nowMs },
+      { ...transfer, id, network, foundMs: nowMs },
       { actor: 'system', nowMs },
     )
-    if (isNew) deps.log(`billing: ${id} is money that no payment explains`)
+    if (isNew) log(`billing: ${id} is money that no payment explains`)
   }
   return doneTo
-}
-
-/** Undecided payments that the transfer fits; none if it has paid one already. */
-function findCandidates(
-  { ledger }: BillingDeps,
-  { network }: PaymentChain,
-  transfer: FoundTransfer,
-): Payment[] {
-  const alike = ledger.payments.listPaymentsLike({ network, ...transfer })
-  const { txHash, logIndex } = transfer
-  const isPaid = alike.some(({ proof }) => proof?.txHash === txHash && proof.logIndex === logIndex)
-  return isPaid ? [] : alike.filter(isUndecided)
 }
