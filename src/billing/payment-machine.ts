@@ -5,7 +5,7 @@
  * payment `settled` or `void`, and only it may call one unpaid.
  */
 import type { Actor, Deed } from '#src/ledger/ledger.ts'
-import { LedgerRuleError, type PaymentStore } from '#src/ledger/payments.ts'
+import { LedgerRuleError, type PaymentChange } from '#src/ledger/payments.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
@@ -39,8 +39,6 @@ export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow |
 
 /** A payment at work, with its offer. */
 export type Case = { payment: Payment; offer: Offer }
-
-type Next = Omit<Parameters<PaymentStore['move']>[1], 'from'>
 
 /** The first steps of a payment need this long; the token is strict to the second. */
 export const FRESH_MS_MIN = 30_000
@@ -248,7 +246,7 @@ function doubtOf(
 }
 
 /** Takes what was learned; money that is final gives its period at once. */
-async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> {
+async function take(flow: Flow, payment: Payment, next: PaymentChange): Promise<Payment> {
   const isMoney = next.to === 'settled' || next.to === 'pending'
   if (isMoney && payment.state === 'received') {
     // Sent by the payer before we knew who that is.
@@ -265,14 +263,18 @@ async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> 
 }
 
 /** Leaves money to the operator; where it is, unless that transfer is another payment's. */
-const toReview = (flow: Flow, payment: Payment, { txHash, proof, reason }: Omit<Next, 'to'>) =>
+const toReview = (
+  flow: Flow,
+  payment: Payment,
+  { txHash, proof, reason }: Omit<PaymentChange, 'to'>,
+) =>
   unlessRefused(
     () => move(flow, payment, { to: 'review', txHash, proof, reason }),
     () => move(flow, payment, { to: 'review', txHash, reason }),
   )
 
 /** What a look at the chain alone proves; undefined where it proves nothing. */
-function afterLook(verdict: ChainVerdict): Next | undefined {
+function afterLook(verdict: ChainVerdict): PaymentChange | undefined {
   if (verdict.kind === 'paid') {
     const { proof, isFinal } = verdict
     const { txHash } = proof
@@ -288,14 +290,14 @@ function afterLook(verdict: ChainVerdict): Next | undefined {
 }
 
 /** Where the chain has not decided: whatever the facilitator says, money may land. */
-function byWordAlone(result: SettleResult): Next {
+function byWordAlone(result: SettleResult): PaymentChange {
   const txHash = 'txHash' in result ? result.txHash : undefined
   const isSent = result.kind === 'success' || result.kind === 'pending'
   return isSent ? { to: 'pending', txHash } : { to: 'unknown', reason: result.reason, txHash }
 }
 
 /** Moves a payment on; if somebody else was faster, their state counts. */
-export function move(flow: Flow, payment: Payment, next: Next): Payment {
+export function move(flow: Flow, payment: Payment, next: PaymentChange): Payment {
   const { id, state, txHash } = payment
   if (state === next.to && (next.txHash ?? txHash) === txHash) return payment
   const moved = flow.deps.ledger.payments.move(id, { ...next, from: [state] }, deedOf(flow))

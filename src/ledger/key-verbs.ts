@@ -3,11 +3,12 @@ import { standingAt } from '#src/selling/subscription.ts'
 
 import {
   type Account,
+  type ApiKey,
   type Deed,
   findEndedFamily,
   isValidKey,
+  type KeyDraft,
   type KeyMade,
-  type KeySecret,
   type Ledger,
   type Once,
   type Replayed,
@@ -15,26 +16,24 @@ import {
 import type { Tables } from './sqlite-ledger.ts'
 
 type Signup = Parameters<Ledger['signUp']>[0]
-type SignupEnd = Exclude<ReturnType<Ledger['signUp']>, Replayed>
 type Rotation = Parameters<Ledger['rotateKey']>[0]
-type RotationEnd = Exclude<ReturnType<Ledger['rotateKey']>, Replayed>
 
 export function createKeyVerbs(tables: Tables) {
   const { atomically, record, accounts, keys, answers } = tables
 
   /** With the kept answer, where the change must not be done twice. */
-  function run<End extends KeyMade | { kind: string }>(
-    { once, nowMs }: { once: Once | undefined; nowMs: number },
+  const run = <End extends { kind: string }>(
+    { once }: { once?: Once | undefined },
+    nowMs: number,
     change: () => End,
-  ): End | Replayed {
-    return atomically(() => {
+  ): End | Replayed =>
+    atomically(() => {
       const answer = once && answers.find(once.id, nowMs)
       if (answer !== undefined) return { kind: 'replayed', answer }
       const end = change()
       if (once !== undefined && isMade(end)) answers.put(once.answer(end), nowMs)
       return end
     })
-  }
 
   return {
     isNew: () => !keys.isAny(),
@@ -46,9 +45,7 @@ export function createKeyVerbs(tables: Tables) {
     createKey: (draft, by) =>
       atomically(() => {
         accounts.get(draft.accountId)
-        keys.insert({ ...draft, createdMs: by.nowMs })
-        record(by, 'key.created', draft.id)
-        return keys.get(draft.id)
+        return insertKey(tables, draft, by)
       }),
 
     expireKey: (id, expiresMs, by) =>
@@ -65,18 +62,15 @@ export function createKeyVerbs(tables: Tables) {
         return isRevoked
       }),
 
-    signUp: (signup, nowMs) =>
-      run({ once: signup.once, nowMs }, () => signUp(tables, signup, nowMs)),
-
-    rotateKey: (rotation, by) =>
-      run({ once: rotation.once, nowMs: by.nowMs }, () => rotateKey(tables, rotation, by)),
+    signUp: (signup, nowMs) => run(signup, nowMs, () => signUp(tables, signup, nowMs)),
+    rotateKey: (rotation, by) => run(rotation, by.nowMs, () => rotateKey(tables, rotation, by)),
   } satisfies Partial<Ledger>
 }
 
 const isMade = (end: { kind: string }): end is KeyMade => end.kind === 'made'
 
 /** Whatever refuses does so before anything is written. */
-function signUp(tables: Tables, signup: Signup, nowMs: number): SignupEnd {
+function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledger['signUp']> {
   const { record, accounts, keys, nonces } = tables
   const { nonce, expiresMs, address, key, keysMax } = signup
   nonces.forgetExpired(nowMs)
@@ -99,10 +93,10 @@ function signUp(tables: Tables, signup: Signup, nowMs: number): SignupEnd {
     record(by, 'key.revoked', one.id)
   }
   const familyId = findEndedFamily(keys.list(id), nowMs) ?? key.id
-  return makeKey(tables, { account: accounts.get(id), key, familyId }, by)
+  return makeKey(tables, { ...key, account: accounts.get(id), familyId }, by)
 }
 
-function rotateKey(tables: Tables, rotation: Rotation, by: Deed): RotationEnd {
+function rotateKey(tables: Tables, rotation: Rotation, by: Deed): ReturnType<Ledger['rotateKey']> {
   const { record, accounts, keys } = tables
   const { id, accountId, key, keysMax, overlapMs } = rotation
   const { nowMs } = by
@@ -117,20 +111,24 @@ function rotateKey(tables: Tables, rotation: Rotation, by: Deed): RotationEnd {
   if (keys.countValid(accountId, nowMs) > keysMax) return { kind: 'key_limit' }
 
   const { familyId } = old
-  const label = key.label ?? old.label
-  const made = makeKey(tables, { account, key: { ...key, label }, familyId }, by)
+  const made = makeKey(tables, { ...key, label: key.label ?? old.label, account, familyId }, by)
   if (keys.expire({ id, expiresMs: nowMs + overlapMs })) record(by, 'key.expiring', id)
   return made
 }
 
+function insertKey({ record, keys }: Tables, draft: KeyDraft, by: Deed): ApiKey {
+  keys.insert({ ...draft, createdMs: by.nowMs })
+  record(by, 'key.created', draft.id)
+  return keys.get(draft.id)
+}
+
 function makeKey(
-  { record, keys, subscriptions, tiers }: Tables,
-  { account, key, familyId }: { account: Account; key: KeySecret; familyId: string },
+  tables: Tables,
+  { account, ...draft }: Omit<KeyDraft, 'accountId'> & { account: Account },
   by: Deed,
 ): KeyMade {
-  const { nowMs } = by
-  keys.insert({ ...key, accountId: account.id, familyId, createdMs: nowMs })
-  record(by, 'key.created', key.id)
-  const { terms } = standingAt(subscriptions.list(account.id), tiers.list(), nowMs)
-  return { kind: 'made', key: keys.get(key.id), account, tierId: terms.tierId }
+  const key = insertKey(tables, { ...draft, accountId: account.id }, by)
+  const { subscriptions, tiers } = tables
+  const { terms } = standingAt(subscriptions.list(account.id), tiers.list(), by.nowMs)
+  return { kind: 'made', key, account, tierId: terms.tierId }
 }

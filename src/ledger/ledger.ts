@@ -42,16 +42,13 @@ export type Ledger = Disposable & {
   /** Nothing happens if it is so already. */
   setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
 
-  /**
-   * True if nothing was ever paid for or granted to an account, and the operator made neither it
-   * nor a key of it.
-   */
+  /** True if nothing was paid for or granted, and the operator made no key of it, nor itself. */
   isFree(accountId: string): boolean
   /**
-   * Looks at some accounts in the order of their ids and forgets those that are free, not blocked,
-   * have no payment or recent offer, and of which no key was made or used since `idleSinceMs`, with
-   * their keys and usage. The audit chain keeps that they were, and their ids are not used again.
-   * Returns the ids that are gone, and where to go on; undefined after the last account.
+   * Looks at some accounts by id and forgets those that are free, not blocked, have no payment or
+   * recent offer, and of which no key was made or used since `idleSinceMs`, with keys and usage.
+   * The audit chain keeps that they were, and their ids are not used again. Returns the ids that
+   * are gone, and where to go on; undefined after the last account.
    */
   forgetIdle(range: IdleRange, by: Deed): { forgotten: string[]; nextId: string | undefined }
 
@@ -69,40 +66,20 @@ export type Ledger = Disposable & {
   revokeKey(id: string, by: Deed): boolean
 
   /**
-   * Takes a signed challenge as answered and gives the wallet a key. Its account is made where
-   * there is none (`accountId`); where it is free (see `isFree`), its valid keys are revoked, so
-   * that it has one.
+   * Takes a signed challenge as answered, which must not have expired, and gives the wallet a key.
+   * Its account is made where there is none (`accountId`); where it is free (see `isFree`), its
+   * valid keys are revoked, so that it has one.
    */
   signUp(
-    signup: {
-      nonce: string
-      /** Of the challenge, which must not have expired. */
-      expiresMs: number
-      accountId: string
-      /** Lower case. */
-      address: string
-      key: KeySecret
-      /** Valid keys that an account may have. */
-      keysMax: number
-      once?: Once | undefined
-    },
+    signup: KeyAsked & { nonce: string; expiresMs: number; address: string },
     nowMs: number,
   ): KeyMade | Replayed | { kind: 'nonce_used' | 'blocked' | 'key_limit' }
   /**
    * Makes a key in place of one of an account's, in its family, which is valid for `overlapMs` yet.
-   * A key without label has that of the old one. `caller_invalid`: the key that asks has ended
-   * meanwhile.
+   * A key without label has that of the old one. `caller_invalid`: the asking key has ended.
    */
   rotateKey(
-    rotation: {
-      id: string
-      accountId: string
-      callerKeyId: string
-      key: KeySecret
-      overlapMs: number
-      keysMax: number
-      once?: Once | undefined
-    },
+    rotation: KeyAsked & { id: string; callerKeyId: string; overlapMs: number },
     by: Deed,
   ):
     | KeyMade
@@ -116,7 +93,7 @@ export type Ledger = Disposable & {
 
   /** 32 secret bytes made with the ledger, which sign challenges. */
   readonly challengeKey: Uint8Array
-  /** The time that was kept last; undefined if none was. */
+  /** The time that was kept last. */
   timeFloor(): number | undefined
   /** Keeps a time; a power cut may lose it. Never waits: throws while another process writes. */
   putTimeFloor(nowMs: number): void
@@ -127,15 +104,13 @@ export type Ledger = Disposable & {
   putAnswer(answer: StoredAnswer, nowMs: number): StoredAnswer
 
   /**
-   * Judges an address (lower case) by the sanctions list and by what the chain answered, and writes
-   * the verdict into the audit chain: the list that is asked is the one that is named, and nothing
-   * counts unwritten.
+   * Judges an address (lower case) by the sanctions list (see `isStale`) and by what the chain
+   * answered, and writes the verdict into the audit chain, with the list that was asked.
    */
   recordScreening(
     asked: {
       address: string
       chain: Pick<ScreeningGrounds, 'oracle' | 'issuers'>
-      /** See `isStale`. */
       staleAfterMs: number
     },
     by: Deed,
@@ -161,9 +136,8 @@ export type Ledger = Disposable & {
   isSanctioned(address: string): boolean
 
   /**
-   * Adds to the counters of keys, and remembers when each was last used. Survives kill -9; a power
-   * cut may take the last ones, because it does not wait for the disk. Nor for another process:
-   * throws, and adds nothing, while one writes.
+   * Adds to the counters of keys, and remembers when each was last used. Never waits: a power cut
+   * may take the last ones, and while another process writes it throws and adds nothing.
    */
   addUsage(entries: readonly UsageEntry[]): void
   /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
@@ -187,7 +161,7 @@ export type Ledger = Disposable & {
   dispose(): void
 }
 
-/** `limit` accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
+/** Accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
 export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
 
 /** Who does something, and when. */
@@ -230,9 +204,8 @@ export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boo
   revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
 
 /**
- * The family that a new key of an account goes on in: one whose keys have all ended, so that
- * deleting keys and making others opens no fresh rate windows. Undefined if every family has a
- * valid key.
+ * The family of a new key: one whose keys have all ended, if there is one, so that deleting keys
+ * and making others opens no fresh rate windows.
  */
 export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
   const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
@@ -242,16 +215,20 @@ export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string 
 /** A fresh key as it is kept. */
 export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
 
-/** A key that was made, and the tier that its account has. */
+/** A key for an account that may have `keysMax` valid ones. */
+export type KeyAsked = {
+  accountId: string
+  key: KeySecret
+  keysMax: number
+  once?: Once | undefined
+}
+
 export type KeyMade = { kind: 'made'; key: ApiKey; account: Account; tierId: string }
 
 /** What was asked for was done before: this was answered. */
 export type Replayed = { kind: 'replayed'; answer: StoredAnswer }
 
-/**
- * Makes what is kept of a change, in its transaction, so that it is not done twice. `answer` is
- * synchronous and without effects, since an engine may call it again.
- */
+/** Makes what is kept of a change, in its transaction, so that it is not done twice. */
 export type Once = { id: string; answer: (made: KeyMade) => StoredAnswer }
 
 export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
@@ -261,9 +238,8 @@ export type SanctionsList = {
   publishedOn: string
   /** When the list was last seen to be the published one. */
   confirmedMs: number
-  /** SHA-256 of the file, hex. */
+  /** Of the file, hex. */
   sha256: string
-  /** Addresses on it. */
   entryCount: number
 }
 
@@ -294,6 +270,6 @@ export type AuditRow = {
   subject: string
   /** What became of the subject, as JSON. */
   state: string
-  /** Of the row before and this one: 32 bytes. */
+  /** See `audit.ts`. */
   hash: Uint8Array
 }

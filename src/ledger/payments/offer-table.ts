@@ -40,12 +40,14 @@ const CANDIDATES_MAX = 100
 /** Finds, adds and releases offers, and finds amounts that are free. */
 export function createOfferTable(db: Database) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
-  return { ...createReaders(db, rows), ...createAmounts(db, rows), ...createWriters(db, rows) }
+  const reads = createReads(db, rows)
+  return { get: rows.get, reads, ...createAmounts(db, rows), ...createWriters(db, rows) }
 }
 
 type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
 
-function createReaders(db: Database, rows: Offers) {
+/** See `PaymentStore`. */
+function createReads(db: Database, rows: Offers) {
   type Signed = AtAmount & { endMs: number }
   const ofPayer = rows.one<[Signed & { payer: string }]>(
     `WHERE id IN (SELECT id FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
@@ -67,27 +69,22 @@ function createReaders(db: Database, rows: Offers) {
   )
 
   return {
-    find: rows.find,
-    get: rows.get,
-    isTaken: exists<[id: string]>(db, `SELECT 1 FROM offer WHERE id = ? AND ${IS_TAKEN}`),
-    listReserved: reserved,
+    findOffer: rows.find,
+    isOfferTaken: exists<[id: string]>(db, `SELECT 1 FROM offer WHERE id = ? AND ${IS_TAKEN}`),
+    listReservedOffers: reserved,
 
-    listOf: (({ asset, amount, ...query }) =>
-      ofAccount({
-        ...query,
-        asset: asset.toLowerCase(),
-        amount: String(amount),
-      })) satisfies PaymentStore['listOffersOf'],
+    listOffersOf: ({ asset, amount, ...query }) =>
+      ofAccount({ ...query, asset: asset.toLowerCase(), amount: String(amount) }),
 
-    findFor: ((signed, { accountId, nowMs }) => {
+    findOfferFor(signed, { accountId, nowMs }) {
       const { network, payer } = signed
       // The digits of a uint256 would be no integer to SQLite.
       const endMs = Math.min(Number(signed.validBefore) * 1000, Number.MAX_SAFE_INTEGER)
       const asset = signed.asset.toLowerCase()
       const query = { network, asset, amount: String(signed.amount), nowMs, endMs }
       return ofPayer({ ...query, payer }) ?? byAmount({ ...query, accountId })
-    }) satisfies PaymentStore['findOfferFor'],
-  }
+    },
+  } satisfies Partial<PaymentStore>
 }
 
 /** How many amounts of each range are tried: enough while one in five of the wide range is free. */

@@ -5,7 +5,6 @@
 import { payment as payments, scannedBlock, unmatchedTransfer } from '#db/ledger/schema.ts'
 import type { TransferMethod } from '#src/selling/payment-chain.ts'
 import {
-  type Offer,
   openStates,
   type Payment,
   type PaymentProof,
@@ -15,10 +14,8 @@ import {
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import type { PaymentPage, PaymentStore, UnmatchedTransfer } from '../payments.ts'
+import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'
-
-type Nonce = Parameters<PaymentStore['findPaymentByNonce']>[0]
 
 type Place = { createdMs: number; id: string; limit: number }
 
@@ -33,18 +30,27 @@ const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
 
 export function createPaymentTable(db: Database) {
   const rows = createRows(db, payments, { what: 'payment', parse: toPayment })
-  return { find: rows.find, get: rows.get, ...createReaders(db, rows), ...createWriters(rows) }
+  const findByProof = rows.one<[network: string, txHash: string, logIndex: number]>(
+    'WHERE network = ? AND proof_tx_hash = ? AND log_index = ?',
+  )
+  return {
+    find: rows.find,
+    get: rows.get,
+    listOfOffer: rows.list<[offerId: string]>('WHERE offer_id = ? ORDER BY created_ms, id'),
+    findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
+      findByProof(network, txHash, logIndex),
+    reads: createReads(db, rows),
+    ...createWriters(rows),
+  }
 }
 
 export type PaymentTable = ReturnType<typeof createPaymentTable>
 type Payments = ReturnType<typeof createRows<typeof payments, Payment>>
 
-function createReaders(db: Database, rows: Payments) {
-  const byNonce = rows.one<[Nonce]>(
+/** See `PaymentStore`. */
+function createReads(db: Database, rows: Payments) {
+  const byNonce = rows.one<Parameters<PaymentStore['findPaymentByNonce']>>(
     'WHERE network = $network AND nonce_contract = $nonceContract AND payer = $payer AND nonce = $nonce',
-  )
-  const byProof = rows.one<[network: string, txHash: string, logIndex: number]>(
-    'WHERE network = ? AND proof_tx_hash = ? AND log_index = ?',
   )
   const pageOf = rows.list<[Place & { accountId: string }]>(
     `WHERE account_id = $accountId AND ${BEFORE} ${NEWEST_FIRST}`,
@@ -81,34 +87,32 @@ function createReaders(db: Database, rows: Payments) {
   )
 
   return {
-    findByNonce: ({ network, nonceContract, payer, nonce }: Nonce): Payment | undefined =>
+    findPayment: rows.find,
+    findPaymentByNonce: ({ network, nonceContract, payer, nonce }) =>
       byNonce({ network, nonceContract, payer, nonce }),
-    findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
-      byProof(network, txHash, logIndex),
-    findUndecided: (({ accountId, offerId = null }) =>
-      undecided({ accountId, offerId, limit: 1 })) satisfies PaymentStore['findUndecidedPayment'],
-    listOfOffer: rows.list<[offerId: string]>('WHERE offer_id = ? ORDER BY created_ms, id'),
+    findUndecidedPayment: ({ accountId, offerId = null }) =>
+      undecided({ accountId, offerId, limit: 1 }),
 
-    list({ accountId, limit, after = pageStart }: PaymentPage & { accountId?: string }): Payment[] {
+    listPayments({ accountId, limit, after = pageStart }) {
       const { createdMs, id } = after
       const place = { createdMs, id, limit }
       return accountId === undefined ? page(place) : pageOf({ ...place, accountId })
     },
 
-    listIn: ((states, { limit, after } = { limit: Number.MAX_SAFE_INTEGER }) => {
+    listPaymentsIn(states, { limit, after } = { limit: Number.MAX_SAFE_INTEGER }) {
       const { createdMs, id } = after ?? { createdMs: 0, id: '' }
       return inStates(states)({ createdMs, id, limit })
-    }) satisfies PaymentStore['listPaymentsIn'],
+    },
 
-    listLike: (({ network, asset, from, amount }) =>
+    listPaymentsLike: ({ network, asset, from, amount }) =>
       like({
         ...{ network, asset: asset.toLowerCase() },
         ...{ from: from.toLowerCase(), amount: String(amount) },
-      })) satisfies PaymentStore['listPaymentsLike'],
+      }),
 
-    countFailed: ({ id, accountId }: Pick<Offer, 'id' | 'accountId'>, sinceMs: number) =>
+    countFailedPayments: ({ id, accountId }, sinceMs) =>
       failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },
-  }
+  } satisfies Partial<PaymentStore>
 }
 
 function createWriters(rows: Payments) {

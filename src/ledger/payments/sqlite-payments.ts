@@ -7,11 +7,10 @@ import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/pa
 import { bookPeriod, type Period, type Subscription } from '#src/selling/subscription.ts'
 
 import type { Deed } from '../ledger.ts'
-import { LedgerRuleError, type PaymentStore } from '../payments.ts'
+import { LedgerRuleError, type PaymentChange, type PaymentStore } from '../payments.ts'
 import type { Tables } from '../sqlite-ledger.ts'
 import { createScanTable, createTransferTable, type PaymentTable } from './payment-tables.ts'
 
-type Change = Parameters<PaymentStore['move']>[1]
 type Ids = Parameters<PaymentStore['provision']>[1]
 
 /** Makes the payments of an open ledger. */
@@ -19,27 +18,15 @@ export function createPayments(tables: Tables): PaymentStore {
   const { db, atomically, note, offers, payments, subscriptions } = tables
   const scans = createScanTable(db)
   return {
+    ...offers.reads,
+    ...payments.reads,
     openOffer: createOpenOffer(tables),
-    findOffer: offers.find,
-    findOfferFor: offers.findFor,
-    isOfferTaken: offers.isTaken,
-    listReservedOffers: offers.listReserved,
     releaseOffer: (id, by) =>
       atomically(() => {
         const isReleased = offers.release({ id, nowMs: by.nowMs })
         if (isReleased) note(by, 'offer.released', id)
         return isReleased
       }),
-    listOffersOf: offers.listOf,
-
-    findPayment: payments.find,
-    findUndecidedPayment: payments.findUndecided,
-    findPaymentByNonce: payments.findByNonce,
-    listPayments: payments.list,
-    listPaymentsIn: payments.listIn,
-    listPaymentsLike: payments.listLike,
-    countFailedPayments: payments.countFailed,
-
     ...createMoves(tables),
     findSubscriptionOf: subscriptions.findOfPayment,
     ...createReview(tables),
@@ -94,7 +81,7 @@ function createMoves(tables: Tables) {
   return {
     claim: ({ id, offer, signed, proof }, by) =>
       atomically(() => {
-        const existing = payments.findByNonce(signed)
+        const existing = payments.reads.findPaymentByNonce(signed)
         if (existing !== undefined) return { kind: 'existing', payment: existing }
         const { requirements, accountId } = offers.get(offer.id)
         const other = payments.listOfOffer(offer.id).find(({ state }) => !spent.includes(state))
@@ -154,7 +141,7 @@ function isLeasable({ state, leaseUntilMs }: Payment, nowMs: number): boolean {
 }
 
 /** Whoever had the lease is done with it: it moved the payment, or somebody knew more. */
-function changed(before: Payment, change: Change, by: Deed): Payment {
+function changed(before: Payment, change: PaymentChange, by: Deed): Payment {
   const { to: state, reason, txHash = before.txHash } = change
   // What will never be paid has no place where it was.
   const proof = change.proof ?? (spent.includes(state) ? undefined : before.proof)
