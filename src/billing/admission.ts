@@ -9,9 +9,8 @@ import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Offer, Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
-import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'
-import { assertFewFailed } from './offers.ts'
+import { assertFewFailed, missingPart } from './offers.ts'
 import { networkError, type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
   conflictError,

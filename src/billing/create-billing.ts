@@ -1,11 +1,11 @@
-/** Puts the parts of billing together. */
+/** Puts the parts of billing together, or none of them where nothing is sold. */
 import { AppError } from '#src/core/errors.ts'
+import { homeChain, type PaymentChain } from '#src/selling/payment-chain.ts'
 import type { Payment } from '#src/selling/payment.ts'
 
 import { admit } from './admission.ts'
-import { createAvailability } from './availability.ts'
 import type { Billing, BillingDeps, Settlement } from './billing.ts'
-import { createOffers } from './offers.ts'
+import { createAvailability, createOffers, statusOf } from './offers.ts'
 import {
   allowanceError,
   rejectedError,
@@ -92,3 +92,28 @@ const toSettlement = ({ ledger }: BillingDeps, { payment, offer }: Case): Settle
   offer,
   subscription: ledger.payments.findSubscriptionOf(payment.id),
 })
+
+/** Billing of a server that sells nothing: all is unavailable, for a reason that callers see. */
+export function closedBilling(
+  reason: string,
+  chains: readonly PaymentChain[] = [homeChain],
+): Billing {
+  const refuse = (): never => {
+    throw new AppError('billing_unavailable', reason, { retryAction: 'ask_operator' })
+  }
+  const statuses = chains.map((chain) => statusOf(chain, () => reason))
+  return {
+    chains: () => statuses,
+    quote: async () => refuse(),
+    challenge: refuse,
+    settle: async () => refuse(),
+    payment: async () => refuse(),
+    // Not an empty list: there may be payments from before.
+    payments: refuse,
+    subscriptions: () => [],
+    onSubmitted: () => undefined,
+    reconcile: async () => 0,
+    watch: async () => undefined,
+    refresh: async () => undefined,
+  }
+}

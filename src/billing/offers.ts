@@ -1,7 +1,10 @@
-/** Makes offers, and shows again those that nobody has begun to pay. */
+/**
+ * Which tokens can be paid with just now, from what chains and facilitators say of themselves; and
+ * the offers that are made, and shown again while nobody has begun to pay them.
+ */
 import { AppError } from '#src/core/errors.ts'
 import type { Caller } from '#src/selling/caller.ts'
-import type { PaymentToken } from '#src/selling/payment-chain.ts'
+import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import {
   type Offer,
   OFFER_LEFT_MS_MIN,
@@ -14,8 +17,7 @@ import {
 } from '#src/selling/payment.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
-import type { Availability } from './availability.ts'
-import type { Billing, BillingDeps, Quote, SoldChain } from './billing.ts'
+import type { Billing, BillingDeps, ChainStatus, Quote, SoldChain } from './billing.ts'
 import {
   expiredOfferError,
   heldOfferError,
@@ -24,6 +26,79 @@ import {
   unknownOfferError,
   usedOfferError,
 } from './payment-errors.ts'
+
+type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log'>
+
+const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
+
+export const statusOf = (
+  chain: PaymentChain,
+  reasonOf: (token: PaymentToken) => string | undefined,
+): ChainStatus => ({
+  chain,
+  tokens: chain.tokens.map((token) => ({ token, reason: reasonOf(token) })),
+})
+
+/** Everything counts as unavailable until it was checked. */
+export function createAvailability(deps: Deps) {
+  const reasons = new Map<string, string | undefined>()
+  /** Why a token cannot be paid with; undefined if it can. */
+  const reasonOf = (sold: SoldChain, token: PaymentToken): string | undefined => {
+    const key = keyOf(sold, token)
+    return reasons.has(key) ? reasons.get(key) : (missingPart(deps, sold) ?? 'It is being checked.')
+  }
+
+  async function refresh(sold: SoldChain): Promise<void> {
+    const reasonNow = await checkChain(deps, sold)
+    for (const token of sold.chain.tokens) {
+      const [key, reason] = [keyOf(sold, token), reasonNow(token)]
+      if (reason !== reasonOf(sold, token)) {
+        deps.log(`billing: ${key} ${reason ?? 'can be paid with'}`)
+      }
+      reasons.set(key, reason)
+    }
+  }
+
+  return {
+    chains: (): readonly ChainStatus[] =>
+      deps.chains.map((sold) => statusOf(sold.chain, (token) => reasonOf(sold, token))),
+    reasonOf,
+    async refresh(): Promise<void> {
+      await Promise.all(deps.chains.map(refresh))
+    },
+  }
+}
+
+/** What the operator has not configured. */
+export function missingPart(
+  { payTo }: Pick<Deps, 'payTo'>,
+  { view, facilitator }: SoldChain,
+): string | undefined {
+  if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
+  if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
+  if (facilitator === undefined) return 'Nothing is sold here: no facilitator is configured.'
+  return
+}
+
+/** Finds out why each token cannot be paid with. */
+async function checkChain(deps: Deps, sold: SoldChain) {
+  const missing = missingPart(deps, sold)
+  if (missing !== undefined) return () => missing
+  const [seen, relay] = await Promise.all([sold.view?.check(), checkFacilitator(sold)])
+  return ({ symbol }: PaymentToken) => seen?.chain ?? seen?.tokens[symbol] ?? relay
+}
+
+async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<string | undefined> {
+  const answer = await facilitator?.supported()
+  if (answer?.kinds === undefined) {
+    return `The facilitator does not answer${answer?.reason === undefined ? '' : `: ${answer.reason}`}.`
+  }
+  const isThere = answer.kinds.some(
+    ({ x402Version, scheme, network }) =>
+      x402Version === 2 && scheme === 'exact' && network === chain.network,
+  )
+  return isThere ? undefined : `The facilitator does not settle payments on ${chain.name}.`
+}
 
 /** Failed payments of an offer, and of an account in an hour, after which no other is taken. */
 const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
@@ -38,7 +113,7 @@ type Where = { sold: SoldChain; token: PaymentToken }
 /** Creates what sells: see `Billing`. */
 export function createOffers(
   deps: BillingDeps,
-  availability: Availability,
+  { reasonOf }: ReturnType<typeof createAvailability>,
 ): Pick<Billing, 'quote' | 'challenge'> {
   const toQuote = (offer: Offer): Quote => ({
     offer,
@@ -49,7 +124,7 @@ export function createOffers(
     async quote(caller, ask) {
       const product = findProduct(deps, ask.tierId)
       const where = findToken(deps, ask)
-      const reason = availability.reasonOf(where.sold, where.token)
+      const reason = reasonOf(where.sold, where.token)
       if (reason !== undefined) {
         throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
       }

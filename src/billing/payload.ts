@@ -78,7 +78,11 @@ type Place = { chain: PaymentChain; asset: string; payload: Members }
 
 /** Reads a payment on any chain of the registry, sold on or not. Throws `payment_invalid`. */
 export function parsePayment(input: unknown): ParsedPayment {
-  assertSize(input)
+  // Bodies and headers are JSON already, so that printing them again cannot fail.
+  const text = JSON.stringify(input) as string | undefined
+  if (text === undefined || Buffer.byteLength(text) > PAYLOAD_BYTES_MAX) {
+    throw payloadError(`${ROOT} must be JSON of at most ${PAYLOAD_BYTES_MAX} bytes.`)
+  }
   const payment = toMembers(input, ROOT)
   if (payment.x402Version !== 2) {
     throw payloadError(`${ROOT}.x402Version must be 2: this server speaks x402 v2 alone.`)
@@ -104,9 +108,16 @@ export function parsePayment(input: unknown): ParsedPayment {
         : `${ROOT}.payload must have authorization and no permit2Authorization: ${symbol} is paid by EIP-3009.`,
     )
   }
-  const place = { chain, asset: token.address.toLowerCase(), payload }
-  const { body, ...read } = isPermit2 ? readPermit2(place) : readEip3009(place)
-  return { signed: { network: chain.network, method, asset: place.asset, ...read }, token, body }
+  const place = { chain, asset, payload }
+  const { body, nonceContract, authorized } = isPermit2 ? readPermit2(place) : readEip3009(place)
+  const { from, to, value, validAfter, validBefore, nonce } = authorized
+  const signed = {
+    ...{ network: chain.network, method, asset, payer: from, payTo: to, nonce, nonceContract },
+    amount: BigInt(value),
+    validAfter: BigInt(validAfter),
+    validBefore: BigInt(validBefore),
+  }
+  return { signed, token, body }
 }
 
 export const networkError = () =>
@@ -125,26 +136,9 @@ export function signatureOf({ payload }: SignedPayment): string {
   return body.signature
 }
 
-/** Bodies and headers are JSON already, so that printing them again cannot fail. */
-function assertSize(input: unknown): void {
-  const text = JSON.stringify(input) as string | undefined
-  if (text !== undefined && Buffer.byteLength(text) <= PAYLOAD_BYTES_MAX) return
-  throw payloadError(`${ROOT} must be JSON of at most ${PAYLOAD_BYTES_MAX} bytes.`)
-}
-
 function readEip3009({ asset, payload }: Place) {
   const body = readShape(payload, `${ROOT}.payload`, eip3009)
-  const { from, to, value, validAfter, validBefore, nonce } = body.authorization
-  return {
-    body,
-    payer: from,
-    payTo: to,
-    amount: BigInt(value),
-    validAfter: BigInt(validAfter),
-    validBefore: BigInt(validBefore),
-    nonce,
-    nonceContract: asset,
-  }
+  return { body, authorized: body.authorization, nonceContract: asset }
 }
 
 function readPermit2({ chain, asset, payload }: Place) {
@@ -158,16 +152,9 @@ function readPermit2({ chain, asset, payload }: Place) {
   if (spender !== chain.permit2Proxy.toLowerCase()) {
     throw payloadError(`${path}.spender must be ${chain.permit2Proxy}, the proxy of x402.`)
   }
-  return {
-    body,
-    payer: from,
-    payTo: witness.to,
-    amount: BigInt(permitted.amount),
-    validAfter: BigInt(witness.validAfter),
-    validBefore: BigInt(deadline),
-    nonce,
-    nonceContract: chain.permit2.toLowerCase(),
-  }
+  const { to, validAfter } = witness
+  const authorized = { from, to, value: permitted.amount, validAfter, validBefore: deadline, nonce }
+  return { body, authorized, nonceContract: chain.permit2.toLowerCase() }
 }
 
 /** Reads exactly the members of a shape, in its order. */

@@ -1,6 +1,5 @@
-import { closedBilling } from '#src/billing/availability.ts'
 import type { Billing, ChainStatus } from '#src/billing/billing.ts'
-import { createBilling } from '#src/billing/create-billing.ts'
+import { closedBilling, createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config.ts'

@@ -2,7 +2,6 @@
 import { standingAt } from '#src/selling/subscription.ts'
 
 import {
-  type Account,
   type ApiKey,
   type Deed,
   findEndedFamily,
@@ -93,7 +92,7 @@ function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledge
     record(by, 'key.revoked', one.id)
   }
   const familyId = findEndedFamily(keys.list(id), nowMs) ?? key.id
-  return makeKey(tables, { ...key, account: accounts.get(id), familyId }, by)
+  return makeKey(tables, { ...key, accountId: id, familyId }, by)
 }
 
 function rotateKey(tables: Tables, rotation: Rotation, by: Deed): ReturnType<Ledger['rotateKey']> {
@@ -102,8 +101,7 @@ function rotateKey(tables: Tables, rotation: Rotation, by: Deed): ReturnType<Led
   const { nowMs } = by
   const asking = keys.find(rotation.callerKeyId)
   if (asking === undefined || !isValidKey(asking, nowMs)) return { kind: 'caller_invalid' }
-  const account = accounts.get(accountId)
-  if (account.blockedMs !== undefined) return { kind: 'blocked' }
+  if (accounts.get(accountId).blockedMs !== undefined) return { kind: 'blocked' }
   const old = keys.find(id)
   if (old?.accountId !== accountId || !isValidKey(old, nowMs)) return { kind: 'unknown_key' }
   if (old.expiresMs !== undefined) return { kind: 'replaced', expiresMs: old.expiresMs }
@@ -111,7 +109,7 @@ function rotateKey(tables: Tables, rotation: Rotation, by: Deed): ReturnType<Led
   if (keys.countValid(accountId, nowMs) > keysMax) return { kind: 'key_limit' }
 
   const { familyId } = old
-  const made = makeKey(tables, { ...key, label: key.label ?? old.label, account, familyId }, by)
+  const made = makeKey(tables, { ...key, label: key.label ?? old.label, accountId, familyId }, by)
   if (keys.expire({ id, expiresMs: nowMs + overlapMs })) record(by, 'key.expiring', id)
   return made
 }
@@ -122,13 +120,10 @@ function insertKey({ record, keys }: Tables, draft: KeyDraft, by: Deed): ApiKey 
   return keys.get(draft.id)
 }
 
-function makeKey(
-  tables: Tables,
-  { account, ...draft }: Omit<KeyDraft, 'accountId'> & { account: Account },
-  by: Deed,
-): KeyMade {
-  const key = insertKey(tables, { ...draft, accountId: account.id }, by)
-  const { subscriptions, tiers } = tables
+function makeKey(tables: Tables, draft: KeyDraft, by: Deed): KeyMade {
+  const { accounts, subscriptions, tiers } = tables
+  const key = insertKey(tables, draft, by)
+  const account = accounts.get(draft.accountId)
   const { terms } = standingAt(subscriptions.list(account.id), tiers.list(), by.nowMs)
   return { kind: 'made', key, account, tierId: terms.tierId }
 }

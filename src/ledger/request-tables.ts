@@ -9,7 +9,7 @@ import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, transact, withoutWaiting } from '#src/sqlite/database.ts'
 
-import type { StoredAnswer, UsageEntry, UsageRow } from './ledger.ts'
+import type { Ledger, StoredAnswer, UsageEntry, UsageRow } from './ledger.ts'
 import { change, exists } from './rows.ts'
 
 /** Remembers which challenges were answered. */
@@ -41,8 +41,8 @@ export function createAnswerTable(db: Database) {
   }
 }
 
-/** Counts and sums what keys were used for. */
-export function createUsageTable(db: Database) {
+/** Counts and sums what keys were used for: see `Ledger`. */
+export function createUsage(db: Database) {
   const count = db.prepare<unknown, [UsageEntry]>(
     `${sqlOf(usage).insert()} ON CONFLICT (key_id, day, route) DO UPDATE SET
        requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes`,
@@ -63,7 +63,7 @@ export function createUsageTable(db: Database) {
     db.inTransaction ? body() : withoutWaiting(db, () => transact(db, body))
 
   return {
-    add(entries: readonly UsageEntry[]): void {
+    addUsage(entries) {
       if (entries.length === 0) return
       run(() => {
         for (const entry of entries) {
@@ -72,15 +72,15 @@ export function createUsageTable(db: Database) {
         }
       })
     },
-    listOf: (accountId: string, fromDay: string): UsageRow[] => listOf.all(accountId, fromDay),
-    removeBefore: (day: string): void => run(() => void removeBefore(day)),
-  }
+    usageOf: (accountId, fromDay) => listOf.all(accountId, fromDay),
+    pruneUsage: (beforeDay) => run(() => void removeBefore(beforeDay)),
+  } satisfies Partial<Ledger>
 }
 
 const CHALLENGE_KEY_BYTES = 32
 
 /** Opens the facts of a ledger, whose challenge key the first opening makes. */
-export function createMetaTable(db: Database) {
+export function createMeta(db: Database) {
   const find = db.prepare<{ value: unknown }, [key: string]>('SELECT value FROM meta WHERE key = ?')
   const put = change<[value: number]>(
     db,
@@ -103,11 +103,10 @@ export function createMetaTable(db: Database) {
   return {
     challengeKey: readChallengeKey(),
 
-    timeFloor(): number | undefined {
+    timeFloor() {
       const value = find.get('time_floor')?.value
       return typeof value === 'number' ? value : undefined
     },
-    putTimeFloor: (nowMs: number): void =>
-      withoutWaiting(db, () => transact(db, () => void put(nowMs))),
-  }
+    putTimeFloor: (nowMs) => withoutWaiting(db, () => transact(db, () => void put(nowMs))),
+  } satisfies Partial<Ledger>
 }

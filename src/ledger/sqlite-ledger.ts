@@ -1,5 +1,4 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
-import { judge } from '#src/selling/screening.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 import {
   closeDatabase,
@@ -21,13 +20,8 @@ import type { Deed, Ledger } from './ledger.ts'
 import { createOfferTable } from './payments/offer-table.ts'
 import { createPaymentTable } from './payments/payment-tables.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
-import {
-  createAnswerTable,
-  createMetaTable,
-  createNonceTable,
-  createUsageTable,
-} from './request-tables.ts'
-import { createSanctionsTable } from './sanctions-table.ts'
+import { createAnswerTable, createMeta, createNonceTable, createUsage } from './request-tables.ts'
+import { createScreenings } from './screenings.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
 export type Tables = ReturnType<typeof createTables>
@@ -42,7 +36,7 @@ export type LedgerOptions = {
 /** Makes the ledger of an open file. */
 export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
   const tables = createTables(db, lagMs)
-  const { chain, answers, usage, atomically } = tables
+  const { chain, answers, atomically } = tables
   const accounts = createAccountVerbs(tables)
   // A ledger without a trace of any tier is new; another process may be making the same one.
   atomically(() => {
@@ -53,7 +47,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOpt
     revision: tables.revision,
     atomically,
     probeWrite: () => probeWrite(db),
-    ...createMetaTable(db),
+    ...createMeta(db),
     ...accounts,
     ...createForgetting(tables),
     ...createKeyVerbs(tables),
@@ -64,9 +58,7 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOpt
         if (known === undefined) answers.put(answer, nowMs)
         return known ?? answer
       }),
-    addUsage: usage.add,
-    usageOf: usage.listOf,
-    pruneUsage: usage.removeBefore,
+    ...createUsage(db),
     ...createScreenings(tables),
     listAudit: chain.list,
     verifyAudit: () => verifyAudit(tables),
@@ -106,8 +98,6 @@ function createTables(db: Database, lagMs: number) {
     subscriptions: createSubscriptionTable(db),
     nonces: createNonceTable(db),
     answers: createAnswerTable(db),
-    usage: createUsageTable(db),
-    sanctions: createSanctionsTable(db),
     offers: createOfferTable(db),
     payments: createPaymentTable(db),
   }
@@ -234,31 +224,4 @@ const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
         return { forgotten, nextId }
       })
     },
-  }) satisfies Partial<Ledger>
-
-const createScreenings = ({ atomically, chain, sanctions }: Tables) =>
-  ({
-    recordScreening: ({ address, chain: asked, staleAfterMs }, by) =>
-      atomically(() => {
-        const list = sanctions.answer(address, { nowMs: by.nowMs, staleAfterMs })
-        const grounds = { list, ...asked }
-        const verdict = { verdict: judge(grounds), address, timeMs: by.nowMs, grounds }
-        const action = `screening.${verdict.verdict}` as const
-        chain.append(by, { action, subject: address, state: JSON.stringify(verdict) })
-        return verdict
-      }),
-
-    sanctionsList: sanctions.find,
-
-    putSanctionsList: (draft, by) =>
-      atomically(() => {
-        const put = sanctions.put(draft, by.nowMs)
-        if (put.kind === 'replaced') {
-          const [subject, state] = [put.list.sha256, JSON.stringify(put.list)]
-          chain.append(by, { action: 'sanctions_list.replaced', subject, state })
-        }
-        return put
-      }),
-
-    isSanctioned: sanctions.has,
   }) satisfies Partial<Ledger>

@@ -16,6 +16,7 @@ import type { Database } from '#src/sqlite/database.ts'
 
 import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'
+import type { Tables } from '../sqlite-ledger.ts'
 
 type Place = { createdMs: number; id: string; limit: number }
 
@@ -190,17 +191,18 @@ export function createTransferTable(db: Database) {
   }
 }
 
-/** Remembers how far each chain was looked through. */
-export function createScanTable(db: Database) {
+/** How far each chain was looked through: see `PaymentStore`. */
+export function createScans({ db, atomically }: Tables) {
   const sql = sqlOf(scannedBlock)
   const find = db.prepare<{ blockNumber: number }, [network: string]>(
     `SELECT ${sql.columns(['blockNumber'])} FROM scanned_block WHERE network = ?`,
   )
+  const put = change<[typeof scannedBlock.$inferSelect]>(
+    db,
+    `${sql.insert()} ON CONFLICT (network) DO UPDATE SET ${sql.setExcluded(['blockNumber'])}`,
+  )
   return {
-    find: (network: string): number | undefined => find.get(network)?.blockNumber,
-    put: change<[typeof scannedBlock.$inferSelect]>(
-      db,
-      `${sql.insert()} ON CONFLICT (network) DO UPDATE SET ${sql.setExcluded(['blockNumber'])}`,
-    ),
-  }
+    scannedBlock: (network) => find.get(network)?.blockNumber,
+    setScannedBlock: (network, blockNumber) => atomically(() => void put({ network, blockNumber })),
+  } satisfies Partial<PaymentStore>
 }

@@ -9,14 +9,13 @@ import { bookPeriod, type Period, type Subscription } from '#src/selling/subscri
 import type { Deed } from '../ledger.ts'
 import { LedgerRuleError, type PaymentChange, type PaymentStore } from '../payments.ts'
 import type { Tables } from '../sqlite-ledger.ts'
-import { createScanTable, createTransferTable, type PaymentTable } from './payment-tables.ts'
+import { createScans, createTransferTable, type PaymentTable } from './payment-tables.ts'
 
 type Ids = Parameters<PaymentStore['provision']>[1]
 
 /** Makes the payments of an open ledger. */
 export function createPayments(tables: Tables): PaymentStore {
-  const { db, atomically, note, offers, payments, subscriptions } = tables
-  const scans = createScanTable(db)
+  const { atomically, note, offers, payments, subscriptions } = tables
   return {
     ...offers.reads,
     ...payments.reads,
@@ -30,10 +29,7 @@ export function createPayments(tables: Tables): PaymentStore {
     ...createMoves(tables),
     findSubscriptionOf: subscriptions.findOfPayment,
     ...createReview(tables),
-
-    scannedBlock: scans.find,
-    setScannedBlock: (network, blockNumber) =>
-      atomically(() => void scans.put({ network, blockNumber })),
+    ...createScans(tables),
   }
 }
 

@@ -1,17 +1,16 @@
-/** The current sanctions list: facts about it, and the addresses on it in lower case. */
+/** Verdicts on addresses, and the current sanctions list with its addresses in lower case. */
 import { sanctionsList } from '#db/ledger/schema.ts'
-import type { ScreeningGrounds } from '#src/selling/screening.ts'
+import { judge, type ScreeningGrounds } from '#src/selling/screening.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
 
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
 import { change, exists } from './rows.ts'
+import type { Tables } from './sqlite-ledger.ts'
 
 type Draft = Parameters<Ledger['putSanctionsList']>[0]
 type Put = ReturnType<Ledger['putSanctionsList']>
 
-/** Finds and replaces the list. */
-export function createSanctionsTable(db: Database) {
+export function createScreenings({ db, atomically, chain }: Tables) {
   const sql = sqlOf(sanctionsList)
   const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
   // A list that has lost addresses by hand is none: nobody is cleared by what is left of it.
@@ -19,7 +18,8 @@ export function createSanctionsTable(db: Database) {
     `SELECT ${sql.columns(facts)} FROM sanctions_list
      WHERE entry_count = (SELECT count(*) FROM sanctions_address)`,
   )
-  const write = db.prepare<unknown, [typeof sanctionsList.$inferSelect]>(
+  const write = change<[typeof sanctionsList.$inferSelect]>(
+    db,
     `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded(facts)}`,
   )
   const removeAll = change<[]>(db, 'DELETE FROM sanctions_address')
@@ -30,7 +30,16 @@ export function createSanctionsTable(db: Database) {
   /** Any case: a spelling must not hide an address. */
   const has = (address: string): boolean => hasLower(address.toLowerCase())
 
-  /** As `Ledger.putSanctionsList`, but for the audit. */
+  /** What the list says of an address. */
+  function ask(address: string, at: Parameters<typeof isStale>[1]): ScreeningGrounds['list'] {
+    const known = find()
+    if (known === undefined) return { answer: 'absent', isStale: false }
+    const { publishedOn, sha256 } = known
+    const answer = has(address) ? 'hit' : 'clear'
+    return { answer, isStale: isStale(known, at), publishedOn, sha256 }
+  }
+
+  /** As `putSanctionsList`, but for the audit. */
   function put({ addresses: anyCase, lossPercentMax = 100, ...facts }: Draft, nowMs: number): Put {
     const addresses = new Set([...anyCase].map((address) => address.toLowerCase()))
     const known = new Set(list.all().map(({ address }) => address))
@@ -45,7 +54,7 @@ export function createSanctionsTable(db: Database) {
     const knownMs = isSameFile ? Math.min(before.confirmedMs, nowMs) : 0
     const confirmedMs = Math.max(facts.confirmedMs, knownMs)
     const entry = { ...facts, confirmedMs, entryCount: addresses.size }
-    write.run({ id: 1, ...entry })
+    write({ id: 1, ...entry })
     // Another parser may find other addresses in the same file.
     const isSame = isSameFile && known.size === addresses.size && lost === 0
     const isConfirmed = isSame && before.publishedOn === entry.publishedOn
@@ -56,17 +65,26 @@ export function createSanctionsTable(db: Database) {
   }
 
   return {
-    find,
-    has,
-    put,
+    sanctionsList: find,
+    isSanctioned: has,
 
-    /** What the list says of an address. */
-    answer(address: string, at: Parameters<typeof isStale>[1]): ScreeningGrounds['list'] {
-      const known = find()
-      if (known === undefined) return { answer: 'absent', isStale: false }
-      const { publishedOn, sha256 } = known
-      const answer = has(address) ? 'hit' : 'clear'
-      return { answer, isStale: isStale(known, at), publishedOn, sha256 }
-    },
-  }
+    recordScreening: ({ address, chain: asked, staleAfterMs }, by) =>
+      atomically(() => {
+        const grounds = { list: ask(address, { nowMs: by.nowMs, staleAfterMs }), ...asked }
+        const verdict = { verdict: judge(grounds), address, timeMs: by.nowMs, grounds }
+        const action = `screening.${verdict.verdict}` as const
+        chain.append(by, { action, subject: address, state: JSON.stringify(verdict) })
+        return verdict
+      }),
+
+    putSanctionsList: (draft, by) =>
+      atomically(() => {
+        const done = put(draft, by.nowMs)
+        if (done.kind === 'replaced') {
+          const [subject, state] = [done.list.sha256, JSON.stringify(done.list)]
+          chain.append(by, { action: 'sanctions_list.replaced', subject, state })
+        }
+        return done
+      }),
+  } satisfies Partial<Ledger>
 }
