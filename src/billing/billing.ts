@@ -73,10 +73,7 @@ export type Billing = {
     request: { tierId: string; network: string; token: string; payer?: string | undefined },
   ): Promise<Quote>
 
-  /**
-   * The challenge of an offer that nobody has begun to pay. Throws `unknown_offer`,
-   * `offer_expired`, `offer_used`.
-   */
+  /** Of an unpaid offer. Throws `unknown_offer`, `offer_expired`, `offer_used`. */
   challenge(caller: Caller, offerId: string): Quote
 
   /**
@@ -89,14 +86,13 @@ export type Billing = {
   settle(caller: Caller, payload: unknown): Promise<Settlement>
 
   /**
-   * Looks again at a payment of the caller's, from the chain alone: once in three seconds at most,
-   * and for two seconds. Without an answer by then it is as it was seen last. Throws
-   * `unknown_payment`.
+   * Looks again at a payment, from the chain alone: once in three seconds at most, and for two;
+   * without an answer by then it is as it was seen last. Throws `unknown_payment`.
    */
   payment(caller: Caller, id: string): Promise<Settlement>
-  /** Payments of the caller's account, newest first. */
+  /** Newest first. */
   payments(caller: Caller, page: PaymentPage): Settlement[]
-  /** Paid and granted periods of the caller's account by start. */
+  /** Paid and granted periods by start. */
   subscriptions(caller: Caller): readonly Subscription[]
 
   /** Calls a listener whenever a payment was submitted that may still be open. */

@@ -8,16 +8,14 @@ import type { BillingDeps, PaymentRequired } from './billing.ts'
 const RETRY_SECONDS = 10
 const SCREENING_RETRY_SECONDS = 60
 
+const retrySame = (reason: string) => ({ reason, retryAction: 'retry_same_payment' }) as const
+
 /** Nothing was sent, or nothing more will be: the same payment may be submitted again. */
-export const unavailableError = (
-  message: string,
-  retryAction: RetryAction = 'retry_same_payment',
-): AppError =>
-  new AppError('billing_unavailable', message, {
-    retryAfterSeconds: RETRY_SECONDS,
-    reason: 'unavailable',
-    retryAction,
-  })
+export function unavailableError(message: string, action?: RetryAction): AppError {
+  const { reason, retryAction } = retrySame('unavailable')
+  const extras = { retryAfterSeconds: RETRY_SECONDS, reason, retryAction: action ?? retryAction }
+  return new AppError('billing_unavailable', message, extras)
+}
 
 /** Before the chain was asked nobody knows whether the payment was made. */
 export const unaskedError = (): AppError =>
@@ -31,11 +29,7 @@ export function tooLateError({ validBefore }: SignedPayment, nowMs: number): App
   return new AppError(
     'billing_unavailable',
     'It is too late to send this payment, but it may have been sent by somebody else, and is void only when the chain says so. Submit the same payment again, and sign no other.',
-    {
-      retryAfterSeconds: seconds + RETRY_SECONDS,
-      reason: 'expires_too_soon',
-      retryAction: 'retry_same_payment',
-    },
+    { retryAfterSeconds: seconds + RETRY_SECONDS, ...retrySame('expires_too_soon') },
   )
 }
 
@@ -43,11 +37,7 @@ export const unscreenedError = (): AppError =>
   new AppError(
     'screening_unavailable',
     'The paying address could not be screened. Submit the same payment again, and sign no other.',
-    {
-      retryAfterSeconds: SCREENING_RETRY_SECONDS,
-      reason: 'screening_unavailable',
-      retryAction: 'retry_same_payment',
-    },
+    { retryAfterSeconds: SCREENING_RETRY_SECONDS, ...retrySame('screening_unavailable') },
   )
 
 /** The payment is somebody else's, or its nonce was used for another one. */
@@ -73,7 +63,7 @@ export const heldOfferError = (): AppError =>
   new AppError(
     'offer_used',
     'A payment for this offer was rejected, but it can still be made. Submit that one again, and sign no other for this offer. GET /v1/billing/payments shows it.',
-    { reason: 'offer_used', retryAction: 'retry_same_payment' },
+    retrySame('offer_used'),
   )
 
 export const unknownOfferError = (message: string, retryAction: RetryAction = 'sign_anew') =>

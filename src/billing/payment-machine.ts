@@ -231,8 +231,7 @@ export async function observe(flow: Flow, { payment, offer }: Case): Promise<Pay
 
 /**
  * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can
- * present a payment seen there, also one that was made to another server with the same address: so
- * it must come from the account's own wallet, and be newer than the offer.
+ * present a payment seen there: so it must be the account's own wallet's, and newer than the offer.
  */
 function doubtOf(
   { deps }: Flow,
@@ -255,8 +254,7 @@ async function take(flow: Flow, payment: Payment, next: PaymentChange): Promise<
   }
   const moved = unlessRefused(
     () => move(flow, payment, next),
-    // Two payments of one offer, or one transfer for two payments: an overpayment, which the
-    // operator has to see.
+    // Two payments of one offer, or one transfer for two: the operator has to see it.
     () => isMoney && toReview(flow, payment, { ...next, reason: 'paid_twice' }),
   )
   return moved.state === 'settled' ? provision(flow, moved.id) : moved
@@ -283,8 +281,7 @@ function afterLook(verdict: ChainVerdict): PaymentChange | undefined {
       : { to: 'pending', txHash, reason: 'not_final' }
   }
   if (verdict.kind !== 'void') return undefined
-  // The nonce went to something else that the payer signed: perhaps money of theirs, so the
-  // operator looks at it.
+  // The nonce went to something else that the payer signed: perhaps money, for the operator.
   const to = verdict.reason === 'used_elsewhere' ? 'review' : 'void'
   return { to, reason: verdict.reason }
 }
@@ -332,7 +329,6 @@ export function caseOf({ ledger }: BillingDeps, payment: Payment): Case {
   return { payment, offer }
 }
 
-/** The payment as the ledger has it now. */
 export function reread({ deps }: Flow, id: string): Payment {
   const payment = deps.ledger.payments.findPayment(id)
   assert(payment !== undefined, 'Payments are never deleted.')

@@ -1,7 +1,6 @@
 /**
- * What is done without payers, at start and on a timer: brings payments to their end, and finds
- * money that belongs to none. From the chain alone each payment becomes provisioned or void, at the
- * latest once its last second is final.
+ * What is done without payers: brings payments to their end, and finds money that belongs to none.
+ * From the chain alone each becomes provisioned or void, at the latest once its end is final.
  */
 import { AppError } from '#src/core/errors.ts'
 import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'

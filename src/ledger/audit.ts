@@ -5,9 +5,9 @@
  *     the row as JSON = [seq, timeMs, actor, action, subject, state]
  *
  * Before the first row are 32 zero bytes. `state` is what became of the subject: all columns of its
- * row as JSON, null ones left out, bytes in hex, read from the file in the transaction of the
- * change, so that reading it again later must give the same. Names are those of the file, as
- * derived here: the names of the schema may change, and what is in the chain may not.
+ * row as JSON, null ones left out, bytes in hex, read in the transaction of the change, so that
+ * reading it again must give the same. Names are derived from those of the file: the schema's may
+ * change, and what is in the chain may not.
  */
 import { audit } from '#db/ledger/schema.ts'
 import { messageOf } from '#src/lib/message.ts'
@@ -51,10 +51,7 @@ export function createAuditChain(db: Database) {
     list: (afterSeq: number, limit: number): AuditRow[] => list.all(afterSeq, limit),
     all: (): Iterable<AuditRow> => all.iterate(),
 
-    /**
-     * Needs a transaction around it, the one of the deed itself. Reads the head each time: another
-     * process may have written in between.
-     */
+    /** Needs the transaction of the deed. Reads the head: another process may have written. */
     append(
       { actor, nowMs: timeMs }: Deed,
       { action, subject, state }: { action: AuditAction; subject: string; state: string },
@@ -156,10 +153,7 @@ type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
 type LastStates = Map<string, LastState>
 type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
 
-/**
- * Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence; none
- * in a sound ledger.
- */
+/** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
 export function verifyAudit(tables: Tables): string[] {
   const faults: string[] = []
   // In one state of the file, so that what is being written agrees with itself.

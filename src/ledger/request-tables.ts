@@ -1,7 +1,4 @@
-/**
- * What the server itself remembers: answered challenges and answers, so that nothing is done twice;
- * what keys were used for; the key that signs challenges, and its last time.
- */
+/** What the server remembers: answered challenges, answers, the use of keys, and of itself. */
 import { randomBytes } from 'node:crypto'
 
 import { idempotency, usage, usedNonce } from '#db/ledger/schema.ts'

@@ -138,10 +138,7 @@ function createTransactions(db: Database, lagMs: number) {
     /** For every change of our own, which SQLite does not count. */
     raise,
 
-    /**
-     * The outermost call is the transaction, those within are part of it. Verbs check before they
-     * write, so one that threw and was caught left nothing.
-     */
+    /** The outermost call is the transaction. Verbs check before they write: throws leave nothing. */
     atomically<T>(body: () => T): T {
       if (db.inTransaction) {
         const result = body()

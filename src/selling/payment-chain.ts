@@ -1,8 +1,7 @@
 /**
- * The chains and tokens that can be paid with, as data: another chain is an entry here and a node
- * in `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts
- * themselves; every fact that a contract can confirm is confirmed at start
- * (`chain/token-checks.ts`).
+ * The chains and tokens that can be paid with: another chain is an entry here and a node in
+ * `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts; what a
+ * contract can confirm is confirmed at start (`chain/token-checks.ts`).
  */
 
 /** How a signed payment moves the token: by itself (EIP-3009), or by Uniswap's Permit2. */
@@ -46,9 +45,11 @@ export type PaymentChain = {
   tokens: readonly PaymentToken[]
 }
 
-/** The same on every chain. */
-const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-const permit2Proxy = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+const everywhere = {
+  finality: 'finalized',
+  permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+  permit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+} as const
 
 /** Circle's own token, the same code wherever it is. */
 const usdcAt = (address: string): PaymentToken => ({
@@ -68,9 +69,7 @@ export const homeChain: PaymentChain = {
   name: 'Polygon',
   gasSymbol: 'POL',
   explorer: 'https://polygonscan.com',
-  finality: 'finalized',
-  permit2,
-  permit2Proxy,
+  ...everywhere,
   sanctionsOracle: '0x40C57923924B5c5c5455c48D93317139ADDaC8fb',
   tokens: [
     usdcAt('0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'),
@@ -94,9 +93,7 @@ export const paymentChains: readonly PaymentChain[] = [
     name: 'Base',
     gasSymbol: 'ETH',
     explorer: 'https://basescan.org',
-    finality: 'finalized',
-    permit2,
-    permit2Proxy,
+    ...everywhere,
     sanctionsOracle: '0x3A91A31cB3dC49b4db9Ce721F50a9D076c8D739B',
     tokens: [usdcAt('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')],
   },

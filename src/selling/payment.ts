@@ -10,9 +10,8 @@
  *        │          │                 └─ unknown ─┴─ settled, or void
  *        └──────────┴── rejected, review
  *
- * `settling` is committed before the facilitator is called. Whatever is not a success that the
- * chain confirms is `pending` or `unknown`, never a failure; only the chain makes it `settled` or
- * `void`.
+ * `settling` is committed before the facilitator is called. What the chain does not confirm is
+ * `pending` or `unknown`, never a failure; only the chain makes it `settled` or `void`.
  */
 import { DAY_MS } from '#src/core/time.ts'
 

@@ -73,10 +73,9 @@ export type Booking = {
 }
 
 /**
- * Books `days` of `terms` bought at `nowMs` beside the paid periods of an account. The new period
- * starts at once if its tier is higher than what runs, and what runs is moved after it, whole;
- * otherwise it starts when the last period of the same or a higher tier ends. So periods never
- * overlap, and no paid day is lost.
+ * Books `days` of `terms` beside the paid periods of an account: at once if the tier is higher than
+ * what runs, which is moved after it, whole; otherwise when the last period of the same or a higher
+ * tier ends. So periods never overlap, and no paid day is lost.
  */
 export function bookPeriod(
   periods: readonly Period[],

@@ -76,8 +76,6 @@ export const tiersWith = (
   tiers: readonly Tier[],
   { route, coin }: { route?: TierRoute | undefined; coin?: Coin | undefined },
 ): Tier[] =>
-  tiers.filter(
-    (tier) =>
-      (route === undefined || tier.routes.includes(route)) &&
-      (coin === undefined || tier.coins.includes(coin)),
-  )
+  tiers.filter(({ routes, coins }) => {
+    return (!route || routes.includes(route)) && (!coin || coins.includes(coin))
+  })
