@@ -5,16 +5,7 @@
 import { AppError } from '#src/core/errors.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
-import {
-  type Offer,
-  OFFER_LEFT_MS_MIN,
-  OFFER_LIFE_MS,
-  OFFERS_MAX,
-  PAYMENT_TIMEOUT_SECONDS,
-  type PaymentRequirements,
-  RESERVED_MS,
-  UNIQUE_OFFERS_MAX,
-} from '#src/selling/payment.ts'
+import type { Offer, PaymentRequirements } from '#src/selling/payment.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
 import type { Billing, BillingDeps, ChainStatus, Quote, SoldChain } from './billing.ts'
@@ -100,6 +91,17 @@ async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<stri
   return isThere ? undefined : `The facilitator does not settle payments on ${chain.name}.`
 }
 
+/** How long an offer may be signed. */
+export const OFFER_LIFE_MS = 10 * 60_000
+/** What a wallet is asked for: seconds from signing for which the payment stays valid. */
+const PAYMENT_TIMEOUT_SECONDS = 600
+/** For so long an offer keeps its amount: it may be signed, then paid, and ten minutes more. */
+const RESERVED_MS = OFFER_LIFE_MS + PAYMENT_TIMEOUT_SECONDS * 1000 + 10 * 60_000
+/** An open offer is shown again as long as this much time is left to sign it. */
+const OFFER_LEFT_MS_MIN = 3 * 60_000
+/** Offers that an account may have reserved and not paid, and those of them of unique amounts. */
+const OFFERS_MAX = 20
+const UNIQUE_OFFERS_MAX = 5
 /** Failed payments of an offer, and of an account in an hour, after which no other is taken. */
 const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
 const FAILED_WITHIN_MS = 3_600_000

@@ -4,7 +4,6 @@ import { standingAt } from '#src/selling/subscription.ts'
 import {
   type ApiKey,
   type Deed,
-  findEndedFamily,
   isValidKey,
   type KeyDraft,
   type KeyMade,
@@ -93,6 +92,15 @@ function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledge
   }
   const familyId = findEndedFamily(keys.list(id), nowMs) ?? key.id
   return makeKey(tables, { ...key, accountId: id, familyId }, by)
+}
+
+/**
+ * The family of a new key: one whose keys have all ended, if there is one, so that deleting keys
+ * and making others opens no fresh rate windows.
+ */
+function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
+  const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
+  return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
 }
 
 function rotateKey(tables: Tables, rotation: Rotation, by: Deed): ReturnType<Ledger['rotateKey']> {

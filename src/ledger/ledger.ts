@@ -203,15 +203,6 @@ export type ApiKey = Omit<KeyDraft, 'digest'> & {
 export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boolean =>
   revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
 
-/**
- * The family of a new key: one whose keys have all ended, if there is one, so that deleting keys
- * and making others opens no fresh rate windows.
- */
-export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
-  const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
-  return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
-}
-
 /** A fresh key as it is kept. */
 export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
 

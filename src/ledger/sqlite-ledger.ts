@@ -138,7 +138,7 @@ function createTransactions(db: Database, lagMs: number) {
     /** For every change of our own, which SQLite does not count. */
     raise,
 
-    /** The outermost call is the transaction. Verbs check before they write: a throw leaves none. */
+    /** The outermost call is the transaction. Verbs check first, so one that threw left nothing. */
     atomically<T>(body: () => T): T {
       if (db.inTransaction) {
         const result = body()

@@ -18,25 +18,8 @@ import { DAY_MS } from '#src/core/time.ts'
 import type { Network, TokenSymbol, TransferMethod } from './payment-chain.ts'
 import type { Terms } from './tier.ts'
 
-/** How long an offer may be signed. */
-export const OFFER_LIFE_MS = 10 * 60_000
-/** What a wallet is asked for: seconds from signing for which the payment stays valid. */
-export const PAYMENT_TIMEOUT_SECONDS = 600
 /** How far ahead a payment's end may lie. */
 export const VALID_BEFORE_MS_MAX = DAY_MS
-/** For so long an offer keeps its amount: it may be signed, then paid, and ten minutes more. */
-export const RESERVED_MS = OFFER_LIFE_MS + PAYMENT_TIMEOUT_SECONDS * 1000 + 10 * 60_000
-/** An open offer is shown again as long as this much time is left to sign it. */
-export const OFFER_LEFT_MS_MIN = 3 * 60_000
-/** Offers that an account may have reserved and not paid, and those of them of unique amounts. */
-export const OFFERS_MAX = 20
-export const UNIQUE_OFFERS_MAX = 5
-/**
- * What is taken off a price, in atomic units, so that an amount is unique: up to a cent, and up to
- * ten, but no more than a hundredth of the price, once the cent is nearly full.
- */
-export const AMOUNT_SLOTS = 10_000
-export const AMOUNT_SLOTS_WIDE = 100_000
 
 /** x402 v2, scheme `exact`, exactly as a wallet consumes it. */
 export type PaymentRequirements = {

@@ -2,7 +2,7 @@
  * Billing on a real ledger in memory, with a chain, a facilitator and a screen
  * that say what they are told to.
  */
-import { createBilling } from '#src/billing/create-billing.ts'
+import { createBilling } from '#src/billing/billing.ts'
 import { AppError } from '#src/core/errors.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import type { Caller } from '#src/selling/caller.ts'

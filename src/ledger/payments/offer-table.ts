@@ -4,8 +4,6 @@ import { createHash } from 'node:crypto'
 import { offer as offers } from '#db/ledger/schema.ts'
 import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
 import {
-  AMOUNT_SLOTS,
-  AMOUNT_SLOTS_WIDE,
   type Offer,
   openStates,
   type PaymentRequirements,
@@ -87,6 +85,12 @@ function createReads(db: Database, rows: Offers) {
   } satisfies Partial<PaymentStore>
 }
 
+/**
+ * What is taken off a price, in atomic units, so that an amount is unique: up to a cent, and up to
+ * ten, but no more than a hundredth of the price, once the cent is nearly full.
+ */
+export const AMOUNT_SLOTS = 10_000
+const AMOUNT_SLOTS_WIDE = 100_000
 /** How many amounts of each range are tried: enough while one in five of the wide range is free. */
 const PROBES = 20
 
