@@ -199,18 +199,15 @@ function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
 
 function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteRequest): Where {
   const sold = chains.find(({ chain }) => chain.network === network)
-  if (!sold) throw unlistedError('unknown_network', 'network')
-  const token = sold.chain.tokens.find((candidate) => candidate.symbol === symbol)
-  if (!token) throw unlistedError('unknown_token', 'token')
-  return { sold, token }
-}
-
-const unlistedError = (code: 'unknown_network' | 'unknown_token', param: string) =>
-  new AppError(
-    code,
+  const token = sold?.chain.tokens.find((candidate) => candidate.symbol === symbol)
+  if (sold && token) return { sold, token }
+  const param = sold ? 'token' : 'network'
+  throw new AppError(
+    `unknown_${param}`,
     `This ${param} is not one of those that can be paid with. GET /v1/billing/x402/chains lists them.`,
     { param },
   )
+}
 
 function makeOffer(
   { ledger, clock, mint, payTo }: BillingDeps,

@@ -158,18 +158,15 @@ export function allowanceError({ signed }: Payment, offer: Offer): AppError {
 }
 
 /** For a payment that only the operator can judge. */
-export const reviewError = (reason: string | undefined): AppError =>
-  reason === 'sanctioned'
-    ? new AppError(
-        'sanctioned',
-        'The address that pays is on a sanctions list. The payment is not taken.',
-        { reason, retryAction: 'ask_operator' },
-      )
-    : new AppError(
-        'payment_in_review',
-        'The operator has to review this payment. Do not pay again.',
-        { reason: reason ?? 'review', retryAction: 'ask_operator' },
-      )
+export function reviewError(reason = 'review'): AppError {
+  const extras = { reason, retryAction: 'ask_operator' } as const
+  if (reason === 'sanctioned') {
+    const message = 'The address that pays is on a sanctions list. The payment is not taken.'
+    return new AppError('sanctioned', message, extras)
+  }
+  const message = 'The operator has to review this payment. Do not pay again.'
+  return new AppError('payment_in_review', message, extras)
+}
 
 /** The challenge of an offer; `error` says why what was sent is no payment of it. */
 export const toPaymentRequired = (

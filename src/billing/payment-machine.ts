@@ -89,14 +89,16 @@ async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   if (screened.state !== 'screened') return screened
   const it = { payment: screened, offer }
   const fault = await findFault(flow, screened)
-  if (fault === 'nonce_used') {
+  // What came when its offer had ended is not sent at terms that may have changed.
+  const isLate = !isFresh(flow, payment) || payment.createdMs >= offer.expiresMs
+  if (fault === 'nonce_used' || isLate) {
     // Paid before by somebody who saw the signature, or canceled: the chain knows.
     const seen = await observe(flow, it)
     if (seen.state !== screened.state) return seen
-    return move(flow, seen, { to: 'unknown', reason: fault })
+    if (fault === 'nonce_used') return move(flow, seen, { to: 'unknown', reason: fault })
+    // Only the payer can still submit it, until it is proved that nobody can.
+    throw tooLateError(payment.signed, flow.deps.clock())
   }
-  // What came when its offer had ended is not sent at terms that may have changed.
-  if (!isFresh(flow, payment) || payment.createdMs >= offer.expiresMs) return giveUp(flow, it)
   const reason = fault ?? clockFault(payment.signed, flow.deps.clock())
   return reason === undefined ? relay(flow, it) : move(flow, screened, { to: 'rejected', reason })
 }
@@ -109,13 +111,6 @@ export function clockFault(
   // As numbers these may be inexact, but then they are far beyond every limit.
   if (Number(validBefore) * 1000 > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
   return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
-}
-
-/** Too late to send; only the payer can still submit it, until it is proved that nobody can. */
-async function giveUp(flow: Flow, it: Case): Promise<Payment> {
-  const seen = await observe(flow, it)
-  if (seen.state !== it.payment.state) return seen
-  throw tooLateError(it.payment.signed, flow.deps.clock())
 }
 
 /** It may have been sent. What fails here changes nothing: the first call may be what counts. */

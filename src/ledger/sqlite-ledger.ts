@@ -49,7 +49,6 @@ export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOpt
     probeWrite: () => probeWrite(db),
     ...createMeta(db),
     ...accounts,
-    ...createForgetting(tables),
     ...createKeyVerbs(tables),
     findAnswer: answers.find,
     putAnswer: (answer, nowMs) =>
@@ -161,8 +160,9 @@ function createTransactions(db: Database, lagMs: number) {
   }
 }
 
-const createAccountVerbs = ({ atomically, record, tiers, accounts, subscriptions }: Tables) =>
-  ({
+function createAccountVerbs(tables: Tables) {
+  const { atomically, record, tiers, accounts, keys, subscriptions } = tables
+  return {
     listTiers: tiers.list,
 
     putTier: (tier, by) =>
@@ -198,10 +198,7 @@ const createAccountVerbs = ({ atomically, record, tiers, accounts, subscriptions
         record(by, 'subscription.added', draft.id)
         return subscriptions.get(draft.id)
       }),
-  }) satisfies Partial<Ledger>
 
-const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
-  ({
     isFree: accounts.isFree,
 
     forgetIdle({ afterId, limit, idleSinceMs: sinceMs }, by) {
@@ -221,4 +218,5 @@ const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
         return { forgotten, nextId }
       })
     },
-  }) satisfies Partial<Ledger>
+  } satisfies Partial<Ledger>
+}
