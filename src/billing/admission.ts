@@ -30,11 +30,8 @@ type Asked = Submitted & { view: ChainView; faults: readonly PaymentFault[] }
 type Fresh = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
 
 /** Throws what `Billing.settle` throws before anything is sent. */
-export async function admit(
-  deps: BillingDeps,
-  { accountId }: Caller,
-  input: unknown,
-): Promise<Case> {
+export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
+  const { accountId } = caller
   const submitted = { deps, accountId, parsed: parsePayment(input) }
   const { signed, body } = submitted.parsed
   const known = findAgain(submitted)

@@ -60,18 +60,14 @@ export function createAvailability(deps: Deps) {
   }
 }
 
-/** What the operator has not configured. */
-export function missingPart(
-  { payTo }: Pick<Deps, 'payTo'>,
-  { view, facilitator }: SoldChain,
-): string | undefined {
+/** What the operator has not configured, if anything. */
+export function missingPart({ payTo }: Pick<Deps, 'payTo'>, { view, facilitator }: SoldChain) {
   if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
   if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
   if (facilitator === undefined) return 'Nothing is sold here: no facilitator is configured.'
   return
 }
 
-/** Finds out why each token cannot be paid with. */
 async function checkChain(deps: Deps, sold: SoldChain) {
   const missing = missingPart(deps, sold)
   if (missing !== undefined) return () => missing
@@ -112,7 +108,6 @@ type QuoteRequest = Parameters<Billing['quote']>[1]
 type Product = { terms: Terms; amountMillionths: number; periodDays: number }
 type Where = { sold: SoldChain; token: PaymentToken }
 
-/** Creates what sells: see `Billing`. */
 export function createOffers(
   deps: BillingDeps,
   { reasonOf }: ReturnType<typeof createAvailability>,

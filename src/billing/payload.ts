@@ -67,10 +67,7 @@ const permit2 = {
   },
 }
 
-const networkForm: Form = {
-  form: /^eip155:\d{1,12}$/,
-  is: 'a network of GET /v1/billing/x402/chains',
-}
+const network: Form = { form: /^eip155:\d{1,12}$/, is: 'a network of GET /v1/billing/x402/chains' }
 const ROOT = 'paymentPayload'
 
 type Members = Readonly<Record<string, unknown>>
@@ -91,7 +88,7 @@ export function parsePayment(input: unknown): ParsedPayment {
   const readAccepted = (key: string, form: Form) =>
     readText(own(accepted, key), `${ROOT}.accepted.${key}`, form)
   readAccepted('scheme', { form: /^exact$/, is: '"exact"' })
-  const chain = findChain(readAccepted('network', networkForm))
+  const chain = findChain(readAccepted('network', network))
   if (!chain) throw networkError()
   const asset = readAccepted('asset', address)
   const token = chain.tokens.find((each) => each.address.toLowerCase() === asset)
@@ -120,8 +117,7 @@ export function parsePayment(input: unknown): ParsedPayment {
   return { signed, token, body }
 }
 
-export const networkError = () =>
-  payloadError(`${ROOT}.accepted.network must be ${networkForm.is}.`)
+export const networkError = () => payloadError(`${ROOT}.accepted.network must be ${network.is}.`)
 
 /** Writes the payment for its offer: the bytes that are kept and sent, the same at every call. */
 export function sealPayment({ signed, body }: ParsedPayment, offer: Offer): SignedPayment {

@@ -40,7 +40,6 @@ export const unscreenedError = (): AppError =>
     { retryAfterSeconds: SCREENING_RETRY_SECONDS, ...retrySame('screening_unavailable') },
   )
 
-/** The payment is somebody else's, or its nonce was used for another one. */
 export const conflictError = (message: string): AppError =>
   new AppError('payment_conflict', message, { reason: 'conflict', retryAction: 'abandon' })
 
@@ -157,7 +156,6 @@ export function allowanceError({ signed }: Payment, offer: Offer): AppError {
   )
 }
 
-/** For a payment that only the operator can judge. */
 export function reviewError(reason = 'review'): AppError {
   const extras = { reason, retryAction: 'ask_operator' } as const
   if (reason === 'sanctioned') {

@@ -37,7 +37,6 @@ export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow |
   return sold?.view && { deps, chain: sold.view, facilitator: sold.facilitator, actor }
 }
 
-/** A payment at work, with its offer. */
 export type Case = { payment: Payment; offer: Offer }
 
 /** The first steps of a payment need this long; the token is strict to the second. */
@@ -104,10 +103,7 @@ async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
 }
 
 /** Why the clock is against sending a payment that has not ended; its payer may have it made. */
-export function clockFault(
-  { validAfter, validBefore }: Pick<SignedPayment, 'validAfter' | 'validBefore'>,
-  nowMs: number,
-): 'expires_too_late' | 'not_yet_valid' | undefined {
+export function clockFault({ validAfter, validBefore }: SignedPayment, nowMs: number) {
   // As numbers these may be inexact, but then they are far beyond every limit.
   if (Number(validBefore) * 1000 > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
   return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
@@ -177,11 +173,7 @@ const findFault = async ({ chain }: Flow, { signed }: Payment): Promise<PaymentF
   (await askFaults(chain, signed, signatureOf(signed)))[0]
 
 /** All that the chain has against a payment now. Throws `billing_unavailable` without an answer. */
-export async function askFaults(
-  chain: ChainView,
-  signed: SignedPayment,
-  signature: string,
-): Promise<readonly PaymentFault[]> {
+export async function askFaults(chain: ChainView, signed: SignedPayment, signature: string) {
   const preflight = await chain.preflight(signed, signature)
   if (preflight.kind === 'unavailable') throw unaskedError()
   return preflight.kind === 'fault' ? preflight.faults : []
@@ -228,11 +220,7 @@ export async function observe(flow: Flow, { payment, offer }: Case): Promise<Pay
  * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can
  * present a payment seen there: so it must be the account's own wallet's, and newer than the offer.
  */
-function doubtOf(
-  { deps }: Flow,
-  { payment, offer }: Case,
-  { blockNumber }: PaymentProof,
-): 'foreign_payer' | 'paid_before_offer' | undefined {
+function doubtOf({ deps }: Flow, { payment, offer }: Case, { blockNumber }: PaymentProof) {
   if (payment.attempts > 0) return undefined
   const owner = deps.ledger.findAccountByAddress(payment.signed.payer)
   if (owner?.id !== payment.accountId) return 'foreign_payer'
@@ -310,7 +298,6 @@ function unlessRefused(change: () => Payment, instead: () => Payment | false): P
   }
 }
 
-/** Gives what was paid for; the same at every call. */
 function provision(flow: Flow, id: string): Payment {
   const { ledger, mint } = flow.deps
   const ids = { subscriptionId: `sub_${mint()}`, restId: `sub_${mint()}` }
@@ -332,6 +319,5 @@ export function reread({ deps }: Flow, id: string): Payment {
 
 const deedOf = ({ deps, actor }: Flow): Deed => ({ actor, nowMs: deps.clock() })
 
-/** True if there is time left to send a payment. */
 const isFresh = ({ deps }: Flow, { signed }: Payment): boolean =>
   Number(signed.validBefore) * 1000 >= deps.clock() + FRESH_MS_MIN

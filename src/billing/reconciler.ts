@@ -83,7 +83,6 @@ export function createReconciler(deps: BillingDeps) {
         return body()
       }),
 
-    /** See `Billing.reconcile`. */
     async reconcile(): Promise<number> {
       await attend(ledger.payments.listPaymentsIn(openStates))
       await attend(nextRejected())

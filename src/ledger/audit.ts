@@ -36,7 +36,6 @@ type Head = Pick<AuditRow, 'seq' | 'hash'>
 /** What comes before the first row. */
 const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(32) }
 
-/** Lists and extends the chain. */
 export function createAuditChain(db: Database) {
   const sql = sqlOf(audit)
   const select = `SELECT ${sql.columns()} FROM audit`
@@ -94,7 +93,6 @@ type AuditedRow = { kind: Kind; id: string; state: string }
  */
 const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
 
-/** Reads the state of audited rows. */
 export function createAuditedRows(db: Database) {
   const kinds = Object.keys(tables).filter(isKind)
   const readers = new Map(
@@ -107,7 +105,6 @@ export function createAuditedRows(db: Database) {
     ]),
   )
   return {
-    /** The row that an action was done to. */
     stateOf(action: RowAction, id: string): string {
       const kind = kindOf(action, id)
       const row = kind && readers.get(kind)?.get.get(id)

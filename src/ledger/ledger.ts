@@ -37,7 +37,7 @@ export type Ledger = Disposable & {
   /** `address` in lower case. */
   findAccountByAddress(address: string): Account | undefined
   listAddressedAccounts(): Account[]
-  /** Makes an account. Throws if the address has one. */
+  /** Throws if the address has one. */
   createAccount(account: Pick<Account, 'id' | 'address' | 'label'>, by: Deed): Account
   /** Nothing happens if it is so already. */
   setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
@@ -87,7 +87,7 @@ export type Ledger = Disposable & {
     | { kind: 'caller_invalid' | 'blocked' | 'unknown_key' | 'key_limit' }
     | { kind: 'replaced'; expiresMs: number }
 
-  /** Subscriptions of an account by start. */
+  /** By start. */
   listSubscriptions(accountId: string): Subscription[]
   addSubscription(subscription: Omit<Subscription, 'createdMs'>, by: Deed): Subscription
 

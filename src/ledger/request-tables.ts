@@ -9,7 +9,6 @@ import { type Database, transact, withoutWaiting } from '#src/sqlite/database.ts
 import type { Ledger, StoredAnswer, UsageEntry, UsageRow } from './ledger.ts'
 import { change, exists } from './rows.ts'
 
-/** Remembers which challenges were answered. */
 export const createNonceTable = (db: Database) => ({
   has: exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = ?'),
   insert: change<[typeof usedNonce.$inferSelect]>(db, sqlOf(usedNonce).insert()),
@@ -17,7 +16,6 @@ export const createNonceTable = (db: Database) => ({
   forgetExpired: change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < ?'),
 })
 
-/** Finds and keeps answers, each for a day. */
 export function createAnswerTable(db: Database) {
   const sql = sqlOf(idempotency)
   const find = db.prepare<StoredAnswer, [id: string, sinceMs: number]>(

@@ -22,7 +22,6 @@ type Values = Record<string, Value>
 /** What is bound: by place, or by name in one object, whose other members are ignored. */
 type Bound = (Value | Values)[]
 
-/** What asks whether there is a row. */
 export function exists<P extends Bound>(db: Database, sql: string) {
   const statement = db.prepare<unknown, Bound>(sql)
   return (...values: P): boolean => statement.get(...values) !== null

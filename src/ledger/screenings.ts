@@ -30,7 +30,6 @@ export function createScreenings({ db, atomically, chain }: Tables) {
   /** Any case: a spelling must not hide an address. */
   const has = (address: string): boolean => hasLower(address.toLowerCase())
 
-  /** What the list says of an address. */
   function ask(address: string, at: Parameters<typeof isStale>[1]): ScreeningGrounds['list'] {
     const known = find()
     if (known === undefined) return { answer: 'absent', isStale: false }

@@ -33,7 +33,6 @@ export type LedgerOptions = {
   lagMs?: number
 }
 
-/** Makes the ledger of an open file. */
 export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
   const tables = createTables(db, lagMs)
   const { chain, answers, atomically } = tables

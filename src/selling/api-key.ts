@@ -42,7 +42,6 @@ export function digestOf(key: string, digest = new Uint8Array(DIGEST_LENGTH)): U
   return digest
 }
 
-/** The last characters, by which its owner recognises it. */
 export const hintOf = (key: string): string => key.slice(-HINT_LENGTH)
 
 /** True if a text may hold a key, which then must not be kept. */

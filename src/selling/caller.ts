@@ -32,6 +32,5 @@ export const unauthenticatedError = () =>
     'This needs a valid API key: send `Authorization: Bearer bf_live_…`. POST /v1/keys/challenge begins a signup.',
   )
 
-/** The answer to every key of an account that is blocked. */
 export const blockedError = () =>
   new AppError('sanctioned', 'The address of this account is on a sanctions list.')

@@ -12,7 +12,6 @@ export type TokenSymbol = (typeof tokenSymbols)[number]
 
 export type PaymentToken = {
   symbol: TokenSymbol
-  /** What the token calls itself. */
   name: string
   /** Checksummed (EIP-55). */
   address: string
@@ -31,7 +30,6 @@ export type PaymentChain = {
   /** CAIP-2. */
   network: Network
   name: string
-  /** What gas is paid in. */
   gasSymbol: string
   /** Addresses of pages for people: `${explorer}/tx/0x…`. */
   explorer: string

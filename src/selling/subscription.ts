@@ -63,7 +63,6 @@ export type Period = Pick<Subscription, 'id' | 'tierId' | 'startMs'> & {
 }
 
 export type Booking = {
-  /** Where the new period lies. */
   startMs: number
   endMs: number
   /** Periods that change, as they are afterwards. A running one is cut: see `rest`. */

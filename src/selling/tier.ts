@@ -25,7 +25,6 @@ export type Tier = Terms & {
   /** Length of what is bought; undefined where nothing is. */
   periodDays?: number | undefined
   isForSale: boolean
-  /** Where to ask for a tier that is not for sale. */
   contact?: string | undefined
 }
 
@@ -36,14 +35,11 @@ export function termsOf(tier: Terms): Terms {
 }
 
 /** Streams that an account may take at once; by its allowance, so that every tier has some. */
-export const streamsMaxOf = ({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number =>
-  streamSteps.find(({ from }) => requestsPerMinute >= from)?.streams ?? 1
-
-const streamSteps = [
-  { from: 1000, streams: 16 },
-  { from: 300, streams: 4 },
-  { from: 60, streams: 2 },
-]
+export function streamsMaxOf({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number {
+  if (requestsPerMinute >= 1000) return 16
+  if (requestsPerMinute >= 300) return 4
+  return requestsPerMinute >= 60 ? 2 : 1
+}
 
 /** The tier of everybody without another: it must always be in the catalogue. */
 export const FREE_TIER_ID = 'free'

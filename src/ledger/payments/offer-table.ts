@@ -35,7 +35,6 @@ const IS_TIMELY = `(created_ms <= $endMs AND $endMs <= expires_ms + ${VALID_BEFO
 /** A wallet has an offer at the price with each purchase: the newest are enough. */
 const CANDIDATES_MAX = 100
 
-/** Finds, adds and releases offers, and finds amounts that are free. */
 export function createOfferTable(db: Database) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
   const reads = createReads(db, rows)

@@ -160,7 +160,6 @@ function toPayment(row: Row<typeof payments>): Payment {
   }
 }
 
-/** Finds, lists and writes transfers that no payment explains. */
 export function createTransferTable(db: Database) {
   const rows = createRows(db, unmatchedTransfer, {
     what: 'transfer',

@@ -13,7 +13,6 @@ import { createScans, createTransferTable, type PaymentTable } from './payment-t
 
 type Ids = Parameters<PaymentStore['provision']>[1]
 
-/** Makes the payments of an open ledger. */
 export function createPayments(tables: Tables): PaymentStore {
   const { atomically, note, offers, payments, subscriptions } = tables
   return {
@@ -195,18 +194,6 @@ function toPeriod({ id, tierId, terms, startMs, endMs }: Subscription): Period[]
 function createReview({ db, atomically, note, payments }: Tables) {
   const transfers = createTransferTable(db)
 
-  /** Notes it where it belongs; false if nothing of that name waits for a decision. */
-  function resolve(id: string, resolution: string): boolean {
-    const payment = payments.find(id)
-    const isWaiting = payment?.state === 'review' && payment.resolution === undefined
-    if (isWaiting) payments.update({ ...payment, resolution })
-    if (payment !== undefined) return isWaiting
-    const transfer = transfers.find(id)
-    if (transfer === undefined || transfer.resolution !== undefined) return false
-    transfers.resolve({ id, resolution })
-    return true
-  }
-
   return {
     addUnmatchedTransfer: (transfer, by) =>
       atomically(() => {
@@ -223,9 +210,14 @@ function createReview({ db, atomically, note, payments }: Tables) {
 
     resolveReview: (id, resolution, by) =>
       atomically(() => {
-        const isResolved = resolve(id, resolution)
-        if (isResolved) note(by, 'review.resolved', id)
-        return isResolved
+        const payment = payments.find(id)
+        const item = payment ?? transfers.find(id)
+        const isOpen = item !== undefined && item.resolution === undefined
+        if (!isOpen || (payment && payment.state !== 'review')) return false
+        if (payment) payments.update({ ...payment, resolution })
+        else transfers.resolve({ id, resolution })
+        note(by, 'review.resolved', id)
+        return true
       }),
   } satisfies Partial<PaymentStore>
 }
