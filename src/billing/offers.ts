@@ -3,7 +3,6 @@
  * the offers that are made, and shown again while nobody has begun to pay them.
  */
 import { AppError } from '#src/core/errors.ts'
-import type { Caller } from '#src/selling/caller.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Offer, PaymentRequirements } from '#src/selling/payment.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
@@ -118,7 +117,7 @@ export function createOffers(
     inFlight: deps.ledger.payments.findUndecidedPayment(offer),
   })
   return {
-    async quote(caller, ask) {
+    async quote({ accountId }, ask) {
       const product = findProduct(deps, ask.tierId)
       const where = findToken(deps, ask)
       const reason = reasonOf(where.sold, where.token)
@@ -130,17 +129,16 @@ export function createOffers(
         throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
       }
       // The account's wallet if that will pay: its address then names the offer.
-      const address = deps.ledger.findAccount(caller.accountId)?.address
+      const address = deps.ledger.findAccount(accountId)?.address
       const isOwn = ask.payer === undefined || ask.payer.toLowerCase() === address
       const payer = isOwn ? address : undefined
       // The newest block: what is in it or before it was not paid for this offer.
       const fromBlock = head.latestNumber
-      return toQuote(makeOffer(deps, caller, { ...where, product, payer, fromBlock }))
+      return toQuote(makeOffer(deps, { ...where, ...product, accountId, payer, fromBlock }))
     },
 
-    challenge(caller, offerId) {
+    challenge({ accountId }, offerId) {
       const { payments } = deps.ledger
-      const { accountId } = caller
       const offer = payments.findOffer(offerId)
       if (offer?.accountId !== accountId) {
         throw unknownOfferError('You have no such offer. Ask for one: POST /v1/billing/x402/quote.')
@@ -204,16 +202,13 @@ function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteReq
   )
 }
 
-function makeOffer(
-  { ledger, clock, mint, payTo }: BillingDeps,
-  { accountId }: Caller,
-  wanted: Where & { product: Product; payer: string | undefined; fromBlock: number },
-): Offer {
-  const { sold, token, product, payer, fromBlock } = wanted
+type Wanted = Where & Product & { accountId: string; payer: string | undefined; fromBlock: number }
+
+function makeOffer({ ledger, clock, mint, payTo }: BillingDeps, wanted: Wanted): Offer {
+  const { sold, token, terms, periodDays, amountMillionths, accountId, payer, fromBlock } = wanted
   const nowMs = clock()
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
-  const { terms, periodDays, amountMillionths } = product
   const { symbol, method, decimals, domain } = token
   const requirements: Omit<PaymentRequirements, 'amount'> = {
     scheme: 'exact',

@@ -244,14 +244,10 @@ async function take(flow: Flow, payment: Payment, next: PaymentChange): Promise<
 }
 
 /** Leaves money to the operator; where it is, unless that transfer is another payment's. */
-const toReview = (
-  flow: Flow,
-  payment: Payment,
-  { txHash, proof, reason }: Omit<PaymentChange, 'to'>,
-) =>
+const toReview = (flow: Flow, payment: Payment, { proof, ...next }: PaymentChange) =>
   unlessRefused(
-    () => move(flow, payment, { to: 'review', txHash, proof, reason }),
-    () => move(flow, payment, { to: 'review', txHash, reason }),
+    () => move(flow, payment, { ...next, proof, to: 'review' }),
+    () => move(flow, payment, { ...next, to: 'review' }),
   )
 
 /** What a look at the chain alone proves; undefined where it proves nothing. */

@@ -18,8 +18,7 @@ import { change, createRows, exists, type Row } from '../rows.ts'
 import { namesOf } from './payment-tables.ts'
 
 /** An amount of a token that is asked for at a moment. */
-type Place = { network: string; asset: string; nowMs: number }
-type AtAmount = Place & { amount: string }
+type AtAmount = { network: string; asset: string; amount: string; nowMs: number }
 type OfAccount = { accountId: string; nowMs: number }
 
 /** An offer whose payment is open, however late it is, too: the amount must go on naming it. */
@@ -38,7 +37,8 @@ const CANDIDATES_MAX = 100
 export function createOfferTable(db: Database) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
   const reads = createReads(db, rows)
-  return { get: rows.get, reads, ...createAmounts(db, rows), ...createWriters(db, rows) }
+  const findAmount = createFindAmount(db, rows)
+  return { get: rows.get, reads, findAmount, ...createWriters(db, rows) }
 }
 
 type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
@@ -93,7 +93,7 @@ const AMOUNT_SLOTS_WIDE = 100_000
 /** How many amounts of each range are tried: enough while one in five of the wide range is free. */
 const PROBES = 20
 
-function createAmounts(db: Database, rows: Offers) {
+function createFindAmount(db: Database, rows: Offers) {
   const isHeld = exists<[AtAmount]>(
     db,
     `SELECT 1 FROM offer WHERE ${AT_AMOUNT} AND payer IS NULL AND ${IS_RESERVED}`,
@@ -107,48 +107,54 @@ function createAmounts(db: Database, rows: Offers) {
     `SELECT count(*) AS every, count(*) - count(payer) AS "uniqueOnes" FROM offer
      WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,
   )
-  const openOf = ({ accountId, payer }: OfferDraft, nowMs: number) =>
-    openOnes({ accountId, payer: payer ?? null, nowMs })
 
-  return {
-    countReserved: (accountId: string, nowMs: number) =>
-      counts.get({ accountId, nowMs }) ?? { every: 0, uniqueOnes: 0 },
+  /** The price, or less where the wallet has an open offer of something else at that amount. */
+  function ownAmount(draft: OfferDraft, open: Offer[], price: bigint): bigint | undefined {
+    const others = open.filter((offer) => isOfToken(offer, draft) && !isSame(offer, draft))
+    const amounts = new Set(others.map(({ requirements }) => requirements.amount))
+    for (let amount = price; amount > 0n; amount--) {
+      if (!amounts.has(String(amount))) return amount
+    }
+    return undefined
+  }
 
-    /** An offer of the same that nobody has begun to pay, at the price or less. */
-    findSame: (draft: OfferDraft, { atomic, usableUntilMs }: OfferRules, nowMs: number) =>
-      openOf(draft, nowMs).find(
-        (offer) =>
-          offer.expiresMs >= usableUntilMs &&
-          isSame(offer, draft) &&
-          isNear(BigInt(offer.requirements.amount), atomic) &&
-          !isBegun(offer.id),
-      ),
-
-    /** The price, or less where the wallet has an open offer of something else at that amount. */
-    ownAmount(draft: OfferDraft, price: bigint, nowMs: number): bigint | undefined {
-      const others = openOf(draft, nowMs).filter(
-        (offer) => isOfToken(offer, draft) && !isSame(offer, draft),
-      )
-      const amounts = new Set(others.map(({ requirements }) => requirements.amount))
-      for (let amount = price; amount > 0n; amount--) {
-        if (!amounts.has(String(amount))) return amount
+  /** An amount below the price that no offer has; undefined if none of those tried is free. */
+  function uniqueAmount({ id, requirements }: OfferDraft, price: bigint, nowMs: number) {
+    const { network, asset } = requirements
+    const place = { network, asset: asset.toLowerCase(), nowMs }
+    const cent = atMost(AMOUNT_SLOTS, price - 1n)
+    const wide = Math.max(cent, atMost(AMOUNT_SLOTS_WIDE, price / 100n))
+    for (const range of [cent, wide]) {
+      for (let probe = 0; probe < PROBES && range > 0; probe++) {
+        const amount = price - 1n - BigInt(slotOf(`${id} ${range} ${probe}`, range))
+        if (!isHeld({ ...place, amount: String(amount) })) return amount
       }
-      return undefined
-    },
+    }
+    return undefined
+  }
 
-    /** An amount below the price that no offer has; undefined if none of those tried is free. */
-    uniqueAmount(id: string, price: bigint, { network, asset, nowMs }: Place): bigint | undefined {
-      const place = { network, asset: asset.toLowerCase(), nowMs }
-      const cent = atMost(AMOUNT_SLOTS, price - 1n)
-      const wide = Math.max(cent, atMost(AMOUNT_SLOTS_WIDE, price / 100n))
-      for (const range of [cent, wide]) {
-        for (let probe = 0; probe < PROBES && range > 0; probe++) {
-          const amount = price - 1n - BigInt(slotOf(`${id} ${range} ${probe}`, range))
-          if (!isHeld({ ...place, amount: String(amount) })) return amount
-        }
-      }
-      return undefined
-    },
+  /** An offer of the same that nobody has begun to pay, or the amount of another one. */
+  return (draft: OfferDraft, rules: OfferRules, nowMs: number) => {
+    const { accountId, payer } = draft
+    const open = openOnes({ accountId, payer: payer ?? null, nowMs })
+    const offer = open.find(
+      (known) =>
+        known.expiresMs >= rules.usableUntilMs &&
+        isSame(known, draft) &&
+        isNear(BigInt(known.requirements.amount), rules.atomic) &&
+        !isBegun(known.id),
+    )
+    if (offer !== undefined) return { kind: 'open', offer } as const
+    const isUnique = payer === undefined
+    const { every, uniqueOnes } = counts.get({ accountId, nowMs }) ?? { every: 0, uniqueOnes: 0 }
+    const isFull = every >= rules.offersMax || (isUnique && uniqueOnes >= rules.uniqueMax)
+    if (isFull) return { kind: 'limit' } as const
+    const amount = isUnique
+      ? uniqueAmount(draft, rules.atomic, nowMs)
+      : ownAmount(draft, open, rules.atomic)
+    return amount === undefined
+      ? ({ kind: 'no_amount' } as const)
+      : ({ kind: 'free', amount } as const)
   }
 }
 

@@ -11,8 +11,6 @@ import { LedgerRuleError, type PaymentChange, type PaymentStore } from '../payme
 import type { Tables } from '../sqlite-ledger.ts'
 import { createScans, createTransferTable, type PaymentTable } from './payment-tables.ts'
 
-type Ids = Parameters<PaymentStore['provision']>[1]
-
 export function createPayments(tables: Tables): PaymentStore {
   const { atomically, note, offers, payments, subscriptions } = tables
   return {
@@ -37,20 +35,11 @@ const createOpenOffer =
   (draft, rules, by) =>
     atomically(() => {
       const { nowMs } = by
-      const { accountId, requirements } = draft
-      accounts.get(accountId)
-      const same = offers.findSame(draft, rules, nowMs)
-      if (same !== undefined) return { kind: 'open', offer: same }
-      const isUnique = draft.payer === undefined
-      const { every, uniqueOnes } = offers.countReserved(accountId, nowMs)
-      const isFull = every >= rules.offersMax || (isUnique && uniqueOnes >= rules.uniqueMax)
-      if (isFull) return { kind: 'limit' }
-      const amount = isUnique
-        ? offers.uniqueAmount(draft.id, rules.atomic, { ...requirements, nowMs })
-        : offers.ownAmount(draft, rules.atomic, nowMs)
-      if (amount === undefined) return { kind: 'no_amount' }
-      const terms = { ...requirements, amount: String(amount) }
-      const offer: Offer = { ...draft, requirements: terms, createdMs: nowMs }
+      accounts.get(draft.accountId)
+      const found = offers.findAmount(draft, rules, nowMs)
+      if (found.kind !== 'free') return found
+      const requirements = { ...draft.requirements, amount: String(found.amount) }
+      const offer: Offer = { ...draft, requirements, createdMs: nowMs }
       offers.insert(offer, rules.reservedUntilMs)
       note(by, 'offer.opened', offer.id)
       return { kind: 'opened', offer: offers.get(offer.id) }
@@ -165,7 +154,7 @@ function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof
 /** Turns money into time: the only place where paid periods are made and moved. */
 function book(
   { record, subscriptions, offers }: Tables,
-  { payment, ids }: { payment: Payment; ids: Ids },
+  { payment, ids }: { payment: Payment; ids: Parameters<PaymentStore['provision']>[1] },
   by: Deed,
 ): void {
   const { accountId } = payment
