@@ -36,9 +36,29 @@ const CANDIDATES_MAX = 100
 
 export function createOfferTable(db: Database) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
-  const reads = createReads(db, rows)
-  const findAmount = createFindAmount(db, rows)
-  return { get: rows.get, reads, findAmount, ...createWriters(db, rows) }
+  return {
+    get: rows.get,
+    reads: createReads(db, rows),
+    findAmount: createFindAmount(db, rows),
+
+    /** False if there is no such offer, it has no unique amount, or a payment has it. */
+    release: change<[{ id: string; nowMs: number }]>(
+      db,
+      `UPDATE offer SET reserved_until_ms = $nowMs,
+         expires_ms = CASE WHEN expires_ms < $nowMs THEN expires_ms ELSE $nowMs END
+       WHERE id = $id AND payer IS NULL AND reserved_until_ms > $nowMs AND NOT ${IS_TAKEN}`,
+    ),
+
+    insert({ terms, requirements, ...offer }: Offer, reservedUntilMs: number): void {
+      const { network, asset, amount } = requirements
+      rows.insert({
+        ...offer,
+        ...{ network, asset: asset.toLowerCase(), amount, reservedUntilMs },
+        terms: printTerms(terms),
+        requirements: JSON.stringify(requirements),
+      })
+    },
+  }
 }
 
 type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
@@ -177,28 +197,6 @@ const isSame = (offer: Offer, draft: OfferDraft): boolean =>
   printTerms(offer.terms) === printTerms(draft.terms) &&
   offer.periodDays === draft.periodDays &&
   offer.requirements.payTo === draft.requirements.payTo
-
-function createWriters(db: Database, rows: Offers) {
-  return {
-    /** False if there is no such offer, it has no unique amount, or a payment has it. */
-    release: change<[{ id: string; nowMs: number }]>(
-      db,
-      `UPDATE offer SET reserved_until_ms = $nowMs,
-       expires_ms = CASE WHEN expires_ms < $nowMs THEN expires_ms ELSE $nowMs END
-     WHERE id = $id AND payer IS NULL AND reserved_until_ms > $nowMs AND NOT ${IS_TAKEN}`,
-    ),
-
-    insert({ terms, requirements, ...offer }: Offer, reservedUntilMs: number): void {
-      const { network, asset, amount } = requirements
-      rows.insert({
-        ...offer,
-        ...{ network, asset: asset.toLowerCase(), amount, reservedUntilMs },
-        terms: printTerms(terms),
-        requirements: JSON.stringify(requirements),
-      })
-    },
-  }
-}
 
 const toOffer = (row: Row<typeof offers>): Offer => {
   const { reservedUntilMs, ...offer } = toReserved(row)

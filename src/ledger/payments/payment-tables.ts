@@ -34,6 +34,10 @@ export function createPaymentTable(db: Database) {
   const findByProof = rows.one<[network: string, txHash: string, logIndex: number]>(
     'WHERE network = ? AND proof_tx_hash = ? AND log_index = ?',
   )
+  const update = rows.update(
+    ...(['state', 'attempts', 'leaseUntilMs', 'txHash', 'proofTxHash', 'blockNumber'] as const),
+    ...(['logIndex', 'reason', 'resolution', 'updatedMs'] as const),
+  )
   return {
     find: rows.find,
     get: rows.get,
@@ -41,7 +45,21 @@ export function createPaymentTable(db: Database) {
     findByProof: (network: string, { txHash, logIndex }: PaymentProof): Payment | undefined =>
       findByProof(network, txHash, logIndex),
     reads: createReads(db, rows),
-    ...createWriters(rows),
+
+    insert: ({ signed, proof, ...payment }: Payment): void =>
+      rows.insert({
+        ...signed,
+        ...payment,
+        amount: String(signed.amount),
+        validAfter: String(signed.validAfter),
+        validBefore: String(signed.validBefore),
+      }),
+
+    /** Writes everything that may change of a payment. */
+    update({ proof, ...payment }: Payment): void {
+      const { txHash: proofTxHash, blockNumber, logIndex } = proof ?? {}
+      update({ ...payment, proofTxHash, blockNumber, logIndex })
+    },
   }
 }
 
@@ -114,29 +132,6 @@ function createReads(db: Database, rows: Payments) {
     countFailedPayments: ({ id, accountId }, sinceMs) =>
       failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },
   } satisfies Partial<PaymentStore>
-}
-
-function createWriters(rows: Payments) {
-  const update = rows.update(
-    ...(['state', 'attempts', 'leaseUntilMs', 'txHash', 'proofTxHash', 'blockNumber'] as const),
-    ...(['logIndex', 'reason', 'resolution', 'updatedMs'] as const),
-  )
-  return {
-    insert: ({ signed, proof, ...payment }: Payment): void =>
-      rows.insert({
-        ...signed,
-        ...payment,
-        amount: String(signed.amount),
-        validAfter: String(signed.validAfter),
-        validBefore: String(signed.validBefore),
-      }),
-
-    /** Writes everything that may change of a payment. */
-    update({ proof, ...payment }: Payment): void {
-      const { txHash: proofTxHash, blockNumber, logIndex } = proof ?? {}
-      update({ ...payment, proofTxHash, blockNumber, logIndex })
-    },
-  }
 }
 
 function toPayment(row: Row<typeof payments>): Payment {
