@@ -5,8 +5,8 @@
  */
 import type { Hex } from 'viem'
 
-import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
 
 import { askContract } from './contract-questions.ts'
 import type { Rpc } from './rpc.ts'

@@ -1,6 +1,9 @@
-import type { Billing, ChainStatus } from '#src/billing/billing.ts'
-import { closedBilling } from '#src/billing/closed-billing.ts'
-import { createBilling } from '#src/billing/create-billing.ts'
+import {
+  type Billing,
+  type ChainStatus,
+  closedBilling,
+  createBilling,
+} from '#src/billing/billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config.ts'

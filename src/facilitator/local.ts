@@ -8,8 +8,8 @@ import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
 import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
-import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
 
 import { type Broadcast, createGasWallet, type GasWallet } from './gas-wallet.ts'
 import { payerOf, readSettleAnswer, SETTLEMENT_PENDING, toSettleResult } from './settle-answer.ts'

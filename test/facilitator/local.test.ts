@@ -9,8 +9,8 @@ import { addresses } from '#dev/sandbox/addresses.ts'
 import { hasAnvil, startAnvil } from '#dev/sandbox/anvil.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator, type LocalOptions } from '#src/facilitator/local.ts'
-import type { PaymentRequirements } from '#src/selling/offer.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
 
 import { permitTypes, transferTypes } from '../support/typed-data.ts'
 
