@@ -31,7 +31,7 @@ export class StoreFault extends AppError {
   }
 }
 
-/** Its mark, so that no other's is taken for it, and how much it promises. */
+/** The mark of a kind of file, so that no other is taken for it, and how much it promises. */
 export type FileFormat = {
   name: 'history' | 'ledger'
   applicationId: number
@@ -211,7 +211,7 @@ export function withoutWaiting(db: Database, body: () => void): void {
   }
 }
 
-/** Changes nothing. Throws as `transact` does; a file that another process writes is fine. */
+/** Writes what changes nothing. Throws as `transact` does; another process's lock is no fault. */
 export function probeWrite(db: Database): void {
   const version = readNumber(db, 'PRAGMA user_version')
   try {

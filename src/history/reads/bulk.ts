@@ -3,54 +3,52 @@ import { comparePositions, type Position, type StoredSnapshot } from '#src/core/
 import { assertSound } from '#src/sqlite/checksum.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
+import type { Chunk } from '../codec/chunk.ts'
 import { LineEncoder } from '../codec/line-encoder.ts'
 import type { LinePiece, MarketHistory, StreamQuery } from '../history.ts'
-import type { ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
+import type { ChunkRef, ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { MarketView, ReadMarket } from './market-read.ts'
-import { type Bounds, type PageSlice, runsOf, sliceOf, toBounds } from './selection.ts'
+import { type PageSlice, runsOf, sliceOf, toBounds } from './selection.ts'
 
 /**
  * A walk through all rows of a query. Each slice is searched after the last row used, in the market
  * as it is then: rows written meanwhile show, and none is skipped or repeated, as a row's place is
  * final.
  */
-class BulkWalk {
-  readonly #bounds: Bounds
-  readonly #chunks: Pick<ChunkTable, 'load'>
-
-  constructor(chunks: ChunkTable, query: StreamQuery) {
-    this.#bounds = toBounds({ ...query, order: 'asc', limit: 0 })
-    // The next slice is often of the chunk that was read last.
-    let held: { id: number; passing: PassingChunk } | undefined
-    this.#chunks = {
-      load(ref) {
-        if (held?.id === ref.id) return held.passing.chunk
-        held?.passing.release()
-        held = undefined
-        held = { id: ref.id, passing: chunks.pass(ref) }
-        return held.passing.chunk
-      },
-    }
+function createWalk(chunks: ChunkTable, query: StreamQuery) {
+  const bounds = toBounds({ ...query, order: 'asc', limit: 0 })
+  // The next slice is often of the chunk that was read last.
+  let held: { id: number; passing: PassingChunk } | undefined
+  const load = (ref: ChunkRef): Chunk => {
+    if (held?.id === ref.id) return held.passing.chunk
+    held?.passing.release()
+    held = undefined
+    held = { id: ref.id, passing: chunks.pass(ref) }
+    return held.passing.chunk
   }
 
-  /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
-  goAfter({ timestampMs, id }: Position): void {
-    const next = { timestampMs, id: id + 1 }
-    assertSound(comparePositions(next, this.#bounds.start) >= 0, 'the order of its chunks')
-    this.#bounds.start = next
-  }
+  return {
+    /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
+    goAfter({ timestampMs, id }: Position): void {
+      const next = { timestampMs, id: id + 1 }
+      assertSound(comparePositions(next, bounds.start) >= 0, 'the order of its chunks')
+      bounds.start = next
+    },
 
-  /** The next rows in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
-  find(view: MarketView): PageSlice | undefined {
-    for (const run of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {
-      const slice = sliceOf(run, this.#bounds)
-      const { chunk, from, to, outcome } = slice
-      if ((outcome === undefined ? from : chunk.nextRowOf(outcome, from)) < to) return slice
-    }
-    return undefined
+    /** The next rows in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
+    find(view: MarketView): PageSlice | undefined {
+      for (const run of runsOf(view, { chunks: { load } }, bounds)) {
+        const slice = sliceOf(run, bounds)
+        const { chunk, from, to, outcome } = slice
+        if ((outcome === undefined ? from : chunk.nextRowOf(outcome, from)) < to) return slice
+      }
+      return undefined
+    },
   }
 }
+
+type Walk = ReturnType<typeof createWalk>
 
 export function createBulkReads(
   { chunks, snapshots }: Tables,
@@ -60,7 +58,7 @@ export function createBulkReads(
   const rows = new ChunkDecoder()
 
   function* pieces(encoder: LineEncoder, query: StreamQuery): Generator<LinePiece> {
-    const walk = new BulkWalk(chunks, query)
+    const walk = createWalk(chunks, query)
     for (let isMore = true; isMore;) {
       encoder.begin()
       read(query.market, (view) => fill(encoder, walk, view))
@@ -84,7 +82,7 @@ export function createBulkReads(
   }
 
   function* runs(query: StreamQuery): Generator<readonly StoredSnapshot[]> {
-    const walk = new BulkWalk(chunks, query)
+    const walk = createWalk(chunks, query)
     for (;;) {
       const run = read(query.market, (view) => {
         const slice = walk.find(view)
@@ -116,7 +114,7 @@ export function createBulkReads(
   }
 }
 
-function fill(encoder: LineEncoder, walk: BulkWalk, view: MarketView): void {
+function fill(encoder: LineEncoder, walk: Walk, view: MarketView): void {
   while (!encoder.isFull) {
     const slice = walk.find(view)
     if (slice === undefined) return

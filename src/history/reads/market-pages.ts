@@ -37,7 +37,7 @@ export function findExampleMarket(history: Reads): Market | undefined {
 
 const hasBoth = ({ spans }: Market): boolean => spans.up !== undefined && spans.down !== undefined
 
-/** Newest first: not those that only a list names. */
+/** Markets that have snapshots, newest first: not those that only a list names. */
 function* listHeld(history: Reads, coin: Coin, totals: readonly CoinTotals[]) {
   const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
   const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS

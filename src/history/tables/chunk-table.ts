@@ -233,7 +233,7 @@ export type ChunkTable = ReturnType<typeof createChunkTable>
 
 type TailRow = typeof tail.$inferSelect
 
-/** Its rows as a chunk, and what the chunk's other columns would hold. */
+/** The unfinished run of a market as a chunk, and what its other columns would hold. */
 export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Float64Array }
 
 export function createTailTable(db: Database) {
