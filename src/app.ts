@@ -66,7 +66,6 @@ export type AppDeps = {
 export type App = ReturnType<typeof createApp>
 
 export function createApp(deps: AppDeps) {
-  const { config, clock, timer } = deps
   let isDraining = false
   const trap = createErrorTrap()
   const ports = createPorts(deps, () => !isDraining)
@@ -74,17 +73,14 @@ export function createApp(deps: AppDeps) {
   const routes = listRoutes(deps, ports)
   const elysia = createElysia(deps, { ...ports, trap: trap.plugin, routes })
   const front = createFrontDoor({
+    ...deps,
     handle: (request) => elysia.fetch(request),
     takeError: trap.take,
     // Those that Elysia has besides ours are of the documentation.
     routes: createRouteTable([...routes, ...elysia.routes]),
     gate: deps.gate ?? gate,
     work,
-    logsEachRequest: config.log === 'json',
-    log: deps.log,
-    clock,
-    mint: deps.mint,
-    timer,
+    logsEachRequest: deps.config.log === 'json',
   })
   return {
     /** Answers any request; never throws, never rejects. */

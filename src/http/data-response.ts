@@ -15,7 +15,7 @@ const CLOSED = 'private, max-age=60, immutable'
 const OPEN = 'private, no-cache'
 /** Shorter bodies do not get shorter. */
 const GZIP_BYTES_MIN = 256
-/** For what must be compressed at request: the level that costs least. */
+/** The level that costs least. */
 const GZIP_LEVEL = 1
 /** From here on compressing takes longer than the way to another thread and back. */
 const GZIP_ASIDE_BYTES = 131_072

@@ -234,10 +234,8 @@ const queryMoment = (sent: unknown): number | undefined =>
 
 /** Numbers are Unix times; a text of digits is neither form. */
 function memberMoment(sent: unknown): number | undefined {
-  if (typeof sent !== 'string') {
-    return Number.isSafeInteger(sent) ? parseMoment(String(sent)) : undefined
-  }
-  return isCanonicalInteger(sent) ? undefined : parseMoment(sent)
+  const isText = typeof sent === 'string' && !isCanonicalInteger(sent)
+  return isText || Number.isSafeInteger(sent) ? parseMoment(String(sent)) : undefined
 }
 
 /** Canonical decimal digits only: one value has one spelling, so caches and cursors agree. */
