@@ -8,8 +8,7 @@ import type { Hex } from 'viem'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 
-import { askContract } from './contract-questions.ts'
-import type { Rpc } from './rpc.ts'
+import { askContract, type Rpc } from './rpc.ts'
 import { hashPayment } from './typed-data.ts'
 
 /** The longest that a payment may stay open, whatever the server asks for. */

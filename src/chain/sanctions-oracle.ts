@@ -4,8 +4,7 @@
  */
 import type { OracleAnswer } from '#src/selling/screening.ts'
 
-import { callContract } from './contract-questions.ts'
-import type { Rpc } from './rpc.ts'
+import { callContract, type Rpc } from './rpc.ts'
 
 const no = `0x${'0'.repeat(64)}`
 const yes = `0x${'0'.repeat(63)}1`

@@ -1,17 +1,15 @@
-/**
- * What is asked of tokens: whether a payment would go through now, and whether
- * anything could be sold for them.
- */
+/** Asks tokens whether a payment would go through now, and whether anything could be sold. */
 import type { ChainView, PaymentFault, Preflight } from '#src/selling/chain-view.ts'
 import type { PaymentToken, TokenSymbol } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
-import type { Confirmations } from './chain-head.ts'
-import { askContract, askWord } from './contract-questions.ts'
-import { isNonceUsed } from './evidence.ts'
-import { type Rpc, RpcFault } from './rpc.ts'
-import { isPaymentSignature } from './signatures.ts'
+import { isNonceUsed } from './look.ts'
+import { askContract, askWord, type Rpc, RpcFault } from './rpc.ts'
 import { domainSeparatorOf, hashPayment } from './typed-data.ts'
+import { isPaymentSignature, type PaymentClaim } from './wallets.ts'
+
+/** Blocks after which a payment counts, its own included, or the finality of the chain. */
+export type Confirmations = 'final' | number
 
 /** Asks all that can be asked at once. Throws `RpcFault`. */
 export async function preflight(
@@ -22,7 +20,7 @@ export async function preflight(
   const hash = await hashPayment(signed, rpc.chain, token)
   const found: Record<PaymentFault, Promise<boolean>> = {
     nonce_used: isNonceUsed(rpc, signed, 'latest'),
-    signature_invalid: not(isPaymentSignature(rpc, { address: signed.payer, hash, signature })),
+    signature_invalid: isForged(rpc, { address: signed.payer, hash, signature }),
     payer_blocked: isBlocked(rpc, token, signed.payer),
     insufficient_balance: lacksBalance(rpc, signed),
     allowance_required: lacksAllowance(rpc, signed),
@@ -39,7 +37,7 @@ const lacksBalance = async (rpc: Rpc, { asset, payer, amount }: SignedPayment) =
 const balanceOf = (rpc: Rpc, to: string, owner: string): Promise<bigint> =>
   askWord(rpc, { to, signature: 'balanceOf(address) view returns (uint256)', args: [owner] })
 
-const not = async (answer: Promise<boolean>) => !(await answer)
+const isForged = async (rpc: Rpc, claim: PaymentClaim) => !(await isPaymentSignature(rpc, claim))
 
 /** Only Permit2 needs to be allowed to move the token. */
 async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean> {
@@ -49,10 +47,7 @@ async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean>
   return (await askWord(rpc, { to: signed.asset, signature, args })) < signed.amount
 }
 
-/**
- * Whether the issuer of a token has frozen an address. A token that knows
- * no such question freezes none.
- */
+/** Whether the issuer has frozen an address. A token that knows no such question freezes none. */
 async function isBlocked(rpc: Rpc, token: PaymentToken, address: string): Promise<boolean> {
   const signature = `${token.blockList}(address) view returns (bool)`
   const answer = await askContract(rpc, { to: token.address, signature, args: [address] })

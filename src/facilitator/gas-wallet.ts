@@ -6,6 +6,8 @@
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
 import { answerOf, type Viem } from '#src/chain/node.ts'
+import { isPrivateKey } from '#src/chain/payer.ts'
+import { readSecretFile, SecretFault } from '#src/lib/secret-file.ts'
 
 /** Over the estimate, in percent: other payments change what storage costs in between. */
 const GAS_PERCENT = 120n
@@ -14,15 +16,11 @@ const knownWords = /already known|already imported|known transaction/i
 
 /** What was seen during one settlement. */
 export type Broadcast = {
-  /**
-   * A question was not answered as a node should: nothing that was concluded since may be believed.
-   */
+  /** A question was not answered as a node should: nothing since then may be believed. */
   isSilent: boolean
   /** The node says that our account cannot pay for gas. */
   isOutOfGas: boolean
-  /**
-   * Set before the transaction is sent: from then on it may be on its way, whatever the node says.
-   */
+  /** Set before the transaction is sent: from then on it may be on its way. */
   txHash?: Hex
 }
 
@@ -97,4 +95,19 @@ export function createGasWallet(
       nextNonce = 0
     },
   }
+}
+
+const VARIABLE = 'BOOKFEED_GAS_KEY'
+
+/**
+ * The private key that pays for gas: what the variable holds, or the file of its owner alone that
+ * it names. Throws `SecretFault`, whose message holds neither key nor path.
+ */
+export function readGasKey(value: string): Hex {
+  const isHere = /^0x[0-9a-fA-F]{64}$/.test(value)
+  const name = `${VARIABLE} is no private key, and the file that it names`
+  const text = isHere ? value : readSecretFile(value, name)
+  if (isPrivateKey(text)) return text
+  const holder = isHere ? VARIABLE : `The file that ${VARIABLE} names`
+  throw new SecretFault(`${holder} must hold a private key: 0x and 64 hex digits.`)
 }

@@ -8,8 +8,7 @@ import type { Position } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
 import { byteOf } from './json-bytes.ts'
-import { MILLIONTHS_BYTES_MAX, putMillionths } from './millionths-bytes.ts'
-import { piecesOf, putPiece, putText } from './row-bytes.ts'
+import { MILLIONTHS_BYTES_MAX, piecesOf, putMillionths, putPiece, putText } from './row-bytes.ts'
 import type { RowCut, RowField } from './row-cut.ts'
 
 /** A consolidated book of one outcome of a market. */

@@ -7,7 +7,7 @@
 export const MALFORMED = -1
 
 /** Bytes that end as said above, with room for a few more words, and how far they were read. */
-export type Cursor = { readonly bytes: Uint8Array; readonly view: DataView; at: number }
+export type Cursor = { readonly bytes: Buffer; readonly view: DataView; at: number }
 
 export const byteOf = {
   quote: 0x22,

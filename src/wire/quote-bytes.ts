@@ -1,8 +1,15 @@
 /** Quotes as bytes of JSON: what `quoteText` prints, several times faster. */
 import { type BestLevels, imbalanceOf } from '#src/core/quote.ts'
 
-import { putHalfMillionths, putInteger, putMillionths } from './millionths-bytes.ts'
-import { piecesOf, putNull, putPiece, putSigned } from './row-bytes.ts'
+import {
+  piecesOf,
+  putHalfMillionths,
+  putInteger,
+  putMillionths,
+  putNull,
+  putPiece,
+  putSigned,
+} from './row-bytes.ts'
 
 const pieces = piecesOf({
   bid: '"bid":',

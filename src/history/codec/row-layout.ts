@@ -6,8 +6,7 @@ import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putMillionths } from '#src/wire/millionths-bytes.ts'
-import { piecesOf, putPiece } from '#src/wire/row-bytes.ts'
+import { piecesOf, putMillionths, putPiece } from '#src/wire/row-bytes.ts'
 
 /** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
 const LEVEL_BYTES_MAX = 64

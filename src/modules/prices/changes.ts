@@ -7,9 +7,8 @@ import type { ReadStates, State } from '#src/core/states.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import { putMillionths } from '#src/wire/millionths-bytes.ts'
 import { putMid, putPlace } from '#src/wire/quote-bytes.ts'
-import { createTimePut, piecesOf, putPiece } from '#src/wire/row-bytes.ts'
+import { createTimePut, piecesOf, putMillionths, putPiece } from '#src/wire/row-bytes.ts'
 
 import { tradePriceOf, walkTrades } from './last-trades.ts'
 

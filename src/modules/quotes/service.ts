@@ -6,9 +6,8 @@ import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.t
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putInteger } from '#src/wire/millionths-bytes.ts'
 import { putPlace, putQuote } from '#src/wire/quote-bytes.ts'
-import { createTimePut, piecesOf, putPiece, putText } from '#src/wire/row-bytes.ts'
+import { createTimePut, piecesOf, putInteger, putPiece, putText } from '#src/wire/row-bytes.ts'
 import { receivedText } from '#src/wire/row-cut.ts'
 
 import { quoteFields } from './model.ts'
