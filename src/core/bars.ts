@@ -4,8 +4,8 @@
  */
 import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
+import type { ReadStates, State, StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
-import type { ReadStates, State, StatePart } from './states.ts'
 import { placeOf } from './steps.ts'
 
 /** Twice a mid in millionths, bid plus ask, so that it is an integer. */

@@ -4,8 +4,8 @@
  * the range is always one, so that a range can be used alone; which states are rows does not depend
  * on the page.
  */
+import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
-import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './states.ts'
 
 export type ChangesQuery<S extends State> = {
   read: ReadStates<S>

@@ -6,8 +6,8 @@
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
+import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
-import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './states.ts'
 
 /** A step of one outcome. */
 export type Mark = { timeMs: number; outcome: Outcome }

@@ -1,3 +1,5 @@
+import { AppError } from './errors.ts'
+
 /** The current time in Unix milliseconds; injected, so that tests can move it. */
 export type Clock = () => number
 
@@ -67,3 +69,23 @@ export function timeFault(timeMs: number, nowMs: number): string | undefined {
   if (timeMs < VENUE_OPENED_MS) return `${toIso(timeMs)} is before 2020, when the venue opened`
   return timeMs > nowMs + AHEAD_MS_MAX ? `${toIso(timeMs)} is in the future` : undefined
 }
+
+/** `from` is inclusive, `to` exclusive; Unix milliseconds. */
+export type RangeQuery = { from?: number; to?: number }
+
+/** Throws `invalid_parameter` when the range is empty or reversed. */
+export function readRange({ from, to }: RangeQuery): {
+  fromMs: number | undefined
+  toMs: number | undefined
+} {
+  if (from !== undefined && to !== undefined && to <= from) {
+    throw new AppError(
+      'invalid_parameter',
+      `\`to\` is ${show(to)}, which is not after \`from\`, ${show(from)}. \`from\` is inclusive, \`to\` exclusive.`,
+      { param: 'to' },
+    )
+  }
+  return { fromMs: from, toMs: to }
+}
+
+const show = (timeMs: number): string => (timeMs <= MOMENT_MS_MAX ? toIso(timeMs) : String(timeMs))

@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
-import { intervals } from '#src/core/interval.ts'
 import { outcomes, timeframes } from '#src/core/market.ts'
+import { intervals } from '#src/core/series.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'

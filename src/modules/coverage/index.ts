@@ -1,4 +1,4 @@
-import { coverageText } from '#src/core/coverage-text.ts'
+import { coverageText } from '#src/core/coverage.ts'
 import { route } from '#src/http/route.ts'
 
 import { writeMarketCoverage } from './market-coverage.ts'

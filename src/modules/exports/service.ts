@@ -1,12 +1,13 @@
 /** Exports: what is asked for, made piece by piece while it is sent. */
 import { createHash } from 'node:crypto'
 
-import { coverageText, tallyText } from '#src/core/coverage-text.ts'
 import {
   type CoverageQuestion,
   type CoverageTally,
+  coverageText,
   spanOf,
   tallyCoverage,
+  tallyText,
 } from '#src/core/coverage.ts'
 import { outcomes } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'

@@ -3,7 +3,7 @@
  * answer's shape, nothing of HTTP.
  */
 import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
-import { coverageText } from '#src/core/coverage-text.ts'
+import { coverageText } from '#src/core/coverage.ts'
 import {
   exactMillionths,
   exactNumber,

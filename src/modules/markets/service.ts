@@ -1,6 +1,11 @@
 /** Reads markets; knows stored markets and wire shapes, nothing of HTTP. */
 import { shareOf, spanOf, tallyCoverage } from '#src/core/coverage.ts'
-import type { CursorCodec } from '#src/core/cursor.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/core/cursor.ts'
 import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import {
@@ -11,9 +16,7 @@ import {
   outcomes,
   statusOf,
 } from '#src/core/market.ts'
-import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
-import { type Clock, toIso } from '#src/core/time.ts'
+import { type Clock, readRange, toIso } from '#src/core/time.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 

@@ -2,13 +2,15 @@
  * Panels: the state of each market at moments before its expiry, a page of markets at a time. A
  * page opens thousands of books, so it is made in slices between which other requests are served.
  */
-import { tallyText } from '#src/core/coverage-text.ts'
-import { type CoverageTally, type Span, tallyCoverage } from '#src/core/coverage.ts'
-import type { CursorCodec } from '#src/core/cursor.ts'
+import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/core/coverage.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/core/cursor.ts'
 import { type Coin, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
-import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, readRange } from '#src/core/time.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'

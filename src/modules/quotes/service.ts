@@ -1,7 +1,11 @@
 /** Best bid and ask over time, from the columns that the store keeps of them: no book is opened. */
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
-import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/core/series.ts'
-import type { ReadStates } from '#src/core/states.ts'
+import {
+  type ReadStates,
+  ROW_BYTES_MAX,
+  type SeriesPage,
+  type SeriesRequest,
+} from '#src/core/series.ts'
 import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'

@@ -1,4 +1,4 @@
-import { coverageText } from '#src/core/coverage-text.ts'
+import { coverageText } from '#src/core/coverage.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
