@@ -87,8 +87,7 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
     const head = await readHead(rpc, confirmations)
     if (seen === undefined || seen.order < order) seen = { head, atMs, order }
     if (before === undefined || !isTakenBack(before.final, head.final)) return head
-    // The next answer is compared with this one: a node that was set up again is not refused
-    // forever.
+    // The next answer is compared with this one: a new node is not refused forever.
     const fault = `The RPC went back to block ${head.final.number}, before one that it called final.`
     log(fault)
     throw new RpcFault(fault)

@@ -55,8 +55,8 @@ type Lookup = {
 }
 
 /**
- * Looks for a payment. Two kinds of evidence count: a transfer that is there, and a state of the
- * chain at its final block. What a node does not show is never taken for proof. Throws `RpcFault`.
+ * Two kinds of evidence count: a transfer that is there, and a state of the chain at its final
+ * block. What a node does not show is never taken for proof. Throws `RpcFault`.
  */
 export async function look(rpc: Rpc, { signed, hint, head }: Lookup): Promise<ChainVerdict> {
   const from = Math.max(0, hint.fromBlock - REORG_BLOCKS_MAX)
@@ -102,10 +102,7 @@ async function judgeUnused(search: Search): Promise<ChainVerdict> {
   return canCome ? { kind: 'open' } : settled(search, final.number, 'expired')
 }
 
-/**
- * Finds what a spent authorization was spent on. A spent nonce alone proves nothing: the payer may
- * have canceled it, or signed another transfer with it.
- */
+/** A spent nonce proves nothing: it may be canceled, or of another transfer that was signed. */
 async function lookEip3009(search: Search): Promise<ChainVerdict> {
   const { rpc, signed, range } = search
   const logs = logsOf(rpc, {
@@ -125,8 +122,8 @@ async function lookEip3009(search: Search): Promise<ChainVerdict> {
 }
 
 /**
- * The transfer of a payment in a transaction: the next that its token says after the use of its
- * nonce. There may be others in the transaction, which are of other authorizations.
+ * The next transfer that its token names after the use of its nonce; others in the transaction are
+ * of other authorizations.
  */
 function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainLog | undefined {
   const logs = receipt.isSuccess ? receipt.logs.filter((log) => log.address === signed.asset) : []
@@ -140,8 +137,7 @@ function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainL
 
 /**
  * Finds what a nonce of Permit2 was spent on. No event names it, so a transfer is bound to it by
- * what the transaction says to the x402 proxy; where another contract called the proxy, by being
- * the only one.
+ * what the transaction says to the x402 proxy; where a contract called that, by being the only one.
  */
 async function lookPermit2(search: Search): Promise<ChainVerdict> {
   const { rpc, signed, range, final } = search
@@ -160,9 +156,8 @@ async function lookPermit2(search: Search): Promise<ChainVerdict> {
 }
 
 /**
- * Judges by the one block in which the nonce was spent: any contract may have spent it, on any
- * token. An empty answer proves nothing, because it takes a log to move a token: that node has
- * none.
+ * Judges by the block in which the nonce was spent, by any contract on any token. An empty answer
+ * proves nothing, because it takes a log to move a token: that node has none.
  */
 async function lookAtSpending(search: Search): Promise<ChainVerdict> {
   const { rpc, signed } = search
@@ -233,8 +228,7 @@ async function bindingOf({ rpc, signed }: Search, log: ChainLog): Promise<Bindin
     const isOwn = permit?.owner === signed.payer && permit.nonce === BigInt(signed.nonce)
     return isOwn ? 'own' : 'foreign'
   }
-  // Whatever the payer signed, only the proxy can spend: it says so in each transaction in which it
-  // does.
+  // Whatever the payer signed, only the proxy can spend, and each time it says so.
   return receipt.logs.some(({ address }) => address === proxy) ? 'indirect' : 'foreign'
 }
 

@@ -1,7 +1,6 @@
 /**
- * The one way to a node of a chain, for questions (`rpc.ts`) and for settlements of our own
- * facilitator alike. The URL may hold a key, and is in every message of viem's errors: code that
- * catches one uses `answerOf` alone.
+ * The one way to a node of a chain. The URL may hold a key, and is in every message of viem's
+ * errors: code that catches one uses `answerOf` alone.
  */
 import type { Chain, HttpRequestError, RpcRequestError } from 'viem'
 
@@ -26,10 +25,7 @@ export type Node = {
 }
 
 const RETRY_COUNT = 1
-/**
- * The longest code that a chain takes is 24 KiB; who asks for logs asks
- * for fewer if they are too many.
- */
+/** The longest code is 24 KiB; who asks for logs asks for fewer if they are too many. */
 const ANSWER_BYTES_MAX = 1024 * 1024
 /** The same on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -53,8 +49,7 @@ export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions)
     viem,
     chain: described,
     request(question, signal) {
-      // Sent once: a second time would be answered by "already known", or by an error about the
-      // nonce.
+      // Sent once: again would be answered by "already known", or an error about the nonce.
       const retryCount = question.method === 'eth_sendRawTransaction' ? 0 : RETRY_COUNT
       return transport.request(question as never, { retryCount, signal })
     },

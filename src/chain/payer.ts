@@ -1,7 +1,7 @@
 /**
  * A wallet that pays by x402, for `bookfeed pay`; a server never signs payments. What is signed
- * comes from the registry of chains (selling/payment-chain.ts), not from the server that asks for
- * it: of that it takes the amount, the payee and the time alone.
+ * comes from the registry of chains: of the server it takes the amount, the payee and the time
+ * alone.
  */
 import type { Hex } from 'viem'
 

@@ -117,10 +117,7 @@ export function createRpc(options: RpcOptions): Rpc {
 
 const toTag = (tag: BlockTag): string => (typeof tag === 'number' ? `0x${tag.toString(16)}` : tag)
 
-/**
- * Asks only a node that says it is on the chain, and asks for that again after each failure. Logs
- * each change between answering and not.
- */
+/** Asks only a node that is on the chain, which it checks again after each failure. */
 function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Request): Ask {
   const origin = URL.parse(url)?.origin ?? 'BOOKFEED_RPC_URL'
   let identity: Promise<void> | undefined
@@ -160,8 +157,7 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions): Requ
   return async (question) => {
     opening ??= openNode(options)
     const node = await opening
-    // viem's own timeout ends with the headers, and a Retry-After makes it wait as long as the node
-    // likes.
+    // viem's own timeout ends with the headers, and it waits as long as a Retry-After says.
     const signal = AbortSignal.timeout(timeoutMs)
     let reason = `gave no answer in ${timeoutMs} ms`
     try {

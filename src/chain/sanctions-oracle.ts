@@ -1,6 +1,6 @@
 /**
- * Asks contracts whether an address is sanctioned or blocked. A question to an address
- * without code is answered with nothing, which must never pass for "no".
+ * Asks contracts whether an address is sanctioned or blocked. A question to an address without code
+ * is answered with nothing, which must never pass for "no".
  */
 import type { OracleAnswer } from '#src/selling/screening.ts'
 
@@ -9,10 +9,7 @@ import { callContract, type Rpc } from './rpc.ts'
 const no = `0x${'0'.repeat(64)}`
 const yes = `0x${'0'.repeat(63)}1`
 
-/**
- * Asks Chainalysis' oracle on the chain of `rpc`, and the issuers there: whom
- * they freeze could not pay either.
- */
+/** Asks Chainalysis' oracle and the issuers: whom they freeze could not pay either. */
 export function createSanctionsOracle(rpc: Rpc) {
   const { sanctionsOracle, tokens } = rpc.chain
   return {

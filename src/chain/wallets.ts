@@ -104,9 +104,8 @@ async function isAccepted(rpc: Rpc, { address, hash, signature }: Claim): Promis
 }
 
 /**
- * Whether the tokens would take a signature of a payment. As they do, it goes by the code at the
- * address: with code the contract decides, also for an account that delegates to one (EIP-7702).
- * Throws `RpcFault`.
+ * Whether the tokens would take a signature. As they do, it goes by the code at the address: with
+ * code the contract decides, also of an account that delegates (EIP-7702). Throws `RpcFault`.
  */
 export async function isPaymentSignature(
   rpc: Rpc,

@@ -1,6 +1,6 @@
 /**
- * Bars: open, high, low and close of the mid over the states of one outcome in one step. A step
- * without a state has no bar. States with an empty side are counted, but have no mid.
+ * Open, high, low and close of the mid over the states of one outcome in one step. A step without a
+ * state has no bar; states with an empty side are counted, but have no mid.
  */
 import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
@@ -25,10 +25,7 @@ export type BarQuery = {
   stepMs: number
   /** The range; `after` is the `barPlaceOf` of a bar. */
   range: StatePart
-  /**
-   * A page ends early, with a bar at least, after as many states, so
-   * that an answer does not take long.
-   */
+  /** A page ends after as many states, with a bar at least, so that an answer is not late. */
   statesMax: number
 }
 

@@ -1,8 +1,7 @@
 /**
- * Pages of the states at which something changed: a state that is the same as the one of its
- * outcome before it, as far as a series can see, is no row of it. The first state of an outcome in
- * the range is always one, so that a range can be used alone; which states are rows does not depend
- * on the page.
+ * Pages of the states at which something changed. The first state of an outcome in the range is
+ * always a row, so that a range can be used alone; which states are rows does not depend on the
+ * page.
  */
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
@@ -46,10 +45,7 @@ export function* readChanges<S extends State>({
   }
 }
 
-/**
- * Adds the changes of a block to a page; true when there is one more than it
- * takes. Loops of generators are slow.
- */
+/** Adds changes to a page; true when there is one too many. Loops of generators are slow. */
 function takeChanges<S extends State>(
   page: ChangesPage<S>,
   { block, changes, limit }: { block: readonly S[]; changes: Uint8Array; limit: number },

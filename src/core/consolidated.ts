@@ -39,10 +39,7 @@ export type ConsolidatedBook = {
 /** States further apart do not describe one ladder: only the newer one counts. */
 export const SKEW_MS_MAX = 1_000
 
-/**
- * Makes one ladder of an outcome's prevailing state, `own`, and the other one's, at the same
- * moment. Of states of the same time `own` counts as the newer. Undefined when there is neither.
- */
+/** One ladder of the prevailing states of both outcomes; of equal times `own` is the newer. */
 export function consolidate(
   own: StoredSnapshot | undefined,
   mirror: StoredSnapshot | undefined,
@@ -73,9 +70,7 @@ export function consolidate(
   }
 }
 
-/**
- * The book of one outcome in prices of the other: sides and prices change, sizes and order do not.
- */
+/** The book of one outcome in prices of the other: sizes and order do not change. */
 export const mirrorOf = <S extends Snapshot>(snapshot: S): S => ({
   ...snapshot,
   bids: mirrorLadder(snapshot.asks),
@@ -101,10 +96,7 @@ const tagLadder = ({ prices, sizes }: Ladder, source: LevelSource): TaggedLadder
   sources: prices.map(() => source),
 })
 
-/**
- * `direction` is 1 where prices ascend, as asks do; `isKept` is asked of prices
- * that only the older ladder has.
- */
+/** `direction` is 1 for asks, -1 for bids; `isKept` is for prices of the older ladder alone. */
 type Side = { direction: 1 | -1; isKept: (price: Millionths) => boolean }
 
 function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadder {

@@ -1,7 +1,6 @@
 /**
  * What is recorded of a market and what is missing. A gap is a time in which the state of a book is
- * not known to have been recorded; it is stored or follows from the market's facts, and it is
- * served, never hidden.
+ * not known to have been recorded: stored, or following from the market's facts. None is hidden.
  */
 import type { Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
@@ -21,10 +20,7 @@ export const gapReasons = [
 ] as const
 export type GapReason = (typeof gapReasons)[number]
 
-/**
- * Why an answer is not whole: its gaps, or a market whose window is not
- * known, so that it has no whole.
- */
+/** Why an answer is not whole: its gaps, or a market whose window is not known. */
 export const tallyReasons = [...gapReasons, 'window_unknown'] as const
 export type TallyReason = (typeof tallyReasons)[number]
 
@@ -32,8 +28,7 @@ export type TallyReason = (typeof tallyReasons)[number]
 export type Span = { readonly fromMs: number; readonly toMs: number }
 
 /**
- * A time without recorded states of one outcome. A state is known at its own millisecond: what
- * comes after it is unknown from the next one on, up to that of the next state.
+ * A state is known at its own millisecond; a gap is from the next one to that of the next state.
  */
 export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
 
@@ -81,18 +76,13 @@ export const hasWindow = (
 ): market is Market & { windowStartMs: number; windowEndMs: number } =>
   market.windowStartMs !== undefined && market.windowEndMs !== undefined
 
-/**
- * Whether the time that a question is about is known: a bound that
- * was not sent is the market's own.
- */
+/** Whether the time of a question is known: a bound that was not sent is the market's own. */
 export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =>
   (fromMs !== undefined && toMs !== undefined) || hasWindow(market)
 
 /**
- * The time that a market is answered for when no other is asked: its window, where known, and what
- * is held beyond it. Of the window of a market that is neither closed nor resolved nothing after
- * `nowMs` counts, so that the span of one to come is empty. Undefined when neither window nor
- * snapshots are known.
+ * The time that a market is answered for when no other is asked: its window, where known, up to now
+ * unless it is over, and what is held beyond it. Undefined when neither is known.
  */
 export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
@@ -104,10 +94,7 @@ export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   return { fromMs, toMs: Math.max(fromMs, isOver ? endMs : Math.min(endMs, nowMs), heldEndMs) }
 }
 
-/**
- * The span that a question is about; empty (`toMs` is `fromMs`) when its bounds
- * leave nothing of the market's.
- */
+/** The span that a question is about; empty when its bounds leave nothing of the market's. */
 export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span {
   const whole = marketSpanOf(market, nowMs)
   const startMs = fromMs ?? whole?.fromMs ?? toMs ?? nowMs
@@ -118,11 +105,10 @@ export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span 
 }
 
 /**
- * Tiles the span of a question by what is recorded and what is not, for up, then down. Recorded is
- * an outcome from its first to its last snapshot, but for stored gaps. Inside `marketSpanOf`, the
- * time before the first one is a gap where it reaches into the window, because no state prevails
- * yet; so is the time before the window and after the last one where it is longer than `silenceMs`,
- * and all that is outside.
+ * Tiles the span of a question, for up, then down. An outcome is recorded from its first to its
+ * last snapshot, but for stored gaps. Of `marketSpanOf`, the time before the first one is a gap
+ * where it reaches into the window, because no state prevails yet; so is the time before the window
+ * and after the last one where it is longer than `silenceMs`, and all that is outside.
  */
 export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   const span = spanOf(question)
@@ -140,8 +126,8 @@ export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
 
 /**
  * Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there.
- * Where something is held of a time that is not known, no time is counted, and `window_unknown`
- * once an outcome.
+ * Where something is held of a time that is not known, only `window_unknown` counts, once an
+ * outcome.
  */
 export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const { fromMs, toMs } = spanOf(question)
@@ -176,9 +162,7 @@ function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tall
   }
 }
 
-/**
- * A share in millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing.
- */
+/** In millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing. */
 export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
 
@@ -186,10 +170,7 @@ type Run = Span & { readonly reason: GapReason }
 /** No object: pieces of many markets are visited for a header. */
 type VisitPiece = (fromMs: number, toMs: number, reason: GapReason | undefined) => void
 
-/**
- * Both lists ascend and do not overlap in themselves; where they overlap each other, `stored`
- * counts, because somebody saw why. Where neither is, the outcome is recorded.
- */
+/** Both ascend. Where they overlap, `stored` counts, because somebody saw why. */
 type Timeline = { stored: readonly Run[]; derived: readonly Run[] }
 
 const askedOutcomes = ({ outcome }: CoverageQuestion): readonly Outcome[] =>
@@ -345,8 +326,8 @@ export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
 }
 
 /**
- * Says how far the spans of all questions are covered; `full`, or for example
- * `partial;covered=0.982;gaps=3;reasons="import venue_silent"`. Without a question, nothing is.
+ * How far the spans of all questions are covered, in one line for a header (RFC 9651): `full`, or
+ * for example `partial;covered=0.982;gaps=3;reasons="import venue_silent"`.
  */
 export const coverageText = (...questions: CoverageQuestion[]): string =>
   tallyText(questions.map(tallyCoverage))

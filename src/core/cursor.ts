@@ -1,7 +1,6 @@
 /**
- * Cursors: a place in a list, readable by nobody but us. `version, payload, scope tag, seal`, in
- * base64url. The tag binds it to one list with one set of filters, the seal to our key, so that a
- * changed byte is distinguished from a cursor of another query. Nothing expires.
+ * Cursors: a place in a list as `version, payload, scope tag, seal`, in base64url. The tag binds it
+ * to one list with one set of filters, the seal to our key. Nothing expires.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 

@@ -13,9 +13,8 @@ export const MILLIONTHS_PER_UNIT = 1_000_000
 const decimalPattern = /^(\d*)(?:\.(\d*))?$/
 
 /**
- * Reads a plain non-negative decimal (`0.1`, `.48`, `12480.060`) exactly. Returns undefined for
- * anything else: a sign, an exponent, more than six significant decimals, more than 2^53 - 1
- * millionths.
+ * Reads a plain decimal (`0.1`, `.48`, `12480.060`) exactly. Undefined for a sign, an exponent,
+ * more than six significant decimals, more than 2^53 - 1 millionths.
  */
 export function parseMillionths(text: string): Millionths | undefined {
   const match = decimalPattern.exec(text)
@@ -41,10 +40,7 @@ export function formatMillionths(millionths: Millionths): string {
     : `${whole}.${threeDigits[thousandths]}${trimmedDigits[rest]}`
 }
 
-/**
- * A number that `JSON.stringify` prints exactly as `text`, which must
- * be one (JSON.rawJSON of ES2026).
- */
+/** A number that `JSON.stringify` prints exactly as `text` (JSON.rawJSON of ES2026). */
 export const exactNumber = (text: string): unknown => rawJson(text)
 
 /** The same of millionths; null where there are none. */

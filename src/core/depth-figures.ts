@@ -1,7 +1,6 @@
 /**
- * How much rests on a side of a book, exactly. A panel asks this of thousands of books, so sums are
- * made of numbers: sizes are split into whole shares and millionths, and no partial sum leaves the
- * safe integers.
+ * How much rests on a side of a book, exactly. A panel asks this of thousands of books, so it is
+ * made of numbers: whole shares and millionths apart, so that no sum leaves the safe integers.
  */
 import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'

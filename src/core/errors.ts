@@ -89,9 +89,7 @@ export const retryActions = [
 ] as const
 export type RetryAction = (typeof retryActions)[number]
 
-/**
- * A failure that the caller can understand and act on. `message` is shown to the caller as it is.
- */
+/** A failure that the caller can act on. `message` is shown to the caller as it is. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly extras: ErrorExtras
@@ -105,10 +103,7 @@ export class AppError extends Error {
   }
 }
 
-/**
- * Returns what a read of the history returns; undefined where it meets damage,
- * which is served as such elsewhere.
- */
+/** What a read returns; undefined where it meets damage, which is served as such elsewhere. */
 export function ifSound<T>(read: () => T): T | undefined {
   try {
     return read()

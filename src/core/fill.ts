@@ -1,7 +1,6 @@
 /**
- * What an order would have filled against a ladder. All of it is integers: prices and sizes are
- * millionths, so a level's cost is millionths of millionths, and nothing is rounded before it is
- * printed.
+ * What an order would have filled. All of it is integers: a level's cost is millionths of
+ * millionths, and nothing is rounded before it is printed.
  */
 import type { LevelSource, TaggedLadder } from './consolidated.ts'
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
@@ -12,10 +11,7 @@ export type Side = 'buy' | 'sell'
 /** Shares, or USDC before fees: what is spent on a buy, what is to be received in a sell. */
 export type FillAmount = { unit: 'shares' | 'usdc'; amount: Millionths }
 
-/**
- * `value`: `bps` parts of ten thousand of the traded value; `rate` is of the venue's schedule, by
- * which a level costs shares × rate × price × (1 - price). In millionths both.
- */
+/** In millionths: `bps` of the traded value; `rate` costs shares × rate × price × (1 - price). */
 export type FeeTerms = { kind: 'bps' | 'rate'; value: Millionths }
 
 export type Order = {
@@ -52,10 +48,7 @@ export type Fill = {
   slippage: Exact | undefined
   /** Of the ladder, whether it was used or not; undefined when it is empty. */
   bestPrice: Millionths | undefined
-  /**
-   * What is left of what was asked, in its unit, when nothing could be taken any more. What is too
-   * little for a millionth of a share is not left over.
-   */
+  /** Of what was asked, in its unit; never too little for a millionth of a share. */
   unfilled: Exact
 }
 
@@ -66,10 +59,7 @@ const BPS_DECIMALS = 10
 const RATE_DECIMALS = 24
 const ONE = BigInt(MILLIONTHS_PER_UNIT)
 
-/**
- * Walks a ladder, best level first. Shares that USDC buys are rounded
- * down to the millionth of a share.
- */
+/** Walks a ladder, best level first. Shares that USDC buys are rounded down to the millionth. */
 export function fill(ladder: TaggedLadder, order: Order): Fill {
   const { levels, left } = take(ladder, order)
   const filled = sumOf(levels, ({ shares }) => BigInt(shares))

@@ -1,8 +1,6 @@
 /**
  * What a market may be called by in a request: its condition id, the venue's slug, or the id of one
- * of its assets. All three are opaque: a condition id is `0x` and the hex digits of 31 or 32 bytes
- * in any case, an asset id at most 78 decimal digits, a slug letters, digits, `-` and `_` beginning
- * with a letter.
+ * of its assets. All three are opaque.
  */
 import { createCache } from '#src/lib/cache.ts'
 

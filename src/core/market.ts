@@ -21,17 +21,13 @@ export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? '
 /** Where a market's books come from; simulated data is marked wherever it is shown. */
 export type Source = 'recorded' | 'simulated'
 
-/**
- * Who says which outcome won: the venue, an imported data set, or our simulator;
- * the first outranks the others.
- */
+/** Who says which outcome won; the first outranks the others. */
 export const winnerSources = ['venue', 'dataset', 'simulated'] as const
 export type WinnerSource = (typeof winnerSources)[number]
 
 /**
- * Every timeframe that is kept: its length in milliseconds, and by which clock its windows start.
- * Those without `easternHours` start at multiples of their length, the others at these hours of New
- * York. `slug` is what a slug that holds no epoch names such a window by.
+ * Windows start at multiples of their length or, of those with `easternHours`, at these hours of
+ * New York. `slug` is what a slug that holds no epoch names such a window by.
  */
 const timeframeTerms = {
   '5m': { ms: 300_000 },
@@ -51,10 +47,7 @@ export const timeframeMs = Object.fromEntries(
   timeframes.map((timeframe) => [timeframe, timeframeTerms[timeframe].ms]),
 ) as Readonly<Record<Timeframe, number>>
 
-/**
- * An id of a market as the venue's contracts have it: 31 or 32 bytes. Opaque,
- * compared as text, in lower case.
- */
+/** An id as the venue's contracts have it: 31 or 32 bytes. Opaque, compared in lower case. */
 export const conditionIdPattern = /^0x(?:[0-9a-f]{62}|[0-9a-f]{64})$/
 /** `conditionIdPattern` in words. */
 export const conditionIdRule = '0x and 62 or 64 hex digits'
@@ -89,10 +82,7 @@ export type MarketFacts = {
   assetIds?: OutcomeMap<string> | undefined
   /** Smallest step of prices, in millionths. */
   tickSize?: Millionths | undefined
-  /**
-   * The coin's price, in USD, that the end is compared with: plain decimal digits,
-   * exact as the source prints it.
-   */
+  /** The coin's price in USD that the end is compared with: digits as the source prints them. */
   strike?: string | undefined
   /** The coin's price at the end of the window, likewise. */
   finalPrice?: string | undefined
@@ -128,9 +118,6 @@ export type Market = MarketFacts & {
 export const marketStatuses = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof marketStatuses)[number]
 
-/**
- * `upcoming` before its window, `open` in it, `closed` after it, `resolved` once a winner is known.
- */
 export function statusOf(market: Market, nowMs: number): MarketStatus {
   if (market.winner !== undefined) return 'resolved'
   if (market.isClosed || nowMs >= (market.windowEndMs ?? Number.POSITIVE_INFINITY)) return 'closed'
@@ -142,10 +129,7 @@ const WINDOW_MARGIN_MS = 2 * DAY_MS
 
 type Window = Pick<MarketFacts, 'timeframe' | 'windowStartMs' | 'windowEndMs'>
 
-/**
- * Says why a book or trade of a time cannot be of a market; undefined when it
- * can, or its window is not known.
- */
+/** Why a book or trade of a time cannot be of a market; undefined when it can, or may. */
 export function windowFault(market: Window, timeMs: number): string | undefined {
   const lengthMs = timeframeMs[market.timeframe]
   const { windowStartMs, windowEndMs } = market

@@ -70,10 +70,7 @@ export type SeriesRequest = {
 export type SeriesPage = {
   /** Number of rows. */
   count: number
-  /**
-   * Writes a row, a JSON object of at most `ROW_BYTES_MAX`, at an
-   * offset; returns the offset after it.
-   */
+  /** Writes a row of at most `ROW_BYTES_MAX` at an offset; returns the offset after it. */
   put: (row: number, bytes: Uint8Array, start: number) => number
   /** The last place looked at; undefined where there was none. */
   last: Position | undefined

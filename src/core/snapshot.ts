@@ -2,8 +2,8 @@ import type { Millionths } from './decimal.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
 
 /**
- * One side of a book, best level first: bids descend in price, asks ascend. `prices[i]` and
- * `sizes[i]` are one level. Prices are strictly monotonic and no size is zero.
+ * One side of a book, best level first: `prices[i]` and `sizes[i]` are one level. Prices are
+ * strictly monotonic, and no size is zero.
  */
 export type Ladder = {
   readonly prices: readonly Millionths[]
@@ -29,9 +29,7 @@ export type Snapshot = {
   readonly isVerified?: boolean | undefined
   /** Place among the states that its source gave of this asset and millisecond; 0 when absent. */
   readonly sequence?: number | undefined
-  /**
-   * How many equal states came before it in that list; 0 when absent. Given on append, not kept.
-   */
+  /** How many equal states came before it; 0 when absent. Given on append, not kept. */
   readonly occurrence?: number | undefined
   /** When the recorder received it, Unix milliseconds of the recorder's clock, where known. */
   readonly receivedMs?: number | undefined
@@ -54,9 +52,7 @@ export const snapshotFields = [
 ] as const
 export type SnapshotField = (typeof snapshotFields)[number]
 
-/**
- * A snapshot as the store holds it: `id` rises in the order of acceptance and is never used twice.
- */
+/** As the store holds it: `id` rises in the order of acceptance and is never used twice. */
 export type StoredSnapshot = Snapshot & { readonly id: number }
 
 /** A place in a market's total order: ascending by time, then by id. */

@@ -1,8 +1,7 @@
 /**
  * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or
- * before it and never after. Where no state is known to prevail there is no row: before an
- * outcome's first state, inside a gap, and after the end of the market's window or of what is held
- * of it.
+ * before it. Where none is known to prevail there is no row: before an outcome's first state,
+ * inside a gap, and after the end of the market's window or of what is held of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
@@ -91,9 +90,8 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
 }
 
 /**
- * The last moment that can be answered for. While a market is open that is before the last state of
- * each outcome, of one that has gone quiet before that of the market, so that no later state can
- * change an answer; a follower sees each step once.
+ * The last moment that can be answered for: while a market is open, before the last state of each
+ * outcome (of a quiet one, of the market), so that no later state can change an answer.
  */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
@@ -107,10 +105,7 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
 /** Steps of states: of each, (k·stepMs, (k+1)·stepMs], the last states before `toMs` are wanted. */
 type StateSteps = { stepMs: number; outcome?: Outcome | undefined; toMs?: number | undefined }
 
-/**
- * The end, exclusive, of the steps whose last states no later one can
- * replace; `toMs` if that is first.
- */
+/** The end, exclusive, of the steps that no later state can change; `toMs` if that is first. */
 export function decidedStepsEndMs(
   market: Market,
   { stepMs, outcome, toMs }: StateSteps,
@@ -120,10 +115,7 @@ export function decidedStepsEndMs(
   return Math.floor(lastMs / stepMs) * stepMs + 1
 }
 
-/**
- * True when an outcome ended so long before the market, or what is held of it
- * so far, that its end is a gap.
- */
+/** Whether an outcome ended so long before the market, or what is held of it, that it is a gap. */
 function isQuiet(market: Market, outcome: Outcome): boolean {
   const { spans, lastSnapshotMs = 0, timeframe } = market
   const lastMs = spans[outcome]?.lastMs ?? lastSnapshotMs
@@ -136,10 +128,7 @@ function isQuiet(market: Market, outcome: Outcome): boolean {
 const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
-/**
- * The last moment at which the state of an outcome is known, inclusive: that at the end of
- * the window is known at the end.
- */
+/** The last moment, inclusive, at which the state of an outcome is known. */
 function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
   if (isQuiet(market, outcome)) return heldMs
   return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
@@ -165,10 +154,7 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
 /** States read at once between marks. */
 const BLOCK = 1_024
 
-/**
- * Finds, in steps, the state that prevails at each of the marks, which ascend;
- * `outcome` where all are of one.
- */
+/** The state that prevails at each of the marks, which ascend; `outcome` if all are of one. */
 export function* readPrevailing<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],

@@ -21,11 +21,9 @@ const rfc3339 =
   /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i
 
 /**
- * Reads a moment as people write it: Unix milliseconds, Unix seconds (what is below 100000000000),
- * or RFC 3339 with `Z` or an offset (`2026-11-20T00:00:00Z`, `2026-11-20T01:00:00.250+01:00`).
- * Returns Unix milliseconds, which are a safe integer; what is finer is cut off. Undefined for
- * anything else: local times, days and times of day that there are not, leap seconds, and texts of
- * moments before 1970 or after 9999.
+ * Reads Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset.
+ * What is finer than a millisecond is cut off. Undefined for anything else: local times, days and
+ * times of day that there are not, leap seconds, and texts of moments before 1970 or after 9999.
  */
 export function parseMoment(text: string): number | undefined {
   if (/^(0|[1-9]\d{0,15})$/.test(text)) {
@@ -51,10 +49,7 @@ const AHEAD_MS_MAX = 300_000
 /** How far a recorder's clock may be before the venue's. */
 const BEFORE_VENUE_MS_MAX = 600_000
 
-/**
- * Says why what happened at `timeMs` cannot have been received at `receivedMs`, seen
- * from now; undefined when it can.
- */
+/** Why what happened at `timeMs` cannot have been received then; undefined when it can. */
 export function receiptFault(
   receivedMs: number,
   timeMs: number,

@@ -1,6 +1,5 @@
 /**
- * The bearer token that Coinbase's platform (CDP) wants: a JWT for one request of one host, signed
- * with an API key and good for two minutes
+ * The bearer token of Coinbase's platform (CDP): a JWT for one request of one host
  * (https://docs.cdp.coinbase.com/api-reference/v2/authentication).
  */
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
@@ -20,9 +19,7 @@ export type CdpKey = {
   secret: string
 }
 
-/**
- * `mint` gives a text that never comes twice. Rejects, without naming it, if the secret is no key.
- */
+/** `mint` never gives a text twice. Rejects, without naming it, if the secret is no key. */
 export function createCdpToken(
   { id, secret }: CdpKey,
   { clock, mint }: { clock: Clock; mint: () => string },

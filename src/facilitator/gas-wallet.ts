@@ -1,7 +1,7 @@
 /**
  * The account that pays for gas. Settlements run side by side, but sign and send one after the
- * other, so that no two take the same nonce; and a transaction's hash is known before the node is
- * given it, so that it is not lost with the node's answer.
+ * other, so that no two take the same nonce; a transaction's hash is known before the node is given
+ * it.
  */
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
@@ -32,10 +32,7 @@ export type GasWallet = {
   resetNonce(): void
 }
 
-/**
- * `chainId` is that of each transaction, whatever the node says: on
- * another chain nobody could use it.
- */
+/** `chainId` is that of each transaction, whatever the node says. */
 export function createGasWallet(
   viem: Viem,
   account: PrivateKeyAccount,
@@ -100,8 +97,8 @@ export function createGasWallet(
 const VARIABLE = 'BOOKFEED_GAS_KEY'
 
 /**
- * The private key that pays for gas: what the variable holds, or the file of its owner alone that
- * it names. Throws `SecretFault`, whose message holds neither key nor path.
+ * What the variable holds, or the file of its owner alone that it names. Throws `SecretFault`,
+ * whose message holds neither key nor path.
  */
 export function readGasKey(value: string): Hex {
   const isHere = /^0x[0-9a-fA-F]{64}$/.test(value)

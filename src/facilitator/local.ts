@@ -1,7 +1,6 @@
 /**
- * A facilitator of one chain inside this process: the SDK's, behind a guard. The SDK checks a
- * payment and says what a receipt says; what it makes of a node that fails is not believed, and how
- * a transaction is sent is ours (`gas-wallet.ts`).
+ * A facilitator of one chain inside this process: the SDK's, behind a guard. What the SDK makes of
+ * a node that fails is not believed, and how a transaction is sent is ours (`gas-wallet.ts`).
  */
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
@@ -145,9 +144,7 @@ async function load(options: LocalOptions) {
 
 const unseen = (): Broadcast => ({ isSilent: false, isOutOfGas: false })
 
-/**
- * Whether an answer without a hash may be believed: the node always answered, and nothing was sent.
- */
+/** Whether an answer without a hash may be believed. */
 const isUntouched = ({ isSilent, isOutOfGas, txHash }: Broadcast): boolean =>
   !isSilent && !isOutOfGas && txHash === undefined
 
@@ -162,9 +159,8 @@ function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
 }
 
 /**
- * The node as one settlement sees it. The SDK takes no answer for an answer in places: a node that
- * could not be asked for code makes a signature "invalid". So whatever fails on the way to the node
- * is noted here, where nothing can swallow it.
+ * The node as one settlement sees it. To the SDK, a node that could not be asked for code makes a
+ * signature "invalid", so whatever fails is noted here, where nothing can swallow it.
  */
 function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): PublicClient {
   const { rpcTimeoutMs = RPC_MS, pollMs = POLL_MS } = options
@@ -216,8 +212,7 @@ function createSigner(deps: SignerDeps): FacilitatorEvmSigner {
     // What the SDK has of types here is wider than what viem takes.
     readContract: (question) => client.readContract(question as never),
     verifyTypedData: (question) => client.verifyTypedData(question as never),
-    // The SDK starts this without always waiting for it, so it must not reject; the failure is
-    // noted.
+    // The SDK does not always wait for this, so it must not reject; the failure is noted.
     getCode: (question) => client.getCode(question).catch(() => undefined),
     waitForTransactionReceipt: ({ hash }) =>
       // Another transaction in this one's place would be another payment's.

@@ -1,7 +1,7 @@
 /**
- * A facilitator behind HTTP, by the protocol of x402 v2, which is not trusted. The client is ours
- * because the SDK's follows redirects, retries, and lets answers of any length in. Here a payment
- * is submitted once a call; whether and when again is for the caller to say.
+ * A facilitator behind HTTP (x402 v2), which is not trusted. The client is ours because the SDK's
+ * follows redirects, retries, and lets answers of any length in. A payment is submitted once a
+ * call.
  */
 import { isRecord } from '#src/lib/record.ts'
 import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
@@ -61,15 +61,10 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
 
 type Step = { method: 'GET' | 'POST'; path: string; body?: string; timeoutMs: number }
 
-/**
- * `status` is set whenever there was one. The body is JSON, or there is a `fault`: a code of ours.
- */
+/** `status` is set if there was one. The body is JSON, or `fault` is a code of ours. */
 type Reply = { status?: number; body?: unknown; fault?: string }
 
-/**
- * The question of one step; its reply is undefined if there was no
- * token to ask with. Never rejects.
- */
+/** The reply is undefined if there was no token to ask with. Never rejects. */
 function createAsk(base: URL, token: MakeToken | undefined) {
   return async ({ method, path, body, timeoutMs }: Step): Promise<Reply | undefined> => {
     const url = new URL(base)

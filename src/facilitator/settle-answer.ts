@@ -1,7 +1,6 @@
 /**
- * What a facilitator's answer to `settle` says, read as if it meant us harm. Nothing of it is
- * passed on that is not a transaction hash or a word of letters, digits, dots and dashes: messages
- * may hold URLs with keys.
+ * What a facilitator's answer to `settle` says, read as if it meant us harm: only hashes and words
+ * of letters, digits, dots and dashes are passed on, because messages may hold URLs with keys.
  */
 import { isRecord } from '#src/lib/record.ts'
 import type { SettleResult } from '#src/selling/facilitator.ts'
@@ -29,8 +28,7 @@ const reasonFormat = /^([A-Za-z0-9_.-]{1,80})(?::|$)/
 export function readSettleAnswer(value: unknown): SettleAnswer | undefined {
   if (!isRecord(value) || typeof value.success !== 'boolean') return undefined
   const { success, transaction, network, payer, errorReason } = value
-  // What is optional may be absent or null, and is else a text; `transaction` is '' if nothing was
-  // sent.
+  // What is optional may be absent or null; `transaction` is '' if nothing was sent.
   const texts = [transaction, network, payer, errorReason].map((text) => text ?? '')
   if (!texts.every((text) => typeof text === 'string')) return undefined
   const [hash = '', place = '', from = '', reason = ''] = texts

@@ -24,8 +24,7 @@ export type ListRefresh = {
 
 /**
  * Brings the published list into force, or confirms the one that is. Nothing changes unless all of
- * it was read. Throws `ListFault`, also if it is older than the one in force, of the future, or
- * lacks too much of it.
+ * it was read. Throws `ListFault`, also if it is older, of the future, or lacks too much.
  */
 export async function refreshList(
   refresh: ListRefresh,

@@ -14,10 +14,7 @@ const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 const xmlTypes = /\bxml\b|octet-stream|text\/plain/i
 
 export type ListSource = {
-  /**
-   * When the list was the published one: now, or when the file was written last. A job that keeps a
-   * file up to date may have died, and must not keep it fresh by that.
-   */
+  /** When it was the published list: now, or when the file was written, whose job may have died. */
   confirmedMs: number
   /** Throws `ListFault` if it cannot be read to its end. */
   chunks: AsyncIterable<Uint8Array>

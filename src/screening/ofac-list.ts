@@ -1,7 +1,7 @@
 /**
- * Reads OFAC's list of sanctioned persons as published, in either of its XML formats, for the EVM
- * addresses on it. A list that is cut off or otherwise doubtful is refused as a whole: an address
- * that went missing on the way would pass for one that is not sanctioned.
+ * Reads OFAC's list of sanctioned persons for the EVM addresses on it. A list that is cut off or
+ * otherwise doubtful is refused as a whole: an address that went missing on the way would pass for
+ * one that is not sanctioned.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -69,8 +69,8 @@ const FAULT_LENGTH_MAX = 100
 type Level = { name: string; handler: ElementHandler | undefined; text: string }
 
 /**
- * A strict pass over XML in pieces, in constant memory. Nothing is expanded: a DOCTYPE is refused,
- * and so is every entity but the five of XML itself. Throws `ListFault`.
+ * A strict pass over XML in constant memory: a DOCTYPE is refused, and so is every entity but XML's
+ * own five. Throws `ListFault`.
  */
 function createXmlScanner(addresses: Set<string>) {
   const parser = sax.parser(true, options)

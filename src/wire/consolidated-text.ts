@@ -1,7 +1,4 @@
-/**
- * The JSON of consolidated books: that of a snapshot, with the source
- * of each level and of the whole.
- */
+/** The JSON of consolidated books: a snapshot's, with the source of each level and of all. */
 import type { ConsolidatedBook, LevelSource, TaggedLadder } from '#src/core/consolidated.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
@@ -15,10 +12,7 @@ import type { RowCut, RowField } from './row-cut.ts'
 export type ConsolidatedRow = {
   market: Market
   outcome: Outcome
-  /**
-   * The outcome's token; undefined where it is not known: then its
-   * ladder is the mirror of the other's.
-   */
+  /** Undefined where it is not known: then its ladder is the mirror of the other's. */
   assetId: string | undefined
   /** Of the state that the row shows, the newer of the two. */
   position: Position

@@ -1,7 +1,7 @@
 /**
  * Steps over JSON in UTF-8 bytes without building values. Every function takes the index of a value
- * and returns the index just past it, or `MALFORMED`. The caller guarantees one thing: the text is
- * followed by a zero byte. No JSON token contains one, so no function ever reads beyond it.
+ * and returns the index just past it, or `MALFORMED`. The text must be followed by a zero byte: no
+ * JSON token contains one, so no function reads beyond it.
  */
 
 export const MALFORMED = -1

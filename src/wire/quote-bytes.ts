@@ -24,10 +24,7 @@ const pieces = piecesOf({
   noMid: ',"mid":null,"spread":null,"imbalance":null',
 })
 
-/**
- * Writes the members `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread` and `imbalance`, null
- * where a side is empty; at most 200 bytes.
- */
+/** Writes `bid` to `imbalance`, null where a side is empty; at most 200 bytes. */
 export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): number {
   const { bidPrice, bidSize, askPrice, askSize } = levels
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]

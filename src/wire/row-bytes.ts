@@ -1,7 +1,6 @@
 /**
- * Writes rows of JSON as bytes, by the thousand: no string is made of a row or of a number in it.
- * Each function writes at an offset, where there must be room, and returns the offset after it. All
- * is ASCII.
+ * Writes rows of JSON as ASCII bytes, by the thousand: no string is made of a row or a number. Each
+ * function writes at an offset, where there must be room, and returns the offset after it.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import { toIso } from '#src/core/time.ts'
@@ -73,10 +72,7 @@ export const MILLIONTHS_BYTES_MAX = 24
 /** The digits of 0 to 999, three bytes each. */
 const digits = new TextEncoder().encode(threeDigits.join(''))
 
-/**
- * Writes the shortest decimal at `start`, where there must be room for the longest: what is after
- * it may be written over. Returns the offset after it.
- */
+/** Writes the shortest decimal, with room for the longest: what follows may be written over. */
 export function putMillionths(bytes: Uint8Array, start: number, millionths: Millionths): number {
   const whole = Math.floor(millionths / MILLIONTHS_PER_UNIT)
   const fraction = millionths - whole * MILLIONTHS_PER_UNIT

@@ -1,7 +1,6 @@
 /**
- * Takes parts out of a snapshot's JSON as it is stored. The store writes it in one form (fields in
- * this order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or
- * printed.
+ * Takes parts out of a snapshot's JSON. The store writes it in one form (fields in this order, no
+ * white space, plain decimals), so a part is a run of bytes: nothing is parsed or printed.
  */
 import { snapshotFields } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
@@ -10,8 +9,8 @@ import { byteOf } from './json-bytes.ts'
 import { putText } from './row-bytes.ts'
 
 /**
- * Fields that can be asked for, in their order. `receivedAt` is there only where it is asked for,
- * `sources` is of consolidated snapshots alone, and these have no `receivedAt`.
+ * In their order. `receivedAt` is there only where it is asked for, and never with `sources`, which
+ * consolidated snapshots alone have.
  */
 export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
 export type RowField = (typeof rowFields)[number]
@@ -112,10 +111,7 @@ export function createRowCut(cut: RowCut): CutRow {
   }
 }
 
-/**
- * Returns the offset after the last of `depth` levels; `end`, that after
- * the side, if there are no more.
- */
+/** The offset after `depth` levels; `end`, that after the side, if there are no more. */
 function findLevelEnd(
   row: Uint8Array,
   { at, end, depth }: { at: number; end: number; depth: number },

@@ -46,8 +46,7 @@ export type ScannedSnapshot = Snapshot & { readonly id: string }
 type SnapshotScanner = {
   /**
    * Reads the snapshot that fills `bytes[start..end)` but for white space. Throws `RecordFault`.
-   * Texts are taken as plain ASCII without escapes; keys that are neither ours nor foreign are
-   * skipped.
+   * Unknown keys are skipped.
    */
   scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
 }
@@ -72,15 +71,12 @@ type Readers = { [field in SnapshotField]: (cursor: Cursor) => Values[field] }
 const encoder = new TextEncoder()
 const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
 const keys = snapshotFields.map(toKey)
-/**
- * Members that say when the recorder received a snapshot: ours, and that of
- * recordings. None has to be there.
- */
+/** When the recorder received it: our name, and that of recordings. None has to be there. */
 const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(name) }))
 
 /**
- * Creates a scanner; it holds working space of a little more than one longest line. An object with
- * a member of `foreign` is refused, because it may be no snapshot.
+ * Creates a scanner with room for one longest line. An object with a member of `foreign` is
+ * refused, because it may be no snapshot.
  */
 export function createSnapshotScanner(foreign: readonly string[] = []): SnapshotScanner {
   const buffer = Buffer.alloc(LINE_BYTES_MAX + PADDING_BYTES)
@@ -155,10 +151,7 @@ function assertJson(at: number): number {
 
 type Other = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
 
-/**
- * Reads the value of a member that not every snapshot has. Throws for a key that is foreign, or may
- * be because it is written with escapes.
- */
+/** Reads another member. Throws for a foreign key, or one with escapes, which may be one. */
 function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Other): void {
   const key = cursor.bytes.subarray(keyAt, cursor.at)
   const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
@@ -213,10 +206,9 @@ const SIZE_WORDS = [0x6973222c, 0x3a22657a] as const
 type LevelBuffer = { readonly prices: Int32Array; readonly sizes: Float64Array }
 
 /**
- * Creates a reader of one side of a book: an array of `{"price":…,"size":…}` with decimals quoted
- * or bare, sorted either way; the best level comes out first. Nearly all bytes of a snapshot are
- * here, so a level that is written compactly takes a short path that only looks for what it
- * expects; anything else is read again in full, which also finds the words for what is wrong.
+ * Reads one side of a book: `{"price":…,"size":…}` with decimals quoted or bare, sorted either way;
+ * the best comes out first. Nearly all bytes are here, so a level that is written compactly takes a
+ * short path; anything else is read again in full, which also finds what is wrong with it.
  */
 function createLadderReader(): (cursor: Cursor, side: Side) => Ladder {
   const buffer = { prices: new Int32Array(LEVELS_MAX), sizes: new Float64Array(LEVELS_MAX) }

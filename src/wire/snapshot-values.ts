@@ -1,6 +1,6 @@
 /**
- * Reads the values of a snapshot: texts, times, decimals. What reads a field moves the cursor past
- * it and throws `RecordFault`. Texts are plain ASCII without escapes: none of them needs more.
+ * Reads the values of a snapshot. What reads a field moves the cursor past it and throws
+ * `RecordFault`. Texts are plain ASCII without escapes: none of them needs more.
  */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import {
@@ -74,10 +74,7 @@ function createTextReader<Value>(
 /** A value and the bytes that it was read from. */
 type Interned<Value> = { readonly bytes: Uint8Array; readonly value: Value }
 
-/**
- * Remembers the values read last: a comparison of bytes replaces
- * checking the text and making it again.
- */
+/** Remembers values: a comparison of bytes replaces making the text and checking it. */
 function createByteInterner<Value>(slotsMax: number) {
   const slots: Interned<Value>[] = []
   let hit = 0
@@ -149,9 +146,9 @@ export const readTimestamp = (cursor: Cursor): number =>
   toTimestampMs(readPlain(cursor, 'timestamp'), 'timestamp')
 
 /**
- * Reads when something was received, as Unix milliseconds; undefined for null. It may be written as
- * a `timestamp` is, and with a fraction of any length: what is below a millisecond is cut off. The
- * digits are read as text, because a float may round up.
+ * Reads when something was received; undefined for null. It may be written as a `timestamp` is,
+ * with a fraction of any length: what is below a millisecond is cut off, as text, because a float
+ * may round up.
  */
 export function readReceived(cursor: Cursor, field: string): number | undefined {
   const { bytes, at } = cursor
@@ -173,10 +170,7 @@ const isoPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 /** With milliseconds. */
 const ISO_LENGTH = 24
 
-/**
- * Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or Unix milliseconds or seconds by `toUnixMs`. Throws
- * `RecordFault`, which names `field`.
- */
+/** Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or what `toUnixMs` takes. Throws `RecordFault`. */
 export function toTimestampMs(text: string, field: string): number {
   if (text[4] !== '-') return toWholeMs(text, field)
   if (!isoPattern.test(text)) throw new RecordFault(`${field}: ${NOT_A_TIME}`)
@@ -216,10 +210,8 @@ const FRACTION_DIGITS_MAX = 6
 const fractionScales = Float64Array.of(1e6, 1e5, 1e4, 1e3, 100, 10, 1)
 
 /**
- * Reads a decimal, quoted or bare, from its digits, so that it is exact, and moves past it. Accepts
- * what `parseMillionths` accepts. Returns millionths, or a negative index of `millionthsFaults`
- * with the cursor anywhere inside the decimal. Returning faults keeps this small enough to be
- * inlined.
+ * Reads what `parseMillionths` accepts, quoted or bare, and moves past it. Returns millionths, or a
+ * negative index of `millionthsFaults`: without an exception it is small enough to be inlined.
  */
 export function readMillionths(cursor: Cursor): number {
   const { bytes } = cursor
