@@ -7,7 +7,6 @@ import { type Block, type Rpc, RpcFault, toTopic } from './rpc.ts'
 import { checkChain, type Confirmations, preflight } from './token-checks.ts'
 
 export type ChainViewOptions = {
-  /** Where payments go. */
   payTo?: string | undefined
   confirmations: Confirmations
   clock: Clock
@@ -95,7 +94,6 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
 
   return {
     ask,
-    /** As ChainView. */
     async recent(ageMsMax: number): Promise<ChainHead | undefined> {
       if (seen !== undefined && clock() - seen.atMs <= ageMsMax) return toChainHead(seen.head)
       asked ??= ask().finally(() => {

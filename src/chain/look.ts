@@ -25,7 +25,6 @@ const RANGE_BLOCKS_MAX = 2000
 /** No range is made shorter than this for a node that says no to it. */
 const RANGE_BLOCKS_MIN = 250
 
-/** Hashes of the signatures of events. */
 export const topics = {
   /** `Transfer(address indexed from, address indexed to, uint256 value)` */
   transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
@@ -201,7 +200,6 @@ async function pickTransfer(
   return unbound[0]
 }
 
-/** The payer's own word to Permit2 that a nonce shall not be used. */
 async function findInvalidation({ rpc, signed, range }: Search): Promise<ChainLog | undefined> {
   const { decodeAbiParameters } = await import('viem')
   const logs = await findLogs(rpc, {
@@ -300,7 +298,6 @@ async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]
   }
 }
 
-/** Whether a log is the very transfer that was signed. */
 const isTransferOf = (signed: SignedPayment, log: ChainLog): boolean =>
   log.address === signed.asset &&
   log.topics.length === 3 &&

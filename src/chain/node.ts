@@ -18,7 +18,6 @@ export type NodeOptions = {
 
 export type Node = {
   viem: Viem
-  /** The chain as viem knows it. */
   chain: Chain
   /** Asks, and asks once more where the node did not answer. Rejects with an error of viem's. */
   request(question: Question, signal: AbortSignal): Promise<unknown>
@@ -60,7 +59,6 @@ export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions)
 export const answerOf = (viem: Viem, error: unknown): RpcRequestError | undefined =>
   find<RpcRequestError>(viem, error, viem.RpcRequestError)
 
-/** The HTTP status of what was no answer, if there was one. */
 export const statusOf = (viem: Viem, error: unknown): number | undefined =>
   find<HttpRequestError>(viem, error, viem.HttpRequestError)?.status
 
@@ -73,6 +71,5 @@ const find = <T>({ BaseError }: Viem, error: unknown, Wanted: new (...args: neve
 const REVERT_CODE = 3
 const revertWords = /revert|invalid opcode|out of gas|stack (under|over)flow|invalid jump/i
 
-/** Whether a node says that a contract undid the call. */
 export const isRevert = ({ code, details }: RpcRequestError): boolean =>
   code === REVERT_CODE || revertWords.test(details)

@@ -26,7 +26,6 @@ export type PaymentTerms = {
 }
 
 export type Payer = {
-  /** Checksummed. */
   address: string
   signMessage(message: string): Promise<string>
   /** Signs, and returns the body of an x402 v2 payment. */
@@ -36,7 +35,6 @@ export type Payer = {
 /** The order of secp256k1: a private key is from 1 to below it. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** True for a private key. */
 export const isPrivateKey = (text: string): text is Hex =>
   /^0x[0-9a-fA-F]{64}$/.test(text) && BigInt(text) > 0n && BigInt(text) < ORDER
 
@@ -94,7 +92,6 @@ export async function readPermit2Allowance(
   return BigInt((await askContract(rpc, { to: token.address, signature, args })) ?? 0)
 }
 
-/** Call data that lets Permit2 take a token from its owner, once and for all. */
 export async function encodePermit2Approval({ permit2 }: PaymentChain): Promise<Hex> {
   const { encodeFunctionData, parseAbi } = await import('viem')
   return encodeFunctionData({

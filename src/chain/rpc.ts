@@ -258,7 +258,6 @@ const readLog = (fields: Record<string, unknown>): ChainLog => ({
   logIndex: readNumber(fields.logIndex),
 })
 
-/** A function of a contract, and what it is asked. */
 type ContractQuestion = {
   to: string
   /** As Solidity writes it: `balanceOf(address) returns (uint256)`. */
@@ -293,6 +292,5 @@ export async function askWord(rpc: Rpc, question: ContractQuestion): Promise<big
   throw new RpcFault(`The contract ${question.to} gives no answer to ${question.signature}.`)
 }
 
-/** An address as one of the 32-byte topics of a log. */
 export const toTopic = (address: string): Hex =>
   `0x${address.slice('0x'.length).toLowerCase().padStart(64, '0')}`

@@ -39,7 +39,6 @@ const balanceOf = (rpc: Rpc, to: string, owner: string): Promise<bigint> =>
 
 const isForged = async (rpc: Rpc, claim: PaymentClaim) => !(await isPaymentSignature(rpc, claim))
 
-/** Only Permit2 needs to be allowed to move the token. */
 async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean> {
   if (signed.method !== 'permit2') return false
   const signature = 'allowance(address,address) view returns (uint256)'
@@ -54,7 +53,6 @@ async function isBlocked(rpc: Rpc, token: PaymentToken, address: string): Promis
   return answer !== undefined && BigInt(answer) !== 0n
 }
 
-/** As ChainView. */
 export async function checkChain(
   rpc: Rpc,
   { payTo, confirmations }: { payTo?: string | undefined; confirmations: Confirmations },

@@ -77,7 +77,6 @@ async function checkContract(rpc: Rpc, claim: Claim): Promise<SignatureCheck> {
 export type PaymentClaim = { address: string; hash: Hex; signature: string }
 type Claim = PaymentClaim & { signature: Hex }
 
-/** Whether a text is the bytes of some signature, of whatever kind of account. */
 const isSignature = (text: string): text is Hex =>
   /^0x(?:[0-9a-fA-F]{2})+$/.test(text) && text.length <= 2 + 2 * SIGNATURE_BYTES_MAX
 
@@ -93,7 +92,6 @@ async function recover({ hash, signature }: Claim): Promise<string | undefined> 
   }
 }
 
-/** Whether the contract at an address accepts a signature. Throws `RpcFault`. */
 async function isAccepted(rpc: Rpc, { address, hash, signature }: Claim): Promise<boolean> {
   const answer = await callContract(rpc, {
     to: address,

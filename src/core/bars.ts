@@ -39,7 +39,6 @@ export const barPlaceOf = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'
 
 const BLOCK = 2_048
 
-/** Reads the bars of a page, a block of states a step, and whether there are more. */
 export function* readBars({
   read,
   stepMs,
@@ -66,7 +65,6 @@ export function* readBars({
   return { bars: bars.slice(0, limit), hasMore: bars.length > limit }
 }
 
-/** Reads all states of a range, in blocks. */
 function* readBlocks<S extends State>(
   read: ReadStates<S>,
   range: StatePart,

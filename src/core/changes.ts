@@ -9,7 +9,6 @@ import type { Position } from './snapshot.ts'
 export type ChangesQuery<S extends State> = {
   read: ReadStates<S>
   isSame: (before: S, state: S) => boolean
-  /** The range, and the last place that was looked at. */
   range: StatePart
 }
 
@@ -20,11 +19,9 @@ export type ChangesPage<S extends State> = {
   hasMore: boolean
 }
 
-/** Most states that are read at once. */
 const BLOCK_MAX = 2_048
 const BLOCK_MIN = 128
 
-/** Reads one page, a block a step: up to `limit` changes after `after`, in either order. */
 export function* readChanges<S extends State>({
   read,
   isSame,
@@ -86,7 +83,6 @@ function flagForwards<S extends State>(
   return changes
 }
 
-/** Compares a block that was read backwards with the states before its last one, the earliest. */
 function flagBackwards<S extends State>(
   { read, isSame, range }: ChangesQuery<S>,
   { block, isEnd }: { block: readonly S[]; isEnd: boolean },

@@ -30,7 +30,6 @@ export type ConsolidatedBook = {
   asks: TaggedLadder
   /** Place of the outcome's own state; absent if it was left out. */
   own?: Position
-  /** Place of the other outcome's state; likewise. */
   mirror?: Position
   /** Milliseconds between the two, from 0 to `SKEW_MS_MAX`; absent unless both count. */
   skewMs?: number

@@ -40,12 +40,10 @@ export type OutcomeCoverage = {
   coveredMs: number
 }
 
-/** A question about a market: its stored gaps, the span asked for, and what time it is. */
 export type CoverageQuestion = {
   market: Market
   /** Stored gaps of the market, of both outcomes, ascending by `fromMs`. */
   gaps: readonly Gap[]
-  /** Undefined for both. */
   outcome?: Outcome | undefined
   /** Undefined bounds are those of `marketSpanOf`. */
   fromMs?: number | undefined
@@ -61,16 +59,13 @@ const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 /** States of one outcome further apart than this have a gap between them: 5 s of 5 minutes. */
 export const silenceMs = (timeframe: Timeframe): number => timeframeMs[timeframe] / 60
 
-/** What a span holds of all outcomes asked for, without its pieces. */
 export type CoverageTally = {
   /** Length of the span times the number of outcomes. */
   totalMs: number
   coveredMs: number
-  /** By reason, where there is any. */
   gaps: ReadonlyMap<TallyReason, Tallied>
 }
 
-/** Whether a market's trading window is known from its start to its end. */
 export const hasWindow = (
   market: Market,
 ): market is Market & { windowStartMs: number; windowEndMs: number } =>
@@ -181,7 +176,6 @@ const timelineOf = (question: CoverageQuestion, outcome: Outcome): Timeline => (
   derived: derivedRuns(question, outcome),
 })
 
-/** Ends a run that has no end yet where `marketSpanOf` does. */
 function endRuns(runs: readonly Run[], { market, nowMs }: CoverageQuestion): readonly Run[] {
   const last = runs.at(-1)
   if (last?.toMs !== ENDLESS_MS) return runs
@@ -191,7 +185,6 @@ function endRuns(runs: readonly Run[], { market, nowMs }: CoverageQuestion): rea
   ]
 }
 
-/** Calls `visit` with the pieces that tile a span, in order of time. */
 function eachPiece({ stored, derived }: Timeline, { fromMs, toMs }: Span, visit: VisitPiece): void {
   let at = fromMs
   let next = firstEndingAfter(stored, fromMs)
@@ -215,7 +208,6 @@ function eachPiece({ stored, derived }: Timeline, { fromMs, toMs }: Span, visit:
   }
 }
 
-/** Index of the first run that ends after a moment, by bisection. */
 function firstEndingAfter(runs: readonly Run[], timeMs: number): number {
   let low = 0
   let high = runs.length
@@ -227,7 +219,6 @@ function firstEndingAfter(runs: readonly Run[], timeMs: number): number {
   return low
 }
 
-/** What follows from a market's facts: where nothing can have been recorded of an outcome. */
 function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run[] {
   const whole = marketSpanOf(market, nowMs)
   const outside: GapReason = hasWindow(market) ? 'not_open' : 'import'
@@ -249,7 +240,6 @@ function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run
   return runs
 }
 
-/** Joins a run to the last one where that continues with the same reason. */
 function pushJoined(runs: Run[], run: Run): void {
   const last = runs.at(-1)
   if (last?.toMs === run.fromMs && last.reason === run.reason) {
@@ -299,7 +289,6 @@ function unite(gaps: readonly Gap[]): Run[] {
   return claimed
 }
 
-/** Adds to runs what is left of others beside them. */
 function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   const rest: Run[] = []
   for (const other of others) {
@@ -310,7 +299,6 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   return [...claimed, ...rest].sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** Adds up tallies of several markets. */
 export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
   const [only] = tallies
   if (only !== undefined && tallies.length === 1) return only
@@ -332,7 +320,6 @@ export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
 export const coverageText = (...questions: CoverageQuestion[]): string =>
   tallyText(questions.map(tallyCoverage))
 
-/** The same of what was added up already. */
 export function tallyText(tallies: readonly CoverageTally[]): string {
   const { totalMs, coveredMs, gaps } = sumTallies(tallies)
   if (gaps.size === 0) return totalMs > 0 ? 'full' : 'none;covered=0.0;gaps=0;reasons=""'

@@ -12,7 +12,6 @@ import type { Position } from './snapshot.ts'
 const VERSION = 1
 const TAG_BYTES = 4
 const SEAL_BYTES = 16
-/** Longer texts cannot be ours. */
 const CURSOR_LENGTH_MAX = 200
 
 export type CursorCodec = {
@@ -25,7 +24,6 @@ export type CursorCodec = {
 /** The seal covers it, so nobody gains by finding another scope with the same tag. */
 const tagOf = (scope: string): number => crc32(Buffer.from(scope))
 
-/** Makes the codec of a key of 32 secret bytes. */
 export function createCursorCodec(key: Uint8Array): CursorCodec {
   const sealOf = (sealed: Uint8Array): Uint8Array =>
     createHmac('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
@@ -73,7 +71,6 @@ const ID_BYTES = 6
 const TIME_MAX = 2 ** 48 - 1
 const FIRST_CONDITION_ID = `0x${'0'.repeat(64)}`
 
-/** What markets are listed by. */
 export type MarketPlace = { orderMs: number; conditionId: string }
 
 type Range = { order: 'asc' | 'desc'; fromMs?: number | undefined; toMs?: number | undefined }

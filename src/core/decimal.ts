@@ -43,7 +43,6 @@ export function formatMillionths(millionths: Millionths): string {
 /** A number that `JSON.stringify` prints exactly as `text` (JSON.rawJSON of ES2026). */
 export const exactNumber = (text: string): unknown => rawJson(text)
 
-/** The same of millionths; null where there are none. */
 export const exactMillionths = (millionths: Millionths | undefined): unknown =>
   millionths === undefined ? null : rawJson(formatMillionths(millionths))
 

@@ -6,7 +6,6 @@ import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'
 import type { Ladder } from './snapshot.ts'
 
-/** Decimals as text, ready to be printed. */
 export type DepthFigures = {
   levels: number
   /** Shares on all levels. */

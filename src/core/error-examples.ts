@@ -1,7 +1,6 @@
 /** An example of each failure for the documentation, beside the codes in errors.ts. */
 import type { ErrorCode, ErrorExtras } from './errors.ts'
 
-/** What `detail` says, or all members of an example. */
 type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & ErrorExtras)>>
 
 const exampleFailure = (errorReason: string) =>

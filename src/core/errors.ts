@@ -60,11 +60,8 @@ export type ErrorExtras = {
   requiredTier?: string
   /** Why a payment is not possible; a code of docs/payments.md. */
   reason?: string
-  /** What a payer's program should do next. */
   retryAction?: RetryAction
-  /** x402's challenge: what to sign now. */
   paymentRequired?: unknown
-  /** x402's word on a payment that failed. */
   paymentResponse?: PaymentFailure
 }
 
@@ -77,7 +74,6 @@ export type PaymentFailure = {
   network: string
 }
 
-/** See docs/payments.md. */
 export const retryActions = [
   'sign_anew',
   'retry_same_payment',

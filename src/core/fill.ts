@@ -59,7 +59,6 @@ const BPS_DECIMALS = 10
 const RATE_DECIMALS = 24
 const ONE = BigInt(MILLIONTHS_PER_UNIT)
 
-/** Walks a ladder, best level first. Shares that USDC buys are rounded down to the millionth. */
 export function fill(ladder: TaggedLadder, order: Order): Fill {
   const { levels, left } = take(ladder, order)
   const filled = sumOf(levels, ({ shares }) => BigInt(shares))
@@ -82,7 +81,6 @@ export function fill(ladder: TaggedLadder, order: Order): Fill {
   }
 }
 
-/** What a level costs before fees, in millionths of millionths. */
 export const costOf = ({ price, shares }: FilledLevel): bigint => BigInt(price) * BigInt(shares)
 
 /** Prints an exact amount rounded to `decimals` or fewer, half away from zero. */
@@ -118,7 +116,6 @@ function take(ladder: TaggedLadder, order: Order): Taken {
   return { levels, left: { value: left, decimals: isShares ? MILLIONTHS : PICOS } }
 }
 
-/** Number of levels that are not beyond the limit. */
 function reachOf({ prices }: TaggedLadder, { side, limitPrice }: Order): number {
   if (limitPrice === undefined) return prices.length
   const isBeyond = (price: Millionths) => (side === 'buy' ? price > limitPrice : price < limitPrice)

@@ -1,4 +1,3 @@
-/** A market is one window of one coin: two outcomes, a conditionId, a timeframe. */
 import type { Millionths } from './decimal.ts'
 import { DAY_MS, toIso } from './time.ts'
 
@@ -42,18 +41,15 @@ export const timeframeTable: Readonly<Record<Timeframe, TimeframeTerms>> = timef
 export const timeframes = Object.keys(timeframeTerms) as Timeframe[]
 export const isTimeframe = (text: string): text is Timeframe => Object.hasOwn(timeframeTerms, text)
 
-/** Length of each timeframe in milliseconds. */
 export const timeframeMs = Object.fromEntries(
   timeframes.map((timeframe) => [timeframe, timeframeTerms[timeframe].ms]),
 ) as Readonly<Record<Timeframe, number>>
 
 /** An id as the venue's contracts have it: 31 or 32 bytes. Opaque, compared in lower case. */
 export const conditionIdPattern = /^0x(?:[0-9a-f]{62}|[0-9a-f]{64})$/
-/** `conditionIdPattern` in words. */
 export const conditionIdRule = '0x and 62 or 64 hex digits'
 /** An id of an outcome's token: a decimal number of at most 256 bits. Opaque, compared as text. */
 export const assetIdPattern = /^[0-9]{1,78}$/
-/** `assetIdPattern` in words. */
 export const assetIdRule = '1 to 78 digits'
 
 /** Reads a condition id in any case; it comes in lower case. */
@@ -64,7 +60,6 @@ export function parseConditionId(text: string): string | undefined {
 
 /** What is known of a market apart from its books. Absent facts are undefined, never guessed. */
 export type MarketFacts = {
-  /** See `conditionIdPattern`. */
   conditionId: string
   coin: Coin
   timeframe: Timeframe
@@ -88,10 +83,8 @@ export type MarketFacts = {
   finalPrice?: string | undefined
 }
 
-/** One value an outcome, where known. */
 export type OutcomeMap<T> = { readonly [outcome in Outcome]?: T | undefined }
 
-/** A market as stored: its facts and what is held of it. */
 export type Market = MarketFacts & {
   /** Small integer of the store; never shown. */
   id: number
@@ -103,7 +96,6 @@ export type Market = MarketFacts & {
   snapshotCounts: { up: number; down: number }
   /** Snapshots whose books reproduce the venue's own hash. */
   verifiedCounts: { up: number; down: number }
-  /** Times of the first and last snapshot of each outcome. */
   spans: OutcomeMap<{ firstMs: number; lastMs: number }>
   /** Longest time between two consecutive snapshots of an outcome, a gap or not. */
   longestSilenceMs: OutcomeMap<number>

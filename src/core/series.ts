@@ -20,13 +20,11 @@ export const intervalMs = {
 export type Interval = keyof typeof intervalMs
 export const intervals = Object.keys(intervalMs) as Interval[]
 
-/** A place in a market's history, and whose book it is. */
 export type State = Position & { readonly outcome: Outcome }
 
 /** What is read of the states of a market, from a store or a list. */
 export type StatePart = {
   order: 'asc' | 'desc'
-  /** Undefined for both. */
   outcome?: Outcome | undefined
   /** Unix milliseconds, inclusive. */
   fromMs?: number | undefined
@@ -37,10 +35,8 @@ export type StatePart = {
   limit: number
 }
 
-/** Reads the states of one market, in the order of the part. */
 export type ReadStates<S extends State> = (part: StatePart) => readonly S[]
 
-/** The last state of each outcome, where there is one. */
 export type Latest<S extends State> = { up: S | undefined; down: S | undefined }
 
 /** The last state of each outcome asked for among those of a part, which is read backwards. */
@@ -68,7 +64,6 @@ export type SeriesRequest = {
 }
 
 export type SeriesPage = {
-  /** Number of rows. */
   count: number
   /** Writes a row of at most `ROW_BYTES_MAX` at an offset; returns the offset after it. */
   put: (row: number, bytes: Uint8Array, start: number) => number

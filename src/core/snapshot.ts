@@ -13,7 +13,6 @@ export type Ladder = {
 /** A full-depth order book of one outcome at one moment, before the store gives it an id. */
 export type Snapshot = {
   readonly coin: Coin
-  /** See `conditionIdPattern`. */
   readonly conditionId: string
   readonly timeframe: Timeframe
   /** The outcome's token: see `assetIdPattern`. */
@@ -58,7 +57,6 @@ export type StoredSnapshot = Snapshot & { readonly id: number }
 /** A place in a market's total order: ascending by time, then by id. */
 export type Position = { readonly timestampMs: number; readonly id: number }
 
-/** Orders positions by time, then by id. */
 export const comparePositions = (a: Position, b: Position): number =>
   a.timestampMs - b.timestampMs || a.id - b.id
 

@@ -5,7 +5,6 @@
 import { type Clock, DAY_MS } from './time.ts'
 
 type Deps = {
-  /** The system's clock. */
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock

@@ -8,7 +8,6 @@ import { type Market, type Outcome, outcomes } from './market.ts'
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
 
-/** A step of one outcome. */
 export type Mark = { timeMs: number; outcome: Outcome }
 
 /** Both bounds are inclusive. */
@@ -51,7 +50,6 @@ export function* listMarks(query: StepQuery): Generator<void, Mark[]> {
 /** The steps of one outcome; `timeMs` is the next one, undefined when all have been taken. */
 type Series = { outcome: Outcome; steps: Generator<number, undefined>; timeMs: number | undefined }
 
-/** The series whose next step comes first in a direction; undefined when all have ended. */
 function firstOf(series: readonly Series[], direction: number): Series | undefined {
   let first: Series | undefined
   for (const each of series) {
@@ -75,7 +73,6 @@ function* stepsOf(query: StepQuery, outcome: Outcome, endMs: number): Generator<
   return undefined
 }
 
-/** What is left of the range for one outcome; both bounds are inclusive. */
 function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcome): KnownSpan {
   const endMs = toMs === undefined ? Number.POSITIVE_INFINITY : toMs - 1
   if (after === undefined) return { fromMs, toMs: endMs }
@@ -124,7 +121,6 @@ function isQuiet(market: Market, outcome: Outcome): boolean {
   return endMs - lastMs > silenceMs(timeframe)
 }
 
-/** When the window of a market ended that is over. */
 const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
@@ -134,7 +130,6 @@ function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
   return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
 }
 
-/** Where the state of an outcome is known, ascending. */
 function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number): KnownSpan[] {
   const held = market.spans[outcome]
   if (held === undefined) return []
@@ -151,7 +146,6 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
   return spans.filter((span) => span.fromMs <= span.toMs)
 }
 
-/** States read at once between marks. */
 const BLOCK = 1_024
 
 /** The state that prevails at each of the marks, which ascend; `outcome` if all are of one. */
@@ -178,7 +172,6 @@ function createFinder<S extends State>(
   let latest: Latest<S> = { up: undefined, down: undefined }
   let block: readonly S[] = []
   let at = 0
-  /** The block answers for marks up to here. */
   let reachMs = Number.NEGATIVE_INFINITY
   let soughtMs = Number.NEGATIVE_INFINITY
   let isSparse = false

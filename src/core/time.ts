@@ -43,7 +43,6 @@ export function parseMoment(text: string): number | undefined {
 
 /** The year in which the venue opened: nothing of it is older. */
 export const VENUE_OPENED_MS = Date.UTC(2020, 0, 1)
-/** How far the venue's clock may be ahead of ours. */
 const AHEAD_MS_MAX = 300_000
 
 /** How far a recorder's clock may be before the venue's. */

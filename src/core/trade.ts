@@ -11,6 +11,5 @@ export type Trade = {
   readonly outcome?: Outcome | undefined
   /** Shares. */
   readonly size?: Millionths | undefined
-  /** Side of the taker. */
   readonly side?: 'buy' | 'sell' | undefined
 }

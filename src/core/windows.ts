@@ -57,7 +57,6 @@ function runOf(grid: Grid, stepMs: number, { fromMs, toMs, nowMs }: WindowQuery)
   }
 }
 
-/** What `missingWindows` lists, over so many outcomes. */
 export function tallyMissing(
   heldMs: readonly number[],
   query: WindowQuery,

@@ -13,7 +13,6 @@ const SEED_BYTES = 32
 const ED25519_BYTES = 64
 
 export type CdpKey = {
-  /** As the platform names it. */
   id: string
   /** Base64 of 64 bytes, seed and public key, of Ed25519; or PEM of an EC key on P-256. */
   secret: string
@@ -44,7 +43,6 @@ export function createCdpToken(
   }
 }
 
-/** Undefined if it is no key. */
 function findKey(secret: string): KeyObject | undefined {
   try {
     return secret.includes('-----BEGIN') ? readPem(secret) : readEd25519(secret)

@@ -14,7 +14,6 @@ const GAS_PERCENT = 120n
 /** How nodes say that they have a transaction already. */
 const knownWords = /already known|already imported|known transaction/i
 
-/** What was seen during one settlement. */
 export type Broadcast = {
   /** A question was not answered as a node should: nothing since then may be believed. */
   isSilent: boolean

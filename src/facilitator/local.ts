@@ -26,7 +26,6 @@ export type LocalOptions = {
   confirmationTimeoutMs?: number | undefined
   /** For each question to the node, with its retry. */
   rpcTimeoutMs?: number | undefined
-  /** How often to look whether a transaction is mined. */
   pollMs?: number | undefined
 }
 
@@ -126,7 +125,6 @@ async function load(options: LocalOptions) {
       return explain(broadcast)
     },
 
-    /** Why nothing could be settled now; undefined if it could. */
     async findFault(): Promise<string | undefined> {
       checking = undefined
       wallet.resetNonce()
@@ -144,7 +142,6 @@ async function load(options: LocalOptions) {
 
 const unseen = (): Broadcast => ({ isSilent: false, isOutOfGas: false })
 
-/** Whether an answer without a hash may be believed. */
 const isUntouched = ({ isSilent, isOutOfGas, txHash }: Broadcast): boolean =>
   !isSilent && !isOutOfGas && txHash === undefined
 
@@ -203,7 +200,6 @@ type SignerDeps = {
   confirmationTimeoutMs: number
 }
 
-/** What the SDK sees of the chain and of our account during one settlement. */
 function createSigner(deps: SignerDeps): FacilitatorEvmSigner {
   const { node, client, wallet, broadcast, confirmationTimeoutMs: timeout } = deps
   const { encodeFunctionData, concat } = node.viem

@@ -24,7 +24,6 @@ const NAME_LENGTH_MAX = 64
 /** Not authorized, or too many: it did not take the request. */
 const refusals: readonly number[] = [401, 403, 429]
 
-/** Makes the bearer token of one request, for facilitators that want one. May reject. */
 export type MakeToken = (request: { method: 'GET' | 'POST'; url: URL }) => Promise<string>
 
 export type RemoteOptions = {
@@ -142,7 +141,6 @@ function readFailedSettlement(answer: SettleAnswer, status: number): SettleResul
   return { kind: 'unknown', reason, txHash }
 }
 
-/** Why a reply is no answer. */
 function toReason({ status, fault = 'facilitator_answer_invalid' }: Reply): string {
   return status !== undefined && status >= 400 ? `facilitator_http_${status}` : fault
 }
@@ -155,7 +153,6 @@ function readSupported(reply: Reply): Awaited<ReturnType<Facilitator['supported'
     : { kinds: undefined, reason: toReason(reply) }
 }
 
-/** What is malformed, or of a form that we do not know, is nothing that we could use. */
 function readKind(kind: unknown): SupportedKind[] {
   if (!isRecord(kind)) return []
   const { x402Version, scheme, network } = kind

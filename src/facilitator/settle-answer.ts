@@ -24,7 +24,6 @@ const hashFormat = /^0x[0-9a-fA-F]{64}$/
 /** Some facilitators put a message after the word. */
 const reasonFormat = /^([A-Za-z0-9_.-]{1,80})(?::|$)/
 
-/** Undefined for what is no answer to `settle` at all. */
 export function readSettleAnswer(value: unknown): SettleAnswer | undefined {
   if (!isRecord(value) || typeof value.success !== 'boolean') return undefined
   const { success, transaction, network, payer, errorReason } = value
@@ -41,12 +40,10 @@ export function readSettleAnswer(value: unknown): SettleAnswer | undefined {
   }
 }
 
-/** What an answer is worth, when it came the way that a settled payment's answer comes. */
 export function toSettleResult(answer: SettleAnswer, expected: Expected): SettleResult {
   return answer.success ? toSuccess(answer, expected) : toFailure(answer)
 }
 
-/** What an answer is worth that says that the payment was not settled. */
 export function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): SettleResult {
   if (reason !== SETTLEMENT_PENDING) return { kind: 'failed', reason, txHash }
   return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }

@@ -32,7 +32,6 @@ const ADDRESSES_MAX = 1_000_000
 const isCurrencyLabel = (text: string): boolean =>
   text.trim().startsWith('Digital Currency Address - ')
 
-/** Adds a value if it is an EVM address. */
 function takeAddress(addresses: Set<string>, value: string): void {
   const address = value.trim().toLowerCase()
   if (!/^0x[0-9a-f]{40}$/.test(address)) return

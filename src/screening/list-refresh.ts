@@ -1,4 +1,3 @@
-/** Brings a published list into force, unless it is well-formed but not to be believed. */
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { Actor, Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 
@@ -12,7 +11,6 @@ const LOSS_PERCENT_MAX = 10
 const AHEAD_MS_MAX = 2 * DAY_MS
 
 export type ListRefresh = {
-  /** An http(s) URL or the path of a file. */
   location: string
   ledger: Pick<Ledger, 'putSanctionsList'>
   clock: Clock

@@ -16,13 +16,11 @@ const xmlTypes = /\bxml\b|octet-stream|text\/plain/i
 export type ListSource = {
   /** When it was the published list: now, or when the file was written, whose job may have died. */
   confirmedMs: number
-  /** Throws `ListFault` if it cannot be read to its end. */
   chunks: AsyncIterable<Uint8Array>
 }
 
 export type ListSourceOptions = {
   clock: Clock
-  /** Ends reading at once. */
   signal: AbortSignal
   /** For everything from the request to the last byte. */
   timeoutMs?: number | undefined
@@ -30,7 +28,6 @@ export type ListSourceOptions = {
   bytesMax?: number | undefined
 }
 
-/** Opens an http(s) URL or the path of a file. Throws `ListFault`. */
 export function openListSource(location: string, options: ListSourceOptions): Promise<ListSource> {
   return isUrl(location) ? openUrl(location, options) : openFile(location, options)
 }

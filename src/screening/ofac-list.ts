@@ -13,9 +13,7 @@ import { type ElementHandler, ListFault, type ListFormat, listFormats } from './
 const SLICE_BYTES = 65_536
 
 export type OfacList = {
-  /** The publisher's date: `2026-11-20`. */
   publishedOn: string
-  /** Lower case. */
   addresses: ReadonlySet<string>
   /** Of the bytes, hex. */
   sha256: string
@@ -65,7 +63,6 @@ const TEXT_LENGTH_MAX = 4096
 /** The parser repeats names, which may be long. */
 const FAULT_LENGTH_MAX = 100
 
-/** An element that is open; `handler` is undefined for most. */
 type Level = { name: string; handler: ElementHandler | undefined; text: string }
 
 /**

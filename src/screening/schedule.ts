@@ -81,7 +81,6 @@ function createJob(startTimer: StartTimer, work: () => Promise<number>) {
     if (!isDisposed) cancelTimer = startTimer(run, delayMs)
   }
 
-  /** Runs the work now; if it runs already, once more afterwards. */
   function run(): void {
     cancelTimer()
     isWanted = true

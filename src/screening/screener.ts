@@ -18,13 +18,11 @@ export type Oracle = {
 
 export type ScreenerOptions = {
   ledger: Pick<Ledger, 'recordScreening' | 'sanctionsList'>
-  /** Undefined without an RPC. */
   oracle?: Oracle | undefined
   clock: Clock
   /** Time since its last confirmation after which the list is no longer relied upon. */
   staleAfterMs: number
   isListConfigured: boolean
-  /** Reports a verdict that could not be written down. */
   log?: ((line: string) => void) | undefined
 }
 

@@ -8,7 +8,6 @@ import { byteOf } from './json-bytes.ts'
 import { MILLIONTHS_BYTES_MAX, piecesOf, putMillionths, putPiece, putText } from './row-bytes.ts'
 import type { RowCut, RowField } from './row-cut.ts'
 
-/** A consolidated book of one outcome of a market. */
 export type ConsolidatedRow = {
   market: Market
   outcome: Outcome
@@ -44,10 +43,8 @@ const sourceEnds = piecesOf<LevelSource>({
 })
 const LEVEL_BYTES_MAX =
   pieces.price.length + pieces.size.length + sourceEnds.mirror.length + 2 * MILLIONTHS_BYTES_MAX
-/** More than everything but the levels can take. */
 const REST_BYTES_MAX = 1024
 
-/** Makes a printer; it reuses its buffer. */
 export function createConsolidatedPrinter(): PrintConsolidated {
   let bytes = new Uint8Array(16_384)
 

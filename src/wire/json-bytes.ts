@@ -38,7 +38,6 @@ export const isDigit = (byte: number): boolean => byte >= byteOf.zero && byte <=
 export const isHexDigit = (byte: number): boolean =>
   isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66)
 
-/** Returns the index of the first byte at or after `at` that is not JSON white space. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   let next = at
   while (isSpace(byteAt(bytes, next))) next++
@@ -58,7 +57,6 @@ export function skipString(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Steps over any value. */
 export function skipValue(bytes: Uint8Array, at: number, depth = 0): number {
   const byte = byteAt(bytes, at)
   if (byte === byteOf.quote) return skipString(bytes, at)
@@ -68,7 +66,6 @@ export function skipValue(bytes: Uint8Array, at: number, depth = 0): number {
   return byte === 0x2d || isDigit(byte) ? skipNumber(bytes, at) : skipLiteral(bytes, at)
 }
 
-/** Whether `expected` is at `at`. */
 export function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
     if (bytes[at + index] !== expected[index]) return false
@@ -124,7 +121,6 @@ function skipNumber(bytes: Uint8Array, at: number): number {
   return skipDigits(bytes, sign === 0x2b || sign === 0x2d ? next + 2 : next + 1)
 }
 
-/** Steps over one digit or more. */
 export function skipDigits(bytes: Uint8Array, at: number): number {
   let next = at
   while (isDigit(byteAt(bytes, next))) next++

@@ -46,7 +46,6 @@ export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): 
 
 const scratch = Buffer.alloc(256)
 
-/** What `putQuote` writes, as text. */
 export const quoteText = (levels: BestLevels): string =>
   scratch.toString('latin1', 0, putQuote(scratch, 0, levels))
 
@@ -64,7 +63,6 @@ export function putMid(bytes: Uint8Array, start: number, levels: BestLevels): nu
 
 const places = piecesOf({ id: '"id":"', up: '","outcome":"up"', down: '","outcome":"down"' })
 
-/** Writes the members `id` and `outcome`. */
 export function putPlace(
   bytes: Uint8Array,
   start: number,

@@ -10,7 +10,6 @@ import { byteOf } from './json-bytes.ts'
 
 const encoder = new TextEncoder()
 
-/** Encodes texts that are written often, under their names. */
 export const piecesOf = <Name extends string>(
   texts: Record<Name, string>,
 ): Record<Name, Uint8Array> => {
@@ -69,7 +68,6 @@ export function createTimePut(): (bytes: Uint8Array, start: number, timeMs: numb
 /** More than the text of any decimal takes. */
 export const MILLIONTHS_BYTES_MAX = 24
 
-/** The digits of 0 to 999, three bytes each. */
 const digits = new TextEncoder().encode(threeDigits.join(''))
 
 /** Writes the shortest decimal, with room for the longest: what follows may be written over. */
@@ -94,7 +92,6 @@ export function putHalfMillionths(bytes: Uint8Array, start: number, sum: Million
   return end + 1
 }
 
-/** Writes an integer that is not negative. */
 export function putInteger(bytes: Uint8Array, start: number, value: number): number {
   if (value >= 1000) {
     const thousands = Math.floor(value / 1000)
@@ -110,7 +107,6 @@ export function putInteger(bytes: Uint8Array, start: number, value: number): num
   return start + 2
 }
 
-/** Writes three digits of a number below 1000. */
 export function putDigits(bytes: Uint8Array, start: number, value: number): number {
   const from = value * 3
   bytes[start] = digits[from] ?? 0
@@ -119,7 +115,6 @@ export function putDigits(bytes: Uint8Array, start: number, value: number): numb
   return start + 3
 }
 
-/** Writes the point and six digits. */
 function putFraction(bytes: Uint8Array, start: number, fraction: number): number {
   // Integers of 32 bits are divided several times faster.
   const rest = fraction | 0

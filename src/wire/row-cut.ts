@@ -15,10 +15,8 @@ import { putText } from './row-bytes.ts'
 export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
 export type RowField = (typeof rowFields)[number]
 
-/** Most levels of a side that can be asked for by number. */
 export const DEPTH_MAX = 500
 
-/** What is wanted of each row. */
 export type RowCut = {
   /** Levels of each side, from the best; undefined for all. */
   depth: number | undefined
@@ -26,7 +24,6 @@ export type RowCut = {
   fields: ReadonlySet<RowField> | undefined
 }
 
-/** True when nothing is cut away. */
 export const isWhole = ({ depth, fields }: RowCut): boolean =>
   depth === undefined && fields === undefined
 
@@ -39,7 +36,6 @@ export const nameOf = ({ depth, fields }: RowCut): string => {
 /** True when rows must be asked for with what is kept beside them. */
 export const wantsReceived = ({ fields }: RowCut): boolean => fields?.has('receivedAt') ?? false
 
-/** The value of a member `receivedAt`. */
 export const receivedText = (receivedMs: number | undefined): string =>
   receivedMs === undefined ? 'null' : `"${toIso(receivedMs)}"`
 
@@ -48,12 +44,10 @@ export type CutRow = (row: Uint8Array, receivedMs?: number) => Uint8Array
 
 const textFields = snapshotFields.slice(0, snapshotFields.indexOf('bids'))
 const sideFields = ['bids', 'asks'] as const
-/** What is around the name of a field. */
 const QUOTES = '"":'.length
 /** The member `receivedAt` and a comma take less. */
 const RECEIVED_BYTES_MAX = 64
 
-/** Makes a cut; it reuses its buffer. */
 export function createRowCut(cut: RowCut): CutRow {
   if (isWhole(cut)) return (row) => row
   const { depth, fields } = cut
@@ -74,7 +68,6 @@ export function createRowCut(cut: RowCut): CutRow {
     out[length++] = byteOf.comma
   }
 
-  /** Appends a side up to `depth` levels. */
   function keepSide(
     row: Uint8Array,
     start: number,

@@ -35,7 +35,6 @@ import {
   readTimestamp,
 } from './snapshot-values.ts'
 
-/** Longest line that is read. */
 export const LINE_BYTES_MAX = 1_048_576
 /** Room after the zero byte for readers that look at a word, or at a few bytes, at once. */
 const PADDING_BYTES = 64
@@ -191,7 +190,6 @@ function toSnapshot(draft: Draft): ScannedSnapshot {
   }
 }
 
-/** Most levels on one side of a book. */
 const LEVELS_MAX = 2000
 
 type Side = 'bids' | 'asks'
@@ -215,7 +213,6 @@ function createLadderReader(): (cursor: Cursor, side: Side) => Ladder {
   return (cursor, side) => toLadder(buffer, readLevels(cursor, side, buffer), side)
 }
 
-/** Fills the buffer in the order of the text and returns the number of levels. */
 function readLevels(cursor: Cursor, side: Side, buffer: LevelBuffer): number {
   const { bytes } = cursor
   if (byteAt(bytes, cursor.at) !== byteOf.openBracket) throw new RecordFault(`${side}: no array`)
@@ -273,7 +270,6 @@ function readCompactLevel(cursor: Cursor, index: number, buffer: LevelBuffer): b
 const isLevel = (price: Millionths, size: Millionths): boolean =>
   price > 0 && price < MILLIONTHS_PER_UNIT && size > 0
 
-/** Reads a level with its keys in any order, unknown ones and white space. */
 function readLevel(
   cursor: Cursor,
   { buffer, count, path }: { buffer: LevelBuffer; count: number; path: string },
@@ -319,7 +315,6 @@ function readOnce(cursor: Cursor, known: Millionths | undefined, path: string): 
   return millionths
 }
 
-/** Copies the levels out, best first. */
 function toLadder(buffer: LevelBuffer, count: number, side: Side): Ladder {
   const isAscending = count > 1 && (buffer.prices[1] ?? 0) > (buffer.prices[0] ?? 0)
   assertSorted(buffer.prices, { count, side, direction: isAscending ? 1 : -1 })

@@ -25,7 +25,6 @@ import {
   startsWith,
 } from './json-bytes.ts'
 
-/** Longest `id`. */
 const ID_LENGTH_MAX = 100
 /** Texts remembered of each field: more than the tokens that are live at once. */
 const INTERNED_MAX = 64
@@ -48,7 +47,6 @@ export const createTextReaders = () => ({
   ),
 })
 
-/** Makes a reader of a string field with few different values. */
 function createTextReader<Value>(
   field: string,
   expectation: string,
@@ -71,7 +69,6 @@ function createTextReader<Value>(
   }
 }
 
-/** A value and the bytes that it was read from. */
 type Interned<Value> = { readonly bytes: Uint8Array; readonly value: Value }
 
 /** Remembers values: a comparison of bytes replaces making the text and checking it. */
@@ -81,7 +78,6 @@ function createByteInterner<Value>(slotsMax: number) {
   let oldest = 0
 
   return {
-    /** Finds the remembered value whose bytes are at `at`, all of them. */
     find(bytes: Uint8Array, at: number): Interned<Value> | undefined {
       const recent = slots[hit]
       if (recent !== undefined && startsWith(bytes, at, recent.bytes)) return recent
@@ -134,14 +130,12 @@ function readPlain(cursor: Cursor, field: string): string {
   return isBare ? toText(bytes, at, cursor.at) : toText(bytes, at + 1, cursor.at - 1)
 }
 
-/** Reads an `id`, quoted or bare. */
 export function readId(cursor: Cursor): string {
   const text = readPlain(cursor, 'id')
   if (text.length > 0 && text.length <= ID_LENGTH_MAX) return text
   throw new RecordFault(`id: not 1 to ${ID_LENGTH_MAX} characters`)
 }
 
-/** Reads a `timestamp`, quoted or bare, as Unix milliseconds. */
 export const readTimestamp = (cursor: Cursor): number =>
   toTimestampMs(readPlain(cursor, 'timestamp'), 'timestamp')
 
@@ -167,7 +161,6 @@ export function readReceived(cursor: Cursor, field: string): number | undefined 
 const NOT_A_TIME = 'not an ISO date-time in UTC, nor Unix milliseconds or seconds'
 const OUT_OF_RANGE = 'before 1970 or after 9999'
 const isoPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
-/** With milliseconds. */
 const ISO_LENGTH = 24
 
 /** Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or what `toUnixMs` takes. Throws `RecordFault`. */
