@@ -142,8 +142,8 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
     } catch (error) {
       if (!(error instanceof Silence)) throw error
       identity = undefined
-      const odd = `answers ${question.method} with something odd`
-      const message = `The RPC at ${origin} ${error.message || odd}.`
+      const reason = error.message || `answers ${question.method} with something odd`
+      const message = `The RPC at ${origin} ${reason}.`
       if (!isFailing) log(message)
       isFailing = true
       throw new RpcFault(message, { cause: error })
@@ -186,32 +186,25 @@ const orMissing =
   (result: unknown): T | undefined =>
     result === null ? undefined : read(result)
 
-function readHex(value: unknown): Hex {
-  if (isHex(value)) return value
+const odd = (): never => {
   throw new Silence()
 }
 
-function readFields(value: unknown): Record<string, unknown> {
-  if (isRecord(value)) return value
-  throw new Silence()
-}
+const readHex = (value: unknown): Hex => (isHex(value) ? value : odd())
 
-function readList(value: unknown): unknown[] {
-  if (Array.isArray(value)) return value
-  throw new Silence()
-}
+const readFields = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : odd())
+
+const readList = (value: unknown): unknown[] => (Array.isArray(value) ? value : odd())
 
 function readBytes(value: unknown, bytes: number): Hex {
   const hex = readHex(value)
-  if (hex.length === '0x'.length + 2 * bytes) return hex.toLowerCase() as Hex
-  throw new Silence()
+  return hex.length === '0x'.length + 2 * bytes ? (hex.toLowerCase() as Hex) : odd()
 }
 
 function readNumber(value: unknown): number {
   // Of `0x` alone it is NaN.
   const number = Number(readHex(value))
-  if (Number.isSafeInteger(number)) return number
-  throw new Silence()
+  return Number.isSafeInteger(number) ? number : odd()
 }
 
 function readBlock(value: unknown): Block {
@@ -225,7 +218,7 @@ function readBlock(value: unknown): Block {
 
 function readReceipt(value: unknown): Receipt {
   const { status, ...fields } = readFields(value)
-  if (status !== '0x0' && status !== '0x1') throw new Silence()
+  if (status !== '0x0' && status !== '0x1') odd()
   return {
     isSuccess: status === '0x1',
     blockNumber: readNumber(fields.blockNumber),

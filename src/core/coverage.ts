@@ -139,22 +139,17 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   if (isBounded(question) || coveredMs === 0) {
     return { totalMs: (span.toMs - span.fromMs) * asked.length, coveredMs, gaps }
   }
-  return {
-    totalMs: 0,
-    coveredMs: 0,
-    gaps: gaps.set('window_unknown', { count: asked.length, ms: 0 }),
-  }
+  gaps.set('window_unknown', { count: asked.length, ms: 0 })
+  return { totalMs: 0, coveredMs: 0, gaps }
 }
 
 type Tallied = { count: number; ms: number }
 
 function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tallied): void {
-  const sum = gaps.get(reason)
-  if (sum === undefined) gaps.set(reason, { ...more })
-  else {
-    sum.count += more.count
-    sum.ms += more.ms
-  }
+  const sum = gaps.get(reason) ?? { count: 0, ms: 0 }
+  sum.count += more.count
+  sum.ms += more.ms
+  gaps.set(reason, sum)
 }
 
 /** In millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing. */
@@ -299,9 +294,7 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   return [...claimed, ...rest].sort((a, b) => a.fromMs - b.fromMs)
 }
 
-export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
-  const [only] = tallies
-  if (only !== undefined && tallies.length === 1) return only
+function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
   const gaps = new Map<TallyReason, Tallied>()
   let totalMs = 0
   let coveredMs = 0

@@ -66,8 +66,6 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
   }
 }
 
-const TIME_BYTES = 6
-const ID_BYTES = 6
 const TIME_MAX = 2 ** 48 - 1
 const FIRST_CONDITION_ID = `0x${'0'.repeat(64)}`
 
@@ -87,32 +85,30 @@ export const startOfMarkets = (range: Range): MarketPlace => ({
   conditionId: FIRST_CONDITION_ID,
 })
 
-export function encodePosition({ timestampMs, id }: Position): Uint8Array {
-  const payload = Buffer.alloc(TIME_BYTES + ID_BYTES)
-  payload.writeUIntBE(timestampMs, 0, TIME_BYTES)
-  payload.writeUIntBE(id, TIME_BYTES, ID_BYTES)
-  return payload
+/** Times and ids alike have 48 bits. */
+const NUMBER_BYTES = 6
+
+function toBytes(number: number): Buffer {
+  const bytes = Buffer.alloc(NUMBER_BYTES)
+  bytes.writeUIntBE(number, 0, NUMBER_BYTES)
+  return bytes
 }
+
+export const encodePosition = ({ timestampMs, id }: Position): Uint8Array =>
+  Buffer.concat([toBytes(timestampMs), toBytes(id)])
 
 export function decodePosition(payload: Uint8Array): Position {
   const bytes = Buffer.from(payload)
-  return {
-    timestampMs: bytes.readUIntBE(0, TIME_BYTES),
-    id: bytes.readUIntBE(TIME_BYTES, ID_BYTES),
-  }
+  const id = bytes.readUIntBE(NUMBER_BYTES, NUMBER_BYTES)
+  return { timestampMs: bytes.readUIntBE(0, NUMBER_BYTES), id }
 }
 
-export function encodeMarketPlace({ orderMs, conditionId }: MarketPlace): Uint8Array {
-  const time = Buffer.alloc(TIME_BYTES)
-  time.writeUIntBE(orderMs, 0, TIME_BYTES)
-  // Its length is the id's own: there are two.
-  return Buffer.concat([time, Buffer.from(conditionId.slice(2), 'hex')])
-}
+// The length of the second part is the id's own: there are two.
+export const encodeMarketPlace = ({ orderMs, conditionId }: MarketPlace): Uint8Array =>
+  Buffer.concat([toBytes(orderMs), Buffer.from(conditionId.slice(2), 'hex')])
 
 export function decodeMarketPlace(payload: Uint8Array): MarketPlace {
   const bytes = Buffer.from(payload)
-  return {
-    orderMs: bytes.readUIntBE(0, TIME_BYTES),
-    conditionId: `0x${bytes.toString('hex', TIME_BYTES)}`,
-  }
+  const conditionId = `0x${bytes.toString('hex', NUMBER_BYTES)}`
+  return { orderMs: bytes.readUIntBE(0, NUMBER_BYTES), conditionId }
 }

@@ -78,12 +78,9 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
   if (after === undefined) return { fromMs, toMs: endMs }
   const { id } = placeOf({ timeMs: after.timestampMs, outcome })
   // Its own mark of that moment may still be ahead.
-  if (order === 'asc') {
-    const restMs = id > after.id ? after.timestampMs : after.timestampMs + 1
-    return { fromMs: Math.max(fromMs, restMs), toMs: endMs }
-  }
-  const restMs = id < after.id ? after.timestampMs : after.timestampMs - 1
-  return { fromMs, toMs: Math.min(endMs, restMs) }
+  return order === 'asc'
+    ? { fromMs: Math.max(fromMs, after.timestampMs + (id > after.id ? 0 : 1)), toMs: endMs }
+    : { fromMs, toMs: Math.min(endMs, after.timestampMs - (id < after.id ? 0 : 1)) }
 }
 
 /**
