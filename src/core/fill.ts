@@ -64,6 +64,8 @@ export function fill(ladder: TaggedLadder, order: Order): Fill {
   const filled = sumOf(levels, ({ shares }) => BigInt(shares))
   const notional = sumOf(levels, costOf)
   const fee = feeOf(levels, order.fee)
+  const { decimals } = fee
+  const scaled = notional * 10n ** BigInt(decimals - PICOS)
   const [bestPrice] = ladder.prices
   const atBest = filled * BigInt(bestPrice ?? 0)
   const loss = order.side === 'buy' ? notional - atBest : atBest - notional
@@ -72,7 +74,7 @@ export function fill(ladder: TaggedLadder, order: Order): Fill {
     filled: { value: filled, decimals: MILLIONTHS },
     notional: { value: notional, decimals: PICOS },
     fee,
-    total: totalOf(notional, fee, order.side),
+    total: { value: order.side === 'buy' ? scaled + fee.value : scaled - fee.value, decimals },
     averagePrice: perShare(notional, filled),
     worstPrice: levels.at(-1)?.price,
     slippage: perShare(loss, filled),
@@ -94,9 +96,7 @@ export function formatExact({ value, decimals }: Exact, printed: number): string
   return `${rounded < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-type Taken = { levels: FilledLevel[]; left: Exact }
-
-function take(ladder: TaggedLadder, order: Order): Taken {
+function take(ladder: TaggedLadder, order: Order): { levels: FilledLevel[]; left: Exact } {
   const isShares = order.asked.unit === 'shares'
   const reach = reachOf(ladder, order)
   const levels: FilledLevel[] = []
@@ -130,11 +130,6 @@ function feeOf(levels: readonly FilledLevel[], { kind, value }: FeeTerms): Exact
   }
   const base = sumOf(levels, (level) => costOf(level) * (ONE - BigInt(level.price)))
   return { value: base * factor, decimals: RATE_DECIMALS }
-}
-
-function totalOf(notional: bigint, fee: Exact, side: Side): Exact {
-  const scaled = notional * 10n ** BigInt(fee.decimals - PICOS)
-  return { value: side === 'buy' ? scaled + fee.value : scaled - fee.value, decimals: fee.decimals }
 }
 
 function perShare(amount: bigint, shares: bigint): Exact | undefined {

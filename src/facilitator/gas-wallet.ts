@@ -23,29 +23,17 @@ export type Broadcast = {
   txHash?: Hex
 }
 
-export type GasWallet = {
-  address: Hex
-  /** Returns the hash of the transaction that the node took. */
-  send(client: PublicClient, call: { to: Hex; data: Hex }, broadcast: Broadcast): Promise<Hex>
-  /** After a transaction that did not come through: believes the node about the next nonce. */
-  resetNonce(): void
-}
+type Call = { to: Hex; data: Hex }
+
+export type GasWallet = ReturnType<typeof createGasWallet>
 
 /** `chainId` is that of each transaction, whatever the node says. */
-export function createGasWallet(
-  viem: Viem,
-  account: PrivateKeyAccount,
-  chainId: number,
-): GasWallet {
+export function createGasWallet(viem: Viem, account: PrivateKeyAccount, chainId: number) {
   const { address } = account
   let queue: Promise<unknown> = Promise.resolve()
   let nextNonce = 0
 
-  async function sign(
-    client: PublicClient,
-    call: { to: Hex; data: Hex; gas: bigint },
-    broadcast: Broadcast,
-  ) {
+  async function sign(client: PublicClient, call: Call & { gas: bigint }, broadcast: Broadcast) {
     const [seen, { maxFeePerGas, maxPriorityFeePerGas }, balance] = await Promise.all([
       client.getTransactionCount({ address, blockTag: 'pending' }),
       client.estimateFeesPerGas(),
@@ -64,7 +52,8 @@ export function createGasWallet(
 
   return {
     address,
-    async send(client, { to, data }, broadcast) {
+    /** Returns the hash of the transaction that the node took. */
+    async send(client: PublicClient, { to, data }: Call, broadcast: Broadcast): Promise<Hex> {
       // As a plain question: where it can, viem has the node write the whole transaction instead.
       const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
@@ -87,7 +76,8 @@ export function createGasWallet(
       queue = sent.catch(() => {})
       return sent
     },
-    resetNonce() {
+    /** After a transaction that did not come through: believes the node about the next nonce. */
+    resetNonce(): void {
       nextNonce = 0
     },
   }

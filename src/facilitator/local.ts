@@ -5,7 +5,14 @@
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
-import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
+import {
+  answerOf,
+  isRevert,
+  type Node,
+  openNode,
+  type Question,
+  type Viem,
+} from '#src/chain/node.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
 import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
@@ -64,7 +71,7 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
 }
 
 async function load(options: LocalOptions) {
-  const { chain, rpcUrl, gasKey, confirmationTimeoutMs = CONFIRMATION_MS } = options
+  const { chain, rpcUrl, gasKey, confirmationTimeoutMs: timeout = CONFIRMATION_MS } = options
   const [node, { privateKeyToAccount }, { ExactEvmScheme }, { InMemoryPendingSettlementStore }] =
     await Promise.all([
       openNode({ chain, url: rpcUrl, redirect: 'error' }),
@@ -98,7 +105,7 @@ async function load(options: LocalOptions) {
     requirements: PaymentRequirements,
   ) {
     const client = connect(broadcast)
-    const signer = createSigner({ node, client, wallet, broadcast, confirmationTimeoutMs })
+    const signer = createSigner(node.viem, { client, wallet, broadcast, timeout })
     const scheme = new ExactEvmScheme(signer, { simulateInSettle: true, pendingSettlementStore })
     try {
       // Parsed by the caller and, where it matters, by the SDK.
@@ -192,17 +199,13 @@ function note(broadcast: Broadcast, method: string, answer: RpcRequestError | un
   broadcast[isOurs ? 'isOutOfGas' : 'isSilent'] = true
 }
 
-type SignerDeps = {
-  node: Node
-  client: PublicClient
-  wallet: GasWallet
-  broadcast: Broadcast
-  confirmationTimeoutMs: number
-}
+/** `timeout` is how long to wait for a transaction to be mined. */
+type Settlement = { client: PublicClient; wallet: GasWallet; broadcast: Broadcast; timeout: number }
 
-function createSigner(deps: SignerDeps): FacilitatorEvmSigner {
-  const { node, client, wallet, broadcast, confirmationTimeoutMs: timeout } = deps
-  const { encodeFunctionData, concat } = node.viem
+function createSigner(
+  { encodeFunctionData, concat }: Viem,
+  { client, wallet, broadcast, timeout }: Settlement,
+): FacilitatorEvmSigner {
   return {
     getAddresses: () => [wallet.address],
     // What the SDK has of types here is wider than what viem takes.

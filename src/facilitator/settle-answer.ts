@@ -41,15 +41,8 @@ export function readSettleAnswer(value: unknown): SettleAnswer | undefined {
 }
 
 export function toSettleResult(answer: SettleAnswer, expected: Expected): SettleResult {
-  return answer.success ? toSuccess(answer, expected) : toFailure(answer)
-}
-
-export function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): SettleResult {
-  if (reason !== SETTLEMENT_PENDING) return { kind: 'failed', reason, txHash }
-  return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }
-}
-
-function toSuccess({ txHash, network, payer }: SettleAnswer, expected: Expected): SettleResult {
+  const { success, txHash, network, payer } = answer
+  if (!success) return toFailure(answer)
   if (txHash === undefined) return { kind: 'unknown', reason: 'facilitator_hash_invalid' }
   if (network !== expected.network) {
     return { kind: 'unknown', reason: 'facilitator_network_mismatch', txHash }
@@ -58,6 +51,11 @@ function toSuccess({ txHash, network, payer }: SettleAnswer, expected: Expected)
     return { kind: 'unknown', reason: 'facilitator_payer_mismatch', txHash }
   }
   return { kind: 'success', txHash }
+}
+
+export function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): SettleResult {
+  if (reason !== SETTLEMENT_PENDING) return { kind: 'failed', reason, txHash }
+  return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }
 }
 
 /** Who pays by a payload of either transfer method, in lower case. */

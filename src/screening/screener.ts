@@ -43,9 +43,7 @@ export function createScreener(options: ScreenerOptions): Screener {
     async screen(anyCase) {
       const address = anyCase.toLowerCase()
       // On no list, for certain; but nobody can be meant by it.
-      if (!/^0x[0-9a-f]{40}$/.test(address)) {
-        return withoutLedger(address, { timeMs: clock(), chain: unasked })
-      }
+      if (!/^0x[0-9a-f]{40}$/.test(address)) return withoutLedger(address, clock(), unasked)
       const chain = await askChain(oracle, address)
       try {
         const by = { actor: 'system', nowMs: clock() } as const
@@ -55,7 +53,7 @@ export function createScreener(options: ScreenerOptions): Screener {
       } catch (error) {
         lastVerdict = 'unknown'
         log(`A screening could not be written down: ${messageOf(error)}.`)
-        return withoutLedger(address, { timeMs: clock(), chain })
+        return withoutLedger(address, clock(), chain)
       }
     },
 
@@ -83,10 +81,7 @@ async function askChain(oracle: Oracle | undefined, address: string): Promise<Ch
 }
 
 /** Fails closed: without the ledger there is no list, and without a record no clear. */
-function withoutLedger(
-  address: string,
-  { timeMs, chain }: { timeMs: number; chain: ChainGrounds },
-): Verdict {
+function withoutLedger(address: string, timeMs: number, chain: ChainGrounds): Verdict {
   const grounds: ScreeningGrounds = { list: { answer: 'absent', isStale: false }, ...chain }
   const verdict = judge(grounds) === 'hit' ? 'hit' : 'unknown'
   return { verdict, address, timeMs, grounds }

@@ -68,12 +68,8 @@ export function createRowCut(cut: RowCut): CutRow {
     out[length++] = byteOf.comma
   }
 
-  function keepSide(
-    row: Uint8Array,
-    start: number,
-    { open, end }: { open: number; end: number },
-  ): void {
-    const stop = depth === undefined ? end : findLevelEnd(row, { at: open, end, depth })
+  function keepSide(row: Uint8Array, start: number, end: number): void {
+    const stop = depth === undefined ? end : findLevelEnd(row.subarray(0, end), start, depth)
     keep(row, start, stop)
     if (stop === end) return
     out[length - 1] = byteOf.closeBracket
@@ -93,9 +89,8 @@ export function createRowCut(cut: RowCut): CutRow {
       at = end + 1
     }
     for (const { keyLength, isKept } of sides) {
-      const open = at + keyLength
-      const end = row.indexOf(byteOf.closeBracket, open) + 1
-      if (isKept) keepSide(row, at, { open, end })
+      const end = row.indexOf(byteOf.closeBracket, at + keyLength) + 1
+      if (isKept) keepSide(row, at, end)
       at = end + 1
     }
     if (isReceived) length = putText(out, length, `"receivedAt":${receivedText(receivedMs)},`)
@@ -104,16 +99,13 @@ export function createRowCut(cut: RowCut): CutRow {
   }
 }
 
-/** The offset after `depth` levels; `end`, that after the side, if there are no more. */
-function findLevelEnd(
-  row: Uint8Array,
-  { at, end, depth }: { at: number; end: number; depth: number },
-): number {
+/** The offset after `depth` levels; that after the side, where `row` ends, if it has no more. */
+function findLevelEnd(row: Uint8Array, at: number, depth: number): number {
   let next = at
   for (let level = 0; level < depth; level++) {
     next = row.indexOf(byteOf.closeBrace, next) + 1
-    if (next === 0 || next > end) return end
+    if (next === 0) return row.length
   }
   // After the last level comes the bracket that ends the side.
-  return next === end - 1 ? end : next
+  return next === row.length - 1 ? row.length : next
 }

@@ -42,14 +42,6 @@ const PADDING_BYTES = 64
 /** A snapshot as it was read, with the `id` that its sender gave it. */
 export type ScannedSnapshot = Snapshot & { readonly id: string }
 
-type SnapshotScanner = {
-  /**
-   * Reads the snapshot that fills `bytes[start..end)` but for white space. Throws `RecordFault`.
-   * Unknown keys are skipped.
-   */
-  scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot
-}
-
 /** What was read so far; `undefined` is missing. Of one shape for every line. */
 class Draft {
   id: string | undefined
@@ -77,7 +69,7 @@ const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(n
  * Creates a scanner with room for one longest line. An object with a member of `foreign` is
  * refused, because it may be no snapshot.
  */
-export function createSnapshotScanner(foreign: readonly string[] = []): SnapshotScanner {
+export function createSnapshotScanner(foreign: readonly string[] = []) {
   const buffer = Buffer.alloc(LINE_BYTES_MAX + PADDING_BYTES)
   const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
   const readLadder = createLadderReader()
@@ -91,7 +83,8 @@ export function createSnapshotScanner(foreign: readonly string[] = []): Snapshot
   const foreignKeys = foreign.map(toKey)
 
   return {
-    scan(bytes, start, end) {
+    /** Reads what fills `bytes[start..end)` but for white space. Throws `RecordFault`. */
+    scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot {
       const length = end - start
       if (length > LINE_BYTES_MAX) throw new RecordFault(`longer than ${LINE_BYTES_MAX} bytes`)
       buffer.set(bytes.subarray(start, end))
@@ -148,10 +141,15 @@ function assertJson(at: number): number {
   return at
 }
 
-type Other = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
-
 /** Reads another member. Throws for a foreign key, or one with escapes, which may be one. */
-function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Other): void {
+function readOther(
+  cursor: Cursor,
+  {
+    keyAt,
+    foreignKeys,
+    draft,
+  }: { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft },
+): void {
   const key = cursor.bytes.subarray(keyAt, cursor.at)
   const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
   if (received !== undefined) {

@@ -47,55 +47,38 @@ export const createTextReaders = () => ({
   ),
 })
 
+/** Remembers values: a comparison of bytes replaces making the text and checking it. */
 function createTextReader<Value>(
   field: string,
   expectation: string,
   parse: (text: string) => Value | undefined,
 ): (cursor: Cursor) => Value {
-  const interner = createByteInterner<Value>(INTERNED_MAX)
+  const slots: { readonly bytes: Uint8Array; readonly value: Value }[] = []
+  let hit = 0
+  let oldest = 0
+
+  function find(bytes: Uint8Array, at: number) {
+    const recent = slots[hit]
+    if (recent !== undefined && startsWith(bytes, at, recent.bytes)) return recent
+    hit = slots.findIndex((slot) => startsWith(bytes, at, slot.bytes))
+    return hit < 0 ? undefined : slots[hit]
+  }
+
   return (cursor) => {
-    const known = interner.find(cursor.bytes, cursor.at)
+    const { bytes, at } = cursor
+    const known = find(bytes, at)
     if (known !== undefined) {
       cursor.at += known.bytes.length
       return known.value
     }
-    const start = cursor.at
     const end = findTextEnd(cursor, field)
-    const value = parse(toText(cursor.bytes, start + 1, end - 1))
+    const value = parse(toText(bytes, at + 1, end - 1))
     if (value === undefined) throw new RecordFault(`${field}: ${expectation}`)
-    interner.add(cursor.bytes.subarray(start, end), value)
+    hit = oldest
+    slots[oldest] = { bytes: new Uint8Array(bytes.subarray(at, end)), value }
+    oldest = (oldest + 1) % INTERNED_MAX
     cursor.at = end
     return value
-  }
-}
-
-type Interned<Value> = { readonly bytes: Uint8Array; readonly value: Value }
-
-/** Remembers values: a comparison of bytes replaces making the text and checking it. */
-function createByteInterner<Value>(slotsMax: number) {
-  const slots: Interned<Value>[] = []
-  let hit = 0
-  let oldest = 0
-
-  return {
-    find(bytes: Uint8Array, at: number): Interned<Value> | undefined {
-      const recent = slots[hit]
-      if (recent !== undefined && startsWith(bytes, at, recent.bytes)) return recent
-      for (let index = 0; index < slots.length; index++) {
-        const slot = slots[index]
-        if (slot === undefined || !startsWith(bytes, at, slot.bytes)) continue
-        hit = index
-        return slot
-      }
-      return undefined
-    },
-
-    /** Remembers a value, forgetting the oldest when full. The bytes are copied. */
-    add(bytes: Uint8Array, value: Value): void {
-      hit = oldest
-      slots[oldest] = { bytes: new Uint8Array(bytes), value }
-      oldest = (oldest + 1) % slotsMax
-    },
   }
 }
 
