@@ -120,10 +120,7 @@ async function lookEip3009(search: Search): Promise<ChainVerdict> {
   return transfer ? paid(search, transfer) : settled(search, event.blockNumber, 'used_elsewhere')
 }
 
-/**
- * The next transfer that its token names after the use of its nonce; others in the transaction are
- * of other authorizations.
- */
+/** The next transfer of its token after the use of its nonce; others are of other payments. */
 function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainLog | undefined {
   const logs = receipt.isSuccess ? receipt.logs.filter((log) => log.address === signed.asset) : []
   const payer = toTopic(signed.payer)

@@ -2,26 +2,21 @@
  * The one way to a node of a chain. The URL may hold a key, and is in every message of viem's
  * errors: code that catches one uses `answerOf` alone.
  */
-import type { Chain, HttpRequestError, RpcRequestError } from 'viem'
+import type { HttpRequestError, RpcRequestError } from 'viem'
 
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
 
 export type Viem = typeof import('viem')
 export type Question = { method: string; params?: unknown }
 
-export type NodeOptions = {
+type NodeOptions = {
   chain: PaymentChain
   url: string
   /** What becomes of a redirect; by default it is followed. */
   redirect?: 'follow' | 'error'
 }
 
-export type Node = {
-  viem: Viem
-  chain: Chain
-  /** Asks, and asks once more where the node did not answer. Rejects with an error of viem's. */
-  request(question: Question, signal: AbortSignal): Promise<unknown>
-}
+export type Node = Awaited<ReturnType<typeof openNode>>
 
 const RETRY_COUNT = 1
 /** The longest code is 24 KiB; who asks for logs asks for fewer if they are too many. */
@@ -30,7 +25,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Loads viem; connects to nothing before it is asked. */
-export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions): Promise<Node> {
+export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions) {
   const viem = await import('viem')
   const described = viem.defineChain({
     id: chain.chainId,
@@ -47,7 +42,8 @@ export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions)
   return {
     viem,
     chain: described,
-    request(question, signal) {
+    /** Asks, and asks once more where the node did not answer. Rejects with an error of viem's. */
+    request(question: Question, signal: AbortSignal): Promise<unknown> {
       // Sent once: again would be answered by "already known", or an error about the nonce.
       const retryCount = question.method === 'eth_sendRawTransaction' ? 0 : RETRY_COUNT
       return transport.request(question as never, { retryCount, signal })

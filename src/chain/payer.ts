@@ -13,9 +13,8 @@ import { hashPayment } from './typed-data.ts'
 
 /** The longest that a payment may stay open, whatever the server asks for. */
 const VALID_SECONDS_MAX = 3600
-const UINT256_MAX = 2n ** 256n - 1n
 
-export type PaymentTerms = {
+type PaymentTerms = {
   chain: PaymentChain
   token: PaymentToken
   requirements: PaymentRequirements
@@ -25,12 +24,7 @@ export type PaymentTerms = {
   nonce: Uint8Array
 }
 
-export type Payer = {
-  address: string
-  signMessage(message: string): Promise<string>
-  /** Signs, and returns the body of an x402 v2 payment. */
-  signPayment(terms: PaymentTerms): Promise<Record<string, unknown>>
-}
+export type Payer = Awaited<ReturnType<typeof createPayer>>
 
 /** The order of secp256k1: a private key is from 1 to below it. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -39,13 +33,15 @@ export const isPrivateKey = (text: string): text is Hex =>
   /^0x[0-9a-fA-F]{64}$/.test(text) && BigInt(text) > 0n && BigInt(text) < ORDER
 
 /** Loads viem. `privateKey` is one by `isPrivateKey`. */
-export async function createPayer(privateKey: Hex): Promise<Payer> {
+export async function createPayer(privateKey: Hex) {
   const { privateKeyToAccount } = await import('viem/accounts')
   const account = privateKeyToAccount(privateKey)
   return {
     address: account.address,
-    signMessage: (message) => account.signMessage({ message }),
-    async signPayment({ chain, token, requirements, nowMs, nonce: bytes }) {
+    signMessage: (message: string): Promise<string> => account.signMessage({ message }),
+    /** Signs, and returns the body of an x402 v2 payment. */
+    async signPayment(terms: PaymentTerms): Promise<Record<string, unknown>> {
+      const { chain, token, requirements, nowMs, nonce: bytes } = terms
       const { payTo, amount, maxTimeoutSeconds } = requirements
       const seconds = Math.min(maxTimeoutSeconds, VALID_SECONDS_MAX)
       const validBefore = String(Math.floor(nowMs / 1000) + seconds)
@@ -93,9 +89,7 @@ export async function readPermit2Allowance(
 }
 
 export async function encodePermit2Approval({ permit2 }: PaymentChain): Promise<Hex> {
-  const { encodeFunctionData, parseAbi } = await import('viem')
-  return encodeFunctionData({
-    abi: parseAbi(['function approve(address spender, uint256 amount)']),
-    args: [permit2 as Hex, UINT256_MAX],
-  })
+  const { encodeFunctionData, erc20Abi, maxUint256 } = await import('viem')
+  const args = [permit2 as Hex, maxUint256] as const
+  return encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args })
 }

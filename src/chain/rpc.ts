@@ -1,9 +1,6 @@
 /**
- * Read-only questions to a node, each with one deadline for everything it takes. What it answers is
- * as good as anything from the network.
- *
- * Raw requests instead of viem's actions: `readContract` would fetch a URL of the contract's
- * choice (EIP-3668), and in places reports a dead node as an answer.
+ * Read-only questions to a node. Raw requests instead of viem's actions: `readContract` would fetch
+ * a URL of the contract's choice (EIP-3668), and in places reports a dead node as an answer.
  */
 import type { Hex } from 'viem'
 

@@ -1,6 +1,5 @@
 /**
- * Asks contracts whether an address is sanctioned or blocked. A question to an address without code
- * is answered with nothing, which must never pass for "no".
+ * Asks contracts about an address. One without code answers nothing, which must not pass for "no".
  */
 import type { OracleAnswer } from '#src/selling/screening.ts'
 

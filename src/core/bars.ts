@@ -1,7 +1,4 @@
-/**
- * Open, high, low and close of the mid over the states of one outcome in one step. A step without a
- * state has no bar; states with an empty side are counted, but have no mid.
- */
+/** Bars of the mid. A step without a state has none; states with an empty side have no mid. */
 import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
 import type { ReadStates, State, StatePart } from './series.ts'

@@ -1,8 +1,4 @@
-/**
- * Pages of the states at which something changed. The first state of an outcome in the range is
- * always a row, so that a range can be used alone; which states are rows does not depend on the
- * page.
- */
+/** Pages of the states at which something changed; the first of an outcome in the range is one. */
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
 

@@ -1,16 +1,10 @@
 /**
- * Two books as one: an outcome's own book and the mirror of the other's. Who sells "down" at p buys
- * "up" at 1 - p, so an ask of the other outcome at p is a bid here at 1 - p, and a bid there an ask
- * here.
- *
- * The venue shows every resting order in both books: of states of one moment each is the exact
- * mirror of the other. So the two are two looks at one ladder, not two ladders, and sizes are never
- * added up: that would count every order twice. Of two states the newer one says which levels there
- * are, and their sizes: what only the older one shows was taken or cancelled meanwhile, so that it
- * only shows which levels both show, and nothing when it is older by more than `SKEW_MS_MAX`. Only
- * of states of the same millisecond the levels are united: one that the own book lacks is kept
- * unless it would cross that book. So the result is crossed only where one of the books is crossed
- * by itself.
+ * Two books as one: who sells "down" at p buys "up" at 1 - p, so an outcome's own book and the
+ * mirror of the other's show the same orders, and sizes are never added up. Of two states the newer
+ * one says which levels there are, and their sizes; the older one shows which levels both show, and
+ * nothing when it is older by more than `SKEW_MS_MAX`. Only of states of the same millisecond the
+ * levels are united: one that the own book lacks is kept unless it would cross that book. So the
+ * result is crossed only where one of the books is crossed by itself.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import type { Ladder, Position, Snapshot, StoredSnapshot } from './snapshot.ts'

@@ -27,9 +27,7 @@ export type TallyReason = (typeof tallyReasons)[number]
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 export type Span = { readonly fromMs: number; readonly toMs: number }
 
-/**
- * A state is known at its own millisecond; a gap is from the next one to that of the next state.
- */
+/** A state is known at its own millisecond: a gap ends at the next one, and begins after one. */
 export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
 
 /** What is recorded of one outcome in a span; `intervals` and `gaps` tile it in order of time. */
@@ -75,10 +73,7 @@ export const hasWindow = (
 export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =>
   (fromMs !== undefined && toMs !== undefined) || hasWindow(market)
 
-/**
- * The time that a market is answered for when no other is asked: its window, where known, up to now
- * unless it is over, and what is held beyond it. Undefined when neither is known.
- */
+/** The window of a market, as far as it has come, and what is held beyond it. */
 export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
   const fromMs = Math.min(windowStartMs ?? MAX, windowEndMs ?? MAX, firstSnapshotMs ?? MAX)
@@ -307,8 +302,7 @@ function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
 }
 
 /**
- * How far the spans of all questions are covered, in one line for a header (RFC 9651): `full`, or
- * for example `partial;covered=0.982;gaps=3;reasons="import venue_silent"`.
+ * In one line for a header (RFC 9651): `full`, or `partial;covered=0.982;gaps=3;reasons="import"`.
  */
 export const coverageText = (...questions: CoverageQuestion[]): string =>
   tallyText(questions.map(tallyCoverage))

@@ -12,10 +12,7 @@ export const MILLIONTHS_PER_UNIT = 1_000_000
 
 const decimalPattern = /^(\d*)(?:\.(\d*))?$/
 
-/**
- * Reads a plain decimal (`0.1`, `.48`, `12480.060`) exactly. Undefined for a sign, an exponent,
- * more than six significant decimals, more than 2^53 - 1 millionths.
- */
+/** Reads `0.1` or `.48` exactly; undefined for a sign, an exponent, a seventh decimal, 2^53. */
 export function parseMillionths(text: string): Millionths | undefined {
   const match = decimalPattern.exec(text)
   const whole = match?.[1] ?? ''

@@ -1,7 +1,4 @@
-/**
- * What an order would have filled. All of it is integers: a level's cost is millionths of
- * millionths, and nothing is rounded before it is printed.
- */
+/** What an order would have filled, in integers: nothing is rounded before it is printed. */
 import type { LevelSource, TaggedLadder } from './consolidated.ts'
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 

@@ -1,7 +1,4 @@
-/**
- * What a market may be called by in a request: its condition id, the venue's slug, or the id of one
- * of its assets. All three are opaque.
- */
+/** What a market may be called by in a request. All three kinds of names are opaque. */
 import { createCache } from '#src/lib/cache.ts'
 
 import type { Market } from './market.ts'

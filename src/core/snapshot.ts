@@ -1,10 +1,7 @@
 import type { Millionths } from './decimal.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
 
-/**
- * One side of a book, best level first: `prices[i]` and `sizes[i]` are one level. Prices are
- * strictly monotonic, and no size is zero.
- */
+/** One side of a book, best level first. Prices are strictly monotonic, and no size is zero. */
 export type Ladder = {
   readonly prices: readonly Millionths[]
   readonly sizes: readonly Millionths[]

@@ -85,10 +85,7 @@ export function createGasWallet(viem: Viem, account: PrivateKeyAccount, chainId:
 
 const VARIABLE = 'BOOKFEED_GAS_KEY'
 
-/**
- * What the variable holds, or the file of its owner alone that it names. Throws `SecretFault`,
- * whose message holds neither key nor path.
- */
+/** A key, or the file of its owner that holds it. Throws `SecretFault`, which shows neither. */
 export function readGasKey(value: string): Hex {
   const isHere = /^0x[0-9a-fA-F]{64}$/.test(value)
   const name = `${VARIABLE} is no private key, and the file that it names`

@@ -65,10 +65,7 @@ const FAULT_LENGTH_MAX = 100
 
 type Level = { name: string; handler: ElementHandler | undefined; text: string }
 
-/**
- * A strict pass over XML in constant memory: a DOCTYPE is refused, and so is every entity but XML's
- * own five. Throws `ListFault`.
- */
+/** A strict pass over XML in constant memory, without DOCTYPE or entities. Throws `ListFault`. */
 function createXmlScanner(addresses: Set<string>) {
   const parser = sax.parser(true, options)
   const levels: Level[] = []

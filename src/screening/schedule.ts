@@ -1,7 +1,4 @@
-/**
- * Keeps the sanctions list up to date while the server runs, and screens every account that has an
- * address, again and again: sanctions come after signup too.
- */
+/** Keeps the sanctions list up to date, and screens accounts again: sanctions come after signup. */
 import { setImmediate } from 'node:timers/promises'
 
 import type { Clock } from '#src/core/time.ts'

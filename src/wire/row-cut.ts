@@ -1,17 +1,11 @@
-/**
- * Takes parts out of a snapshot's JSON. The store writes it in one form (fields in this order, no
- * white space, plain decimals), so a part is a run of bytes: nothing is parsed or printed.
- */
+/** Takes parts out of a snapshot's JSON, which the store writes in one form: nothing is parsed. */
 import { snapshotFields } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
 import { byteOf } from './json-bytes.ts'
 import { putText } from './row-bytes.ts'
 
-/**
- * In their order. `receivedAt` is there only where it is asked for, and never with `sources`, which
- * consolidated snapshots alone have.
- */
+/** In their order. `receivedAt` only comes if asked for; `sources` is of consolidated rows. */
 export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
 export type RowField = (typeof rowFields)[number]
 

@@ -1,10 +1,7 @@
 /**
  * Reads one snapshot from JSON bytes: as recorded (decimals quoted, best level last) or as we serve
- * it (decimals bare, best level first). Import spends its time here, so decimals go straight from
- * digits to millionths, and texts that repeat from line to line are compared instead of made again.
- *
- * The line is first copied before a zero byte, which no JSON token contains: the readers need
- * no bounds checks and cannot stray into the next line.
+ * it (decimals bare, best level first). Import spends its time here. The line is first copied
+ * before a zero byte, which no JSON token contains: the readers need no bounds checks.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
@@ -65,10 +62,7 @@ const keys = snapshotFields.map(toKey)
 /** When the recorder received it: our name, and that of recordings. None has to be there. */
 const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(name) }))
 
-/**
- * Creates a scanner with room for one longest line. An object with a member of `foreign` is
- * refused, because it may be no snapshot.
- */
+/** Refuses an object with a member of `foreign`, because it may be no snapshot. */
 export function createSnapshotScanner(foreign: readonly string[] = []) {
   const buffer = Buffer.alloc(LINE_BYTES_MAX + PADDING_BYTES)
   const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
