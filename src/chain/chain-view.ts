@@ -99,12 +99,8 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
       asked ??= ask().finally(() => {
         asked = undefined
       })
-      try {
-        return toChainHead(await asked)
-      } catch {
-        // The RPC logs it by itself; here it only matters that there is no answer.
-        return undefined
-      }
+      // The RPC logs it by itself; here it only matters that there is no answer.
+      return asked.then(toChainHead, () => undefined)
     },
   }
 }

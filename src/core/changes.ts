@@ -23,15 +23,27 @@ export function* readChanges<S extends State>({
   isSame,
   range,
 }: ChangesQuery<S>): Generator<void, ChangesPage<S>> {
-  const { order, limit, after } = range
-  const flag = order === 'asc' ? createFlagger({ read, isSame, range }) : undefined
+  const { order, limit, after, fromMs, toMs, outcome } = range
+  const latestBefore = (place: Position | undefined): Latest<S> =>
+    place === undefined
+      ? { up: undefined, down: undefined }
+      : readLatest(read, { fromMs, toMs, outcome, after: place })
+  // The states at the place from which the page continues, which is one of them.
+  const before = order === 'asc' ? latestBefore(after && { ...after, id: after.id + 1 }) : undefined
   const page: ChangesPage<S> = { rows: [], last: after, hasMore: false }
   for (;;) {
     // Every other state is a change, or so; the last row shows whether more follow.
     const size = Math.min(Math.max(2 * (limit + 1 - page.rows.length), BLOCK_MIN), BLOCK_MAX)
     const block = read({ ...range, after: page.last, limit: size })
     const isEnd = block.length < size
-    const changes = flag?.(block) ?? flagBackwards({ read, isSame, range }, { block, isEnd })
+    // Of a block that was read backwards the last state is the earliest.
+    const changes = before
+      ? flagChanges(block, before, isSame)
+      : flagChanges(
+          block.toReversed(),
+          latestBefore(isEnd ? undefined : block.at(-1)),
+          isSame,
+        ).reverse()
     if (takeChanges(page, { block, changes, limit })) return { ...page, hasMore: true }
     if (isEnd) return page
     yield
@@ -53,19 +65,8 @@ function takeChanges<S extends State>(
   return false
 }
 
-/** Returns a function that flags the changes among the states of one block after the other. */
-function createFlagger<S extends State>({ read, isSame, range }: ChangesQuery<S>) {
-  const { fromMs, toMs, outcome, after } = range
-  // The states at the place from which the page continues, which is one of them.
-  const upTo = after && { ...after, id: after.id + 1 }
-  const before: Latest<S> =
-    upTo === undefined
-      ? { up: undefined, down: undefined }
-      : readLatest(read, { fromMs, toMs, outcome, after: upTo })
-  return (block: readonly S[]): Uint8Array => flagForwards(block, before, isSame)
-}
-
-function flagForwards<S extends State>(
+/** Flags the changes among states in order of time; `before` moves on to the last of them. */
+function flagChanges<S extends State>(
   block: readonly S[],
   before: Latest<S>,
   isSame: ChangesQuery<S>['isSame'],
@@ -77,15 +78,4 @@ function flagForwards<S extends State>(
     before[state.outcome] = state
   }
   return changes
-}
-
-function flagBackwards<S extends State>(
-  { read, isSame, range }: ChangesQuery<S>,
-  { block, isEnd }: { block: readonly S[]; isEnd: boolean },
-): Uint8Array {
-  const { fromMs, toMs, outcome } = range
-  const before: Latest<S> = isEnd
-    ? { up: undefined, down: undefined }
-    : readLatest(read, { fromMs, toMs, outcome, after: block.at(-1) })
-  return flagForwards(block.toReversed(), before, isSame).reverse()
 }

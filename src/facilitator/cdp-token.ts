@@ -23,7 +23,7 @@ export function createCdpToken(
   { id, secret }: CdpKey,
   { clock, mint }: { clock: Clock; mint: () => string },
 ): MakeToken {
-  const key = findKey(secret)
+  const key = readKey(secret)
 
   return async ({ method, url }) => {
     if (!key) throw new Error('The key is neither Ed25519 in base64 nor an EC key in PEM.')
@@ -43,25 +43,20 @@ export function createCdpToken(
   }
 }
 
-function findKey(secret: string): KeyObject | undefined {
+/** Undefined if it is no key: what the runtime says of that may quote the secret. */
+function readKey(secret: string): KeyObject | undefined {
   try {
-    return secret.includes('-----BEGIN') ? readPem(secret) : readEd25519(secret)
+    if (secret.includes('-----BEGIN')) {
+      // Environment variables often carry line breaks as `\n`.
+      const key = createPrivateKey(secret.replaceAll('\\n', '\n').trim())
+      return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined
+    }
+    const bytes = Buffer.from(secret.trim(), 'base64')
+    if (bytes.length !== ED25519_BYTES) return undefined
+    const d = bytes.subarray(0, SEED_BYTES).toString('base64url')
+    const x = bytes.subarray(SEED_BYTES).toString('base64url')
+    return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' })
   } catch {
-    // What the runtime says may quote the secret.
     return undefined
   }
-}
-
-function readEd25519(secret: string): KeyObject | undefined {
-  const bytes = Buffer.from(secret.trim(), 'base64')
-  if (bytes.length !== ED25519_BYTES) return undefined
-  const [d, x] = [bytes.subarray(0, SEED_BYTES), bytes.subarray(SEED_BYTES)]
-  const jwk = { kty: 'OKP', crv: 'Ed25519', d: d.toString('base64url'), x: x.toString('base64url') }
-  return createPrivateKey({ key: jwk, format: 'jwk' })
-}
-
-/** Environment variables often carry line breaks as `\n`. */
-function readPem(secret: string): KeyObject | undefined {
-  const key = createPrivateKey(secret.replaceAll('\\n', '\n').trim())
-  return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined
 }

@@ -34,6 +34,7 @@ const UNANSWERED = 'No source of sanctions can be relied upon just now, so signu
 
 type ChainGrounds = Pick<ScreeningGrounds, 'oracle' | 'issuers'>
 const unasked: ChainGrounds = { oracle: 'absent', issuers: 'absent' }
+const silent: ChainGrounds = { oracle: 'silent', issuers: 'silent' }
 
 export function createScreener(options: ScreenerOptions): Screener {
   const { ledger, oracle, clock, staleAfterMs, isListConfigured, log = () => {} } = options
@@ -44,7 +45,7 @@ export function createScreener(options: ScreenerOptions): Screener {
       const address = anyCase.toLowerCase()
       // On no list, for certain; but nobody can be meant by it.
       if (!/^0x[0-9a-f]{40}$/.test(address)) return withoutLedger(address, clock(), unasked)
-      const chain = await askChain(oracle, address)
+      const chain = oracle ? await oracle.isSanctioned(address).catch(() => silent) : unasked
       try {
         const by = { actor: 'system', nowMs: clock() } as const
         const verdict = ledger.recordScreening({ address, chain, staleAfterMs }, by)
@@ -69,15 +70,6 @@ export function createScreener(options: ScreenerOptions): Screener {
 function hasFreshList({ ledger, clock, staleAfterMs }: ScreenerOptions): boolean {
   const list = ledger.sanctionsList()
   return list !== undefined && !isStale(list, { nowMs: clock(), staleAfterMs })
-}
-
-async function askChain(oracle: Oracle | undefined, address: string): Promise<ChainGrounds> {
-  if (oracle === undefined) return unasked
-  try {
-    return await oracle.isSanctioned(address)
-  } catch {
-    return { oracle: 'silent', issuers: 'silent' }
-  }
 }
 
 /** Fails closed: without the ledger there is no list, and without a record no clear. */
