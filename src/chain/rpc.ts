@@ -46,23 +46,6 @@ export type LogQuestion = {
   to: number
 }
 
-/** Each question throws `RpcFault` for want of an answer. */
-export type Rpc = {
-  readonly chain: PaymentChain
-  /** Code at an address, `0x` if there is none. */
-  getCode(address: string): Promise<Hex>
-  /** What a contract answers, as of the newest block if none is named; undefined if it reverts. */
-  call(question: { to: string; data: Hex }, block?: BlockTag): Promise<Hex | undefined>
-  /** Undefined where the node has no such block. */
-  getBlock(tag: BlockTag): Promise<Block | undefined>
-  /** Of blocks that count: not of one that was taken back, or of none yet. */
-  getLogs(question: LogQuestion): Promise<ChainLog[]>
-  /** Undefined for a transaction that is in no block that counts. */
-  getReceipt(txHash: string): Promise<Receipt | undefined>
-  /** The call that a transaction makes; undefined where the node does not know it. */
-  getInput(txHash: string): Promise<{ to: string | undefined; input: Hex } | undefined>
-}
-
 export type RpcOptions = {
   chain: PaymentChain
   url: string
@@ -87,27 +70,37 @@ type Request = (question: Question) => Promise<unknown>
 /** Takes a question and what makes sense of its result, which throws if it cannot. */
 type Ask = <T>(question: Question, read: (result: unknown) => T) => Promise<T>
 
+/** Each question throws `RpcFault` for want of an answer. */
+export type Rpc = ReturnType<typeof createRpc>
+
 /** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
-export function createRpc(options: RpcOptions): Rpc {
+export function createRpc(options: RpcOptions) {
   const ask = createGuard(options, createRequest(options))
 
   return {
     chain: options.chain,
-    getCode: (address) => ask({ method: 'eth_getCode', params: [address, 'latest'] }, readHex),
-    call: (question, block = 'latest') =>
+    /** Code at an address, `0x` if there is none. */
+    getCode: (address: string) =>
+      ask({ method: 'eth_getCode', params: [address, 'latest'] }, readHex),
+    /** What a contract answers, by default as of the newest block; undefined if it reverts. */
+    call: (question: { to: string; data: Hex }, block: BlockTag = 'latest') =>
       ask({ method: 'eth_call', params: [question, toTag(block)] }, (result) =>
         result === reverted ? undefined : readHex(result),
       ),
-    getBlock: (tag) =>
+    /** Undefined where the node has no such block. */
+    getBlock: (tag: BlockTag) =>
       ask({ method: 'eth_getBlockByNumber', params: [toTag(tag), false] }, orMissing(readBlock)),
-    getLogs({ addresses, topics, from, to }) {
+    /** Of blocks that count: not of one that was taken back, or of none yet. */
+    getLogs({ addresses, topics, from, to }: LogQuestion) {
       const range = { fromBlock: toTag(from), toBlock: toTag(to) }
       const address = addresses.length === 0 ? undefined : addresses
       return ask({ method: 'eth_getLogs', params: [{ address, topics, ...range }] }, readLogs)
     },
-    getReceipt: (txHash) =>
+    /** Undefined for a transaction that is in no block that counts. */
+    getReceipt: (txHash: string) =>
       ask({ method: 'eth_getTransactionReceipt', params: [txHash] }, orMissing(readReceipt)),
-    getInput: (txHash) =>
+    /** The call that a transaction makes; undefined where the node does not know it. */
+    getInput: (txHash: string) =>
       ask({ method: 'eth_getTransactionByHash', params: [txHash] }, orMissing(readInput)),
   }
 }

@@ -26,7 +26,7 @@ export function createWallets(rpc: Rpc | undefined): Wallets {
       const { hashMessage } = await import('viem')
       const claim = { address, hash: hashMessage(message), signature }
       if ((await recover(claim)) === address.toLowerCase()) return 'valid'
-      return rpc ? checkContract(rpc, claim) : 'contract_unsupported'
+      return rpc === undefined ? 'contract_unsupported' : checkContract(rpc, claim)
     },
   }
 }

@@ -289,7 +289,11 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   return [...claimed, ...rest].sort((a, b) => a.fromMs - b.fromMs)
 }
 
-function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
+/** For a header (RFC 9651): `full`, or `partial;covered=0.982;gaps=1;reasons="import"`. */
+export const coverageText = (...questions: CoverageQuestion[]): string =>
+  tallyText(questions.map(tallyCoverage))
+
+export function tallyText(tallies: readonly CoverageTally[]): string {
   const gaps = new Map<TallyReason, Tallied>()
   let totalMs = 0
   let coveredMs = 0
@@ -298,17 +302,6 @@ function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
     coveredMs += tally.coveredMs
     for (const [reason, sum] of tally.gaps) addGap(gaps, reason, sum)
   }
-  return { totalMs, coveredMs, gaps }
-}
-
-/**
- * In one line for a header (RFC 9651): `full`, or `partial;covered=0.982;gaps=3;reasons="import"`.
- */
-export const coverageText = (...questions: CoverageQuestion[]): string =>
-  tallyText(questions.map(tallyCoverage))
-
-export function tallyText(tallies: readonly CoverageTally[]): string {
-  const { totalMs, coveredMs, gaps } = sumTallies(tallies)
   if (gaps.size === 0) return totalMs > 0 ? 'full' : 'none;covered=0.0;gaps=0;reasons=""'
   let count = 0
   for (const sum of gaps.values()) count += sum.count

@@ -14,22 +14,19 @@ const TAG_BYTES = 4
 const SEAL_BYTES = 16
 const CURSOR_LENGTH_MAX = 200
 
-export type CursorCodec = {
-  /** Makes the cursor of a place in the list that `scope` names with all its filters. */
-  encode(scope: string, payload: Uint8Array): string
-  /** Returns the place. Throws `cursor_invalid`, or `cursor_mismatch` for one of another scope. */
-  decode(scope: string, cursor: string): Uint8Array
-}
+export type CursorCodec = ReturnType<typeof createCursorCodec>
 
 /** The seal covers it, so nobody gains by finding another scope with the same tag. */
 const tagOf = (scope: string): number => crc32(Buffer.from(scope))
 
-export function createCursorCodec(key: Uint8Array): CursorCodec {
+/** `key` has 32 secret bytes. `scope` names a list with all its filters. */
+export function createCursorCodec(key: Uint8Array) {
   const sealOf = (sealed: Uint8Array): Uint8Array =>
     createHmac('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
 
   return {
-    encode(scope, payload) {
+    /** Makes the cursor of a place in a list. */
+    encode(scope: string, payload: Uint8Array): string {
       const bytes = Buffer.alloc(1 + payload.length + TAG_BYTES + SEAL_BYTES)
       bytes[0] = VERSION
       bytes.set(payload, 1)
@@ -38,7 +35,8 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
       return bytes.toString('base64url')
     },
 
-    decode(scope, cursor) {
+    /** Throws `cursor_invalid`, or `cursor_mismatch` for one of another scope. */
+    decode(scope: string, cursor: string): Uint8Array {
       const bytes = Buffer.from(cursor.slice(0, CURSOR_LENGTH_MAX), 'base64url')
       const sealed = bytes.subarray(0, -SEAL_BYTES)
       const isOurs =

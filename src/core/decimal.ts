@@ -38,10 +38,10 @@ export function formatMillionths(millionths: Millionths): string {
 }
 
 /** A number that `JSON.stringify` prints exactly as `text` (JSON.rawJSON of ES2026). */
-export const exactNumber = (text: string): unknown => rawJson(text)
+// Not in the type library yet.
+export const { rawJSON: exactNumber } = JSON as unknown as {
+  rawJSON: (text: string) => unknown
+}
 
 export const exactMillionths = (millionths: Millionths | undefined): unknown =>
-  millionths === undefined ? null : rawJson(formatMillionths(millionths))
-
-// Not in the type library yet.
-const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }
+  millionths === undefined ? null : exactNumber(formatMillionths(millionths))

@@ -96,13 +96,10 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   return Math.min(...lasts) - 1
 }
 
-/** Steps of states: of each, (k·stepMs, (k+1)·stepMs], the last states before `toMs` are wanted. */
-type StateSteps = { stepMs: number; outcome?: Outcome | undefined; toMs?: number | undefined }
-
-/** The end, exclusive, of the steps that no later state can change; `toMs` if that is first. */
+/** The end, exclusive, of the steps (k·stepMs, (k+1)·stepMs] that no later state can change. */
 export function decidedStepsEndMs(
   market: Market,
-  { stepMs, outcome, toMs }: StateSteps,
+  { stepMs, outcome, toMs }: Pick<StatePart, 'outcome' | 'toMs'> & { stepMs: number },
 ): number | undefined {
   const lastMs = decidedMs(market, outcome === undefined ? outcomes : [outcome])
   if (lastMs >= (toMs ?? Number.POSITIVE_INFINITY) - 1) return toMs
@@ -122,10 +119,10 @@ const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
 /** The last moment, inclusive, at which the state of an outcome is known. */
-function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
-  if (isQuiet(market, outcome)) return heldMs
-  return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
-}
+const lastKnownMs = (market: Market, outcome: Outcome, heldMs: number): number =>
+  isQuiet(market, outcome)
+    ? heldMs
+    : Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
 
 function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number): KnownSpan[] {
   const held = market.spans[outcome]

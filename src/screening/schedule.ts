@@ -33,10 +33,7 @@ type ScreeningSchedule = {
 }
 
 /** Begins at once. Reports what happens in lines without newline, and never throws. */
-export function startScreening(schedule: ScreeningSchedule): {
-  /** Stops everything, a download included; resolves when nothing uses the ledger any more. */
-  dispose(): Promise<void>
-} {
+export function startScreening(schedule: ScreeningSchedule) {
   const { location, startTimer } = schedule
   const stop = new AbortController()
   const { signal } = stop
@@ -54,7 +51,8 @@ export function startScreening(schedule: ScreeningSchedule): {
   if (location === undefined) accounts.run()
   else list.run()
   return {
-    async dispose() {
+    /** Stops everything, a download included; resolves when nothing uses the ledger any more. */
+    async dispose(): Promise<void> {
       stop.abort()
       await Promise.all([list.dispose(), accounts.dispose()])
     },

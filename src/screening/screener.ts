@@ -5,7 +5,6 @@ import { messageOf } from '#src/lib/message.ts'
 import {
   judge,
   type OracleAnswer,
-  type Screen,
   type ScreeningGrounds,
   type SignupState,
   type Verdict,
@@ -26,8 +25,6 @@ export type ScreenerOptions = {
   log?: ((line: string) => void) | undefined
 }
 
-export type Screener = { screen: Screen; signup(): SignupState }
-
 const UNCONFIGURED =
   'Nobody can be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.'
 const UNANSWERED = 'No source of sanctions can be relied upon just now, so signups are refused.'
@@ -36,12 +33,12 @@ type ChainGrounds = Pick<ScreeningGrounds, 'oracle' | 'issuers'>
 const unasked: ChainGrounds = { oracle: 'absent', issuers: 'absent' }
 const silent: ChainGrounds = { oracle: 'silent', issuers: 'silent' }
 
-export function createScreener(options: ScreenerOptions): Screener {
+export function createScreener(options: ScreenerOptions) {
   const { ledger, oracle, clock, staleAfterMs, isListConfigured, log = () => {} } = options
   let lastVerdict: Verdict['verdict'] | undefined
 
   return {
-    async screen(anyCase) {
+    async screen(anyCase: string): Promise<Verdict> {
       const address = anyCase.toLowerCase()
       // On no list, for certain; but nobody can be meant by it.
       if (!/^0x[0-9a-f]{40}$/.test(address)) return withoutLedger(address, clock(), unasked)
@@ -58,7 +55,7 @@ export function createScreener(options: ScreenerOptions): Screener {
       }
     },
 
-    signup() {
+    signup(): SignupState {
       if (!isListConfigured && oracle === undefined) return { isOpen: false, reason: UNCONFIGURED }
       return lastVerdict === 'unknown' || (oracle === undefined && !hasFreshList(options))
         ? { isOpen: true, warning: UNANSWERED }
