@@ -241,7 +241,7 @@ const readLog = (fields: Record<string, unknown>): ChainLog => ({
   logIndex: readNumber(fields.logIndex),
 })
 
-type ContractQuestion = {
+export type ContractQuestion = {
   to: string
   /** As Solidity writes it: `balanceOf(address) returns (uint256)`. */
   signature: string

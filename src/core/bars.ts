@@ -2,7 +2,7 @@
 import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
 import type { ReadStates, State, StatePart } from './series.ts'
-import type { Position } from './snapshot.ts'
+import { comparePositions, type Position } from './snapshot.ts'
 import { placeOf } from './steps.ts'
 
 /** Twice a mid in millionths, bid plus ask, so that it is an integer. */
@@ -62,16 +62,13 @@ export function* readBars({
   return { bars: bars.slice(0, limit), hasMore: bars.length > limit }
 }
 
-function* readBlocks<S extends State>(
-  read: ReadStates<S>,
-  range: StatePart,
-): Generator<S, undefined> {
+function* readBlocks(read: BarQuery['read'], range: StatePart) {
   let after: StatePart['after']
   for (;;) {
     const block = read({ ...range, after, limit: BLOCK })
     yield* block
     after = block.at(-1)
-    if (block.length < BLOCK) return undefined
+    if (block.length < BLOCK) return
   }
 }
 
@@ -97,11 +94,8 @@ function takeBars(bars: Bar[], step: Step, { order, after }: StatePart): void {
   for (const outcome of order === 'asc' ? outcomes : outcomes.toReversed()) {
     const bar = step[outcome]
     if (bar === undefined) continue
-    const place = barPlaceOf(bar)
-    const isAhead =
-      after === undefined ||
-      (place.timestampMs - after.timestampMs || place.id - after.id) * direction > 0
-    if (isAhead) bars.push(bar)
+    const distance = after === undefined ? 1 : comparePositions(barPlaceOf(bar), after) * direction
+    if (distance > 0) bars.push(bar)
   }
 }
 

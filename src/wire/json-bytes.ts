@@ -35,7 +35,7 @@ export const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0
 
 export const isDigit = (byte: number): boolean => byte >= byteOf.zero && byte <= byteOf.nine
 
-export const isHexDigit = (byte: number): boolean =>
+const isHexDigit = (byte: number): boolean =>
   isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66)
 
 export function skipSpace(bytes: Uint8Array, at: number): number {
@@ -45,7 +45,7 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
 }
 
 /** Steps over a string. Escapes and control characters are checked, UTF-8 is not. */
-export function skipString(bytes: Uint8Array, at: number): number {
+function skipString(bytes: Uint8Array, at: number): number {
   if (byteAt(bytes, at) !== byteOf.quote) return MALFORMED
   let next = at + 1
   for (;;) {
