@@ -13,7 +13,6 @@ export type ChainViewOptions = {
   log: (line: string) => void
 }
 
-/** The chain as billing sees it. Opens nothing before it is asked. */
 export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView {
   const heads = createHeadWatch(rpc, options)
 

@@ -47,17 +47,16 @@ type Search = {
   final: Block
 }
 
-type Lookup = {
-  signed: SignedPayment
-  hint: { fromBlock: number; txHash?: string | undefined }
-  head: Head
-}
+type Hint = { fromBlock: number; txHash?: string | undefined }
 
 /**
  * Two kinds of evidence count: a transfer that is there, and a state of the chain at its final
  * block. What a node does not show is never taken for proof. Throws `RpcFault`.
  */
-export async function look(rpc: Rpc, { signed, hint, head }: Lookup): Promise<ChainVerdict> {
+export async function look(
+  rpc: Rpc,
+  { signed, hint, head }: { signed: SignedPayment; hint: Hint; head: Head },
+): Promise<ChainVerdict> {
   const from = Math.max(0, hint.fromBlock - REORG_BLOCKS_MAX)
   const to = Math.min(head.latestNumber, hint.fromBlock + SEARCH_BLOCKS_MAX)
   const search: Search = { rpc, signed, range: { from, to }, final: head.final }

@@ -26,7 +26,6 @@ export type BarQuery = {
   statesMax: number
 }
 
-/** Undefined where a side is empty. */
 export const doubleMidOf = (levels: BestLevels): DoubleMid | undefined =>
   levels.bidSize > 0 && levels.askSize > 0 ? levels.bidPrice + levels.askPrice : undefined
 

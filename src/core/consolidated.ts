@@ -22,7 +22,6 @@ export type TaggedLadder = {
 export type ConsolidatedBook = {
   bids: TaggedLadder
   asks: TaggedLadder
-  /** Place of the outcome's own state; absent if it was left out. */
   own?: Position
   mirror?: Position
   /** Milliseconds between the two, from 0 to `SKEW_MS_MAX`; absent unless both count. */

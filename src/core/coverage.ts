@@ -1,7 +1,4 @@
-/**
- * What is recorded of a market and what is missing. A gap is a time in which the state of a book is
- * not known to have been recorded: stored, or following from the market's facts. None is hidden.
- */
+/** What is recorded of a market and what is missing: what is not known to be recorded is a gap. */
 import type { Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
 

@@ -65,7 +65,6 @@ export function createCursorCodec(key: Uint8Array) {
 }
 
 const TIME_MAX = 2 ** 48 - 1
-const FIRST_CONDITION_ID = `0x${'0'.repeat(64)}`
 
 export type MarketPlace = { orderMs: number; conditionId: string }
 
@@ -80,7 +79,7 @@ export const startOf = (range: Range): Position => ({ timestampMs: startMsOf(ran
 /** The place before every market of a list, in its direction. */
 export const startOfMarkets = (range: Range): MarketPlace => ({
   orderMs: startMsOf(range),
-  conditionId: FIRST_CONDITION_ID,
+  conditionId: `0x${'0'.repeat(64)}`,
 })
 
 /** Times and ids alike have 48 bits. */

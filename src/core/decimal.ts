@@ -1,7 +1,4 @@
-/**
- * Prices and sizes are exact: an integer number of millionths, never a float. The venue prints at
- * most six decimals, and 2^53 - 1 millionths is nine billion shares.
- */
+/** Prices and sizes are integer millionths, never floats: 2^53 - 1 are nine billion shares. */
 
 import { threeDigits } from '#src/lib/digits.ts'
 

@@ -1,7 +1,4 @@
-/**
- * How much rests on a side of a book, exactly. A panel asks this of thousands of books, so it is
- * made of numbers: whole shares and millionths apart, so that no sum leaves the safe integers.
- */
+/** How much rests on a side, exactly, in numbers: a panel asks this of thousands of books. */
 import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'
 import type { Ladder } from './snapshot.ts'

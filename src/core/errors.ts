@@ -53,7 +53,6 @@ export const errorCodes = {
 } as const
 export type ErrorCode = keyof typeof errorCodes
 
-/** Documented members that a code may add to its problem document. */
 export type ErrorExtras = {
   param?: string
   retryAfterSeconds?: number

@@ -15,7 +15,6 @@ export type Order = {
   side: Side
   asked: FillAmount
   fee: FeeTerms
-  /** Levels at worse prices are left alone. */
   limitPrice?: Millionths | undefined
 }
 

@@ -24,10 +24,7 @@ export type Source = 'recorded' | 'simulated'
 export const winnerSources = ['venue', 'dataset', 'simulated'] as const
 export type WinnerSource = (typeof winnerSources)[number]
 
-/**
- * Windows start at multiples of their length or, of those with `easternHours`, at these hours of
- * New York. `slug` is what a slug that holds no epoch names such a window by.
- */
+/** `slug` names a window in slugs without an epoch; `easternHours` are its starts in New York. */
 const timeframeTerms = {
   '5m': { ms: 300_000 },
   '15m': { ms: 900_000 },
@@ -52,7 +49,6 @@ export const conditionIdRule = '0x and 62 or 64 hex digits'
 export const assetIdPattern = /^[0-9]{1,78}$/
 export const assetIdRule = '1 to 78 digits'
 
-/** Reads a condition id in any case; it comes in lower case. */
 export function parseConditionId(text: string): string | undefined {
   const id = text.toLowerCase()
   return conditionIdPattern.test(id) ? id : undefined

@@ -22,7 +22,6 @@ export const intervals = Object.keys(intervalMs) as Interval[]
 
 export type State = Position & { readonly outcome: Outcome }
 
-/** What is read of the states of a market, from a store or a list. */
 export type StatePart = {
   order: 'asc' | 'desc'
   outcome?: Outcome | undefined

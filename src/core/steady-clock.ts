@@ -1,7 +1,4 @@
-/**
- * The time by which everything expires. It never runs backwards, here or over a restart, so what
- * has expired is never valid again when the system's clock is set back.
- */
+/** The time by which everything expires: it never runs backwards, here or over a restart. */
 import { type Clock, DAY_MS } from './time.ts'
 
 type Deps = {

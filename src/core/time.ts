@@ -11,7 +11,6 @@ export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 /** Below it a Unix time is in seconds: as milliseconds it would lie before 1973-03-03. */
 const MILLISECONDS_FROM = 100_000_000_000
 
-/** A Unix time in milliseconds, whether it was given in these or in seconds. */
 export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? time : time * 1000)
 
 /** 9999-12-31T23:59:59.999Z: the year of a later time has more than four digits. */

@@ -1,7 +1,4 @@
-/**
- * A facilitator of one chain inside this process: the SDK's, behind a guard. What the SDK makes of
- * a node that fails is not believed, and how a transaction is sent is ours (`gas-wallet.ts`).
- */
+/** The SDK's facilitator behind a guard: what it makes of a node that fails is not believed. */
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
@@ -86,10 +83,6 @@ async function load(options: LocalOptions) {
 
   /** Asked once, and again after a failure: another node may have taken the place of this one. */
   let checking: Promise<string | undefined> | undefined
-  const checkChain = () => {
-    checking ??= findChainFault()
-    return checking
-  }
   async function findChainFault(): Promise<string | undefined> {
     const chainId = await connect(unseen())
       .getChainId()
@@ -119,7 +112,8 @@ async function load(options: LocalOptions) {
 
   return {
     async settle(payload: string, requirements: PaymentRequirements): Promise<SettleResult> {
-      const fault = await checkChain()
+      checking ??= findChainFault()
+      const fault = await checking
       if (fault === 'rpc_unavailable') return { kind: 'unknown', reason: fault }
       if (fault !== undefined) return { kind: 'refused', reason: fault }
       const parsed: unknown = JSON.parse(payload)
@@ -133,9 +127,9 @@ async function load(options: LocalOptions) {
     },
 
     async findFault(): Promise<string | undefined> {
-      checking = undefined
       wallet.resetNonce()
-      const fault = await checkChain()
+      checking = findChainFault()
+      const fault = await checking
       if (fault !== undefined) return fault
       const { address } = wallet
       const balance = await connect(unseen())
@@ -162,10 +156,7 @@ function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
   return { kind: 'unknown', reason: 'unexpected_settle_error' }
 }
 
-/**
- * The node as one settlement sees it. To the SDK, a node that could not be asked for code makes a
- * signature "invalid", so whatever fails is noted here, where nothing can swallow it.
- */
+/** Whatever fails is noted here: to the SDK a node that fails makes a signature "invalid". */
 function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): PublicClient {
   const { rpcTimeoutMs = RPC_MS, pollMs = POLL_MS } = options
   const request = async (question: Question) => {

@@ -1,8 +1,4 @@
-/**
- * A facilitator behind HTTP (x402 v2), which is not trusted. The client is ours because the SDK's
- * follows redirects, retries, and lets answers of any length in. A payment is submitted once a
- * call.
- */
+/** A facilitator by x402 v2. The SDK's client follows redirects, retries, and reads without end. */
 import { isRecord } from '#src/lib/record.ts'
 import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
 

@@ -1,7 +1,4 @@
-/**
- * What a facilitator's answer to `settle` says, read as if it meant us harm: only hashes and words
- * of letters, digits, dots and dashes are passed on, because messages may hold URLs with keys.
- */
+/** An answer to `settle`, read as if it meant us harm: messages may hold URLs with keys. */
 import { isRecord } from '#src/lib/record.ts'
 import type { SettleResult } from '#src/selling/facilitator.ts'
 
@@ -14,7 +11,6 @@ export type SettleAnswer = {
   reason: string | undefined
 }
 
-/** Whom and what the answer must be about. */
 export type Expected = { network: string; payer: string | undefined }
 
 /** The reason that the SDK gives for a transaction that it has sent and not yet seen. */

@@ -19,7 +19,6 @@ export type ListFormat = {
   finish(): string
 }
 
-/** By the root element. Addresses are added in lower case. */
 export const listFormats: ReadonlyMap<string, (addresses: Set<string>) => ListFormat> = new Map([
   ['sdnList', createSdnFormat],
   ['Sanctions', createSdnAdvancedFormat],

@@ -32,7 +32,6 @@ export function putPiece(bytes: Uint8Array, start: number, piece: Uint8Array): n
   return start + length
 }
 
-/** Writes a text that is no longer than there is room for. */
 export const putText = (bytes: Uint8Array, start: number, ascii: string): number =>
   start + encoder.encodeInto(ascii, bytes.subarray(start)).written
 

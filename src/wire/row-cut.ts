@@ -55,7 +55,6 @@ export function createRowCut(cut: RowCut): CutRow {
   let out = new Uint8Array(8192)
   let length = 0
 
-  /** Appends a field, or a part of one, and a comma. */
   function keep(row: Uint8Array, start: number, end: number): void {
     out.set(row.subarray(start, end), length)
     length += end - start

@@ -105,7 +105,6 @@ function findIntegerEnd({ bytes, at }: Cursor, field: string): number {
 const toText = (bytes: Buffer, start: number, end: number): string =>
   bytes.toString('latin1', start, end)
 
-/** Reads a text, or a bare integer as its digits, and moves past it. */
 function readPlain(cursor: Cursor, field: string): string {
   const { bytes, at } = cursor
   const isBare = isDigit(byteAt(bytes, at))
