@@ -1,7 +1,4 @@
-/**
- * Prices and sizes are exact: an integer number of millionths, never a float. The venue prints at
- * most six decimals, and 2^53 - 1 millionths is nine billion shares.
- */
+/** Prices and sizes are integer millionths, never floats: 2^53 - 1 are nine billion shares. */
 
 import { threeDigits } from '#src/lib/digits.ts'
 
@@ -12,11 +9,7 @@ export const MILLIONTHS_PER_UNIT = 1_000_000
 
 const decimalPattern = /^(\d*)(?:\.(\d*))?$/
 
-/**
- * Reads a plain non-negative decimal (`0.1`, `.48`, `12480.060`) exactly. Returns undefined for
- * anything else: a sign, an exponent, more than six significant decimals, more than 2^53 - 1
- * millionths.
- */
+/** Reads `0.1` or `.48` exactly; undefined for a sign, an exponent, a seventh decimal, 2^53. */
 export function parseMillionths(text: string): Millionths | undefined {
   const match = decimalPattern.exec(text)
   const whole = match?.[1] ?? ''
@@ -41,14 +34,10 @@ export function formatMillionths(millionths: Millionths): string {
     : `${whole}.${threeDigits[thousandths]}${trimmedDigits[rest]}`
 }
 
-/**
- * A number that `JSON.stringify` prints exactly as `text`, which must be one (JSON.rawJSON of
- * ES2026); null where there is none.
- */
+/** A number that `JSON.stringify` prints exactly as `text` (JSON.rawJSON of ES2026), or null. */
 export const exactNumber = (text: string | undefined): unknown =>
   text === undefined ? null : rawJson(text)
 
-/** The same of millionths. */
 export const exactMillionths = (millionths: Millionths | undefined): unknown =>
   exactNumber(millionths === undefined ? undefined : formatMillionths(millionths))
 

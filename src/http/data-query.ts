@@ -1,8 +1,6 @@
-/** What routes share of path and query, each read and documented the same way everywhere. */
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
-import { intervals } from '#src/core/interval.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
 import {
   type Coin,
@@ -13,6 +11,8 @@ import {
   outcomes,
   timeframes,
 } from '#src/core/market.ts'
+/** What routes share of path and query, each read and documented the same way everywhere. */
+import { intervals } from '#src/core/series.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'

@@ -4,18 +4,19 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
-import { coverageText } from '#src/core/coverage-text.ts'
-import type { Gap } from '#src/core/coverage.ts'
-import type { CursorCodec } from '#src/core/cursor.ts'
-import { intervalMs } from '#src/core/interval.ts'
+import { coverageText, type Gap } from '#src/core/coverage.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
 import type { Market } from '#src/core/market.ts'
-import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
-import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/core/series.ts'
+import {
+  intervalMs,
+  ROW_BYTES_MAX,
+  type SeriesPage,
+  type SeriesRequest,
+  type StatePart,
+} from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { StatePart } from '#src/core/states.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, readRange } from '#src/core/time.ts'
 import type { PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { putText } from '#src/wire/row-bytes.ts'

@@ -340,7 +340,7 @@ describe.skipIf(!hasAnvil)('supported', () => {
 
 describe('src/facilitator', () => {
   test('behavior: neither viem nor the SDK is loaded with the files that use it', async () => {
-    const files = ['local', 'remote', 'cdp-token', 'gas-key'].map((name) =>
+    const files = ['local', 'remote', 'cdp-token', 'gas-wallet'].map((name) =>
       Bun.resolveSync(`#src/facilitator/${name}.ts`, import.meta.dir),
     )
     const external = ['viem', 'viem/*', '@x402/*']

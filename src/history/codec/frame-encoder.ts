@@ -9,8 +9,7 @@ import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { BitWriter } from '#src/lib/bits.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putMillionths } from '#src/wire/millionths-bytes.ts'
-import { piecesOf, putPiece } from '#src/wire/row-bytes.ts'
+import { piecesOf, putMillionths, putPiece } from '#src/wire/row-bytes.ts'
 
 import {
   distanceBits,

@@ -1,6 +1,5 @@
 import { consolidate } from '#src/core/consolidated.ts'
-import { coverageText, tallyText } from '#src/core/coverage-text.ts'
-import { type CoverageTally, tallyCoverage } from '#src/core/coverage.ts'
+import { type CoverageTally, coverageText, tallyCoverage, tallyText } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/core/market.ts'

@@ -15,8 +15,7 @@ import {
   timeframeMs,
   timeframes,
 } from '#src/core/market.ts'
-import { readRange } from '#src/core/range.ts'
-import { type Clock, DAY_MS, MOMENT_MS_MAX, toIso } from '#src/core/time.ts'
+import { type Clock, DAY_MS, MOMENT_MS_MAX, readRange, toIso } from '#src/core/time.ts'
 import { tallyMissing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'

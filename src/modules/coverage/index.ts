@@ -1,7 +1,7 @@
-import { coverageText } from '#src/core/coverage-text.ts'
 import {
   coverageOf,
   type CoverageQuestion,
+  coverageText,
   isBounded,
   marketSpanOf,
   printedShare,
@@ -10,8 +10,7 @@ import {
   spanOf,
 } from '#src/core/coverage.ts'
 import { type Market, type Outcome, statusOf } from '#src/core/market.ts'
-import { readRange } from '#src/core/range.ts'
-import { MOMENT_MS_MAX, toIso, toIsoOrNull } from '#src/core/time.ts'
+import { MOMENT_MS_MAX, readRange, toIso, toIsoOrNull } from '#src/core/time.ts'
 import { route } from '#src/http/route.ts'
 
 import { type CoverageDeps, createDayList } from './days.ts'

@@ -1,11 +1,15 @@
 /** What an export is: its markets, its rows and its shape, from what was asked. */
-import { tallyText } from '#src/core/coverage-text.ts'
-import { type CoverageTally, type Span, spanOf, tallyCoverage } from '#src/core/coverage.ts'
+import {
+  type CoverageTally,
+  type Span,
+  spanOf,
+  tallyCoverage,
+  tallyText,
+} from '#src/core/coverage.ts'
 import { parameterError } from '#src/core/errors.ts'
 import { type Coin, type Market, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
-import { readRange } from '#src/core/range.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { DAY_MS, parseMoment } from '#src/core/time.ts'
+import { DAY_MS, parseMoment, readRange } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
 import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'

@@ -1,5 +1,5 @@
 import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
-import { coverageText } from '#src/core/coverage-text.ts'
+import { coverageText } from '#src/core/coverage.ts'
 import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/core/fill.ts'

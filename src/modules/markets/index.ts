@@ -1,5 +1,10 @@
 import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src/core/coverage.ts'
-import type { CursorCodec } from '#src/core/cursor.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/core/cursor.ts'
 import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
 import { parameterError } from '#src/core/errors.ts'
 import {
@@ -12,9 +17,7 @@ import {
   statusOf,
   timeframes,
 } from '#src/core/market.ts'
-import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
-import { type Clock, toIsoOrNull } from '#src/core/time.ts'
+import { type Clock, readRange, toIsoOrNull } from '#src/core/time.ts'
 import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'

@@ -1,10 +1,13 @@
-import { tallyText } from '#src/core/coverage-text.ts'
-import { type CoverageTally, type Span, tallyCoverage } from '#src/core/coverage.ts'
-import type { CursorCodec } from '#src/core/cursor.ts'
+import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/core/coverage.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/core/cursor.ts'
 import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
 import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
 import { type Coin, type Outcome, outcomes } from '#src/core/market.ts'
-import { decodeMarketPlace, encodeMarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'

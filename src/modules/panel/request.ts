@@ -1,6 +1,6 @@
 import { type AppError, parameterError } from '#src/core/errors.ts'
 import { type Coin, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import { readRange } from '#src/core/range.ts'
+import { readRange } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import type { PanelQuery } from './model.ts'

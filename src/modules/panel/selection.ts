@@ -1,6 +1,6 @@
 import { hasWindow } from '#src/core/coverage.ts'
+import { type MarketPlace, startOfMarkets } from '#src/core/cursor.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import { type MarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { missingWindows } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'

@@ -1,14 +1,17 @@
 import { type ChangesPage, readChanges } from '#src/core/changes.ts'
-import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/core/series.ts'
-import type { ReadStates } from '#src/core/states.ts'
+import {
+  type ReadStates,
+  ROW_BYTES_MAX,
+  type SeriesPage,
+  type SeriesRequest,
+} from '#src/core/series.ts'
 import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putInteger } from '#src/wire/millionths-bytes.ts'
 import { putPlace, putQuote } from '#src/wire/quote-bytes.ts'
-import { createTimePut, piecesOf, putPiece, putText } from '#src/wire/row-bytes.ts'
+import { createTimePut, piecesOf, putInteger, putPiece, putText } from '#src/wire/row-bytes.ts'
 import { receivedText } from '#src/wire/row-cut.ts'
 
 import { quoteFields, QuoteList, QuoteQuery } from './model.ts'

@@ -1,16 +1,14 @@
+import { coverageText } from '#src/core/coverage.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
+import type { Market } from '#src/core/market.ts'
 /**
  * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of
  * the market included: it is the page's `ETag`, and what finished pages are kept under.
  */
-import { coverageText } from '#src/core/coverage-text.ts'
-import type { CursorCodec } from '#src/core/cursor.ts'
-import { intervalMs } from '#src/core/interval.ts'
-import type { Market } from '#src/core/market.ts'
-import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
+import { intervalMs } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, readRange } from '#src/core/time.ts'
 import type { Encoding, MarketHistory, Page as StorePage, RowQuery } from '#src/history/history.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'

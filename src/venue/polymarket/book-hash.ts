@@ -10,7 +10,7 @@ import type { Millionths } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putMillionths } from '#src/wire/millionths-bytes.ts'
+import { putMillionths } from '#src/wire/row-bytes.ts'
 
 import type { BookVerifier } from '../venue.ts'
 

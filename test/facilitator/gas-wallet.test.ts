@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { readGasKey } from '#src/facilitator/gas-key.ts'
+import { readGasKey } from '#src/facilitator/gas-wallet.ts'
 
 const key = `0x${'5a'.repeat(32)}`
 let folder = ''
