@@ -1,61 +1,45 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
 import { type AnyElysia, Elysia } from 'elysia'
 
-import { type Authenticator, createAuthenticator } from '#src/access/authenticator.ts'
-import { type AccessGate, createGate } from '#src/access/gate.ts'
-import { createUsageMeter, type UsageMeter } from '#src/access/usage-meter.ts'
+import { createAuthenticator } from '#src/access/authenticator.ts'
+import { createGate } from '#src/access/gate.ts'
+import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { ifSound } from '#src/core/errors.ts'
-import { createMarketFinder, type FindMarket } from '#src/core/market-name.ts'
+import { createMarketFinder } from '#src/core/market-name.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { assertEntitled } from '#src/http/access.ts'
-import { createClientAddress } from '#src/http/client-address.ts'
-import { createErrorTrap } from '#src/http/errors.ts'
-import { createFrontDoor, type Handle } from '#src/http/front-door.ts'
+import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
+import { assertEntitled } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
-import { openapi } from '#src/http/openapi.ts'
+import { createErrorTrap } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { type Route, serveRoutes } from '#src/http/route.ts'
-import { swaggerPage } from '#src/http/swagger-page.ts'
-import { createWork, type Work } from '#src/http/work.ts'
+import { openapi, swaggerPage } from '#src/http/swagger.ts'
+import { createWork } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createNetworkSet } from '#src/lib/network.ts'
+import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
-import { createAsOfService } from '#src/modules/as-of/service.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
-import { createBillingService } from '#src/modules/billing/service.ts'
-import { coinRoutes } from '#src/modules/coins/index.ts'
-import { createCoinService } from '#src/modules/coins/service.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
-import { createCoverageService } from '#src/modules/coverage/service.ts'
-import { findExample } from '#src/modules/documentation/example.ts'
-import { documentationRoutes } from '#src/modules/documentation/index.ts'
+import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
-import { createExportService } from '#src/modules/exports/service.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
-import { createFillService } from '#src/modules/fill/service.ts'
-import { type CheckReadiness, healthRoutes } from '#src/modules/health/index.ts'
-import { createReadiness } from '#src/modules/health/readiness.ts'
+import { healthRoutes } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
-import { createKeyService } from '#src/modules/keys/service.ts'
-import { marketRoutes } from '#src/modules/markets/index.ts'
-import { createMarketService } from '#src/modules/markets/service.ts'
+import { marketRoutes, marketText } from '#src/modules/markets/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
-import { createPanelService } from '#src/modules/panel/service.ts'
-import { readPriceChanges } from '#src/modules/prices/changes.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
-import { quoteRoutes } from '#src/modules/quotes/index.ts'
-import { createQuotes } from '#src/modules/quotes/service.ts'
+import { readPrices } from '#src/modules/prices/over-time.ts'
+import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
-import { createSnapshotService } from '#src/modules/snapshots/service.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
 import { createSpotService } from '#src/modules/spot/service.ts'
 import {
@@ -63,9 +47,7 @@ import {
   createStreamService,
   type StreamService,
 } from '#src/modules/stream/service.ts'
-import { tierRoutes } from '#src/modules/tiers/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
-import { createUsageService } from '#src/modules/usage/service.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
@@ -77,7 +59,6 @@ export type AppDeps = {
   timer: Clock
   /** Returns a fresh unguessable name: lower-case letters and digits. */
   mint: () => string
-  /** Bytes fit for secrets. */
   randomBytes: (length: number) => Uint8Array
   screen: Screen
   wallets: Wallets
@@ -96,44 +77,18 @@ export type AppDeps = {
 /** What the server that listens keeps of a live connection. */
 export type StreamData = StreamConnection['data']
 
-export type App = {
-  /** Answers any request; never throws, never rejects. */
-  fetch: Handle
-  elysia: AnyElysia
-  /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
-  drain(): void
-  /** Live connections; given to the server that listens, and ticked. */
-  stream: StreamService
-  /** Moves some of what was used into the ledger; true if there is more. */
-  flushUsage(): boolean
-}
+export type App = ReturnType<typeof createApp>
 
-/** Creates the whole server, not listening yet. */
-export function createApp(deps: AppDeps): App {
-  const { ledger, config, clock, timer } = deps
+export function createApp(deps: AppDeps) {
   let isDraining = false
   const trap = createErrorTrap()
-  const authenticator = createAuthenticator({ ledger, clock })
-  const meter = createUsageMeter({ ledger, clock })
-  const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
-  const { signupsPerDay, streamsMax } = config
-  const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
-  // One for all: whatever arrives waits for one step of the long work of all routes.
-  const work = createWork({ timer, streamsMax })
-  const ports = {
-    findMarket: createMarketFinder(deps.history),
-    trap: trap.plugin,
-    work,
-    takeSignup: gate.takeSignup,
-    listTiers: authenticator.listTiers,
-    windowsOf: gate.windowsOf,
-    usageOf: meter.usageOf,
-    checkReadiness: createReadiness(deps, () => !isDraining),
-  }
+  const ports = createPorts(deps, () => !isDraining)
+  const { gate, work, meter } = ports
   const routes = listRoutes(deps, ports)
-  const stream = createStream(deps, { ...ports, authenticator, meter })
-  const elysia = createElysia(deps, ports, routes)
+  const stream = createStream(deps, ports)
+  const elysia = createElysia(deps, { ...ports, trap: trap.plugin, routes })
   const front = createFrontDoor({
+    ...deps,
     handle: (request) => elysia.fetch(request),
     takeError: trap.take,
     // Those that Elysia has besides ours are of the documentation.
@@ -141,90 +96,93 @@ export function createApp(deps: AppDeps): App {
     sockets: new Map([['/v1/stream', stream.upgrade]]),
     gate: deps.gate ?? gate,
     work,
-    logsEachRequest: config.log === 'json',
-    log: deps.log,
-    clock,
-    mint: deps.mint,
-    timer,
+    logsEachRequest: deps.config.log === 'json',
   })
   return {
+    /** Answers any request; never throws, never rejects. */
     fetch: front,
     elysia,
+    /** Live connections; given to the server that listens, and ticked. */
     stream,
-    drain() {
+    /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
+    drain(): void {
       isDraining = true
       stream.stop()
     },
-    flushUsage: () => meter.flush(),
+    /** Moves some of what was used into the ledger; true if there is more. */
+    flushUsage: (): boolean => meter.flush(),
   }
 }
 
-type Ports = {
-  findMarket: FindMarket
-  listTiers: Authenticator['listTiers']
-  takeSignup: AccessGate['takeSignup']
-  trap: AnyElysia
-  work: Work
-  checkReadiness: CheckReadiness
-  windowsOf: AccessGate['windowsOf']
-  usageOf: UsageMeter['usageOf']
+type Ports = ReturnType<typeof createPorts>
+
+function createPorts(deps: AppDeps, isAccepting: () => boolean) {
+  const { history, ledger, config, clock, timer } = deps
+  const { signupsPerDay, streamsMax, trustedProxies } = config
+  const authenticator = createAuthenticator({ ledger, clock })
+  const meter = createUsageMeter({ ledger, clock })
+  const addressOf = createClientAddress(createNetworkSet(trustedProxies))
+  const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
+  return {
+    ...{ gate, meter, authenticate: authenticator.authenticate },
+    findMarket: createMarketFinder(history),
+    // One for all: whatever arrives waits for one step of the long work of all routes.
+    work: createWork({ timer, streamsMax }),
+    takeSignup: gate.takeSignup,
+    listTiers: authenticator.listTiers,
+    windowsOf: gate.windowsOf,
+    usageOf: meter.usageOf,
+    isAccepting,
+  }
 }
 
 /** Every route, in the order of the documentation. */
 function listRoutes(deps: AppDeps, ports: Ports): Route[] {
-  const { version, history, clock, config, signup } = deps
-  const { work, checkReadiness, listTiers, findMarket } = ports
+  const { history, clock, config } = deps
+  const { work, isAccepting, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const pages = createPageCache(config.pageCacheBytes)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { keysPerAccountMax } = config
   const data = { ...deps, cursors, pages, work }
   return [
-    coinRoutes(createCoinService(data)),
-    marketRoutes(createMarketService(data)),
-    coverageRoutes(createCoverageService(data)),
-    snapshotRoutes({ service: createSnapshotService(data), pages, work }),
-    asOfRoutes(createAsOfService({ history, clock, findMarket })),
-    fillRoutes(createFillService(data)),
-    quoteRoutes({ history, cursors, clock, pages, work }),
-    priceRoutes({ history, cursors, clock, pages, work }),
-    panelRoutes(createPanelService(data)),
-    exportRoutes({ service: createExportService(data), work }),
+    marketRoutes(data),
+    coverageRoutes(deps),
+    snapshotRoutes(data),
+    asOfRoutes({ history, clock, findMarket }),
+    fillRoutes(deps),
+    quoteRoutes(data),
+    priceRoutes(data),
+    panelRoutes(data),
+    exportRoutes(data),
     spotRoutes(createSpotService(data)),
-    keyRoutes({ service: createKeyService({ ...deps, keysPerAccountMax }), idempotency }),
-    usageRoutes(createUsageService({ ...ports, clock })),
-    tierRoutes(listTiers),
-    billingRoutes({
-      service: createBillingService({ billing: deps.billing, cursors, clock }),
-      idempotency,
-    }),
-    healthRoutes({ checkReadiness, signup, version }),
+    keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
+    usageRoutes({ ...ports, clock }),
+    billingRoutes({ ...data, listTiers, idempotency }),
+    healthRoutes(deps, isAccepting),
     documentationRoutes(),
   ].flat()
 }
 
-function createStream(
-  deps: AppDeps,
-  ports: Ports & { authenticator: Authenticator; meter: UsageMeter },
-): StreamService {
-  const { history, clock, timer } = deps
-  const { findMarket, listTiers, authenticator, meter } = ports
+function createStream({ history, clock, timer }: AppDeps, ports: Ports): StreamService {
+  const { findMarket, listTiers, authenticate, meter } = ports
   const cursors = createCursorCodec(history.cursorKey)
   const rows = createRowReader(history, {
-    quotes: createQuotes(history),
-    prices: (request) => readPriceChanges(history, request),
+    quotes: (request) => readQuotes(history, request),
+    prices: (request) => readPrices(history, request),
   })
   return createStreamService({
-    ...{ history, clock, rows, cursors, findMarket },
+    ...{ history, clock, rows, cursors, findMarket, authenticate },
     hub: createHub({ history, clock, timer, read: rows }),
-    authenticate: authenticator.authenticate,
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
-    describeMarket: createMarketService({ history, cursors, clock }).text,
+    describeMarket: (market) => marketText(history, market, clock()),
   })
 }
 
-function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): AnyElysia {
+type Served = Ports & { trap: AnyElysia; routes: readonly Route[] }
+
+function createElysia(deps: AppDeps, { trap, routes, ...ports }: Served): AnyElysia {
   const components = createComponents()
   return new Elysia({
     name: 'bookfeed',
@@ -234,7 +192,7 @@ function createElysia(deps: AppDeps, ports: Ports, routes: readonly Route[]): An
     // Otherwise a host name of one or two characters breaks the path.
     handler: { standardHostname: false },
   })
-    .use(ports.trap)
+    .use(trap)
     .use(openapi(deps.version, components, () => ifSound(() => findExample(deps.history))))
     .use(swaggerPage())
     .use(serveRoutes(routes, { ...ports, components }))

@@ -24,6 +24,11 @@ const BYTES_PER_MB = 1024 * 1024
 
 const anyText = (accepts: string) => ({ accepts, parse: (text: string): string => text })
 
+const matching = (accepts: string, pattern: RegExp) => ({
+  accepts,
+  parse: (text: string): string | undefined => (pattern.test(text) ? text : undefined),
+})
+
 const integer = (min: number, max: number) => ({
   accepts: `an integer from ${min} to ${max}`,
   parse(text: string): number | undefined {
@@ -66,9 +71,8 @@ const variables = {
   host: {
     name: 'BOOKFEED_HOST',
     default: '127.0.0.1',
-    accepts: 'an address or a host name of this machine',
+    ...matching('an address or a host name of this machine', /^[A-Za-z0-9.:_-]+$/),
     description: 'Address to listen on; 0.0.0.0 for every interface, as in a container.',
-    parse: (text: string) => (/^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined),
   },
   port: {
     name: 'BOOKFEED_PORT',
@@ -224,9 +228,8 @@ const variables = {
   payTo: {
     name: 'BOOKFEED_PAY_TO',
     default: '',
-    accepts: '0x and 40 hex digits',
+    ...matching('0x and 40 hex digits', /^(0x[0-9a-fA-F]{40})?$/),
     description: 'Address that payments go to, of this server alone. Empty: nothing is sold.',
-    parse: (text: string) => (/^(0x[0-9a-fA-F]{40})?$/.test(text) ? text : undefined),
   },
   facilitator: {
     name: 'BOOKFEED_FACILITATOR',
@@ -282,12 +285,11 @@ const variables = {
   },
 } satisfies Record<string, ConfigVariable>
 
-/** The settings of a process; frozen. */
 export type Config = Readonly<{
   [K in keyof typeof variables]: Exclude<ReturnType<(typeof variables)[K]['parse']>, undefined>
 }>
 
-/** Every variable in the order in which it is documented. */
+/** In the order in which they are documented. */
 export const configVariables: readonly ConfigVariable[] = Object.values(variables)
 
 /** A start that cannot succeed: the message names the variable, its value and what is accepted. */
@@ -298,12 +300,12 @@ export class ConfigError extends Error {
 /** Reads the `BOOKFEED_*` variables; an empty one counts as absent. Throws `ConfigError`. */
 export function readConfig(env: Env): Config {
   assertKnown(env)
-  const settings = Object.entries<ConfigVariable>(variables).map(([name, variable]) => [
-    name,
-    read(env, variable),
-  ])
+  const entries = Object.entries<ConfigVariable>(variables)
+  const settings = Object.fromEntries(
+    entries.map(([name, variable]) => [name, read(env, variable)]),
+  )
   // Each is what its variable's `parse` returned.
-  return Object.freeze(Object.fromEntries(settings) as Config)
+  return Object.freeze(settings as Config)
 }
 
 function read(env: Env, variable: ConfigVariable): unknown {
@@ -318,10 +320,9 @@ function read(env: Env, variable: ConfigVariable): unknown {
 
 /** A misspelt variable would silently leave its default. */
 function assertKnown(env: Env): void {
-  const known = configVariables.map((variable) => variable.name)
-  const unknown = Object.keys(env).find(
-    (name) => name.startsWith('BOOKFEED_') && !known.includes(name),
-  )
+  const known = configVariables.map(({ name }) => name)
+  const ours = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_'))
+  const unknown = ours.find((name) => !known.includes(name))
   if (unknown === undefined) return
   throw new ConfigError(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`)
 }

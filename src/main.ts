@@ -52,8 +52,7 @@ function handleSignal(_name: string, number: number): void {
   for (const stop of asked) stop()
 }
 
-// Whoever reads our output may stop reading, as `head` does: that is no failure of ours, and no
-// reason for a server to end.
+// Whoever reads our output may stop, as `head` does: no reason for a server to end.
 process.stdout.on('error', () => {})
 
 process.on('SIGTERM', handleSignal)

@@ -119,7 +119,7 @@ export const chunk = sqliteTable(
     lastId: integer('last_id').notNull(),
     upCount: integer('up_count').notNull(),
     downCount: integer('down_count').notNull(),
-    /** Best bid and ask of each row: history/codec/tops.ts. */
+    /** Best bid and ask of each row: history/codec/beside.ts. */
     tops: blob('tops').$type<Uint8Array>().notNull(),
     /** The rows: history/codec/chunk.ts. */
     rows: blob('rows').$type<Uint8Array>().notNull(),

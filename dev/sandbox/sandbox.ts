@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import { type CliContext, CliError } from '#src/cli/context.ts'
-import { byOperator, issueKey } from '#src/cli/issue-key.ts'
+import { byOperator, type CliContext, CliError } from '#src/cli/context.ts'
+import { issueKey } from '#src/cli/keys.ts'
 import { ledgerPathOf } from '#src/cli/open-data-folder.ts'
 import { serve } from '#src/cli/serve.ts'
 import { readConfig } from '#src/config.ts'

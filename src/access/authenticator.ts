@@ -1,7 +1,6 @@
 /**
- * From the header `Authorization` to a caller. A mistyped key fails its checksum before anything is
- * looked up; a key is looked up by its digest, and what was found stays in memory until the ledger
- * changes, by whichever process, or the caller's standing may. So a revoked key is refused from the
+ * From the header `Authorization` to a caller. What was found stays in memory until the ledger
+ * changes, by whichever process, or the caller's standing may: a revoked key is refused from the
  * next request on, and a valid one costs a hash.
  */
 import { timingSafeEqual } from 'node:crypto'
@@ -17,19 +16,11 @@ const CALLERS_MAX = 100_000
 const SCHEME = 'Bearer '
 const otherSpelling = /^bearer (.*)$/i
 
-type AuthenticatorDeps = { ledger: Ledger; clock: Clock }
-
-export type Authenticator = {
-  /** The caller whose valid key the header holds; undefined for anything else. */
-  authenticate(authorization: string | null): Caller | undefined
-  /** The live catalogue by ascending rank. */
-  listTiers(): readonly Tier[]
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>
 
 type Entry = { digest: Uint8Array; caller: Caller; untilMs: number }
 
-/** Creates the authenticator of a ledger. */
-export function createAuthenticator({ ledger, clock }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: Clock }) {
   /** By the first bits of the digest; the whole of it is compared. */
   const entries = new Map<number, Entry>()
   const digest = new Uint8Array(DIGEST_LENGTH)
@@ -51,22 +42,16 @@ export function createAuthenticator({ ledger, clock }: AuthenticatorDeps): Authe
     const account = ledger.findAccount(key.accountId)
     if (account === undefined) throw new Error(`Key ${key.id} has no account.`)
     const standing = standingAt(ledger.listSubscriptions(account.id), tiers, nowMs)
-    const caller: Caller = {
-      keyId: key.id,
-      accountId: account.id,
-      familyId: key.familyId,
-      isBlocked: account.blockedMs !== undefined,
-      standing,
-    }
-    return {
-      digest: digest.slice(),
-      caller,
-      untilMs: Math.min(key.expiresMs ?? Infinity, standing.untilMs),
-    }
+    const { id: keyId, familyId } = key
+    const isBlocked = account.blockedMs !== undefined
+    const caller: Caller = { keyId, accountId: account.id, familyId, isBlocked, standing }
+    const untilMs = Math.min(key.expiresMs ?? Infinity, standing.untilMs)
+    return { digest: digest.slice(), caller, untilMs }
   }
 
   return {
-    authenticate(authorization) {
+    /** The caller whose valid key the header holds; undefined for anything else. */
+    authenticate(authorization: string | null): Caller | undefined {
       const token = tokenOf(authorization)
       if (token === undefined || !isWellFormedKey(token)) return undefined
       refresh()
@@ -84,7 +69,8 @@ export function createAuthenticator({ ledger, clock }: AuthenticatorDeps): Authe
       return found.caller
     },
 
-    listTiers() {
+    /** The live catalogue by ascending rank. */
+    listTiers(): readonly Tier[] {
       refresh()
       return tiers
     },

@@ -1,13 +1,17 @@
 /**
- * The gate of the front door: who asks, and may they still ask. Keys have windows of their own,
- * callers without a valid one share that of their address, and calls of billing never take from the
- * allowance for data: whoever has used that up can still buy a larger one.
+ * Who asks, and may they still ask. Keys have windows of their own, callers without a valid one
+ * share that of their address, and calls of billing never take from the allowance for data: whoever
+ * has used that up can still buy a larger one.
  */
 import { AppError } from '#src/core/errors.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
-import { isPreflight } from '#src/http/cors.ts'
+import {
+  isPreflight,
+  RATE_WINDOW_MS,
+  toSeconds,
+  writeRateHeaders,
+} from '#src/http/common-headers.ts'
 import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
-import { RATE_WINDOW_MS, toSeconds, writeRateHeaders } from '#src/http/rate-headers.ts'
 import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
@@ -25,28 +29,19 @@ const SIGNUP_BITS = 48
 const MINUTE_PART = 6
 /** A challenge and its answer. */
 const REQUESTS_PER_SIGNUP = 2
-/** The label of requests that no route took. */
 const NO_ROUTE = 'other'
 
-export type GateDeps = {
+type GateDeps = {
   authenticator: Authenticator
   meter: UsageMeter
   /** Of IPv6 the network of `bits`, a /64 by itself. */
   addressOf: (request: Request, peers: PeerSource | undefined, bits?: number) => string
   signupsPerDay: number
   clock: Clock
-  /** Monotonic milliseconds. */
   timer: Clock
 }
 
-export type AccessGate = Gate & {
-  /** The windows of a caller, without taking anything. */
-  windowsOf(caller: Caller): { data: RateState; billing: RateState }
-  takeSignup: TakeSignup
-}
-
-/** Creates the gate, with every window unused. */
-export function createGate(deps: GateDeps): AccessGate {
+export function createGate(deps: GateDeps) {
   const { authenticator, meter, addressOf, clock, timer } = deps
   const ofKeys = createPools(Number.POSITIVE_INFINITY)
   const ofAddresses = createPools(ADDRESSES_MAX)
@@ -77,18 +72,18 @@ export function createGate(deps: GateDeps): AccessGate {
       return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
     }
     const window = place.windows.take(place.key, place.limit, place.nowMs)
-    const rate = window === undefined ? stateOf(place) : toState(place, window)
+    const rate = stateOf(place, window)
     const refusal = window === undefined ? allowanceError(rate) : undefined
     return { ...common, rate, isCounted: refusal === undefined, refusal }
   }
 
-  return {
+  const gate: Gate = {
     enter(arrival) {
       try {
         const { headers } = arrival.request
         return admit(arrival, authenticator.authenticate(headers.get('authorization')))
       } catch (cause) {
-        return toClosed(arrival, { cause, nowMs: timer() })
+        return toClosed(arrival, timer(), cause)
       }
     },
 
@@ -109,8 +104,12 @@ export function createGate(deps: GateDeps): AccessGate {
       if (caller === undefined || !isCounted || isCountedAsSent) return
       meter.add(caller, route, bytes)
     },
+  }
+  return {
+    ...gate,
 
-    windowsOf(caller) {
+    /** The windows of a caller, without taking anything. */
+    windowsOf(caller: Caller) {
       const limit = caller.standing.terms.requestsPerMinute
       const place = { key: caller.familyId, limit, nowMs: timer() }
       return {
@@ -152,17 +151,19 @@ const createPools = (capacity: number) => ({
   billing: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
 })
 
-function stateOf(place: Place): RateState {
-  const window = place.windows.find(place.key, place.nowMs)
-  return window
-    ? toState(place, window)
-    : { limit: place.limit, remaining: place.limit, leftMs: RATE_WINDOW_MS }
-}
+const stateOf = (
+  { windows, key, limit, nowMs }: Place,
+  window = windows.find(key, nowMs),
+): RateState => ({
+  limit,
+  remaining: Math.max(0, limit - (window?.used ?? 0)),
+  leftMs: window === undefined ? RATE_WINDOW_MS : window.endMs - nowMs,
+})
 
-const toState = (
-  { limit, nowMs }: Place,
-  { used, endMs }: { used: number; endMs: number },
-): RateState => ({ limit, remaining: Math.max(0, limit - used), leftMs: endMs - nowMs })
+function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
+  const retryAfterSeconds = toSeconds(leftMs)
+  return new AppError('rate_limited', print(`Wait ${retryAfterSeconds} s`), { retryAfterSeconds })
+}
 
 const allowanceError = (rate: RateState): AppError =>
   rateError(
@@ -178,26 +179,11 @@ const signupsError = (rate: RateState): AppError =>
       `This address may sign up ${rate.limit / REQUESTS_PER_SIGNUP} times a ${rate.window ?? 'minute'}, with or without a key. ${wait}.`,
   )
 
-function rateError({ leftMs }: RateState, print: (wait: string) => string): AppError {
-  const retryAfterSeconds = toSeconds(leftMs)
-  return new AppError('rate_limited', print(`Wait ${retryAfterSeconds} s`), { retryAfterSeconds })
-}
-
 /** Without the ledger nobody is known: nothing of `/v1` passes, and nothing is counted. */
-const toClosed = (
-  { allowance }: Arrival,
-  { cause, nowMs }: { cause: unknown; nowMs: number },
-): Visit => ({
-  caller: undefined,
-  rate: { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS },
-  isCounted: false,
-  enteredMs: nowMs,
-  refusal:
-    allowance === 'none'
-      ? undefined
-      : new AppError('unavailable', 'Keys cannot be checked just now. Try again in a moment.', {
-          cause,
-          retryAfterSeconds: 5,
-        }),
-  route: NO_ROUTE,
-})
+function toClosed({ allowance }: Arrival, enteredMs: number, cause: unknown): Visit {
+  const rate = { limit: 0, remaining: 0, leftMs: RATE_WINDOW_MS }
+  const message = 'Keys cannot be checked just now. Try again in a moment.'
+  const refusal = new AppError('unavailable', message, { cause, retryAfterSeconds: 5 })
+  const visit = { caller: undefined, rate, isCounted: false, enteredMs, route: NO_ROUTE }
+  return { ...visit, refusal: allowance === 'none' ? undefined : refusal }
+}

@@ -1,7 +1,6 @@
 /**
- * Counts what keys use. A request, or a piece of a stream, only adds to a counter in memory;
- * `flush`, on a timer, adds the counters to the ledger. A killed process loses what came after its
- * last flush.
+ * Counts what keys use, in memory; `flush`, on a timer, adds the counters to the ledger. A killed
+ * process loses what came after its last flush.
  */
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
@@ -15,20 +14,9 @@ type UsageMeterDeps = { ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsag
 /** `day` counts from 1970. */
 type Counter = Omit<UsageEntry, 'keyId' | 'day'> & { caller: Caller; day: number }
 
-export type UsageMeter = {
-  /** Counts one answered request. */
-  add(caller: Caller, route: string, bytes: number): void
-  /** Counts more bytes of a request that was counted before. */
-  addBytes(caller: Caller, route: string, bytes: number): void
-  /** Moves a bounded number of counters into the ledger; true if there are more. */
-  flush(): boolean
-  /** What the caller's account used in the last 90 days, up to this moment. */
-  usageOf(caller: Caller): UsageRow[]
-}
+export type UsageMeter = ReturnType<typeof createUsageMeter>
 
-/** Creates the meter of a ledger. */
-export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter {
-  /** Everything that is not in the ledger yet. */
+export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
   const counters = new Set<Counter>()
   /** Those that still count, by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()
@@ -40,7 +28,6 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter 
     prunedDay = day
   }
 
-  /** The counter of this day, used at this moment. */
   function use(caller: Caller, route: string): Counter {
     const nowMs = clock()
     const day = Math.floor(nowMs / DAY_MS)
@@ -65,17 +52,20 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter 
   }
 
   return {
-    add(caller, route, bytes) {
+    /** Counts one answered request. */
+    add(caller: Caller, route: string, bytes: number): void {
       const counter = use(caller, route)
       counter.requests++
       counter.bytes += bytes
     },
 
-    addBytes(caller, route, bytes) {
+    /** Counts more bytes of a request that was counted before. */
+    addBytes(caller: Caller, route: string, bytes: number): void {
       use(caller, route).bytes += bytes
     },
 
-    flush() {
+    /** Moves a bounded number of counters into the ledger; true if there are more. */
+    flush(): boolean {
       prune(Math.floor(clock() / DAY_MS))
       const part = [...counters.values().take(ENTRIES_PER_FLUSH)]
       if (part.length > 0) ledger.addUsage(part.map(toEntry))
@@ -84,7 +74,8 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps): UsageMeter 
       return counters.size > 0
     },
 
-    usageOf({ accountId }) {
+    /** What the caller's account used in the last 90 days, up to this moment. */
+    usageOf({ accountId }: Caller): UsageRow[] {
       const today = Math.floor(clock() / DAY_MS)
       const counted = counters.values().filter(({ caller }) => caller.accountId === accountId)
       return [...ledger.usageOf(accountId, toText(today - DAYS_KEPT + 1)), ...counted.map(toEntry)]

@@ -1,19 +1,16 @@
 /**
  * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes
  * it down. That is one transaction, so that of many calls with one payload exactly one claims. The
- * chain is asked first: payers may have submitted their payments themselves, and what is spent is
- * never judged by a clock or answered with a demand. Only what is signed is written down: otherwise
- * anybody who saw a payment could use up its nonce.
+ * chain is asked first: payers may have submitted their payments, and what is spent is never judged
+ * by a clock or answered with a demand. A forged one is not written down: it would use up a nonce.
  */
 import { DAY_MS } from '#src/core/time.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
-import type { Offer } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, Payment, PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
-import { missingPart } from './availability.ts'
 import type { BillingDeps } from './billing.ts'
-import { assertFewFailed } from './offers.ts'
+import { assertFewFailed, missingPart } from './offers.ts'
 import { networkError, type ParsedPayment, parsePayment, sealPayment } from './payload.ts'
 import {
   conflictError,
@@ -21,43 +18,52 @@ import {
   rejectedError,
   unaskedError,
   unavailableError,
-  unmatchedError,
+  unknownOfferError,
   usedOfferError,
 } from './payment-errors.ts'
 import { askFaults, type Case, caseOf, clockFault, FRESH_MS_MIN } from './payment-machine.ts'
 
+/** A payload that was submitted, and what the chain has against it. */
+type Submitted = { deps: BillingDeps; accountId: string; parsed: ParsedPayment }
+type Asked = Submitted & { view: ChainView; faults: readonly PaymentFault[] }
+/** A payment that is not written down yet, with its offer. `proof`: where its money has moved. */
+type Fresh = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
+
 /** Throws what `Billing.settle` throws before anything is sent. */
 export async function admit(deps: BillingDeps, caller: Caller, input: unknown): Promise<Case> {
-  const parsed = parsePayment(input)
-  const known = findAgain(deps, caller, parsed)
+  const { accountId } = caller
+  const submitted = { deps, accountId, parsed: parsePayment(input) }
+  const { signed, body } = submitted.parsed
+  const known = findAgain(submitted)
   if (known) return known
-  const sold = deps.chains.find(({ chain }) => chain.network === parsed.signed.network)
+  const sold = deps.chains.find(({ chain }) => chain.network === signed.network)
   if (!sold) throw networkError()
   const { view } = sold
   const missing = missingPart(deps, sold)
   if (!view || missing !== undefined) throw unavailableError(missing ?? 'Nothing is sold here.')
-  const unsealed = { ...parsed.signed, payload: '', payloadHash: '' }
-  const faults = await askFaults(view, unsealed, parsed.body.signature)
+  const unsealed = { ...signed, payload: '', payloadHash: '' }
+  const asked = { ...submitted, view, faults: await askFaults(view, unsealed, body.signature) }
   // A call with the same payload may have been faster.
-  const taken = findAgain(deps, caller, parsed)
+  const taken = findAgain(submitted)
   if (taken) return taken
-  const fresh = faults.includes('nonce_used')
-    ? await toSpent(deps, caller, { view, parsed, faults })
-    : await toUnspent(deps, caller, { view, parsed, faults })
-  return claim(deps, caller, { parsed, fresh })
+  const isSpent = asked.faults.includes('nonce_used')
+  const { offer, ...draft } = isSpent ? await toSpent(asked) : await toUnspent(asked)
+  const { kind, payment } = deps.ledger.payments.claim(
+    { id: `pay_${deps.mint()}`, offer, ...draft },
+    { actor: `account:${accountId}`, nowMs: deps.clock() },
+  )
+  if (kind === 'offer_taken') throw usedOfferError()
+  return kind === 'existing' ? sameCase(submitted, payment) : { payment, offer }
 }
 
 /** Before all else: what was taken once is answered from what became of it. */
-function findAgain(deps: BillingDeps, caller: Caller, parsed: ParsedPayment): Case | undefined {
+function findAgain(submitted: Submitted): Case | undefined {
+  const { deps, parsed } = submitted
   const payment = deps.ledger.payments.findPaymentByNonce(parsed.signed)
-  return payment && sameCase(deps, caller, { payment, parsed })
+  return payment && sameCase(submitted, payment)
 }
 
-function sameCase(
-  deps: BillingDeps,
-  { accountId }: Caller,
-  { payment, parsed }: { payment: Payment; parsed: ParsedPayment },
-): Case {
+function sameCase({ deps, accountId, parsed }: Submitted, payment: Payment): Case {
   if (payment.accountId !== accountId) {
     throw conflictError('This payment was submitted by another account.')
   }
@@ -71,16 +77,9 @@ function sameCase(
 /** As far back as one look at the chain reaches with a block a second. */
 const LOOK_BACK_MS = 2 * DAY_MS
 
-type Asked = { view: ChainView; parsed: ParsedPayment; faults: readonly PaymentFault[] }
-/** A payment that is not written down yet, with its offer. `proof`: where its money has moved. */
-type Fresh = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
-
 /** Somebody has used the nonce: perhaps to pay this very payment. */
-async function toSpent(
-  deps: BillingDeps,
-  { accountId }: Caller,
-  { view, parsed, faults }: Asked,
-): Promise<Fresh> {
+async function toSpent(asked: Asked): Promise<Fresh> {
+  const { deps, accountId, parsed, faults } = asked
   if (faults.includes('signature_invalid')) {
     throw conflictError(
       'The signature is not one of this payment, whose nonce is spent already. Submit it exactly as it was signed, and sign no other.',
@@ -95,23 +94,24 @@ async function toSpent(
     )
   }
   // The amount alone names an offer to other wallets only as long as no other offer can have it.
-  // What a wallet of nobody paid at the plain price is for the operator, with the offer that it was
-  // meant for.
+  // What a wallet of nobody paid at the plain price is for the operator, with the offer it meant.
   const own = deps.ledger.payments.listOffersOf({ accountId, network, asset, amount })
-  const named = owner
-    ? own
-    : [findOffer(deps, accountId, parsed) ?? own.find((offer) => offer.payer !== undefined)]
+  const named = owner ? own : [findOffer(asked) ?? own.find((offer) => offer.payer !== undefined)]
   const offers = named.filter(
     (offer): offer is Offer => offer?.requirements.payTo.toLowerCase() === payTo,
   )
   const [newest] = offers
-  if (newest === undefined) throw unmatchedError({ isSpent: true })
+  if (newest === undefined) {
+    throw unknownOfferError(
+      'The amount and recipient of this payment match none of your offers, and its nonce is spent: it may have been paid. Do not pay again: ask the operator.',
+      'ask_operator',
+    )
+  }
   const sinceMs = deps.clock() - LOOK_BACK_MS
   const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
-  const verdict = await lookAt(view, sealPayment(parsed, oldest), oldest)
+  const verdict = await lookAt(asked, oldest)
   const proof = verdict.kind === 'paid' ? verdict.proof : undefined
-  // Of offers of one amount it paid the newest that was there before it, and that no other payment
-  // has.
+  // Of offers of one amount it paid the newest that was there before it and is free.
   const older = offers.filter(({ fromBlock }) => proof && fromBlock < proof.blockNumber)
   const paid = older.find(({ id }) => !deps.ledger.payments.isOfferTaken(id)) ?? older[0]
   const offer = paid ?? newest
@@ -119,19 +119,18 @@ async function toSpent(
 }
 
 /** As far as the chain says nobody has made it, so it is judged by the offer and the clock. */
-async function toUnspent(
-  deps: BillingDeps,
-  { accountId }: Caller,
-  { view, parsed, faults }: Asked,
-): Promise<Fresh> {
-  const offer = findOffer(deps, accountId, parsed)
+async function toUnspent(asked: Asked): Promise<Fresh> {
+  const { deps, accountId, parsed, faults } = asked
+  const offer = findOffer(asked)
   if (offer === undefined) {
     // By a wallet that the offer is not for: nobody signs another while that one is being paid.
     const { network, amount } = parsed.signed
     const meant = { accountId, network, asset: parsed.token.address, amount }
     const [newest] = deps.ledger.payments.listOffersOf(meant)
     if (newest) assertFree(deps, newest)
-    throw unmatchedError({ isSpent: false })
+    throw unknownOfferError(
+      'The amount, from this wallet, matches none of your offers. Ask for one: POST /v1/billing/x402/quote, with `payer` if the wallet is not that of your account; its amount must be paid exactly.',
+    )
   }
   assertFree(deps, offer)
   const nowMs = deps.clock()
@@ -143,7 +142,7 @@ async function toUnspent(
   // payer has submitted it, it may be mined until the chain says that its time is over.
   const isUntimely = isEnded || reason !== undefined
   const isOurs = reason !== 'signature_invalid' && reason !== 'recipient_mismatch'
-  const mayLand = isUntimely && isOurs && (await lookAt(view, signed, offer)).kind !== 'void'
+  const mayLand = isUntimely && isOurs && (await lookAt(asked, offer)).kind !== 'void'
   assertFree(deps, offer)
   if (!mayLand && isEnded) throw expiredOfferError()
   if (!mayLand && reason !== undefined) throw rejectedError(deps, { reason, signed, offer })
@@ -157,43 +156,20 @@ function assertFree(deps: BillingDeps, offer: Offer): void {
 }
 
 /** Throws `billing_unavailable` without an answer. */
-async function lookAt(
-  view: ChainView,
-  signed: SignedPayment,
-  { fromBlock }: Offer,
-): Promise<ChainVerdict> {
-  const verdict = await view.look(signed, { fromBlock })
+async function lookAt({ view, parsed }: Asked, offer: Offer): Promise<ChainVerdict> {
+  const verdict = await view.look(sealPayment(parsed, offer), { fromBlock: offer.fromBlock })
   if (verdict.kind === 'unavailable') throw unaskedError()
   return verdict
 }
 
-function claim(
-  deps: BillingDeps,
-  caller: Caller,
-  { parsed, fresh: { offer, ...draft } }: { parsed: ParsedPayment; fresh: Fresh },
-): Case {
-  const { ledger, clock, mint } = deps
-  const { kind, payment } = ledger.payments.claim(
-    { id: `pay_${mint()}`, offer, ...draft },
-    { actor: `account:${caller.accountId}`, nowMs: clock() },
-  )
-  if (kind === 'offer_taken') throw usedOfferError()
-  return kind === 'existing' ? sameCase(deps, caller, { payment, parsed }) : { payment, offer }
-}
-
 /** The offer that payer and amount name, ended or not, if it is one of the account's own. */
-function findOffer(
-  { ledger, clock }: BillingDeps,
-  accountId: string,
-  { signed }: ParsedPayment,
-): Offer | undefined {
-  const offer = ledger.payments.findOfferFor(signed, { accountId, nowMs: clock() })
+function findOffer({ deps, accountId, parsed }: Submitted): Offer | undefined {
+  const at = { accountId, nowMs: deps.clock() }
+  const offer = deps.ledger.payments.findOfferFor(parsed.signed, at)
   return offer?.accountId === accountId ? offer : undefined
 }
 
-/**
- * What the offer and the clock say against it. The amount named the offer, and the asset its token.
- */
+/** What the offer and the clock say against it; its amount and asset are those of the offer. */
 function faultOf(signed: SignedPayment, offer: Offer, nowMs: number): string | undefined {
   if (signed.payTo !== offer.requirements.payTo.toLowerCase()) return 'recipient_mismatch'
   // As numbers these may be inexact, but then they are far beyond every limit.

@@ -1,15 +1,28 @@
 /** Selling tiers: what the routes of billing and the command line may ask for. */
+import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import type { PaymentPage } from '#src/ledger/payments.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
-import type { Offer, PaymentRequirements } from '#src/selling/offer.ts'
-import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
-import type { Payment } from '#src/selling/payment.ts'
+import { homeChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
+import type { Offer, Payment, PaymentRequirements } from '#src/selling/payment.ts'
 import type { Screen } from '#src/selling/screening.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import type { Tier } from '#src/selling/tier.ts'
+
+import { admit } from './admission.ts'
+import { createAvailability, createOffers, statusOf } from './offers.ts'
+import {
+  allowanceError,
+  rejectedError,
+  reviewError,
+  unavailableError,
+  usedOfferError,
+} from './payment-errors.ts'
+import { advance, type Case, caseOf, flowOn, reread, waitForFinality } from './payment-machine.ts'
+import { createReconciler } from './reconciler.ts'
 
 export type BillingDeps = {
   ledger: Ledger
@@ -27,18 +40,15 @@ export type BillingDeps = {
   log: (line: string) => void
 }
 
-/**
- * A chain that is sold on: with a node, and somebody who relays payments
- * there, where these are configured.
- */
+/** A chain that is sold on: with a node and a relay of payments, where these are configured. */
 export type SoldChain = {
   chain: PaymentChain
   view: ChainView | undefined
   facilitator: Facilitator | undefined
 }
 
-/** Whether a token can be paid with just now, and why not. */
-export type TokenStatus = { token: PaymentToken; reason: string | undefined }
+/** `reason`: why the token cannot be paid with just now; undefined if it can. */
+type TokenStatus = { token: PaymentToken; reason: string | undefined }
 export type ChainStatus = { chain: PaymentChain; tokens: readonly TokenStatus[] }
 
 /** The x402 v2 challenge: what a 402 carries, and stock clients sign. */
@@ -56,7 +66,6 @@ export type Quote = {
   inFlight?: Payment | undefined
 }
 
-/** What became of a payment, and the offer that it is for. */
 export type Settlement = {
   payment: Payment
   offer: Offer
@@ -65,7 +74,6 @@ export type Settlement = {
 }
 
 export type Billing = {
-  /** Every chain that is sold on, with what works of it. */
   chains(): readonly ChainStatus[]
 
   /**
@@ -78,10 +86,7 @@ export type Billing = {
     request: { tierId: string; network: string; token: string; payer?: string | undefined },
   ): Promise<Quote>
 
-  /**
-   * The challenge of an offer that nobody has begun to pay. Throws `unknown_offer`,
-   * `offer_expired`, `offer_used`.
-   */
+  /** Of an unpaid offer. Throws `unknown_offer`, `offer_expired`, `offer_used`. */
   challenge(caller: Caller, offerId: string): Quote
 
   /**
@@ -94,17 +99,13 @@ export type Billing = {
   settle(caller: Caller, payload: unknown): Promise<Settlement>
 
   /**
-   * Looks again at a payment of the caller's, from the chain alone: once in three seconds at most,
-   * and for two seconds. Without an answer by then it is as it was seen last. Throws
-   * `unknown_payment`.
+   * Looks again at a payment, from the chain alone: once in three seconds at most, and for two;
+   * without an answer by then it is as it was seen last. Throws `unknown_payment`.
    */
   payment(caller: Caller, id: string): Promise<Settlement>
-  /** Payments of the caller's account, newest first; `after` is exclusive. */
-  payments(
-    caller: Caller,
-    page: { limit: number; after?: { createdMs: number; id: string } | undefined },
-  ): Settlement[]
-  /** Paid and granted periods of the caller's account by start. */
+  /** Newest first. */
+  payments(caller: Caller, page: PaymentPage): Settlement[]
+  /** Paid and granted periods by start. */
   subscriptions(caller: Caller): readonly Subscription[]
 
   /** Calls a listener whenever a payment was submitted that may still be open. */
@@ -116,8 +117,108 @@ export type Billing = {
   reconcile(): Promise<number>
   /** Looks for money that no payment explains. Never rejects. */
   watch(): Promise<void>
-  /**
-   * Checks chain, tokens and facilitator, and publishes what fails as unavailable. Never rejects.
-   */
+  /** Checks chain, tokens and facilitator: what fails is unavailable. Never rejects. */
   refresh(): Promise<void>
+}
+
+/** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
+export function createBilling(deps: BillingDeps): Billing {
+  const { ledger } = deps
+  const availability = createAvailability(deps)
+  const { poll, work, reconcile, watch } = createReconciler(deps)
+  const listeners: (() => void)[] = []
+  const describe = (payment: Payment) => toSettlement(deps, caseOf(deps, payment))
+  const settle: Billing['settle'] = async (caller, payload) => {
+    const it = await admit(deps, caller, payload)
+    if (it.payment.state === 'provisioned') return toAnswer(deps, it)
+    const { id, signed } = it.payment
+    const flow = flowOn(deps, signed.network, `account:${caller.accountId}`)
+    if (!flow) throw unavailableError('No node of the chain is configured any more.')
+    const payment = await work(id, async () => {
+      const advanced = await advance(flow, { ...it, payment: reread(flow, id) })
+      return waitForFinality(flow, { ...it, payment: advanced })
+    })
+    return toAnswer(deps, { ...it, payment })
+  }
+  const findOwn: (...args: Parameters<Billing['payment']>) => Payment = ({ accountId }, id) => {
+    const payment = ledger.payments.findPayment(id)
+    if (payment?.accountId === accountId) return payment
+    throw new AppError(
+      'unknown_payment',
+      'You have no such payment. GET /v1/billing/payments lists those you have.',
+      { param: 'id' },
+    )
+  }
+  return {
+    chains: availability.chains,
+    refresh: availability.refresh,
+    ...createOffers(deps, availability),
+    async payment(caller, id) {
+      await poll(findOwn(caller, id))
+      return describe(findOwn(caller, id))
+    },
+    payments: ({ accountId }, page) =>
+      ledger.payments.listPayments({ accountId, ...page }).map(describe),
+    subscriptions: ({ accountId }) => ledger.listSubscriptions(accountId),
+    settle: (caller, payload) =>
+      settle(caller, payload).finally(() => {
+        for (const listener of listeners) listener()
+      }),
+    onSubmitted: (listener) => void listeners.push(listener),
+    reconcile,
+    watch,
+  }
+}
+
+/** The payment if it is made or in flight. Throws why it is neither. */
+function toAnswer(deps: BillingDeps, it: Case): Settlement {
+  const { state, reason } = it.payment
+  if (state === 'received' || state === 'screened') {
+    throw unavailableError('The payment is not sent yet. Submit the same payment again.')
+  }
+  if (state === 'review') throw reviewError(reason)
+  if (state === 'rejected' || state === 'void') throw deadError(deps, it)
+  return toSettlement(deps, it)
+}
+
+/** For what was never sent, or is void. Nobody is asked to pay what another payment is paying. */
+function deadError(deps: BillingDeps, { payment, offer }: Case): AppError {
+  const { reason = 'rejected' } = payment
+  const isTaken = deps.ledger.payments.isOfferTaken(offer.id)
+  if (reason === 'offer_used' || isTaken) return usedOfferError()
+  if (reason === 'allowance_required' && payment.state === 'rejected') {
+    return allowanceError(payment, offer)
+  }
+  return rejectedError(deps, { reason, signed: payment.signed, offer })
+}
+
+const toSettlement = ({ ledger }: BillingDeps, { payment, offer }: Case): Settlement => ({
+  payment,
+  offer,
+  subscription: ledger.payments.findSubscriptionOf(payment.id),
+})
+
+/** Billing of a server that sells nothing: all is unavailable, for a reason that callers see. */
+export function closedBilling(
+  reason: string,
+  chains: readonly PaymentChain[] = [homeChain],
+): Billing {
+  const refuse = (): never => {
+    throw new AppError('billing_unavailable', reason, { retryAction: 'ask_operator' })
+  }
+  const statuses = chains.map((chain) => statusOf(chain, () => reason))
+  return {
+    chains: () => statuses,
+    quote: async () => refuse(),
+    challenge: refuse,
+    settle: async () => refuse(),
+    payment: async () => refuse(),
+    // Not an empty list: there may be payments from before.
+    payments: refuse,
+    subscriptions: () => [],
+    onSubmitted: () => undefined,
+    reconcile: async () => 0,
+    watch: async () => undefined,
+    refresh: async () => undefined,
+  }
 }

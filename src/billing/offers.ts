@@ -1,33 +1,103 @@
-/** Makes offers, and shows again those that nobody has begun to pay. */
+/**
+ * Which tokens can be paid with just now, from what chains and facilitators say of themselves; and
+ * the offers that are made, and shown again while nobody has begun to pay them.
+ */
 import { AppError } from '#src/core/errors.ts'
-import type { Caller } from '#src/selling/caller.ts'
-import {
-  type Offer,
-  OFFER_LEFT_MS_MIN,
-  OFFER_LIFE_MS,
-  OFFERS_MAX,
-  PAYMENT_TIMEOUT_SECONDS,
-  type PaymentRequirements,
-  RESERVED_MS,
-  UNIQUE_OFFERS_MAX,
-} from '#src/selling/offer.ts'
-import type { PaymentToken } from '#src/selling/payment-chain.ts'
+import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
+import type { Offer, PaymentRequirements } from '#src/selling/payment.ts'
 import { type Terms, termsOf } from '#src/selling/tier.ts'
 
-import type { Availability } from './availability.ts'
-import type { Billing, BillingDeps, Quote, SoldChain } from './billing.ts'
+import type { Billing, BillingDeps, ChainStatus, Quote, SoldChain } from './billing.ts'
 import {
   expiredOfferError,
   heldOfferError,
-  mayBePaid,
   toPaymentRequired,
   unavailableError,
+  unknownOfferError,
   usedOfferError,
 } from './payment-errors.ts'
 
-/**
- * Payments of an offer, and of an account in an hour, that may fail before no other one is taken.
- */
+type Deps = Pick<BillingDeps, 'chains' | 'payTo' | 'log'>
+
+const keyOf = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
+
+export const statusOf = (
+  chain: PaymentChain,
+  reasonOf: (token: PaymentToken) => string | undefined,
+): ChainStatus => ({
+  chain,
+  tokens: chain.tokens.map((token) => ({ token, reason: reasonOf(token) })),
+})
+
+/** Everything counts as unavailable until it was checked. */
+export function createAvailability(deps: Deps) {
+  const reasons = new Map<string, string | undefined>()
+  /** Why a token cannot be paid with; undefined if it can. */
+  const reasonOf = (sold: SoldChain, token: PaymentToken): string | undefined => {
+    const key = keyOf(sold, token)
+    return reasons.has(key) ? reasons.get(key) : (missingPart(deps, sold) ?? 'It is being checked.')
+  }
+
+  async function refresh(sold: SoldChain): Promise<void> {
+    const reasonNow = await checkChain(deps, sold)
+    for (const token of sold.chain.tokens) {
+      const [key, reason] = [keyOf(sold, token), reasonNow(token)]
+      if (reason !== reasonOf(sold, token)) {
+        deps.log(`billing: ${key} ${reason ?? 'can be paid with'}`)
+      }
+      reasons.set(key, reason)
+    }
+  }
+
+  return {
+    chains: (): readonly ChainStatus[] =>
+      deps.chains.map((sold) => statusOf(sold.chain, (token) => reasonOf(sold, token))),
+    reasonOf,
+    async refresh(): Promise<void> {
+      await Promise.all(deps.chains.map(refresh))
+    },
+  }
+}
+
+/** What the operator has not configured, if anything. */
+export function missingPart({ payTo }: Pick<Deps, 'payTo'>, { view, facilitator }: SoldChain) {
+  if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
+  if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
+  if (facilitator === undefined) return 'Nothing is sold here: no facilitator is configured.'
+  return
+}
+
+async function checkChain(deps: Deps, sold: SoldChain) {
+  const missing = missingPart(deps, sold)
+  if (missing !== undefined) return () => missing
+  const [seen, relay] = await Promise.all([sold.view?.check(), checkFacilitator(sold)])
+  return ({ symbol }: PaymentToken) => seen?.chain ?? seen?.tokens[symbol] ?? relay
+}
+
+async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<string | undefined> {
+  const answer = await facilitator?.supported()
+  if (answer?.kinds === undefined) {
+    return `The facilitator does not answer${answer?.reason === undefined ? '' : `: ${answer.reason}`}.`
+  }
+  const isThere = answer.kinds.some(
+    ({ x402Version, scheme, network }) =>
+      x402Version === 2 && scheme === 'exact' && network === chain.network,
+  )
+  return isThere ? undefined : `The facilitator does not settle payments on ${chain.name}.`
+}
+
+/** How long an offer may be signed. */
+export const OFFER_LIFE_MS = 10 * 60_000
+/** What a wallet is asked for: seconds from signing for which the payment stays valid. */
+const PAYMENT_TIMEOUT_SECONDS = 600
+/** For so long an offer keeps its amount: it may be signed, then paid, and ten minutes more. */
+const RESERVED_MS = OFFER_LIFE_MS + PAYMENT_TIMEOUT_SECONDS * 1000 + 10 * 60_000
+/** An open offer is shown again as long as this much time is left to sign it. */
+const OFFER_LEFT_MS_MIN = 3 * 60_000
+/** Offers that an account may have reserved and not paid, and those of them of unique amounts. */
+const OFFERS_MAX = 20
+const UNIQUE_OFFERS_MAX = 5
+/** Failed payments of an offer, and of an account in an hour, after which no other is taken. */
 const FAILED_MAX = { ofOffer: 5, ofAccount: 20 }
 const FAILED_WITHIN_MS = 3_600_000
 /** Of the amounts in the catalogue: millionths. */
@@ -37,10 +107,9 @@ type QuoteRequest = Parameters<Billing['quote']>[1]
 type Product = { terms: Terms; amountMillionths: number; periodDays: number }
 type Where = { sold: SoldChain; token: PaymentToken }
 
-/** Creates what sells: see `Billing`. */
 export function createOffers(
   deps: BillingDeps,
-  availability: Availability,
+  { reasonOf }: ReturnType<typeof createAvailability>,
 ): Pick<Billing, 'quote' | 'challenge'> {
   const toQuote = (offer: Offer): Quote => ({
     offer,
@@ -48,32 +117,34 @@ export function createOffers(
     inFlight: deps.ledger.payments.findUndecidedPayment(offer),
   })
   return {
-    async quote(caller, ask) {
+    async quote({ accountId }, ask) {
       const product = findProduct(deps, ask.tierId)
       const where = findToken(deps, ask)
-      const reason = availability.reasonOf(where.sold, where.token)
-      if (reason !== undefined)
+      const reason = reasonOf(where.sold, where.token)
+      if (reason !== undefined) {
         throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
+      }
       const head = await where.sold.view?.head(0)
-      if (!head)
+      if (!head) {
         throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
+      }
+      // The account's wallet if that will pay: its address then names the offer.
+      const address = deps.ledger.findAccount(accountId)?.address
+      const isOwn = ask.payer === undefined || ask.payer.toLowerCase() === address
+      const payer = isOwn ? address : undefined
       // The newest block: what is in it or before it was not paid for this offer.
       const fromBlock = head.latestNumber
-      const payer = findPayer(deps, caller, ask)
-      return toQuote(makeOffer(deps, caller, { ...where, product, payer, fromBlock }))
+      return toQuote(makeOffer(deps, { ...where, ...product, accountId, payer, fromBlock }))
     },
 
-    challenge(caller, offerId) {
-      const offer = deps.ledger.payments.findOffer(offerId)
-      if (offer?.accountId !== caller.accountId) {
-        throw new AppError(
-          'unknown_offer',
-          'You have no such offer. Ask for one: POST /v1/billing/x402/quote.',
-          { reason: 'unknown_offer', retryAction: 'sign_anew' },
-        )
+    challenge({ accountId }, offerId) {
+      const { payments } = deps.ledger
+      const offer = payments.findOffer(offerId)
+      if (offer?.accountId !== accountId) {
+        throw unknownOfferError('You have no such offer. Ask for one: POST /v1/billing/x402/quote.')
       }
-      if (deps.ledger.payments.isOfferTaken(offerId)) throw usedOfferError()
-      if (mayBePaid(deps, offer)) throw heldOfferError()
+      if (payments.isOfferTaken(offerId)) throw usedOfferError()
+      if (payments.findUndecidedPayment({ accountId, offerId })) throw heldOfferError()
       if (deps.clock() >= offer.expiresMs) throw expiredOfferError()
       return toQuote(offer)
     },
@@ -82,8 +153,7 @@ export function createOffers(
 
 /**
  * Keeps an account from filling the ledger with payments that cannot be made. Throws
- * `payment_limit`. Not for a payment that the chain has taken already: that is to be honoured,
- * whatever failed before.
+ * `payment_limit`. Not for one that the chain has taken already: that is to be honoured.
  */
 export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): void {
   const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
@@ -100,16 +170,6 @@ export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): v
     `${FAILED_MAX.ofAccount} payments of your account have failed within an hour. This one was not sent. Find out why, and submit it later.`,
     { reason: 'account_payments', retryAction: 'wait_and_retry' },
   )
-}
-
-/** The account's wallet if that will pay: its address then names the offer. */
-function findPayer(
-  { ledger }: BillingDeps,
-  { accountId }: Caller,
-  ask: QuoteRequest,
-): string | undefined {
-  const address = ledger.findAccount(accountId)?.address
-  return ask.payer === undefined || ask.payer.toLowerCase() === address ? address : undefined
 }
 
 function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
@@ -132,29 +192,23 @@ function findProduct({ listTiers }: BillingDeps, tierId: string): Product {
 
 function findToken({ chains }: BillingDeps, { network, token: symbol }: QuoteRequest): Where {
   const sold = chains.find(({ chain }) => chain.network === network)
-  if (!sold) throw unlistedError('unknown_network', 'network')
-  const token = sold.chain.tokens.find((candidate) => candidate.symbol === symbol)
-  if (!token) throw unlistedError('unknown_token', 'token')
-  return { sold, token }
-}
-
-const unlistedError = (code: 'unknown_network' | 'unknown_token', param: string) =>
-  new AppError(
-    code,
+  const token = sold?.chain.tokens.find((candidate) => candidate.symbol === symbol)
+  if (sold && token) return { sold, token }
+  const param = sold ? 'token' : 'network'
+  throw new AppError(
+    `unknown_${param}`,
     `This ${param} is not one of those that can be paid with. GET /v1/billing/x402/chains lists them.`,
     { param },
   )
+}
 
-function makeOffer(
-  { ledger, clock, mint, payTo }: BillingDeps,
-  { accountId }: Caller,
-  wanted: Where & { product: Product; payer: string | undefined; fromBlock: number },
-): Offer {
-  const { sold, token, product, payer, fromBlock } = wanted
+type Wanted = Where & Product & { accountId: string; payer: string | undefined; fromBlock: number }
+
+function makeOffer({ ledger, clock, mint, payTo }: BillingDeps, wanted: Wanted): Offer {
+  const { sold, token, terms, periodDays, amountMillionths, accountId, payer, fromBlock } = wanted
   const nowMs = clock()
   const id = `quote_${mint()}`
   const expiresMs = nowMs + OFFER_LIFE_MS
-  const { terms, periodDays, amountMillionths } = product
   const { symbol, method, decimals, domain } = token
   const requirements: Omit<PaymentRequirements, 'amount'> = {
     scheme: 'exact',

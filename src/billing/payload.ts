@@ -1,18 +1,16 @@
 /**
- * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Only what is
- * signed counts: of `accepted`, which is not, the network and the token are taken, and both must be
- * in the registry. What goes to the facilitator is written from what was read here. No error
- * repeats what was sent: it may be a signature.
+ * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Of `accepted`,
+ * which is not signed, only the network and the token count, and both must be in the registry. No
+ * error repeats what was sent: it may be a signature.
  */
 import { createHash } from 'node:crypto'
 
 import { AppError } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { findChain, type PaymentChain, type PaymentToken } from '#src/selling/payment-chain.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, SignedPayment } from '#src/selling/payment.ts'
 
-export const PAYLOAD_BYTES_MAX = 16 * 1024
+const PAYLOAD_BYTES_MAX = 16 * 1024
 const SIGNATURE_BYTES_MAX = 4096
 
 export type ParsedPayment = {
@@ -23,7 +21,7 @@ export type ParsedPayment = {
 }
 
 /** A payload that cannot be understood: the same one will never be taken. */
-export const payloadError = (message: string): AppError =>
+const payloadError = (message: string): AppError =>
   new AppError('payment_invalid', message, {
     param: 'paymentPayload',
     reason: 'payload_invalid',
@@ -32,9 +30,7 @@ export const payloadError = (message: string): AppError =>
 
 /** A text in one canonical form; `is` says which, for people. */
 type Form = { form: RegExp; is: string; max?: bigint }
-/**
- * What an object must have, and nothing else: what was signed could mean more than we understand.
- */
+/** All that an object may have: what was signed could mean more than we understand. */
 type Shape = { readonly [key: string]: Form | Shape }
 type Read<S> = { [K in keyof S]: S[K] extends Form ? string : Read<S[K]> }
 
@@ -51,8 +47,7 @@ const signature: Form = {
   is: `0x and the hex digits of 1 to ${SIGNATURE_BYTES_MAX} bytes`,
 }
 
-// The order of the members is that of the stored payload, by whose hash a repeated payment is
-// known.
+// A repeated payment is known by the hash of the stored payload, whose order of members this is.
 const eip3009 = {
   signature,
   authorization: {
@@ -72,48 +67,59 @@ const permit2 = {
   },
 }
 
-const networkForm: Form = {
-  form: /^eip155:\d{1,12}$/,
-  is: 'a network of GET /v1/billing/x402/chains',
-}
+const network: Form = { form: /^eip155:\d{1,12}$/, is: 'a network of GET /v1/billing/x402/chains' }
 const ROOT = 'paymentPayload'
 
 type Members = Readonly<Record<string, unknown>>
-type Place = { chain: PaymentChain; token: PaymentToken; payload: Members }
+type Place = { chain: PaymentChain; asset: string; payload: Members }
 
 /** Reads a payment on any chain of the registry, sold on or not. Throws `payment_invalid`. */
 export function parsePayment(input: unknown): ParsedPayment {
-  assertSize(input)
+  // Bodies and headers are JSON already, so that printing them again cannot fail.
+  const text = JSON.stringify(input) as string | undefined
+  if (text === undefined || Buffer.byteLength(text) > PAYLOAD_BYTES_MAX) {
+    throw payloadError(`${ROOT} must be JSON of at most ${PAYLOAD_BYTES_MAX} bytes.`)
+  }
   const payment = toMembers(input, ROOT)
   if (payment.x402Version !== 2) {
     throw payloadError(`${ROOT}.x402Version must be 2: this server speaks x402 v2 alone.`)
   }
   const accepted = toMembers(own(payment, 'accepted'), `${ROOT}.accepted`)
-  const read = (key: string, form: Form) =>
+  const readAccepted = (key: string, form: Form) =>
     readText(own(accepted, key), `${ROOT}.accepted.${key}`, form)
-  read('scheme', { form: /^exact$/, is: '"exact"' })
-  const chain = findChain(read('network', networkForm))
+  readAccepted('scheme', { form: /^exact$/, is: '"exact"' })
+  const chain = findChain(readAccepted('network', network))
   if (!chain) throw networkError()
-  const asset = read('asset', address)
+  const asset = readAccepted('asset', address)
   const token = chain.tokens.find((each) => each.address.toLowerCase() === asset)
   if (!token) {
     throw payloadError(`${ROOT}.accepted.asset must be a token of ${chain.name} that is sold for.`)
   }
   const payload = toMembers(own(payment, 'payload'), `${ROOT}.payload`)
-  if (Object.hasOwn(payload, 'permit2Authorization') !== (token.method === 'permit2')) {
-    throw methodError(token)
+  const { symbol, method } = token
+  const isPermit2 = method === 'permit2'
+  if (Object.hasOwn(payload, 'permit2Authorization') !== isPermit2) {
+    throw payloadError(
+      isPermit2
+        ? `${ROOT}.payload must have permit2Authorization: ${symbol} is paid through Permit2.`
+        : `${ROOT}.payload must have authorization and no permit2Authorization: ${symbol} is paid by EIP-3009.`,
+    )
   }
-  const place = { chain, token, payload }
-  return token.method === 'permit2' ? readPermit2(place) : readEip3009(place)
+  const place = { chain, asset, payload }
+  const { body, nonceContract, authorized } = isPermit2 ? readPermit2(place) : readEip3009(place)
+  const { from, to, value, validAfter, validBefore, nonce } = authorized
+  const signed = {
+    ...{ network: chain.network, method, asset, payer: from, payTo: to, nonce, nonceContract },
+    amount: BigInt(value),
+    validAfter: BigInt(validAfter),
+    validBefore: BigInt(validBefore),
+  }
+  return { signed, token, body }
 }
 
-export const networkError = () =>
-  payloadError(`${ROOT}.accepted.network must be ${networkForm.is}.`)
+export const networkError = () => payloadError(`${ROOT}.accepted.network must be ${network.is}.`)
 
-/**
- * Writes the payment for its offer: the bytes that are kept and
- * handed over, the same at every call.
- */
+/** Writes the payment for its offer: the bytes that are kept and sent, the same at every call. */
 export function sealPayment({ signed, body }: ParsedPayment, offer: Offer): SignedPayment {
   const payload = JSON.stringify({ x402Version: 2, accepted: offer.requirements, payload: body })
   const payloadHash = createHash('sha256').update(payload).digest('hex')
@@ -126,42 +132,14 @@ export function signatureOf({ payload }: SignedPayment): string {
   return body.signature
 }
 
-/** Bodies and headers are JSON already, so that printing them again cannot fail. */
-function assertSize(input: unknown): void {
-  const text = JSON.stringify(input) as string | undefined
-  if (text !== undefined && Buffer.byteLength(text) <= PAYLOAD_BYTES_MAX) return
-  throw payloadError(`${ROOT} must be JSON of at most ${PAYLOAD_BYTES_MAX} bytes.`)
-}
-
-const methodError = ({ symbol, method }: PaymentToken) =>
-  payloadError(
-    method === 'permit2'
-      ? `${ROOT}.payload must have permit2Authorization: ${symbol} is paid through Permit2.`
-      : `${ROOT}.payload must have authorization and no permit2Authorization: ${symbol} is paid by EIP-3009.`,
-  )
-
-function readEip3009({ chain, token, payload }: Place): ParsedPayment {
+function readEip3009({ asset, payload }: Place) {
   const body = readShape(payload, `${ROOT}.payload`, eip3009)
-  const { from, to, value, validAfter, validBefore, nonce } = body.authorization
-  const signed = {
-    network: chain.network,
-    method: token.method,
-    asset: token.address.toLowerCase(),
-    payer: from,
-    payTo: to,
-    amount: BigInt(value),
-    validAfter: BigInt(validAfter),
-    validBefore: BigInt(validBefore),
-    nonce,
-    nonceContract: token.address.toLowerCase(),
-  }
-  return { signed, token, body }
+  return { body, authorized: body.authorization, nonceContract: asset }
 }
 
-function readPermit2({ chain, token, payload }: Place): ParsedPayment {
+function readPermit2({ chain, asset, payload }: Place) {
   const body = readShape(payload, `${ROOT}.payload`, permit2)
   const { from, permitted, spender, nonce, deadline, witness } = body.permit2Authorization
-  const asset = token.address.toLowerCase()
   const path = `${ROOT}.payload.permit2Authorization`
   // Who may spend, and what: another spender or token would be another payment altogether.
   if (permitted.token !== asset) {
@@ -170,19 +148,9 @@ function readPermit2({ chain, token, payload }: Place): ParsedPayment {
   if (spender !== chain.permit2Proxy.toLowerCase()) {
     throw payloadError(`${path}.spender must be ${chain.permit2Proxy}, the proxy of x402.`)
   }
-  const signed = {
-    network: chain.network,
-    method: token.method,
-    asset,
-    payer: from,
-    payTo: witness.to,
-    amount: BigInt(permitted.amount),
-    validAfter: BigInt(witness.validAfter),
-    validBefore: BigInt(deadline),
-    nonce,
-    nonceContract: chain.permit2.toLowerCase(),
-  }
-  return { signed, token, body }
+  const { to, validAfter } = witness
+  const authorized = { from, to, value: permitted.amount, validAfter, validBefore: deadline, nonce }
+  return { body, authorized, nonceContract: chain.permit2.toLowerCase() }
 }
 
 /** Reads exactly the members of a shape, in its order. */

@@ -1,24 +1,21 @@
 /** The errors of payments that are not taken: why, and what the payer should do next. */
 import { AppError, type RetryAction } from '#src/core/errors.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { findChain } from '#src/selling/payment-chain.ts'
-import type { Payment, SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import type { BillingDeps, PaymentRequired } from './billing.ts'
 
 const RETRY_SECONDS = 10
 const SCREENING_RETRY_SECONDS = 60
 
+const retrySame = (reason: string) => ({ reason, retryAction: 'retry_same_payment' }) as const
+
 /** Nothing was sent, or nothing more will be: the same payment may be submitted again. */
-export const unavailableError = (
-  message: string,
-  retryAction: RetryAction = 'retry_same_payment',
-): AppError =>
-  new AppError('billing_unavailable', message, {
-    retryAfterSeconds: RETRY_SECONDS,
-    reason: 'unavailable',
-    retryAction,
-  })
+export function unavailableError(message: string, action?: RetryAction): AppError {
+  const { reason, retryAction } = retrySame('unavailable')
+  const extras = { retryAfterSeconds: RETRY_SECONDS, reason, retryAction: action ?? retryAction }
+  return new AppError('billing_unavailable', message, extras)
+}
 
 /** Before the chain was asked nobody knows whether the payment was made. */
 export const unaskedError = (): AppError =>
@@ -26,19 +23,13 @@ export const unaskedError = (): AppError =>
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
-/**
- * We no longer send it, but if the payer has submitted it, it may be mined until its time is over.
- */
+/** We no longer send it; if the payer has submitted it, it may be mined until its time is over. */
 export function tooLateError({ validBefore }: SignedPayment, nowMs: number): AppError {
   const seconds = Math.max(0, Math.ceil(Number(validBefore) - nowMs / 1000))
   return new AppError(
     'billing_unavailable',
     'It is too late to send this payment, but it may have been sent by somebody else, and is void only when the chain says so. Submit the same payment again, and sign no other.',
-    {
-      retryAfterSeconds: seconds + RETRY_SECONDS,
-      reason: 'expires_too_soon',
-      retryAction: 'retry_same_payment',
-    },
+    { retryAfterSeconds: seconds + RETRY_SECONDS, ...retrySame('expires_too_soon') },
   )
 }
 
@@ -46,14 +37,9 @@ export const unscreenedError = (): AppError =>
   new AppError(
     'screening_unavailable',
     'The paying address could not be screened. Submit the same payment again, and sign no other.',
-    {
-      retryAfterSeconds: SCREENING_RETRY_SECONDS,
-      reason: 'screening_unavailable',
-      retryAction: 'retry_same_payment',
-    },
+    { retryAfterSeconds: SCREENING_RETRY_SECONDS, ...retrySame('screening_unavailable') },
   )
 
-/** The payment is somebody else's, or its nonce was used for another one. */
 export const conflictError = (message: string): AppError =>
   new AppError('payment_conflict', message, { reason: 'conflict', retryAction: 'abandon' })
 
@@ -76,32 +62,13 @@ export const heldOfferError = (): AppError =>
   new AppError(
     'offer_used',
     'A payment for this offer was rejected, but it can still be made. Submit that one again, and sign no other for this offer. GET /v1/billing/payments shows it.',
-    { reason: 'offer_used', retryAction: 'retry_same_payment' },
+    retrySame('offer_used'),
   )
 
-/** True while a payment for the offer may still be made: then nobody is asked for another. */
-export const mayBePaid = (
-  { ledger }: Pick<BillingDeps, 'ledger'>,
-  { id, accountId }: Offer,
-): boolean => ledger.payments.findUndecidedPayment({ accountId, offerId: id }) !== undefined
+export const unknownOfferError = (message: string, retryAction: RetryAction = 'sign_anew') =>
+  new AppError('unknown_offer', message, { reason: 'unknown_offer', retryAction })
 
-/** `isSpent`: its nonce is used, so that money may have moved that the operator finds. */
-export const unmatchedError = ({ isSpent }: { isSpent: boolean }): AppError =>
-  isSpent
-    ? new AppError(
-        'unknown_offer',
-        'The amount and recipient of this payment match none of your offers, and its nonce is spent: it may have been paid. Do not pay again: ask the operator.',
-        { reason: 'unknown_offer', retryAction: 'ask_operator' },
-      )
-    : new AppError(
-        'unknown_offer',
-        'The amount, from this wallet, matches none of your offers. Ask for one: POST /v1/billing/x402/quote, with `payer` if the wallet is not that of your account; its amount must be paid exactly.',
-        { reason: 'unknown_offer', retryAction: 'sign_anew' },
-      )
-
-/**
- * `x402`: the reason as x402 v2 names it. Where no action is named, signing another payment helps.
- */
+/** `x402`: the reason as x402 v2 names it. Without an action, signing another payment helps. */
 type Refusal = { message: string; retryAction?: RetryAction; x402: string }
 
 const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
@@ -157,26 +124,22 @@ const unknownRefusal: Refusal = {
   x402: 'unexpected_settle_error',
 }
 
-/**
- * A payment that does not arrive. It has something to sign only where signing another one helps.
- */
+/** A payment does not arrive. There is something to sign only where signing another one helps. */
 export function rejectedError(
   deps: Pick<BillingDeps, 'origin' | 'clock' | 'ledger'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
 ): AppError {
   const { message, x402: errorReason, ...refusal } = refusals[reason] ?? unknownRefusal
-  const isHeld = mayBePaid(deps, offer)
-  const retryAction = refusal.retryAction ?? (isHeld ? 'wait_and_retry' : 'sign_anew')
+  const { id: offerId, accountId } = offer
+  // While a payment for the offer may still be made, nobody is asked for another.
+  const held = deps.ledger.payments.findUndecidedPayment({ accountId, offerId })
+  const retryAction = refusal.retryAction ?? (held ? 'wait_and_retry' : 'sign_anew')
   const maySign = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
   const next = maySign ? { paymentRequired: toPaymentRequired(deps, offer, errorReason) } : {}
   const { payer, network } = signed
   const paymentResponse = { success: false, errorReason, payer, transaction: '', network } as const
-  return new AppError('payment_rejected', message, {
-    reason,
-    retryAction,
-    paymentResponse,
-    ...next,
-  })
+  const extras = { reason, retryAction, paymentResponse, ...next }
+  return new AppError('payment_rejected', message, extras)
 }
 
 const APPROVE_SELECTOR = '0x095ea7b3'
@@ -193,19 +156,15 @@ export function allowanceError({ signed }: Payment, offer: Offer): AppError {
   )
 }
 
-/** For a payment that only the operator can judge. */
-export const reviewError = (reason: string | undefined): AppError =>
-  reason === 'sanctioned'
-    ? new AppError(
-        'sanctioned',
-        'The address that pays is on a sanctions list. The payment is not taken.',
-        { reason, retryAction: 'ask_operator' },
-      )
-    : new AppError(
-        'payment_in_review',
-        'The operator has to review this payment. Do not pay again.',
-        { reason: reason ?? 'review', retryAction: 'ask_operator' },
-      )
+export function reviewError(reason = 'review'): AppError {
+  const extras = { reason, retryAction: 'ask_operator' } as const
+  if (reason === 'sanctioned') {
+    const message = 'The address that pays is on a sanctions list. The payment is not taken.'
+    return new AppError('sanctioned', message, extras)
+  }
+  const message = 'The operator has to review this payment. Do not pay again.'
+  return new AppError('payment_in_review', message, extras)
+}
 
 /** The challenge of an offer; `error` says why what was sent is no payment of it. */
 export const toPaymentRequired = (

@@ -5,12 +5,18 @@
  * payment `settled` or `void`, and only it may call one unpaid.
  */
 import type { Actor, Deed } from '#src/ledger/ledger.ts'
-import { LedgerRuleError } from '#src/ledger/payments.ts'
+import { LedgerRuleError, type PaymentChange } from '#src/ledger/payments.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/selling/chain-view.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
-import { type Offer, VALID_BEFORE_MS_MAX } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
+import {
+  type Offer,
+  type Payment,
+  type PaymentProof,
+  type PaymentState,
+  type SignedPayment,
+  VALID_BEFORE_MS_MAX,
+} from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
 import { signatureOf } from './payload.ts'
@@ -31,15 +37,7 @@ export function flowOn(deps: BillingDeps, network: string, actor: Actor): Flow |
   return sold?.view && { deps, chain: sold.view, facilitator: sold.facilitator, actor }
 }
 
-/** A payment at work, with its offer. */
 export type Case = { payment: Payment; offer: Offer }
-
-type Next = {
-  to: PaymentState
-  reason?: string | undefined
-  txHash?: string | undefined
-  proof?: PaymentProof | undefined
-}
 
 /** The first steps of a payment need this long; the token is strict to the second. */
 export const FRESH_MS_MIN = 30_000
@@ -47,9 +45,7 @@ export const FRESH_MS_MIN = 30_000
 const LEASE_MS = 90_000
 /** How often a payment that may have been sent is sent again at most. */
 export const ATTEMPTS_MAX = 3
-/**
- * A payment of unknown fate is given this long to appear, one that was seen on its way this long.
- */
+/** So long a payment of unknown fate is given to appear, and one that was seen on its way. */
 export const RESEND_UNKNOWN_MS = 15_000
 const RESEND_PENDING_MS = 60_000
 /** Eight seconds in all: a few blocks of Polygon and its finality. */
@@ -57,88 +53,63 @@ const PENDING_STEPS_MS = [50, 100, 200, 400, 750, 1500, 2500, 2500]
 /** A payment that nobody saw on its way is less likely to arrive. */
 const UNKNOWN_STEPS = 4
 
-/** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
-export async function advance(flow: Flow, it: Case): Promise<Payment> {
-  switch (it.payment.state) {
-    case 'received':
-    case 'screened':
-      return begin(flow, it)
-    case 'settling':
-    case 'pending':
-    case 'unknown':
-      return follow(flow, it)
-    case 'settled':
-      return observe(flow, it)
-    case 'rejected':
-      return reconsider(flow, it)
-    case 'provisioned':
-    case 'void':
-    case 'review':
-      return it.payment
-  }
+const steps: Record<PaymentState, (flow: Flow, it: Case) => Payment | Promise<Payment>> = {
+  received: begin,
+  screened: begin,
+  settling: follow,
+  pending: follow,
+  unknown: follow,
+  settled: observe,
+  rejected: reconsider,
+  provisioned: (_, { payment }) => payment,
+  void: (_, { payment }) => payment,
+  review: (_, { payment }) => payment,
 }
 
-/**
- * Looks again and again while a payment is in flight, so that most callers get
- * its end; returns it as last seen.
- */
+/** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
+export const advance = async (flow: Flow, it: Case): Promise<Payment> =>
+  steps[it.payment.state](flow, it)
+
+/** Looks again and again while a payment is in flight, so that most callers get its end. */
 export async function waitForFinality(flow: Flow, it: Case): Promise<Payment> {
   let { payment } = it
   for (const [step, ms] of PENDING_STEPS_MS.entries()) {
-    const mayWait =
-      payment.state === 'pending' || (payment.state === 'unknown' && step < UNKNOWN_STEPS)
-    if (!mayWait) break
+    const { state } = payment
+    if (state !== 'pending' && (state !== 'unknown' || step >= UNKNOWN_STEPS)) break
     await flow.deps.sleep(ms)
     payment = await observe(flow, { ...it, payment })
   }
   return payment
 }
 
-/**
- * Nothing was sent by us yet; the payer may have submitted it, so the
- * nonce is checked before the clock.
- */
+/** Nothing was sent by us yet; the payer may have, so the nonce is checked before the clock. */
 async function begin(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const screened = await screenPayer(flow, payment)
   if (screened.state !== 'screened') return screened
   const it = { payment: screened, offer }
   const fault = await findFault(flow, screened)
-  if (fault === 'nonce_used') {
+  // What came when its offer had ended is not sent at terms that may have changed.
+  const isLate = !isFresh(flow, payment) || payment.createdMs >= offer.expiresMs
+  if (fault === 'nonce_used' || isLate) {
     // Paid before by somebody who saw the signature, or canceled: the chain knows.
     const seen = await observe(flow, it)
     if (seen.state !== screened.state) return seen
-    return move(flow, seen, { to: 'unknown', reason: fault })
+    if (fault === 'nonce_used') return move(flow, seen, { to: 'unknown', reason: fault })
+    // Only the payer can still submit it, until it is proved that nobody can.
+    throw tooLateError(payment.signed, flow.deps.clock())
   }
-  // What came when its offer had ended is not sent at terms that may have changed.
-  if (!isFresh(flow, payment) || payment.createdMs >= offer.expiresMs) return giveUp(flow, it)
   const reason = fault ?? clockFault(payment.signed, flow.deps.clock())
   return reason === undefined ? relay(flow, it) : move(flow, screened, { to: 'rejected', reason })
 }
 
-/**
- * Why the clock is against sending a payment that has not ended, though its
- * payer may have it made himself.
- */
-export function clockFault(
-  { validAfter, validBefore }: Pick<SignedPayment, 'validAfter' | 'validBefore'>,
-  nowMs: number,
-): 'expires_too_late' | 'not_yet_valid' | undefined {
+/** Why the clock is against sending a payment that has not ended; its payer may have it made. */
+export function clockFault({ validAfter, validBefore }: SignedPayment, nowMs: number) {
   // As numbers these may be inexact, but then they are far beyond every limit.
   if (Number(validBefore) * 1000 > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
   return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
 }
 
-/** Too late to send; only the payer can still submit it, until it is proved that nobody can. */
-async function giveUp(flow: Flow, it: Case): Promise<Payment> {
-  const seen = await observe(flow, it)
-  if (seen.state !== it.payment.state) return seen
-  throw tooLateError(it.payment.signed, flow.deps.clock())
-}
-
-/**
- * It may have been sent. Whatever fails on the way changes nothing: the first call may
- * have been the one that counts.
- */
+/** It may have been sent. What fails here changes nothing: the first call may be what counts. */
 async function follow(flow: Flow, it: Case): Promise<Payment> {
   const payment = await observe(flow, it)
   if (!mayResend(flow, payment)) return payment
@@ -161,13 +132,11 @@ function mayResend(flow: Flow, payment: Payment): boolean {
   return state === 'pending' && updatedMs + RESEND_PENDING_MS <= nowMs
 }
 
-const mendable: ReadonlySet<string | undefined> = new Set([
+const mendable: readonly (string | undefined)[] = [
   ...['allowance_required', 'insufficient_balance', 'expires_too_late', 'not_yet_valid'],
-])
+]
 
-/**
- * What was missing may be there now. Anything else stays rejected, unless the payer submitted it.
- */
+/** What was missing may be there now. All else stays rejected, unless the payer submitted it. */
 async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const { offer } = it
   const seen = await observe(flow, it)
@@ -175,7 +144,7 @@ async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   const fault = await findFault(flow, seen)
   const nowMs = flow.deps.clock()
   const isTimely = isFresh(flow, seen) && clockFault(seen.signed, nowMs) === undefined
-  const isMended = fault === undefined && mendable.has(seen.reason) && isTimely
+  const isMended = fault === undefined && mendable.includes(seen.reason) && isTimely
   const mayBegin = isMended && nowMs < offer.expiresMs
   if (fault !== 'nonce_used' && !mayBegin) return seen
   const reopened = unlessRefused(
@@ -186,43 +155,34 @@ async function reconsider(flow: Flow, it: Case): Promise<Payment> {
   return reopened.state === 'screened' ? begin(flow, { payment: reopened, offer }) : reopened
 }
 
-/**
- * Screens the payer. A hit ends in `review`, whatever was sent before; without an answer nothing
- * changes and `screening_unavailable` is thrown.
- */
+/** A hit ends in `review`, whatever was sent before. Throws `screening_unavailable`. */
 async function screenPayer(flow: Flow, payment: Payment): Promise<Payment> {
-  const { verdict } = await flow.deps.screen(payment.signed.payer)
+  const { screen, ledger } = flow.deps
+  const { verdict } = await screen(payment.signed.payer)
   if (verdict === 'unknown') throw unscreenedError()
   if (verdict === 'hit') {
-    const account = flow.deps.ledger.findAccountByAddress(payment.signed.payer)
-    if (account) flow.deps.ledger.setBlocked(account.id, true, { ...deedOf(flow), actor: 'system' })
+    const account = ledger.findAccountByAddress(payment.signed.payer)
+    if (account) ledger.setBlocked(account.id, true, { ...deedOf(flow), actor: 'system' })
     return move(flow, payment, { to: 'review', reason: 'sanctioned' })
   }
   return payment.state === 'received' ? move(flow, payment, { to: 'screened' }) : payment
 }
 
-/**
- * Why the chain would not take the payment now; undefined if it
- * would. Throws `billing_unavailable`.
- */
+/** Why the chain would not take the payment now, if it would not. Throws `billing_unavailable`. */
 const findFault = async ({ chain }: Flow, { signed }: Payment): Promise<PaymentFault | undefined> =>
   (await askFaults(chain, signed, signatureOf(signed)))[0]
 
 /** All that the chain has against a payment now. Throws `billing_unavailable` without an answer. */
-export async function askFaults(
-  chain: ChainView,
-  signed: SignedPayment,
-  signature: string,
-): Promise<readonly PaymentFault[]> {
+export async function askFaults(chain: ChainView, signed: SignedPayment, signature: string) {
   const preflight = await chain.preflight(signed, signature)
   if (preflight.kind === 'unavailable') throw unaskedError()
   return preflight.kind === 'fault' ? preflight.faults : []
 }
 
 /**
- * Sends a payment that is ready, or one whose fate is unknown once more: always the same bytes,
- * under a lease that is committed first. If somebody else holds the lease, their outcome counts.
- * Throws `billing_unavailable` if nothing was ever sent.
+ * Sends a payment that is ready, or once more one whose fate is unknown: the same bytes, under a
+ * lease that is committed first. If somebody else holds the lease, their outcome counts. Throws
+ * `billing_unavailable` if nothing was ever sent.
  */
 async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   const { chain, facilitator, deps } = flow
@@ -236,9 +196,9 @@ async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
     move(flow, leased, { to: 'screened', reason: result.reason })
     throw unsentError()
   }
-  const txHash = ('txHash' in result ? result.txHash : undefined) ?? leased.txHash
-  const verdict = await chain.look(leased.signed, { fromBlock: offer.fromBlock, txHash })
-  return take(flow, leased, afterLook(verdict) ?? byWordAlone(result, wasSent))
+  const word = byWordAlone(result)
+  const hint = { fromBlock: offer.fromBlock, txHash: word.txHash ?? leased.txHash }
+  return take(flow, leased, afterLook(await chain.look(leased.signed, hint)) ?? word)
 }
 
 const unsentError = () =>
@@ -249,11 +209,8 @@ const unsentError = () =>
 /** Moves a payment as far as the chain proves; unchanged where it proves nothing. */
 export async function observe(flow: Flow, { payment, offer }: Case): Promise<Payment> {
   if (payment.state === 'settled') return provision(flow, payment.id)
-  const verdict = await flow.chain.look(payment.signed, {
-    fromBlock: offer.fromBlock,
-    txHash: payment.txHash,
-  })
-  const next = afterLook(verdict)
+  const hint = { fromBlock: offer.fromBlock, txHash: payment.txHash }
+  const next = afterLook(await flow.chain.look(payment.signed, hint))
   const doubt = next?.proof && doubtOf(flow, { payment, offer }, next.proof)
   if (next && doubt !== undefined) return toReview(flow, payment, { ...next, reason: doubt })
   return next ? await take(flow, payment, next) : payment
@@ -261,14 +218,9 @@ export async function observe(flow: Flow, { payment, offer }: Case): Promise<Pay
 
 /**
  * Why money that moved before we sent anything does not count by itself. Whoever reads a chain can
- * present a payment seen there, also one that was made to another server with the same address: so
- * it must come from the account's own wallet, and be newer than the offer.
+ * present a payment seen there: so it must be the account's own wallet's, and newer than the offer.
  */
-function doubtOf(
-  { deps }: Flow,
-  { payment, offer }: Case,
-  { blockNumber }: PaymentProof,
-): 'foreign_payer' | 'paid_before_offer' | undefined {
+function doubtOf({ deps }: Flow, { payment, offer }: Case, { blockNumber }: PaymentProof) {
   if (payment.attempts > 0) return undefined
   const owner = deps.ledger.findAccountByAddress(payment.signed.payer)
   if (owner?.id !== payment.accountId) return 'foreign_payer'
@@ -276,7 +228,7 @@ function doubtOf(
 }
 
 /** Takes what was learned; money that is final gives its period at once. */
-async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> {
+async function take(flow: Flow, payment: Payment, next: PaymentChange): Promise<Payment> {
   const isMoney = next.to === 'settled' || next.to === 'pending'
   if (isMoney && payment.state === 'received') {
     // Sent by the payer before we knew who that is.
@@ -285,74 +237,53 @@ async function take(flow: Flow, payment: Payment, next: Next): Promise<Payment> 
   }
   const moved = unlessRefused(
     () => move(flow, payment, next),
-    // Two payments of one offer, or one transfer for two payments: an overpayment, which the
-    // operator has to see.
+    // Two payments of one offer, or one transfer for two: the operator has to see it.
     () => isMoney && toReview(flow, payment, { ...next, reason: 'paid_twice' }),
   )
   return moved.state === 'settled' ? provision(flow, moved.id) : moved
 }
 
-/**
- * Leaves money to the operator; where it is, unless that transfer is known as another payment's.
- */
-const toReview = (flow: Flow, payment: Payment, { txHash, proof, reason }: Omit<Next, 'to'>) =>
+/** Leaves money to the operator; where it is, unless that transfer is another payment's. */
+const toReview = (flow: Flow, payment: Payment, { proof, ...next }: PaymentChange) =>
   unlessRefused(
-    () => move(flow, payment, { to: 'review', txHash, proof, reason }),
-    () => move(flow, payment, { to: 'review', txHash, reason }),
+    () => move(flow, payment, { ...next, proof, to: 'review' }),
+    () => move(flow, payment, { ...next, to: 'review' }),
   )
 
 /** What a look at the chain alone proves; undefined where it proves nothing. */
-function afterLook(verdict: ChainVerdict): Next | undefined {
-  switch (verdict.kind) {
-    case 'paid': {
-      const { proof } = verdict
-      return verdict.isFinal
-        ? { to: 'settled', txHash: proof.txHash, proof }
-        : { to: 'pending', txHash: proof.txHash, reason: 'not_final' }
-    }
-    case 'void':
-      // The nonce went to something else that the payer signed: perhaps money of theirs, so the
-      // operator looks at it.
-      return { to: verdict.reason === 'used_elsewhere' ? 'review' : 'void', reason: verdict.reason }
-    case 'open':
-    case 'unavailable':
-      return
+function afterLook(verdict: ChainVerdict): PaymentChange | undefined {
+  if (verdict.kind === 'paid') {
+    const { proof, isFinal } = verdict
+    const { txHash } = proof
+    return isFinal
+      ? { to: 'settled', txHash, proof }
+      : { to: 'pending', txHash, reason: 'not_final' }
   }
+  if (verdict.kind !== 'void') return undefined
+  // The nonce went to something else that the payer signed: perhaps money, for the operator.
+  const to = verdict.reason === 'used_elsewhere' ? 'review' : 'void'
+  return { to, reason: verdict.reason }
 }
 
-/** The chain has not decided: whatever the facilitator says, money may land. */
-function byWordAlone(result: SettleResult, wasSent: boolean): Next {
-  switch (result.kind) {
-    case 'success':
-    case 'pending':
-      return { to: 'pending', txHash: result.txHash }
-    case 'failed':
-    case 'unknown':
-      return { to: 'unknown', reason: result.reason, txHash: result.txHash }
-    case 'refused':
-      return { to: wasSent ? 'unknown' : 'screened', reason: result.reason }
-  }
+/** Where the chain has not decided: whatever the facilitator says, money may land. */
+function byWordAlone(result: SettleResult): PaymentChange {
+  const txHash = 'txHash' in result ? result.txHash : undefined
+  const isSent = result.kind === 'success' || result.kind === 'pending'
+  return isSent ? { to: 'pending', txHash } : { to: 'unknown', reason: result.reason, txHash }
 }
 
 /** Moves a payment on; if somebody else was faster, their state counts. */
-export function move(flow: Flow, payment: Payment, next: Next): Payment {
-  if (payment.state === next.to && (next.txHash ?? payment.txHash) === payment.txHash)
-    return payment
-  const moved = flow.deps.ledger.payments.move(
-    payment.id,
-    { ...next, from: [payment.state] },
-    deedOf(flow),
-  )
-  if (!moved) return reread(flow, payment.id)
+export function move(flow: Flow, payment: Payment, next: PaymentChange): Payment {
+  const { id, state, txHash } = payment
+  if (state === next.to && (next.txHash ?? txHash) === txHash) return payment
+  const moved = flow.deps.ledger.payments.move(id, { ...next, from: [state] }, deedOf(flow))
+  if (!moved) return reread(flow, id)
   const reason = next.reason === undefined ? '' : ` (${next.reason})`
-  flow.deps.log(`billing: ${payment.id} ${payment.state} -> ${next.to}${reason}`)
+  flow.deps.log(`billing: ${id} ${state} -> ${next.to}${reason}`)
   return moved
 }
 
-/**
- * The outcome of `change`, or of `instead` where a rule of the ledger
- * refuses it; false there throws on.
- */
+/** The outcome of `change`, or of `instead` where a rule of the ledger refuses it. */
 function unlessRefused(change: () => Payment, instead: () => Payment | false): Payment {
   try {
     return change()
@@ -363,7 +294,6 @@ function unlessRefused(change: () => Payment, instead: () => Payment | false): P
   }
 }
 
-/** Gives what was paid for; the same at every call. */
 function provision(flow: Flow, id: string): Payment {
   const { ledger, mint } = flow.deps
   const ids = { subscriptionId: `sub_${mint()}`, restId: `sub_${mint()}` }
@@ -371,14 +301,12 @@ function provision(flow: Flow, id: string): Payment {
   return reread(flow, id)
 }
 
-/** A payment with its offer. */
 export function caseOf({ ledger }: BillingDeps, payment: Payment): Case {
   const offer = ledger.payments.findOffer(payment.offerId)
   assert(offer !== undefined, 'Offers are never deleted.')
   return { payment, offer }
 }
 
-/** The payment as the ledger has it now. */
 export function reread({ deps }: Flow, id: string): Payment {
   const payment = deps.ledger.payments.findPayment(id)
   assert(payment !== undefined, 'Payments are never deleted.')
@@ -387,6 +315,5 @@ export function reread({ deps }: Flow, id: string): Payment {
 
 const deedOf = ({ deps, actor }: Flow): Deed => ({ actor, nowMs: deps.clock() })
 
-/** True if there is time left to send a payment. */
 const isFresh = ({ deps }: Flow, { signed }: Payment): boolean =>
   Number(signed.validBefore) * 1000 >= deps.clock() + FRESH_MS_MIN

@@ -1,9 +1,10 @@
 /**
- * Brings payments to their end without their payers: at start, when one is submitted, and on a
- * timer. From the chain alone each of them becomes provisioned or void, at the latest once its last
- * second is final.
+ * What is done without payers: brings payments to their end, and finds money that belongs to none.
+ * From the chain alone each becomes provisioned or void, at the latest once its end is final.
  */
 import { AppError } from '#src/core/errors.ts'
+import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
+import type { PaymentChain } from '#src/selling/payment-chain.ts'
 import { isUndecided, openStates, type Payment } from '#src/selling/payment.ts'
 
 import type { BillingDeps } from './billing.ts'
@@ -29,9 +30,9 @@ const REJECTED_EVERY_MS = 60_000
 const POLL_EVERY_MS = 3000
 const POLL_WAIT_MS = 2000
 
-/**
- * Keeps apart what callers do with a payment and what is done without them: never both at a time.
- */
+type Attend = (payments: readonly Payment[]) => Promise<void>
+
+/** What callers do with a payment and what is done without them never happens at a time. */
 export function createReconciler(deps: BillingDeps) {
   const { ledger, clock, log } = deps
   const flights = createSingleFlight()
@@ -47,14 +48,19 @@ export function createReconciler(deps: BillingDeps) {
       await looks.run(payment.id, () => work(flow, caseOf(deps, reread(flow, payment.id))))
     } catch (error) {
       // A refusal is for callers; it comes again at every look.
-      if (!(error instanceof AppError))
-        log(`billing: ${payment.id} stays ${payment.state}: ${String(error)}`)
+      if (error instanceof AppError) return
+      log(`billing: ${payment.id} stays ${payment.state}: ${String(error)}`)
     }
   }
 
   /** Looks at some payments now. Never rejects. */
-  const attend = (payments: readonly Payment[]) =>
-    forEachAtOnce(payments, (payment) => run(payment, step))
+  const attend: Attend = async (payments) => {
+    const rest = payments.values()
+    const worker = async () => {
+      for (const payment of rest) await run(payment, step)
+    }
+    await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
+  }
 
   /** The next ones in their order, and the first again after the last. */
   function nextRejected(): Payment[] {
@@ -68,29 +74,22 @@ export function createReconciler(deps: BillingDeps) {
   }
 
   return {
-    attend,
+    watch: (): Promise<void> => watch(deps, attend),
 
-    /**
-     * What callers want of a payment: those who come meanwhile join the first, who
-     * waits for a look that is under way.
-     */
+    /** What callers want: who comes meanwhile joins the first, who waits for a look under way. */
     work: (id: string, body: () => Promise<Payment>): Promise<Payment> =>
       flights.run(id, async () => {
         await looks.over(id)
         return body()
       }),
 
-    /** See `Billing.reconcile`. */
     async reconcile(): Promise<number> {
       await attend(ledger.payments.listPaymentsIn(openStates))
       await attend(nextRejected())
       return ledger.payments.listPaymentsIn(openStates).length
     },
 
-    /**
-     * Looks for one payment on the chain, if nobody does and nobody
-     * has just done so. Never rejects.
-     */
+    /** Looks for one payment, if nobody does and nobody has just done so. Never rejects. */
     async poll(payment: Payment): Promise<void> {
       const nowMs = clock()
       for (const [id, atMs] of polled) {
@@ -102,15 +101,6 @@ export function createReconciler(deps: BillingDeps) {
       await Promise.race([run(payment, observe), deps.sleep(POLL_WAIT_MS)])
     },
   }
-}
-
-/** Never rejects as long as `body` does not. */
-async function forEachAtOnce<T>(items: readonly T[], body: (item: T) => Promise<void>) {
-  const rest = items.values()
-  const worker = async () => {
-    for (const item of rest) await body(item)
-  }
-  await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
 }
 
 async function step(flow: Flow, it: Case): Promise<Payment> {
@@ -132,10 +122,7 @@ async function step(flow: Flow, it: Case): Promise<Payment> {
 const isDue = ({ deps }: Flow, { attempts, updatedMs }: Payment): boolean =>
   attempts < ATTEMPTS_MAX && updatedMs + RESEND_UNKNOWN_MS <= deps.clock()
 
-/**
- * Joins calls for the same payment: the first does the work, those that
- * come meanwhile get its outcome.
- */
+/** Joins calls for the same payment: the first does the work, the others get its outcome. */
 function createSingleFlight() {
   const flights = new Map<string, Promise<Payment>>()
   return {
@@ -148,8 +135,84 @@ function createSingleFlight() {
     },
     has: (id: string): boolean => flights.has(id),
     /** Resolves once nobody does it, also where the work rejects. */
-    async over(id: string): Promise<void> {
-      await flights.get(id)?.catch(() => undefined)
-    },
+    over: async (id: string) => flights.get(id)?.catch(() => undefined),
   }
+}
+
+const HEAD_AGE_MS_MAX = 10_000
+/** Public nodes answer no larger ranges. */
+const BLOCKS_PER_CALL = 1000
+/** Ranges that one call reads; the next call resumes there. */
+const CALLS_MAX = 20
+
+type Range = { from: number; to: number }
+type Watch = { deps: BillingDeps; attend: Attend; view: ChainView; chain: PaymentChain }
+
+/**
+ * Finds money that arrived without a payment of ours, for the operator: it is never granted by
+ * itself. `attend` looks at payments that a transfer may be. Never rejects.
+ */
+async function watch(deps: BillingDeps, attend: Attend): Promise<void> {
+  const { chains, payTo, log } = deps
+  for (const { chain, view } of chains) {
+    if (!view || payTo === '') continue
+    try {
+      await watchChain({ deps, attend, view, chain })
+    } catch (error) {
+      log(`billing: transfers on ${chain.network} could not be read: ${String(error)}`)
+    }
+  }
+}
+
+async function watchChain(watched: Watch): Promise<void> {
+  const { view, chain } = watched
+  const { payments } = watched.deps.ledger
+  const head = await view.head(HEAD_AGE_MS_MAX)
+  if (!head) return
+  const scanned = payments.scannedBlock(chain.network)
+  // What was there before this server sold anything is not its concern.
+  if (scanned === undefined) return payments.setScannedBlock(chain.network, head.finalNumber)
+  let from = scanned + 1
+  for (let call = 0; call < CALLS_MAX && from <= head.finalNumber; call++) {
+    const to = Math.min(from + BLOCKS_PER_CALL - 1, head.finalNumber)
+    const doneTo = await scan(watched, { from, to })
+    if (doneTo >= from) payments.setScannedBlock(chain.network, doneTo)
+    if (doneTo < to) return
+    from = to + 1
+  }
+}
+
+/**
+ * Notes what is unmatched in a range; returns the block up to which all is decided. A transfer that
+ * an undecided payment may turn out to be is decided with that payment, which is looked at.
+ */
+async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise<number> {
+  const { ledger, clock, payTo, log } = deps
+  const { network } = chain
+  const transfers = await view.transfersTo(payTo, range)
+  if (transfers.length === 0) return range.to
+  /** Undecided payments that the transfer fits; none if it has paid one already. */
+  const candidatesOf = (transfer: FoundTransfer): Payment[] => {
+    const { txHash, logIndex } = transfer
+    const alike = ledger.payments.listPaymentsLike({ network, ...transfer })
+    const isPaid = alike.some(
+      ({ proof }) => proof?.txHash === txHash && proof.logIndex === logIndex,
+    )
+    return isPaid ? [] : alike.filter(isUndecided)
+  }
+  await attend(transfers.flatMap(candidatesOf))
+  const undecided = transfers.filter((transfer) => candidatesOf(transfer).length > 0)
+  const doneTo = Math.min(range.to, ...undecided.map(({ blockNumber }) => blockNumber - 1))
+  const nowMs = clock()
+  for (const transfer of transfers) {
+    if (transfer.blockNumber > doneTo) continue
+    const id = `transfer_${transfer.txHash.slice(2)}_${transfer.logIndex}`
+    // The ledger takes none that is the proof of a payment.
+    const isNew = ledger.payments.addUnmatchedTransfer(
+      { ...transfer, id, network, foundMs: nowMs },
+      { actor: 'system', nowMs },
+    )
+    if (isNew) log(`billing: ${id} is money that no payment explains`)
+  }
+  return doneTo
 }

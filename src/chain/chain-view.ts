@@ -1,19 +1,18 @@
-import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { ChainHead, ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
-import { createHeadWatch, type HeadOptions } from './chain-head.ts'
-import { toTopic } from './contract-questions.ts'
-import { amountOf, findLogs, topics, toProof } from './evidence.ts'
-import { look } from './look.ts'
-import { type Rpc, RpcFault } from './rpc.ts'
-import { checkChain, preflight } from './token-checks.ts'
+import { amountOf, findLogs, type Head, look, topics, toProof } from './look.ts'
+import { type Block, type Rpc, RpcFault, toTopic } from './rpc.ts'
+import { checkChain, type Confirmations, preflight } from './token-checks.ts'
 
 export type ChainViewOptions = {
-  /** Where payments go. */
   payTo?: string | undefined
-} & HeadOptions
+  confirmations: Confirmations
+  clock: Clock
+  log: (line: string) => void
+}
 
-/** The chain as billing sees it. Opens nothing before it is asked. */
 export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView {
   const heads = createHeadWatch(rpc, options)
 
@@ -72,3 +71,60 @@ async function findTransfers(
     return [{ ...toProof(log), asset: log.address, from: `0x${from.slice(-40)}`, amount }]
   })
 }
+
+function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptions) {
+  let seen: { head: Head; atMs: number; order: number } | undefined
+  let asked: Promise<Head> | undefined
+  let count = 0
+
+  /** Throws `RpcFault` without an answer, and once when the node went back. */
+  async function ask(): Promise<Head> {
+    // Answers may overtake each other: one is compared with what was known when it was asked for.
+    const before = seen?.head
+    const [atMs, order] = [clock(), ++count]
+    const head = await readHead(rpc, confirmations)
+    if (seen === undefined || seen.order < order) seen = { head, atMs, order }
+    if (before === undefined || !isTakenBack(before.final, head.final)) return head
+    // The next answer is compared with this one: a new node is not refused forever.
+    const fault = `The RPC went back to block ${head.final.number}, before one that it called final.`
+    log(fault)
+    throw new RpcFault(fault)
+  }
+
+  return {
+    ask,
+    async recent(ageMsMax: number): Promise<ChainHead | undefined> {
+      if (seen !== undefined && clock() - seen.atMs <= ageMsMax) return toChainHead(seen.head)
+      asked ??= ask().finally(() => {
+        asked = undefined
+      })
+      // The RPC logs it by itself; here it only matters that there is no answer.
+      return asked.then(toChainHead, () => undefined)
+    },
+  }
+}
+
+async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
+  if (confirmations === 'final') {
+    const [final, latest] = await Promise.all([
+      rpc.getBlock(rpc.chain.finality),
+      rpc.getBlock('latest'),
+    ])
+    // Two nodes may share one address, and one may lag.
+    if (final && latest) return { final, latestNumber: Math.max(final.number, latest.number) }
+  } else {
+    const latest = await rpc.getBlock('latest')
+    const number = Math.max(0, (latest?.number ?? 0) - confirmations + 1)
+    const final = number === latest?.number ? latest : await rpc.getBlock(number)
+    if (final && latest) return { final, latestNumber: latest.number }
+  }
+  throw new RpcFault('The RPC knows no block that is final.')
+}
+
+const isTakenBack = (before: Block, after: Block): boolean =>
+  after.number < before.number || (after.number === before.number && after.hash !== before.hash)
+
+const toChainHead = ({ final, latestNumber }: Head): ChainHead => ({
+  finalNumber: final.number,
+  latestNumber,
+})

@@ -1,86 +1,81 @@
+/** What became of a payment: by nonces, logs of transfers, and receipts. */
 import type { Hex } from 'viem'
 
 import type { ChainVerdict } from '#src/selling/chain-view.ts'
-import type { SignedPayment } from '#src/selling/payment.ts'
+import type { PaymentProof, SignedPayment } from '#src/selling/payment.ts'
 
-import type { Head } from './chain-head.ts'
-import { toTopic } from './contract-questions.ts'
 import {
-  bitOf,
-  findFirstLog,
-  findLogs,
-  isNonceUsed,
-  isTransferOf,
-  receiptOf,
-  type Search,
-  topics,
-  toProof,
-  wasUsedBefore,
-  wordOf,
-} from './evidence.ts'
-import type { ChainLog, Receipt } from './rpc-answers.ts'
-import { type Rpc, RpcFault } from './rpc.ts'
+  askWord,
+  type Block,
+  type BlockTag,
+  type ChainLog,
+  type LogQuestion,
+  type Receipt,
+  type Rpc,
+  RpcFault,
+  toTopic,
+} from './rpc.ts'
 
 /** More than a day of blocks: a payment is valid for no longer than a day. */
 const SEARCH_BLOCKS_MAX = 200_000
-/**
- * A reorganisation may put a payment below the block that was the newest when it
- * was offered; none goes deeper.
- */
+/** A reorganisation may put a payment below the block that it was offered at; none goes deeper. */
 const REORG_BLOCKS_MAX = 256
+/** Nodes refuse longer ranges. */
+const RANGE_BLOCKS_MAX = 2000
+/** No range is made shorter than this for a node that says no to it. */
+const RANGE_BLOCKS_MIN = 250
 
-export type Lookup = {
+export const topics = {
+  /** `Transfer(address indexed from, address indexed to, uint256 value)` */
+  transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+  /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` */
+  used: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
+  /** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` */
+  canceled: '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81',
+  /** `UnorderedNonceInvalidation(address indexed owner, uint256 word, uint256 mask)` */
+  invalidated: '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d',
+} as const satisfies Record<string, Hex>
+
+/** How far the chain is: all up to `final` stays. */
+export type Head = { final: Block; latestNumber: number }
+
+/** A look for one payment, whose logs can be in the blocks of `range`, both inclusive. */
+type Search = {
+  rpc: Rpc
   signed: SignedPayment
-  hint: { fromBlock: number; txHash?: string | undefined }
-  head: Head
+  range: { from: number; to: number }
+  final: Block
 }
+
+type Hint = { fromBlock: number; txHash?: string | undefined }
 
 /**
- * Looks for a payment. Two kinds of evidence count: a transfer that is there, and a state of the
- * chain at its final block. What a node does not show is never taken for proof. Throws `RpcFault`.
+ * Two kinds of evidence count: a transfer that is there, and a state of the chain at its final
+ * block. What a node does not show is never taken for proof. Throws `RpcFault`.
  */
-export async function look(rpc: Rpc, { signed, hint, head }: Lookup): Promise<ChainVerdict> {
-  const search: Search = {
-    signed,
-    range: {
-      from: Math.max(0, hint.fromBlock - REORG_BLOCKS_MAX),
-      to: Math.min(head.latestNumber, hint.fromBlock + SEARCH_BLOCKS_MAX),
-    },
-    head,
-    paid: (transfer) => confirm(rpc, transfer, head),
-    settled: (blockNumber, reason) =>
-      blockNumber <= head.final.number ? { kind: 'void', reason } : { kind: 'open' },
-  }
-  const hinted = hint.txHash && (await findInTransaction(rpc, search, hint.txHash))
-  if (hinted) return search.paid(hinted)
-  if (!(await isNonceUsed(rpc, signed, 'latest'))) return judgeUnused(rpc, search)
-  return signed.method === 'eip3009' ? lookEip3009(rpc, search) : lookPermit2(rpc, search)
-}
-
-async function findInTransaction(rpc: Rpc, search: Search, txHash: string) {
-  const receipt = await rpc.getReceipt(txHash)
-  if (receipt === undefined) return undefined
-  return search.signed.method === 'eip3009'
-    ? findAuthorizedTransfer(search.signed, receipt)
-    : findPermittedTransfer(rpc, search, receipt)
-}
-
-/**
- * Nobody's clock counts but the chain's: a transaction that was sent in time may wait to be mined.
- */
-async function judgeUnused(
+export async function look(
   rpc: Rpc,
-  { signed, head: { final }, settled }: Search,
+  { signed, hint, head }: { signed: SignedPayment; hint: Hint; head: Head },
 ): Promise<ChainVerdict> {
-  // The token wants a time before `validBefore`; Permit2 takes the deadline itself, too.
-  const isOver =
-    signed.method === 'eip3009' ? final.time >= signed.validBefore : final.time > signed.validBefore
-  const canCome = !isOver || (await isNonceUsed(rpc, signed, final.number))
-  return canCome ? { kind: 'open' } : settled(final.number, 'expired')
+  const from = Math.max(0, hint.fromBlock - REORG_BLOCKS_MAX)
+  const to = Math.min(head.latestNumber, hint.fromBlock + SEARCH_BLOCKS_MAX)
+  const search: Search = { rpc, signed, range: { from, to }, final: head.final }
+  const receipt = hint.txHash ? await rpc.getReceipt(hint.txHash) : undefined
+  const hinted = receipt && (await findInReceipt(search, receipt))
+  if (hinted) return paid(search, hinted)
+  if (!(await isNonceUsed(rpc, signed, 'latest'))) return judgeUnused(search)
+  return signed.method === 'eip3009' ? lookEip3009(search) : lookPermit2(search)
 }
 
-/** Final only if the block that holds the transfer is the one that the node has there now. */
-async function confirm(rpc: Rpc, transfer: ChainLog, { final }: Head): Promise<ChainVerdict> {
+async function findInReceipt(search: Search, receipt: Receipt): Promise<ChainLog | undefined> {
+  const { signed } = search
+  if (signed.method === 'eip3009') return findAuthorizedTransfer(signed, receipt)
+  const transfer = receipt.isSuccess && receipt.logs.find((log) => isTransferOf(signed, log))
+  return transfer && (await bindingOf(search, transfer)) === 'own' ? transfer : undefined
+}
+
+/** The verdict for a transfer: final if the block that holds it is the one that is there now. */
+async function paid({ rpc, final }: Search, transfer: ChainLog): Promise<ChainVerdict> {
   const proof = toProof(transfer)
   if (transfer.blockNumber > final.number) return { kind: 'paid', proof, isFinal: false }
   const block = await rpc.getBlock(transfer.blockNumber)
@@ -88,84 +83,93 @@ async function confirm(rpc: Rpc, transfer: ChainLog, { final }: Head): Promise<C
   throw new RpcFault(`The RPC contradicts itself about block ${transfer.blockNumber}.`)
 }
 
-/**
- * Finds what a spent authorization was spent on. A spent nonce alone proves nothing: the payer may
- * have canceled it, or signed another transfer with it.
- */
-async function lookEip3009(rpc: Rpc, search: Search): Promise<ChainVerdict> {
-  const { signed, range, paid, settled } = search
-  const event = await findEvent(rpc, search)
-  if (event === undefined) {
-    if (await wasUsedBefore(rpc, search)) return settled(range.from - 1, 'used_elsewhere')
-    throw new RpcFault(`The RPC does not show what the nonce of ${signed.payer} was used for.`)
-  }
-  if (event.topics[0] === topics.canceled) return settled(event.blockNumber, 'canceled')
-  const transfer = findAuthorizedTransfer(signed, await receiptOf(rpc, event))
-  return transfer ? paid(transfer) : settled(event.blockNumber, 'used_elsewhere')
+/** The verdict for what makes a payment impossible: none while a reorganisation may undo it. */
+const settled = (
+  { final }: Search,
+  blockNumber: number,
+  reason: Extract<ChainVerdict, { kind: 'void' }>['reason'],
+): ChainVerdict => (blockNumber <= final.number ? { kind: 'void', reason } : { kind: 'open' })
+
+/** No clock counts but the chain's: a transaction that was sent in time may wait to be mined. */
+async function judgeUnused(search: Search): Promise<ChainVerdict> {
+  const { rpc, signed, final } = search
+  // The token wants a time before `validBefore`; Permit2 takes the deadline itself, too.
+  const isOver =
+    signed.method === 'eip3009' ? final.time >= signed.validBefore : final.time > signed.validBefore
+  const canCome = !isOver || (await isNonceUsed(rpc, signed, final.number))
+  return canCome ? { kind: 'open' } : settled(search, final.number, 'expired')
 }
 
-const findEvent = (rpc: Rpc, { signed, range }: Search) =>
-  findFirstLog(rpc, {
+/** A spent nonce proves nothing: it may be canceled, or of another transfer that was signed. */
+async function lookEip3009(search: Search): Promise<ChainVerdict> {
+  const { rpc, signed, range } = search
+  const logs = logsOf(rpc, {
     addresses: [signed.nonceContract],
     topics: [[topics.used, topics.canceled], toTopic(signed.payer), signed.nonce as Hex],
     ...range,
   })
+  // No piece is asked for after that which has it.
+  const event = (await logs.next()).value
+  if (event === undefined) {
+    if (await wasUsedBefore(search)) return settled(search, range.from - 1, 'used_elsewhere')
+    throw new RpcFault(`The RPC does not show what the nonce of ${signed.payer} was used for.`)
+  }
+  if (event.topics[0] === topics.canceled) return settled(search, event.blockNumber, 'canceled')
+  const transfer = findAuthorizedTransfer(signed, await receiptOf(rpc, event))
+  return transfer ? paid(search, transfer) : settled(search, event.blockNumber, 'used_elsewhere')
+}
 
-/**
- * The transfer of a payment in a transaction: the next that its token says after the use of its
- * nonce. There may be others in the transaction, which are of other authorizations.
- */
+/** The next transfer of its token after the use of its nonce; others are of other payments. */
 function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainLog | undefined {
   const logs = receipt.isSuccess ? receipt.logs.filter((log) => log.address === signed.asset) : []
-  const used = logs.findIndex((log) => isUseOf(signed, log))
+  const payer = toTopic(signed.payer)
+  const used = logs.findIndex(({ topics: [event, authorizer, nonce] }) => {
+    return event === topics.used && authorizer === payer && nonce === signed.nonce
+  })
   const next = used === -1 ? undefined : logs[used + 1]
   return next && isTransferOf(signed, next) ? next : undefined
 }
 
-const isUseOf = (signed: SignedPayment, { topics: [event, authorizer, nonce] }: ChainLog) =>
-  event === topics.used && authorizer === toTopic(signed.payer) && nonce === signed.nonce
-
 /**
  * Finds what a nonce of Permit2 was spent on. No event names it, so a transfer is bound to it by
- * what the transaction says to the x402 proxy; where another contract called the proxy, by being
- * the only one.
+ * what the transaction says to the x402 proxy; where a contract called that, by being the only one.
  */
-async function lookPermit2(rpc: Rpc, search: Search): Promise<ChainVerdict> {
-  const { signed, range, head, paid, settled } = search
-  const transfer = await findTransfer(rpc, search)
-  if (transfer) return paid(transfer)
-  const invalidation = await findInvalidation(rpc, search)
-  if (invalidation) return settled(invalidation.blockNumber, 'canceled')
-  if (await wasUsedBefore(rpc, search)) return settled(range.from - 1, 'used_elsewhere')
-  return (await isNonceUsed(rpc, signed, head.final.number))
-    ? lookAtSpending(rpc, search)
-    : { kind: 'open' }
+async function lookPermit2(search: Search): Promise<ChainVerdict> {
+  const { rpc, signed, range, final } = search
+  const { asset, payer, payTo } = signed
+  const transfers = await findLogs(rpc, {
+    addresses: [asset],
+    topics: [topics.transfer, toTopic(payer), toTopic(payTo)],
+    ...range,
+  })
+  const transfer = await pickTransfer(search, transfers)
+  if (transfer) return paid(search, transfer)
+  const invalidation = await findInvalidation(search)
+  if (invalidation) return settled(search, invalidation.blockNumber, 'canceled')
+  if (await wasUsedBefore(search)) return settled(search, range.from - 1, 'used_elsewhere')
+  return (await isNonceUsed(rpc, signed, final.number)) ? lookAtSpending(search) : { kind: 'open' }
 }
 
 /**
- * Judges by the one block in which the nonce was spent: any contract may have spent it, on any
- * token. An empty answer proves nothing, because it takes a log to move a token: that node has
- * none.
+ * Judges by the block in which the nonce was spent, by any contract on any token. An empty answer
+ * proves nothing, because it takes a log to move a token: that node has none.
  */
-async function lookAtSpending(rpc: Rpc, search: Search): Promise<ChainVerdict> {
-  const { signed, paid, settled } = search
-  const block = await findSpendingBlock(rpc, search)
+async function lookAtSpending(search: Search): Promise<ChainVerdict> {
+  const { rpc, signed } = search
+  const block = await findSpendingBlock(search)
   const logs = await rpc.getLogs({ addresses: [], topics: [], from: block, to: block })
   if (logs.length === 0) {
     throw new RpcFault(
       `The RPC does not show what the Permit2 nonce of ${signed.payer} was used for.`,
     )
   }
-  const transfer = await pickTransfer(rpc, search, logs)
-  return transfer ? paid(transfer) : settled(block, 'used_elsewhere')
+  const transfer = await pickTransfer(search, logs)
+  return transfer ? paid(search, transfer) : settled(search, block, 'used_elsewhere')
 }
 
-/**
- * Halves the range, of which the nonce was unspent before the first block
- * and is spent at the final one.
- */
-async function findSpendingBlock(rpc: Rpc, { signed, range, head }: Search): Promise<number> {
-  let [low, high] = [range.from, head.final.number]
+/** Halves the range: before it the nonce was unspent, and at the final block it is spent. */
+async function findSpendingBlock({ rpc, signed, range, final }: Search): Promise<number> {
+  let [low, high] = [range.from, final.number]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if (await isNonceUsed(rpc, signed, middle)) high = middle
@@ -174,28 +178,7 @@ async function findSpendingBlock(rpc: Rpc, { signed, range, head }: Search): Pro
   return low
 }
 
-/** The transfer of a payment in a transaction that calls the proxy with its nonce. */
-async function findPermittedTransfer(
-  rpc: Rpc,
-  search: Search,
-  receipt: Receipt,
-): Promise<ChainLog | undefined> {
-  const transfer = receipt.isSuccess && receipt.logs.find((log) => isTransferOf(search.signed, log))
-  return transfer && (await bindingOf(rpc, search, transfer)) === 'own' ? transfer : undefined
-}
-
-const findTransfer = async (rpc: Rpc, search: Search): Promise<ChainLog | undefined> => {
-  const { asset, payer, payTo } = search.signed
-  const logs = await findLogs(rpc, {
-    addresses: [asset],
-    topics: [topics.transfer, toTopic(payer), toTopic(payTo)],
-    ...search.range,
-  })
-  return pickTransfer(rpc, search, logs)
-}
-
 async function pickTransfer(
-  rpc: Rpc,
   search: Search,
   logs: readonly ChainLog[],
 ): Promise<ChainLog | undefined> {
@@ -203,19 +186,17 @@ async function pickTransfer(
   const unbound: ChainLog[] = []
   for (const log of logs) {
     if (!isTransferOf(signed, log)) continue
-    const binding = await bindingOf(rpc, search, log)
+    const binding = await bindingOf(search, log)
     if (binding === 'own') return log
     if (binding === 'indirect') unbound.push(log)
   }
-  const [only] = unbound
   if (unbound.length > 1) {
     throw new RpcFault(`More than one transfer of ${signed.payer} may be the payment.`)
   }
-  return only
+  return unbound[0]
 }
 
-/** The payer's own word to Permit2 that a nonce shall not be used. */
-async function findInvalidation(rpc: Rpc, { signed, range }: Search) {
+async function findInvalidation({ rpc, signed, range }: Search): Promise<ChainLog | undefined> {
   const { decodeAbiParameters } = await import('viem')
   const logs = await findLogs(rpc, {
     addresses: [signed.nonceContract],
@@ -228,13 +209,10 @@ async function findInvalidation(rpc: Rpc, { signed, range }: Search) {
   })
 }
 
-/**
- * Whether a transfer is of this nonce (`own`), of another or none, or of
- * one that another contract chose.
- */
+/** Whether a transfer is of this nonce, of another or none, or of one that a contract chose. */
 type Binding = 'own' | 'foreign' | 'indirect'
 
-async function bindingOf(rpc: Rpc, { signed }: Search, log: ChainLog): Promise<Binding> {
+async function bindingOf({ rpc, signed }: Search, log: ChainLog): Promise<Binding> {
   const receipt = await receiptOf(rpc, log)
   const call = await rpc.getInput(log.txHash)
   if (call === undefined) throw new RpcFault(`The RPC does not know the transaction ${log.txHash}.`)
@@ -244,8 +222,7 @@ async function bindingOf(rpc: Rpc, { signed }: Search, log: ChainLog): Promise<B
     const isOwn = permit?.owner === signed.payer && permit.nonce === BigInt(signed.nonce)
     return isOwn ? 'own' : 'foreign'
   }
-  // Whatever the payer signed, only the proxy can spend: it says so in each transaction in which it
-  // does.
+  // Whatever the payer signed, only the proxy can spend, and each time it says so.
   return receipt.logs.some(({ address }) => address === proxy) ? 'indirect' : 'foreign'
 }
 
@@ -259,16 +236,85 @@ const proxyFunctions = [
 ] as const
 
 /** Owner and nonce in a call of the proxy; undefined if it is another call. */
-async function readPermit(input: Hex): Promise<{ owner: string; nonce: bigint } | undefined> {
+async function readPermit(data: Hex): Promise<{ owner: string; nonce: bigint } | undefined> {
   const { decodeFunctionData, parseAbi } = await import('viem')
   try {
-    const { functionName, args } = decodeFunctionData({
-      abi: parseAbi(proxyFunctions),
-      data: input,
-    })
+    const { functionName, args } = decodeFunctionData({ abi: parseAbi(proxyFunctions), data })
     const [permit, owner] = functionName === 'settle' ? args : [args[1], args[2]]
     return { owner: owner.toLowerCase(), nonce: permit.nonce }
   } catch {
     return undefined
   }
+}
+
+/** Permit2 keeps 256 nonces in a word, one bit each. */
+const wordOf = (nonce: string): bigint => BigInt(nonce) >> 8n
+const bitOf = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
+
+/** Whether the nonce of a payment is spent or given up, as of a block. Throws `RpcFault`. */
+export async function isNonceUsed(
+  rpc: Rpc,
+  { method, payer, nonce, nonceContract: to }: SignedPayment,
+  block: BlockTag,
+): Promise<boolean> {
+  if (method === 'eip3009') {
+    const signature = 'authorizationState(address,bytes32) view returns (bool)'
+    return (await askWord(rpc, { to, signature, args: [payer, nonce], block })) !== 0n
+  }
+  const signature = 'nonceBitmap(address,uint256) view returns (uint256)'
+  const bits = await askWord(rpc, { to, signature, args: [payer, wordOf(nonce)], block })
+  return (bits & bitOf(nonce)) !== 0n
+}
+
+/** Whether a nonce was used before its payment can have been made. */
+const wasUsedBefore = async ({ rpc, signed, range }: Search): Promise<boolean> =>
+  range.from > 0 && (await isNonceUsed(rpc, signed, range.from - 1))
+
+/** Logs of a range of any length. Throws `RpcFault` if any piece of it is missing. */
+export const findLogs = (rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> =>
+  Array.fromAsync(logsOf(rpc, question))
+
+async function* logsOf(rpc: Rpc, question: LogQuestion): AsyncGenerator<ChainLog, undefined> {
+  for (let { from } = question; from <= question.to; from += RANGE_BLOCKS_MAX) {
+    const to = Math.min(question.to, from + RANGE_BLOCKS_MAX - 1)
+    yield* await findInPieces(rpc, { ...question, from, to })
+  }
+}
+
+/** Halves a range without an answer: more may be in it than fits into one. */
+async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> {
+  try {
+    return await rpc.getLogs(question)
+  } catch (error) {
+    const { from, to } = question
+    if (!(error instanceof RpcFault) || to - from + 1 <= RANGE_BLOCKS_MIN) throw error
+    const middle = from + Math.floor((to - from) / 2)
+    const first = await findInPieces(rpc, { ...question, to: middle })
+    return [...first, ...(await findInPieces(rpc, { ...question, from: middle + 1 }))]
+  }
+}
+
+const isTransferOf = (signed: SignedPayment, log: ChainLog): boolean =>
+  log.address === signed.asset &&
+  log.topics.length === 3 &&
+  log.topics[0] === topics.transfer &&
+  log.topics[1] === toTopic(signed.payer) &&
+  log.topics[2] === toTopic(signed.payTo) &&
+  amountOf(log) === signed.amount
+
+/** The amount of a transfer; undefined if the log is no transfer of an ERC-20 token. */
+export const amountOf = (log: ChainLog): bigint | undefined =>
+  log.data.length === '0x'.length + 64 ? BigInt(log.data) : undefined
+
+export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentProof => ({
+  txHash,
+  blockNumber,
+  logIndex,
+})
+
+/** The receipt behind a log. A node that contradicts what it just answered cannot be trusted. */
+async function receiptOf(rpc: Rpc, log: ChainLog): Promise<Receipt> {
+  const receipt = await rpc.getReceipt(log.txHash)
+  if (receipt?.isSuccess && receipt.blockHash === log.blockHash) return receipt
+  throw new RpcFault(`The RPC contradicts itself about the transaction ${log.txHash}.`)
 }

@@ -1,41 +1,31 @@
 /**
- * The one way to a node of a chain, for questions (`rpc.ts`) and for settlements of our own
- * facilitator alike. The URL may hold a key, and is in every message of viem's errors: code that
- * catches one uses `answerOf` alone.
+ * The one way to a node of a chain. The URL may hold a key, and is in every message of viem's
+ * errors: code that catches one uses `answerOf` alone.
  */
-import type { Chain, HttpRequestError, RpcRequestError } from 'viem'
+import type { HttpRequestError, RpcRequestError } from 'viem'
 
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
 
 export type Viem = typeof import('viem')
 export type Question = { method: string; params?: unknown }
 
-export type NodeOptions = {
+type NodeOptions = {
   chain: PaymentChain
   url: string
   /** What becomes of a redirect; by default it is followed. */
   redirect?: 'follow' | 'error'
 }
 
-export type Node = {
-  viem: Viem
-  /** The chain as viem knows it. */
-  chain: Chain
-  /** Asks, and asks once more where the node did not answer. Rejects with an error of viem's. */
-  request(question: Question, signal: AbortSignal): Promise<unknown>
-}
+export type Node = Awaited<ReturnType<typeof openNode>>
 
 const RETRY_COUNT = 1
-/**
- * The longest code that a chain takes is 24 KiB; who asks for logs asks
- * for fewer if they are too many.
- */
+/** The longest code is 24 KiB; who asks for logs asks for fewer if they are too many. */
 const ANSWER_BYTES_MAX = 1024 * 1024
 /** The same on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Loads viem; connects to nothing before it is asked. */
-export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions): Promise<Node> {
+export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions) {
   const viem = await import('viem')
   const described = viem.defineChain({
     id: chain.chainId,
@@ -52,9 +42,9 @@ export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions)
   return {
     viem,
     chain: described,
-    request(question, signal) {
-      // Sent once: a second time would be answered by "already known", or by an error about the
-      // nonce.
+    /** Asks, and asks once more where the node did not answer. Rejects with an error of viem's. */
+    request(question: Question, signal: AbortSignal): Promise<unknown> {
+      // Sent once: again would be answered by "already known", or an error about the nonce.
       const retryCount = question.method === 'eth_sendRawTransaction' ? 0 : RETRY_COUNT
       return transport.request(question as never, { retryCount, signal })
     },
@@ -65,7 +55,6 @@ export async function openNode({ chain, url, redirect = 'follow' }: NodeOptions)
 export const answerOf = (viem: Viem, error: unknown): RpcRequestError | undefined =>
   find<RpcRequestError>(viem, error, viem.RpcRequestError)
 
-/** The HTTP status of what was no answer, if there was one. */
 export const statusOf = (viem: Viem, error: unknown): number | undefined =>
   find<HttpRequestError>(viem, error, viem.HttpRequestError)?.status
 
@@ -78,6 +67,5 @@ const find = <T>({ BaseError }: Viem, error: unknown, Wanted: new (...args: neve
 const REVERT_CODE = 3
 const revertWords = /revert|invalid opcode|out of gas|stack (under|over)flow|invalid jump/i
 
-/** Whether a node says that a contract undid the call. */
 export const isRevert = ({ code, details }: RpcRequestError): boolean =>
   code === REVERT_CODE || revertWords.test(details)

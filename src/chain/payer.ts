@@ -1,22 +1,20 @@
 /**
  * A wallet that pays by x402, for `bookfeed pay`; a server never signs payments. What is signed
- * comes from the registry of chains (selling/payment-chain.ts), not from the server that asks for
- * it: of that it takes the amount, the payee and the time alone.
+ * comes from the registry of chains: of the server it takes the amount, the payee and the time
+ * alone.
  */
 import type { Hex } from 'viem'
 
-import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
 
-import { askContract } from './contract-questions.ts'
-import type { Rpc } from './rpc.ts'
+import { askContract, type Rpc } from './rpc.ts'
 import { hashPayment } from './typed-data.ts'
 
 /** The longest that a payment may stay open, whatever the server asks for. */
 const VALID_SECONDS_MAX = 3600
-const UINT256_MAX = 2n ** 256n - 1n
 
-export type PaymentTerms = {
+type PaymentTerms = {
   chain: PaymentChain
   token: PaymentToken
   requirements: PaymentRequirements
@@ -26,29 +24,24 @@ export type PaymentTerms = {
   nonce: Uint8Array
 }
 
-export type Payer = {
-  /** Checksummed. */
-  address: string
-  signMessage(message: string): Promise<string>
-  /** Signs, and returns the body of an x402 v2 payment. */
-  signPayment(terms: PaymentTerms): Promise<Record<string, unknown>>
-}
+export type Payer = Awaited<ReturnType<typeof createPayer>>
 
 /** The order of secp256k1: a private key is from 1 to below it. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** True for a private key. */
 export const isPrivateKey = (text: string): text is Hex =>
   /^0x[0-9a-fA-F]{64}$/.test(text) && BigInt(text) > 0n && BigInt(text) < ORDER
 
 /** Loads viem. `privateKey` is one by `isPrivateKey`. */
-export async function createPayer(privateKey: Hex): Promise<Payer> {
+export async function createPayer(privateKey: Hex) {
   const { privateKeyToAccount } = await import('viem/accounts')
   const account = privateKeyToAccount(privateKey)
   return {
     address: account.address,
-    signMessage: (message) => account.signMessage({ message }),
-    async signPayment({ chain, token, requirements, nowMs, nonce: bytes }) {
+    signMessage: (message: string): Promise<string> => account.signMessage({ message }),
+    /** Signs, and returns the body of an x402 v2 payment. */
+    async signPayment(terms: PaymentTerms): Promise<Record<string, unknown>> {
+      const { chain, token, requirements, nowMs, nonce: bytes } = terms
       const { payTo, amount, maxTimeoutSeconds } = requirements
       const seconds = Math.min(maxTimeoutSeconds, VALID_SECONDS_MAX)
       const validBefore = String(Math.floor(nowMs / 1000) + seconds)
@@ -95,11 +88,8 @@ export async function readPermit2Allowance(
   return BigInt((await askContract(rpc, { to: token.address, signature, args })) ?? 0)
 }
 
-/** Call data that lets Permit2 take a token from its owner, once and for all. */
 export async function encodePermit2Approval({ permit2 }: PaymentChain): Promise<Hex> {
-  const { encodeFunctionData, parseAbi } = await import('viem')
-  return encodeFunctionData({
-    abi: parseAbi(['function approve(address spender, uint256 amount)']),
-    args: [permit2 as Hex, UINT256_MAX],
-  })
+  const { encodeFunctionData, erc20Abi, maxUint256 } = await import('viem')
+  const args = [permit2 as Hex, maxUint256] as const
+  return encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args })
 }

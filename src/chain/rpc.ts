@@ -1,60 +1,49 @@
 /**
- * Read-only questions to a node, each with one deadline for everything it takes.
- *
- * Raw requests instead of viem's actions: `readContract` would fetch a URL of the contract's
- * choice (EIP-3668), and in places reports a dead node as an answer.
+ * Read-only questions to a node. Raw requests instead of viem's actions: `readContract` would fetch
+ * a URL of the contract's choice (EIP-3668), and in places reports a dead node as an answer.
  */
 import type { Hex } from 'viem'
 
+import { isRecord } from '#src/lib/record.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
 
 import { answerOf, isRevert, type Node, openNode, type Question, statusOf } from './node.ts'
-import {
-  type Block,
-  type ChainLog,
-  readBlock,
-  readHex,
-  readInput,
-  readLogs,
-  readReceipt,
-  type Receipt,
-  toQuantity,
-} from './rpc-answers.ts'
 
 const TIMEOUT_MS = 5000
+
+export type Block = { number: number; hash: Hex; /** Unix seconds. */ time: bigint }
+
+/** Addresses, topics and hashes in lower case. */
+export type ChainLog = {
+  address: string
+  topics: readonly string[]
+  data: Hex
+  blockNumber: number
+  blockHash: string
+  txHash: string
+  logIndex: number
+}
+
+export type Receipt = {
+  isSuccess: boolean
+  blockNumber: number
+  blockHash: string
+  txHash: string
+  /** In the order in which they came to be. */
+  logs: readonly ChainLog[]
+}
 
 /** A block by its number, or the newest, or the newest that is final. */
 export type BlockTag = number | 'latest' | PaymentChain['finality']
 
-/**
- * Logs of any of the contracts; a topic that is null is any, one that is an array is any of these.
- */
+/** A topic that is null is any, one that is an array is any of these. */
 export type LogQuestion = {
-  /** None for all. */
+  /** Contracts; none for all. */
   addresses: readonly string[]
   topics: readonly (Hex | readonly Hex[] | null)[]
   /** Blocks, both inclusive. */
   from: number
   to: number
-}
-
-/** Each question throws `RpcFault` for want of an answer. */
-export type Rpc = {
-  readonly chain: PaymentChain
-  /** Code at an address, `0x` if there is none. */
-  getCode(address: string): Promise<Hex>
-  /** What a contract answers, as of the newest block if none is named; undefined if it reverts. */
-  call(question: { to: string; data: Hex }, block?: BlockTag): Promise<Hex | undefined>
-  /** Undefined where the node has no such block. */
-  getBlock(tag: BlockTag): Promise<Block | undefined>
-  getLogs(question: LogQuestion): Promise<ChainLog[]>
-  /** Undefined for a transaction that is in no block that counts. */
-  getReceipt(txHash: string): Promise<Receipt | undefined>
-  /**
-   * What a transaction says to the contract that it calls; undefined
-   * where the node does not know it.
-   */
-  getInput(txHash: string): Promise<{ to: string | undefined; input: Hex } | undefined>
 }
 
 export type RpcOptions = {
@@ -71,84 +60,84 @@ export class RpcFault extends Error {
   override name = 'RpcFault'
 }
 
-/** `fault` is a reason without the URL. */
-type Outcome =
-  { kind: 'answer'; result: unknown } | { kind: 'reverted' } | { kind: 'fault'; fault: string }
-/** Takes a question and what makes sense of its answer: null if it cannot. */
-type Ask = <T>(question: Question, read: (result: unknown) => T | null) => Promise<T | undefined>
+/** Why there is no answer, without the URL: "cannot be reached". */
+class Silence extends Error {}
+
+/** The result where a contract undid an `eth_call`. */
+const reverted = Symbol('reverted')
+
+type Request = (question: Question) => Promise<unknown>
+/** Takes a question and what makes sense of its result, which throws if it cannot. */
+type Ask = <T>(question: Question, read: (result: unknown) => T) => Promise<T>
+
+/** Each question throws `RpcFault` for want of an answer. */
+export type Rpc = ReturnType<typeof createRpc>
 
 /** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
-export function createRpc(options: RpcOptions): Rpc {
-  const { chain } = options
-  const ask = createGuard(chain, createRequest(options), createFaultLog(options))
+export function createRpc(options: RpcOptions) {
+  const ask = createGuard(options, createRequest(options))
 
   return {
-    chain,
-    async getCode(address) {
-      const params = [address, 'latest']
-      return (await ask({ method: 'eth_getCode', params }, readHex)) ?? '0x'
-    },
-    call: (question, block = 'latest') =>
-      ask({ method: 'eth_call', params: [question, toTag(block)] }, readHex),
-    getBlock: (tag) =>
-      ask({ method: 'eth_getBlockByNumber', params: [toTag(tag), false] }, readBlock),
-    async getLogs({ addresses, topics, from, to }) {
-      const range = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+    chain: options.chain,
+    /** Code at an address, `0x` if there is none. */
+    getCode: (address: string) =>
+      ask({ method: 'eth_getCode', params: [address, 'latest'] }, readHex),
+    /** What a contract answers, by default as of the newest block; undefined if it reverts. */
+    call: (question: { to: string; data: Hex }, block: BlockTag = 'latest') =>
+      ask({ method: 'eth_call', params: [question, toTag(block)] }, (result) =>
+        result === reverted ? undefined : readHex(result),
+      ),
+    /** Undefined where the node has no such block. */
+    getBlock: (tag: BlockTag) =>
+      ask({ method: 'eth_getBlockByNumber', params: [toTag(tag), false] }, orMissing(readBlock)),
+    /** Of blocks that count: not of one that was taken back, or of none yet. */
+    getLogs({ addresses, topics, from, to }: LogQuestion) {
+      const range = { fromBlock: toTag(from), toBlock: toTag(to) }
       const address = addresses.length === 0 ? undefined : addresses
-      const params = [{ address, topics, ...range }]
-      return (await ask({ method: 'eth_getLogs', params }, readLogs)) ?? []
+      return ask({ method: 'eth_getLogs', params: [{ address, topics, ...range }] }, readLogs)
     },
-    getReceipt: (txHash) =>
-      ask({ method: 'eth_getTransactionReceipt', params: [txHash] }, readReceipt),
-    getInput: (txHash) => ask({ method: 'eth_getTransactionByHash', params: [txHash] }, readInput),
+    /** Undefined for a transaction that is in no block that counts. */
+    getReceipt: (txHash: string) =>
+      ask({ method: 'eth_getTransactionReceipt', params: [txHash] }, orMissing(readReceipt)),
+    /** The call that a transaction makes; undefined where the node does not know it. */
+    getInput: (txHash: string) =>
+      ask({ method: 'eth_getTransactionByHash', params: [txHash] }, orMissing(readInput)),
   }
 }
 
-const toTag = (tag: BlockTag): string => (typeof tag === 'number' ? toQuantity(tag) : tag)
+const toTag = (tag: BlockTag): string => (typeof tag === 'number' ? `0x${tag.toString(16)}` : tag)
 
-type Request = (question: Question) => Promise<Outcome>
+/** Asks only a node that is on the chain, which it checks again after each failure. */
+function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Request): Ask {
+  const origin = URL.parse(url)?.origin ?? 'BOOKFEED_RPC_URL'
+  let identity: Promise<void> | undefined
+  let isFailing = false
 
-/** Asks only a node that says it is on the chain, and asks for that again after each failure. */
-function createGuard(
-  { chainId: wanted }: PaymentChain,
-  request: Request,
-  noteFault: (fault: string | undefined) => RpcFault,
-): Ask {
-  let identity: Promise<string | undefined> | undefined
-
-  async function findFault(): Promise<string | undefined> {
-    const outcome = await request({ method: 'eth_chainId', params: [] })
-    if (outcome.kind === 'fault') return outcome.fault
-    const hex = outcome.kind === 'answer' ? readHex(outcome.result) : null
-    const chainId = hex === null ? Number.NaN : Number(hex)
-    return chainId === wanted ? undefined : `is on chain ${chainId}, not on ${wanted}`
+  async function identify(): Promise<void> {
+    const result = await request({ method: 'eth_chainId', params: [] })
+    const chainId = isHex(result) ? Number(result) : Number.NaN
+    if (chainId !== chain.chainId) {
+      throw new Silence(`is on chain ${chainId}, not on ${chain.chainId}`)
+    }
   }
 
   return async (question, read) => {
-    identity ??= findFault()
-    const fault = await identity
-    const outcome: Outcome =
-      fault === undefined ? await request(question) : { kind: 'fault', fault }
-    const answer = outcome.kind === 'answer' ? read(outcome.result) : undefined
-    if (outcome.kind === 'fault' || answer === null) {
+    try {
+      identity ??= identify()
+      await identity
+      const answer = read(await request(question))
+      if (isFailing) log(`The RPC at ${origin} answers again.`)
+      isFailing = false
+      return answer
+    } catch (error) {
+      if (!(error instanceof Silence)) throw error
       identity = undefined
-      const odd = `answers ${question.method} with something odd`
-      throw noteFault(outcome.kind === 'fault' ? outcome.fault : odd)
+      const reason = error.message || `answers ${question.method} with something odd`
+      const message = `The RPC at ${origin} ${reason}.`
+      if (!isFailing) log(message)
+      isFailing = true
+      throw new RpcFault(message, { cause: error })
     }
-    noteFault(undefined)
-    return answer
-  }
-}
-
-/** Logs each change between answering and not; returns what is to be thrown. */
-function createFaultLog({ url, log = () => {} }: RpcOptions) {
-  const origin = URL.parse(url)?.origin ?? 'BOOKFEED_RPC_URL'
-  let isFailing = false
-  return (fault: string | undefined): RpcFault => {
-    const message = `The RPC at ${origin} ${fault ?? 'answers again'}.`
-    if ((fault !== undefined) !== isFailing) log(message)
-    isFailing = fault !== undefined
-    return new RpcFault(message)
   }
 }
 
@@ -158,20 +147,133 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions): Requ
   return async (question) => {
     opening ??= openNode(options)
     const node = await opening
-    // viem's own timeout ends with the headers, and a Retry-After makes it wait as long as the node
-    // likes.
+    // viem's own timeout ends with the headers, and it waits as long as a Retry-After says.
     const signal = AbortSignal.timeout(timeoutMs)
+    let reason = `gave no answer in ${timeoutMs} ms`
     try {
-      return { kind: 'answer', result: await node.request(question, signal) }
+      return await node.request(question, signal)
     } catch (error) {
       const answer = answerOf(node.viem, error)
-      if (question.method === 'eth_call' && answer && isRevert(answer)) return { kind: 'reverted' }
-      if (signal.aborted) return { kind: 'fault', fault: `gave no answer in ${timeoutMs} ms` }
-      if (answer) return { kind: 'fault', fault: `answers with the error ${answer.code}` }
-      const status = statusOf(node.viem, error)
-      const fault =
-        status === undefined ? 'cannot be reached' : `answers with HTTP status ${status}`
-      return { kind: 'fault', fault }
+      if (question.method === 'eth_call' && answer && isRevert(answer)) return reverted
+      if (!signal.aborted) reason = reasonOf(answer, statusOf(node.viem, error))
     }
+    // Without its cause, which holds the URL.
+    throw new Silence(reason)
   }
 }
+
+function reasonOf(answer: { code: number } | undefined, status: number | undefined): string {
+  if (answer) return `answers with the error ${answer.code}`
+  return status === undefined ? 'cannot be reached' : `answers with HTTP status ${status}`
+}
+
+const isHex = (value: unknown): value is Hex =>
+  typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value)
+
+/** Null is an honest "no such thing". */
+const orMissing =
+  <T>(read: (result: unknown) => T) =>
+  (result: unknown): T | undefined =>
+    result === null ? undefined : read(result)
+
+const odd = (): never => {
+  throw new Silence()
+}
+
+const readHex = (value: unknown): Hex => (isHex(value) ? value : odd())
+
+const readFields = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : odd())
+
+const readList = (value: unknown): unknown[] => (Array.isArray(value) ? value : odd())
+
+function readBytes(value: unknown, bytes: number): Hex {
+  const hex = readHex(value)
+  return hex.length === '0x'.length + 2 * bytes ? (hex.toLowerCase() as Hex) : odd()
+}
+
+function readNumber(value: unknown): number {
+  // Of `0x` alone it is NaN.
+  const number = Number(readHex(value))
+  return Number.isSafeInteger(number) ? number : odd()
+}
+
+function readBlock(value: unknown): Block {
+  const { number, hash, timestamp } = readFields(value)
+  return {
+    number: readNumber(number),
+    hash: readBytes(hash, 32),
+    time: BigInt(readNumber(timestamp)),
+  }
+}
+
+function readReceipt(value: unknown): Receipt {
+  const { status, ...fields } = readFields(value)
+  if (status !== '0x0' && status !== '0x1') odd()
+  return {
+    isSuccess: status === '0x1',
+    blockNumber: readNumber(fields.blockNumber),
+    blockHash: readBytes(fields.blockHash, 32),
+    txHash: readBytes(fields.transactionHash, 32),
+    logs: readLogs(fields.logs),
+  }
+}
+
+function readInput(value: unknown): { to: string | undefined; input: Hex } {
+  const { to, input } = readFields(value)
+  // A transaction that makes a contract calls none.
+  return { to: to === null ? undefined : readBytes(to, 20), input: readHex(input) }
+}
+
+const readLogs = (value: unknown): ChainLog[] =>
+  readList(value)
+    .map(readFields)
+    .filter(({ removed, blockHash }) => removed !== true && blockHash !== null)
+    .map(readLog)
+    .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
+
+const readLog = (fields: Record<string, unknown>): ChainLog => ({
+  address: readBytes(fields.address, 20),
+  topics: readList(fields.topics).map((topic) => readBytes(topic, 32)),
+  data: readHex(fields.data),
+  blockNumber: readNumber(fields.blockNumber),
+  blockHash: readBytes(fields.blockHash, 32),
+  txHash: readBytes(fields.transactionHash, 32),
+  logIndex: readNumber(fields.logIndex),
+})
+
+export type ContractQuestion = {
+  to: string
+  /** As Solidity writes it: `balanceOf(address) returns (uint256)`. */
+  signature: string
+  args: readonly unknown[]
+  block?: BlockTag | undefined
+}
+
+/** What a contract answers: `0x` without such a function or code, undefined if it reverts. */
+export async function callContract(
+  rpc: Pick<Rpc, 'call'>,
+  { to, signature, args, block }: ContractQuestion,
+): Promise<Hex | undefined> {
+  const { encodeFunctionData, parseAbi } = await import('viem')
+  const abi = parseAbi([`function ${signature}`] as readonly string[])
+  return rpc.call({ to, data: encodeFunctionData({ abi, args }) }, block)
+}
+
+/** The word that a contract answers with; undefined if it reverts or has no such function. */
+export async function askContract(
+  rpc: Pick<Rpc, 'call'>,
+  question: ContractQuestion,
+): Promise<Hex | undefined> {
+  const answer = await callContract(rpc, question)
+  return answer !== undefined && /^0x[0-9a-f]{64}$/i.test(answer) ? answer : undefined
+}
+
+/** As `askContract`, of a function that always answers: throws `RpcFault` where it does not. */
+export async function askWord(rpc: Rpc, question: ContractQuestion): Promise<bigint> {
+  const answer = await askContract(rpc, question)
+  if (answer !== undefined) return BigInt(answer)
+  throw new RpcFault(`The contract ${question.to} gives no answer to ${question.signature}.`)
+}
+
+export const toTopic = (address: string): Hex =>
+  `0x${address.slice('0x'.length).toLowerCase().padStart(64, '0')}`

@@ -1,29 +1,23 @@
-/**
- * Asks contracts whether an address is sanctioned or blocked. A question to an address
- * without code is answered with nothing, which must never pass for "no".
- */
+/** Asks contracts about an address. One without code answers nothing, which is not "no". */
 import type { OracleAnswer } from '#src/selling/screening.ts'
 
-import { callContract } from './contract-questions.ts'
-import type { Rpc } from './rpc.ts'
+import { callContract, type ContractQuestion, type Rpc } from './rpc.ts'
 
 const no = `0x${'0'.repeat(64)}`
 const yes = `0x${'0'.repeat(63)}1`
 
-/**
- * Asks Chainalysis' oracle on the chain of `rpc`, and the issuers there: whom
- * they freeze could not pay either.
- */
+/** Asks Chainalysis' oracle and the issuers: whom they freeze could not pay either. */
 export function createSanctionsOracle(rpc: Rpc) {
   const { sanctionsOracle, tokens } = rpc.chain
   return {
     /** Asks all at once. `address` in any case. Never rejects. */
     async isSanctioned(address: string) {
+      const args = [address.toLowerCase()]
+      const ask = (to: string, question: string) =>
+        askList(rpc, { to, signature: `${question}(address) view returns (bool)`, args })
       const [oracle, ...issuers] = await Promise.all([
-        ask(rpc, { to: sanctionsOracle, question: 'isSanctioned' }, address),
-        ...tokens.map(({ address: to, blockList: question }) =>
-          ask(rpc, { to, question }, address),
-        ),
+        ask(sanctionsOracle, 'isSanctioned'),
+        ...tokens.map((token) => ask(token.address, token.blockList)),
       ])
       return { oracle, issuers: combine(issuers) }
     },
@@ -36,18 +30,13 @@ function combine(answers: readonly OracleAnswer[]): OracleAnswer {
   return ranked.find((answer) => answers.includes(answer)) ?? 'absent'
 }
 
-async function ask(
-  rpc: Rpc,
-  { to, question }: { to: string; question: string },
-  address: string,
-): Promise<OracleAnswer> {
+async function askList(rpc: Rpc, question: ContractQuestion): Promise<OracleAnswer> {
   try {
-    const signature = `${question}(address) view returns (bool)`
-    const answer = await callContract(rpc, { to, signature, args: [address.toLowerCase()] })
+    const answer = await callContract(rpc, question)
     if (answer === yes) return 'hit'
     if (answer === no) return 'clear'
     if (answer !== '0x') return 'silent'
-    return (await rpc.getCode(to)) === '0x' ? 'absent' : 'silent'
+    return (await rpc.getCode(question.to)) === '0x' ? 'absent' : 'silent'
   } catch {
     // The RPC logs it by itself; here it only matters that there is no answer.
     return 'silent'

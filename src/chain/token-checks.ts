@@ -1,17 +1,15 @@
-/**
- * What is asked of tokens: whether a payment would go through now, and whether
- * anything could be sold for them.
- */
+/** Asks tokens whether a payment would go through now, and whether anything could be sold. */
 import type { ChainView, PaymentFault, Preflight } from '#src/selling/chain-view.ts'
 import type { PaymentToken, TokenSymbol } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
-import type { Confirmations } from './chain-head.ts'
-import { askContract, askWord } from './contract-questions.ts'
-import { isNonceUsed } from './evidence.ts'
-import { type Rpc, RpcFault } from './rpc.ts'
-import { isPaymentSignature } from './signatures.ts'
+import { isNonceUsed } from './look.ts'
+import { askContract, askWord, type Rpc, RpcFault } from './rpc.ts'
 import { domainSeparatorOf, hashPayment } from './typed-data.ts'
+import { isPaymentSignature } from './wallets.ts'
+
+/** Blocks after which a payment counts, its own included, or the finality of the chain. */
+export type Confirmations = 'final' | number
 
 /** Asks all that can be asked at once. Throws `RpcFault`. */
 export async function preflight(
@@ -19,12 +17,15 @@ export async function preflight(
   token: PaymentToken,
   { signed, signature }: { signed: SignedPayment; signature: string },
 ): Promise<Preflight> {
+  const { asset, payer, amount } = signed
   const hash = await hashPayment(signed, rpc.chain, token)
   const found: Record<PaymentFault, Promise<boolean>> = {
     nonce_used: isNonceUsed(rpc, signed, 'latest'),
-    signature_invalid: not(isPaymentSignature(rpc, { address: signed.payer, hash, signature })),
-    payer_blocked: isBlocked(rpc, token, signed.payer),
-    insufficient_balance: lacksBalance(rpc, signed),
+    signature_invalid: isPaymentSignature(rpc, { address: payer, hash, signature }).then(
+      (isValid) => !isValid,
+    ),
+    payer_blocked: isBlocked(rpc, token, payer),
+    insufficient_balance: balanceOf(rpc, asset, payer).then((balance) => balance < amount),
     allowance_required: lacksAllowance(rpc, signed),
   }
   const all = Object.keys(found) as PaymentFault[]
@@ -33,15 +34,9 @@ export async function preflight(
   return faults.length > 0 ? { kind: 'fault', faults } : { kind: 'ready' }
 }
 
-const lacksBalance = async (rpc: Rpc, { asset, payer, amount }: SignedPayment) =>
-  (await balanceOf(rpc, asset, payer)) < amount
-
 const balanceOf = (rpc: Rpc, to: string, owner: string): Promise<bigint> =>
   askWord(rpc, { to, signature: 'balanceOf(address) view returns (uint256)', args: [owner] })
 
-const not = async (answer: Promise<boolean>) => !(await answer)
-
-/** Only Permit2 needs to be allowed to move the token. */
 async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean> {
   if (signed.method !== 'permit2') return false
   const signature = 'allowance(address,address) view returns (uint256)'
@@ -49,22 +44,22 @@ async function lacksAllowance(rpc: Rpc, signed: SignedPayment): Promise<boolean>
   return (await askWord(rpc, { to: signed.asset, signature, args })) < signed.amount
 }
 
-/**
- * Whether the issuer of a token has frozen an address. A token that knows
- * no such question freezes none.
- */
+/** Whether the issuer has frozen an address. A token that knows no such question freezes none. */
 async function isBlocked(rpc: Rpc, token: PaymentToken, address: string): Promise<boolean> {
   const signature = `${token.blockList}(address) view returns (bool)`
   const answer = await askContract(rpc, { to: token.address, signature, args: [address] })
   return answer !== undefined && BigInt(answer) !== 0n
 }
 
-/** As ChainView. */
 export async function checkChain(
   rpc: Rpc,
   { payTo, confirmations }: { payTo?: string | undefined; confirmations: Confirmations },
 ): ReturnType<ChainView['check']> {
-  const chain = await reasonOf(() => checkFinality(rpc, confirmations))
+  // Whatever the node is asked, it first has to say that it is on the right chain.
+  const chain = await reasonOf(async () => {
+    const block = await rpc.getBlock(confirmations === 'final' ? rpc.chain.finality : 'latest')
+    return block ? undefined : 'The RPC knows no block that is final.'
+  })
   if (chain !== undefined) return { chain, tokens: {} }
   const tokens: Partial<Record<TokenSymbol, string>> = {}
   for (const token of rpc.chain.tokens) {
@@ -72,12 +67,6 @@ export async function checkChain(
     if (reason !== undefined) tokens[token.symbol] = reason
   }
   return { tokens }
-}
-
-/** Whatever the node is asked, it first has to say that it is on the right chain. */
-async function checkFinality(rpc: Rpc, confirmations: Confirmations): Promise<string | undefined> {
-  const block = await rpc.getBlock(confirmations === 'final' ? rpc.chain.finality : 'latest')
-  return block ? undefined : 'The RPC knows no block that is final.'
 }
 
 async function checkToken(

@@ -4,34 +4,26 @@ import type { Hex } from 'viem'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/selling/payment.ts'
 
+/** Members of a struct, from their list in Solidity. */
+const membersOf = (list: string): { type: string; name: string }[] =>
+  list.split(', ').map((member) => {
+    const [type = '', name = ''] = member.split(' ')
+    return { type, name }
+  })
+
 const eip3009Types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
+  TransferWithAuthorization: membersOf(
+    'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce',
+  ),
+}
 
 const permit2Types = {
-  PermitWitnessTransferFrom: [
-    { name: 'permitted', type: 'TokenPermissions' },
-    { name: 'spender', type: 'address' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-    { name: 'witness', type: 'Witness' },
-  ],
-  TokenPermissions: [
-    { name: 'token', type: 'address' },
-    { name: 'amount', type: 'uint256' },
-  ],
-  Witness: [
-    { name: 'to', type: 'address' },
-    { name: 'validAfter', type: 'uint256' },
-  ],
-} as const
+  PermitWitnessTransferFrom: membersOf(
+    'TokenPermissions permitted, address spender, uint256 nonce, uint256 deadline, Witness witness',
+  ),
+  TokenPermissions: membersOf('address token, uint256 amount'),
+  Witness: membersOf('address to, uint256 validAfter'),
+}
 
 const toHex = (text: string): Hex => text.toLowerCase() as Hex
 
@@ -51,37 +43,31 @@ type Terms = Omit<SignedPayment, 'network' | 'nonceContract' | 'payload' | 'payl
 
 /** The hash that the signature of a payment is made over. */
 export async function hashPayment(
-  signed: Terms,
+  { method, asset, payer, payTo, amount, validAfter, validBefore, nonce }: Terms,
   chain: PaymentChain,
   token: PaymentToken,
 ): Promise<Hex> {
   const { hashTypedData } = await import('viem')
   const { chainId, permit2, permit2Proxy } = chain
-  if (signed.method === 'permit2') {
+  const to = toHex(payTo)
+  if (method === 'eip3009') {
     return hashTypedData({
-      domain: { name: 'Permit2', chainId, verifyingContract: toHex(permit2) },
-      types: permit2Types,
-      primaryType: 'PermitWitnessTransferFrom',
-      message: {
-        permitted: { token: toHex(signed.asset), amount: signed.amount },
-        spender: toHex(permit2Proxy),
-        nonce: BigInt(signed.nonce),
-        deadline: signed.validBefore,
-        witness: { to: toHex(signed.payTo), validAfter: signed.validAfter },
-      },
+      domain: tokenDomain(chain, token),
+      types: eip3009Types,
+      primaryType: 'TransferWithAuthorization',
+      message: { from: toHex(payer), to, value: amount, validAfter, validBefore, nonce },
     })
   }
   return hashTypedData({
-    domain: tokenDomain(chain, token),
-    types: eip3009Types,
-    primaryType: 'TransferWithAuthorization',
+    domain: { name: 'Permit2', chainId, verifyingContract: toHex(permit2) },
+    types: permit2Types,
+    primaryType: 'PermitWitnessTransferFrom',
     message: {
-      from: toHex(signed.payer),
-      to: toHex(signed.payTo),
-      value: signed.amount,
-      validAfter: signed.validAfter,
-      validBefore: signed.validBefore,
-      nonce: toHex(signed.nonce),
+      permitted: { token: toHex(asset), amount },
+      spender: toHex(permit2Proxy),
+      nonce: BigInt(nonce),
+      deadline: validBefore,
+      witness: { to, validAfter },
     },
   })
 }

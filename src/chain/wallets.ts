@@ -1,12 +1,19 @@
+/** Whether an account signed: a plain one by its key, a contract by being asked (ERC-1271). */
 import type { Hex } from 'viem'
 
 import { homeChain } from '#src/selling/payment-chain.ts'
 import type { SignatureCheck, SignIn, Wallets } from '#src/selling/wallet.ts'
 
-import type { Rpc } from './rpc.ts'
-import { type Claim, isAccepted, isSignature, recover } from './signatures.ts'
+import { callContract, type Rpc } from './rpc.ts'
 
-const isAddress = (text: string): text is Hex => /^0x[0-9a-fA-F]{40}$/.test(text)
+/** Bytes r, s and v: what a plain account makes. */
+const PLAIN_LENGTH = 65
+/** A contract with many owners joins their signatures; ours is the limit, no standard's. */
+const SIGNATURE_BYTES_MAX = 8192
+/** Half the order of secp256k1: of a higher s anybody can make the mirror image of a signature. */
+const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+/** Returned, left-aligned in a word, by a contract that accepts a signature. */
+const MAGIC = '0x1626ba7e'.padEnd('0x'.length + 64, '0')
 
 /** Reads and checks what wallets sign. Without an RPC only plain accounts can sign in. */
 export function createWallets(rpc: Rpc | undefined): Wallets {
@@ -15,18 +22,17 @@ export function createWallets(rpc: Rpc | undefined): Wallets {
     writeSignIn,
     readSignIn,
     async checkSignature({ address, message, signature }) {
-      if (!isAddress(address) || !isSignature(signature)) return 'invalid'
+      if (!/^0x[0-9a-fA-F]{40}$/.test(address) || !isSignature(signature)) return 'invalid'
       const { hashMessage } = await import('viem')
       const claim = { address, hash: hashMessage(message), signature }
       if ((await recover(claim)) === address.toLowerCase()) return 'valid'
-      return rpc ? askContract(rpc, claim) : 'contract_unsupported'
+      return rpc === undefined ? 'contract_unsupported' : checkContract(rpc, claim)
     },
   }
 }
 
 async function writeSignIn({ issuedMs, expiresMs, ...fields }: SignIn): Promise<string> {
-  const { createSiweMessage } = await import('viem/siwe')
-  const { getAddress } = await import('viem')
+  const [{ createSiweMessage }, { getAddress }] = await loadSiwe()
   return createSiweMessage({
     ...fields,
     address: getAddress(fields.address),
@@ -37,8 +43,7 @@ async function writeSignIn({ issuedMs, expiresMs, ...fields }: SignIn): Promise<
 }
 
 async function readSignIn(message: string): Promise<Partial<SignIn>> {
-  const { parseSiweMessage } = await import('viem/siwe')
-  const { getAddress } = await import('viem')
+  const [{ parseSiweMessage }, { getAddress }] = await loadSiwe()
   const { address, issuedAt, expirationTime, ...rest } = parseSiweMessage(message)
   const { domain, statement, uri, chainId, nonce } = rest
   const read: { [K in keyof SignIn]: SignIn[K] | undefined } = {
@@ -53,11 +58,13 @@ async function readSignIn(message: string): Promise<Partial<SignIn>> {
   ) as Partial<SignIn>
 }
 
+const loadSiwe = () => Promise.all([import('viem/siwe'), import('viem')])
+
 /** viem reads a malformed time as an invalid date. */
 const toMs = (time: Date | undefined): number | undefined =>
   time === undefined || Number.isNaN(time.getTime()) ? undefined : time.getTime()
 
-async function askContract(rpc: Rpc, claim: Claim): Promise<SignatureCheck> {
+async function checkContract(rpc: Rpc, claim: Claim): Promise<SignatureCheck> {
   try {
     const isContract = (await rpc.getCode(claim.address)) !== '0x'
     return isContract && (await isAccepted(rpc, claim)) ? 'valid' : 'invalid'
@@ -65,4 +72,46 @@ async function askContract(rpc: Rpc, claim: Claim): Promise<SignatureCheck> {
     // Whatever went wrong, the wallet did not say no.
     return 'unavailable'
   }
+}
+
+export type PaymentClaim = { address: string; hash: Hex; signature: string }
+type Claim = PaymentClaim & { signature: Hex }
+
+const isSignature = (text: string): text is Hex =>
+  /^0x(?:[0-9a-fA-F]{2})+$/.test(text) && text.length <= 2 + 2 * SIGNATURE_BYTES_MAX
+
+/** The plain account that signed, in lower case; undefined if none can have. */
+async function recover({ hash, signature }: Claim): Promise<string | undefined> {
+  const { recoverAddress, size, slice } = await import('viem')
+  if (size(signature) !== PLAIN_LENGTH || BigInt(slice(signature, 32, 64)) > S_MAX) return undefined
+  try {
+    return (await recoverAddress({ hash, signature })).toLowerCase()
+  } catch {
+    // Not every 65 bytes are a signature; a contract may still know what they mean.
+    return undefined
+  }
+}
+
+async function isAccepted(rpc: Rpc, { address, hash, signature }: Claim): Promise<boolean> {
+  const answer = await callContract(rpc, {
+    to: address,
+    signature: 'isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)',
+    args: [hash, signature],
+  })
+  return answer?.toLowerCase() === MAGIC
+}
+
+/**
+ * Whether the tokens would take a signature. As they do, it goes by the code at the address: with
+ * code the contract decides, also of an account that delegates (EIP-7702). Throws `RpcFault`.
+ */
+export async function isPaymentSignature(
+  rpc: Rpc,
+  { signature, ...rest }: PaymentClaim,
+): Promise<boolean> {
+  if (!isSignature(signature)) return false
+  const claim = { ...rest, signature }
+  if ((await rpc.getCode(claim.address)) !== '0x') return isAccepted(rpc, claim)
+  const isStrict = /(1b|1c)$/i.test(signature)
+  return isStrict && (await recover(claim)) === claim.address.toLowerCase()
 }

@@ -1,14 +1,19 @@
+/** `bookfeed audit`: what was done to accounts, keys and tiers; whether that record is whole. */
 import { Command, InvalidArgumentError } from 'commander'
 
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 
+import {
+  formatCount,
+  formatTime,
+  integerIn,
+  printFaults,
+  printTable,
+  renderJson,
+} from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
-import { withExistingLedger } from './open-data-folder.ts'
-import { integerIn } from './option-values.ts'
-import { formatCount, formatTime, printTable, renderJson } from './table.ts'
+import { openExistingLedger } from './open-data-folder.ts'
 
-/** Faults printed one by one; the others are only counted. */
-const FAULTS_SHOWN_MAX = 50
 const ROWS_DEFAULT = 100
 const ROWS_MAX = 100_000
 const SEQ_MAX = 999_999_999_999
@@ -31,57 +36,49 @@ const columns = ['seq', 'time', 'actor', 'action', 'subject', 'state']
 type Head = { seq: number; hash: string }
 type ListFlags = { after: number; limit: number; json?: true }
 
-/** `bookfeed audit`: what was done to accounts, keys and tiers; whether that record is whole. */
-export const auditCommand = (context: CliContext): Command =>
-  new Command('audit')
-    .description('check and read the record of what was done')
-    .addCommand(verifyCommand(context))
-    .addCommand(listCommand(context))
-
-const verifyCommand = (context: CliContext): Command =>
-  new Command('verify')
+export function auditCommand(context: CliContext): Command {
+  const audit = new Command('audit').description('check and read the record of what was done')
+  audit
+    .command('verify')
     .description('re-read the whole chain and report tampering')
     .option('--head <seq:hash>', 'a head that was noted earlier', parseHead)
     .addHelpText('after', verifyHelp)
     .action(({ head }: { head?: Head }) => verify(context, head))
-
-const listCommand = (context: CliContext): Command =>
-  new Command('list')
+  audit
+    .command('list')
     .description('list what was done, oldest first')
     .option('--after <seq>', 'only rows after this number', integerIn(0, SEQ_MAX), 0)
     .option('--limit <n>', 'at most this many rows', integerIn(1, ROWS_MAX), ROWS_DEFAULT)
     .option('--json', 'print a JSON array')
     .action((flags: ListFlags) => list(context, flags))
+  return audit
+}
 
 function verify(context: CliContext, noted: Head | undefined): void {
-  withExistingLedger(context, (ledger) => {
-    // Read before the walk, which therefore covers it, whoever writes meanwhile.
-    const head = ledger.auditHead()
-    let faults = 0
-    for (const fault of listFaults(ledger, noted)) {
-      if (++faults <= FAULTS_SHOWN_MAX) context.print(fault)
-    }
-    if (faults > 0)
-      throw new CliError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
-    if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)
-    else context.print('sound: no rows')
-  })
+  using ledger = openExistingLedger(context)
+  // Read before the walk, which therefore covers it, whoever writes meanwhile.
+  const head = ledger.auditHead()
+  const faults = printFaults(context, listFaults(ledger, noted))
+  if (faults > 0)
+    throw new CliError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
+  if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)
+  else context.print('sound: no rows')
 }
 
 function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string> {
-  if (noted) yield* compareHead(ledger, noted)
+  if (noted) {
+    const { seq, hash } = noted
+    const row = ledger.listAudit(seq - 1, 1)[0]
+    if (row?.seq !== seq) yield `Row ${seq}, the noted head, is gone: rows were removed.`
+    else if (row.hash.toHex() !== hash)
+      yield `Row ${seq} has another hash than the noted head: the chain was rewritten.`
+  }
   yield* ledger.verifyAudit()
 }
 
-function compareHead(ledger: Ledger, { seq, hash }: Head): string[] {
-  const row = ledger.listAudit(seq - 1, 1)[0]
-  if (row?.seq !== seq) return [`Row ${seq}, the noted head, is gone: rows were removed.`]
-  if (row.hash.toHex() === hash) return []
-  return [`Row ${seq} has another hash than the noted head: the chain was rewritten.`]
-}
-
 function list(context: CliContext, { after, limit, json }: ListFlags): void {
-  const rows = withExistingLedger(context, (ledger) => ledger.listAudit(after, limit))
+  using ledger = openExistingLedger(context)
+  const rows = ledger.listAudit(after, limit)
   const last = rows.at(-1)
   if (json) context.print(renderJson(rows.map(toJson)))
   else if (last) printTable(context, columns, rows.map(toCells))

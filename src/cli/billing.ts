@@ -1,48 +1,36 @@
-import type { Billing, ChainStatus } from '#src/billing/billing.ts'
-import { closedBilling } from '#src/billing/closed-billing.ts'
-import { createBilling } from '#src/billing/create-billing.ts'
+import {
+  type Billing,
+  type ChainStatus,
+  closedBilling,
+  createBilling,
+} from '#src/billing/billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config.ts'
-import type { Clock } from '#src/core/time.ts'
 import { createCdpToken } from '#src/facilitator/cdp-token.ts'
-import { readGasKey } from '#src/facilitator/gas-key.ts'
+import { readGasKey } from '#src/facilitator/gas-wallet.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { ChainView } from '#src/selling/chain-view.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import { homeChain, type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
 import type { Screen } from '#src/selling/screening.ts'
 
-import { startBillingJobs } from './billing-jobs.ts'
 import { type CliContext, CliError } from './context.ts'
-import { startTimer } from './screening.ts'
+import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
 
 /** The first check of chain and facilitator is waited for so long before the greeting. */
 const FIRST_CHECK_MS_MAX = 3000
 
-/** What a server sells. */
-export type Shop = {
-  billing: Billing
-  /** Why nothing is sold; undefined if something may be. */
-  closedReason: string | undefined
-  /**
-   * Begins to check, to look after open payments, and to look for
-   * money; undefined if nothing is sold.
-   */
-  start(): { checked: Promise<void>; dispose(): Promise<void> } | undefined
-}
+/** What a server sells. `closedReason` is why nothing is sold; undefined if something may be. */
+type Shop = { billing: Billing; closedReason: string | undefined }
 
-/**
- * Puts the parts together; nothing is asked or loaded before it is needed. Throws
- * `SecretFault` for an unusable gas key.
- */
+/** Nothing is asked or loaded before it is needed. Throws `SecretFault` for an unusable gas key. */
 export function createShop(
   context: CliContext,
   ledger: Ledger,
   ports: { screen: Screen; origin: () => string },
-): Shop {
+) {
   const config = context.config()
   assertPayee(config)
   const missing = listMissing(config)
@@ -50,14 +38,20 @@ export function createShop(
     missing.length === 0
       ? undefined
       : `${join(missing)} ${missing.length === 1 ? 'is' : 'are'} not set.`
-  // Who has paid before keeps receipts, and what is open is still looked for, though nothing is
-  // sold now.
+  // Who has paid before keeps receipts, and what is open is still looked for.
   if (closedReason !== undefined && ledger.payments.listPayments({ limit: 1 }).length === 0) {
     const billing = closedBilling(closedReason, chainsOf(config))
     return { billing, closedReason, start: () => undefined }
   }
   const log = (line: string) => context.printError(`bookfeed: ${line}`)
   const { clock, mint } = context
+  const { rpcUrls, payTo, confirmations } = config
+  const createView = (chain: PaymentChain) => {
+    const url = rpcUrls[chain.network]
+    if (url === undefined) return undefined
+    const rpc = createRpc({ chain, url, log })
+    return createChainView(rpc, { payTo: payTo || undefined, confirmations, clock, log })
+  }
   const relay = closedReason === undefined ? createRelay(config, { clock, mint }) : () => undefined
   const billing = createBilling({
     ...ports,
@@ -66,17 +60,16 @@ export function createShop(
     mint,
     log,
     listTiers: () => ledger.listTiers(),
-    chains: chainsOf(config).map((chain) => ({
-      chain,
-      view: createView(chain, config, { clock, log }),
-      facilitator: relay(chain),
-    })),
-    payTo: config.payTo,
+    chains: chainsOf(config).map((chain) => {
+      return { chain, view: createView(chain), facilitator: relay(chain) }
+    }),
+    payTo,
     sleep: (ms) => Bun.sleep(ms),
   })
   return {
     billing,
     closedReason,
+    /** Begins to check and to look after payments. */
     start() {
       warnOfStrangers(ledger, log)
       const { checked, dispose } = startBillingJobs(billing, { startTimer, log })
@@ -85,7 +78,6 @@ export function createShop(
   }
 }
 
-/** What is sold on: every chain with a node. */
 function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
   const chains = paymentChains.filter(({ network }) => rpcUrls[network] !== undefined)
   return chains.length === 0 ? [homeChain] : chains
@@ -102,18 +94,15 @@ function warnOfStrangers({ payments }: Ledger, log: (line: string) => void): voi
 
 /** Money that is sent to nobody, or to a token's own contract, is lost. */
 function assertPayee({ payTo }: Config): void {
-  const lost = [`0x${'0'.repeat(40)}`, ...paymentChains.flatMap(contractsOf)]
+  const contracts = paymentChains.flatMap(({ permit2, permit2Proxy, tokens }) => {
+    return [permit2, permit2Proxy, ...tokens.map(({ address }) => address)]
+  })
+  const lost = [`0x${'0'.repeat(40)}`, ...contracts]
   if (!lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) return
   throw new CliError(
     'BOOKFEED_PAY_TO is a contract of the chain or the zero address: what is paid there is lost.',
   )
 }
-
-const contractsOf = ({ permit2, permit2Proxy, tokens }: PaymentChain): string[] => [
-  permit2,
-  permit2Proxy,
-  ...tokens.map(({ address }) => address),
-]
 
 /** What a configuration lacks for selling, by name. */
 function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] {
@@ -126,21 +115,9 @@ function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] 
   return wanted.flatMap(([name, isThere]) => (isThere ? [] : [name]))
 }
 
-function createView(
-  chain: PaymentChain,
-  { rpcUrls, payTo, confirmations }: Config,
-  tools: { clock: Clock; log: (line: string) => void },
-): ChainView | undefined {
-  const url = rpcUrls[chain.network]
-  if (url === undefined) return undefined
-  const rpc = createRpc({ chain, url, log: tools.log })
-  return createChainView(rpc, { payTo: payTo || undefined, confirmations, ...tools })
-}
-
-/** Who relays the payments on a chain. */
 function createRelay(
   config: Config,
-  tools: { clock: Clock; mint: () => string },
+  tools: Pick<CliContext, 'clock' | 'mint'>,
 ): (chain: PaymentChain) => Facilitator {
   const { facilitator, rpcUrls, facilitatorKeyId: id, facilitatorKeySecret: secret } = config
   if ((id === '') !== (secret === '')) {
@@ -175,10 +152,3 @@ function describeChain({ chain, tokens }: ChainStatus): string {
 
 const join = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-
-async function atMost(promise: Promise<void>, ms: number): Promise<void> {
-  const deadline = Promise.withResolvers<void>()
-  const cancel = startTimer(deadline.resolve, ms)
-  await Promise.race([promise, deadline.promise])
-  cancel()
-}

@@ -1,5 +1,6 @@
 import type { Config } from '#src/config.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { Deed } from '#src/ledger/ledger.ts'
 
 /** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
 export type CliContext = {
@@ -33,17 +34,20 @@ export type CliContext = {
 
 /** Ends a command with one line on standard error: 1 is a failure, 2 a wrong call. */
 export class CliError extends Error {
+  override name = 'CliError'
   readonly exitCode: 1 | 2
 
   constructor(message: string, options: ErrorOptions & { exitCode?: 1 | 2 } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    this.name = 'CliError'
+    super(message, options)
     this.exitCode = options.exitCode ?? 1
   }
 }
 
 /** For a command that was called wrongly. */
 export const usageError = (message: string): CliError => new CliError(message, { exitCode: 2 })
+
+/** Who runs the command line, at a moment. */
+export const byOperator = (nowMs: number): Deed => ({ actor: 'operator', nowMs })
 
 /** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */
 export function stopSignal({ onStop }: CliContext): Disposable & { signal: AbortSignal } {

@@ -1,3 +1,4 @@
+/** `bookfeed import`: adds recorded snapshots, trades and facts of markets from files. */
 import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'
@@ -7,11 +8,9 @@ import { importFiles } from '#src/ingest/importer.ts'
 import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { codeOf } from '#src/lib/message.ts'
 
+import { count, createProgress, formatCount, type Progress } from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
-import { summarize } from './import-summary.ts'
 import { openDataFolder } from './open-data-folder.ts'
-import { createProgress, type Progress } from './progress.ts'
-import { count, formatCount } from './table.ts'
 
 /** Bad lines and entries printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 20
@@ -64,7 +63,6 @@ others are kept, when a file could not be read, when --strict met a bad line, or
 
 type Options = { strict?: true; simulated?: true }
 
-/** `bookfeed import`: adds recorded snapshots, trades and facts of markets from files. */
 export const importCommand = (context: CliContext): Command =>
   new Command('import')
     .description('add recorded snapshots, trades and facts of markets from files')
@@ -77,69 +75,39 @@ export const importCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
 
-async function runImport(
-  context: CliContext,
-  files: readonly string[],
-  options: Options,
-): Promise<void> {
+async function runImport(context: CliContext, files: string[], options: Options): Promise<void> {
   const sizes = checkFiles(files)
-  const history = openDataFolder(context)
-  const view = createImportProgress(context, sizes)
-  try {
-    using stop = stopSignal(context)
-    const report = await importFiles({
-      history,
-      files,
-      source: options.simulated ? 'simulated' : 'recorded',
-      clock: context.clock,
-      isStrict: options.strict === true,
-      signal: stop.signal,
-      onFault: createFaultPrinter(view.note),
-      onProgress: view.update,
-    }).finally(view.end)
-    for (const line of summarize(report)) context.print(line)
-    assertComplete(report)
-  } finally {
-    history.dispose()
-  }
+  using history = openDataFolder(context)
+  const progress = createProgress(context, 'importing', 'lines')
+  using stop = stopSignal(context)
+  const report = await importFiles({
+    history,
+    files,
+    source: options.simulated ? 'simulated' : 'recorded',
+    clock: context.clock,
+    isStrict: options.strict === true,
+    signal: stop.signal,
+    onFault: createFaultPrinter(progress.note),
+    onProgress: createImportProgress(progress, [...sizes.values()]),
+  }).finally(progress.end)
+  for (const line of summarize(report)) context.print(line)
+  assertComplete(report)
 }
 
-type ImportView = Pick<Progress, 'note' | 'end'> & { update(progress: ImportProgress): void }
-
 /** Shows how far an import of files of these sizes has come; a size is undefined for a pipe. */
-function createImportProgress(
-  context: CliContext,
-  sizes: ReadonlyMap<string, number | undefined>,
-): ImportView {
-  const { note, end, update } = createProgress(context, 'importing')
-  const startedMs = context.clock()
-  const totals = [...sizes.values()]
-  const total = totals.reduce<number>((sum, size) => sum + (size ?? 0), 0)
-  const isKnown = total > 0 && totals.every((size) => size !== undefined)
-  let file = ''
+function createImportProgress({ update, seconds }: Progress, sizes: (number | undefined)[]) {
+  const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)
+  const isKnown = total > 0 && !sizes.includes(undefined)
+  let current = ''
   let bytesBefore = 0
   let bytesHere = 0
-
-  return {
-    note,
-    end,
-    update(progress) {
-      if (progress.file !== file) {
-        bytesBefore += bytesHere
-        file = progress.file
-      }
-      bytesHere = progress.bytesRead
-      const seconds = Math.max((context.clock() - startedMs) / 1000, 0.001)
-      const fraction = isKnown ? Math.min(1, (bytesBefore + bytesHere) / total) : undefined
-      const { lines } = progress
-      const parts = [
-        `${formatCount(lines)} lines`,
-        `${formatCount(Math.round(lines / seconds))} lines/s`,
-      ]
-      if (fraction !== undefined) parts.unshift(`${Math.floor(fraction * 100)} %`)
-      if (fraction) parts.push(`${formatSeconds((seconds * (1 - fraction)) / fraction)} left`)
-      update(parts.join(', '), fraction)
-    },
+  return ({ file, bytesRead, lines }: ImportProgress): void => {
+    if (file !== current) bytesBefore += bytesHere
+    current = file
+    bytesHere = bytesRead
+    const fraction = isKnown ? Math.min(1, (bytesBefore + bytesHere) / total) : undefined
+    const left = fraction && formatSeconds((seconds() * (1 - fraction)) / fraction)
+    update(lines, fraction, left ? [`${left} left`] : [])
   }
 }
 
@@ -184,9 +152,7 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
 }
 
 function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
-  if (ending === 'stopped') {
-    throw new CliError('Stopped. Run the same command again to continue.')
-  }
+  if (ending === 'stopped') throw new CliError('Stopped. Run the same command again to continue.')
   if (ending === 'refused') {
     throw new CliError('Stopped at a bad line, because of --strict. Mend it and run this again.')
   }
@@ -195,4 +161,74 @@ function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
   if (invalid > 0) {
     throw new CliError('Not all was kept: the bad lines and entries above were left out.')
   }
+}
+
+function summarize(report: ImportReport): string[] {
+  const { trades, facts, ending } = report
+  const factsOf = (number: number): Count => [number, 'fact of a market', 'facts of markets']
+  const kept = listCounts(
+    [report.accepted, 'snapshot'],
+    [trades.accepted, 'trade'],
+    factsOf(facts.accepted),
+  )
+  const read = listCounts([report.lines, 'line'], [report.entries, 'entry', 'entries'])
+  const before = listCounts(
+    [report.linesSkipped, 'line'],
+    [report.documentsSkipped, 'JSON document'],
+  )
+  const held = listCounts(
+    [report.duplicates, 'snapshot'],
+    [trades.duplicates, 'trade'],
+    factsOf(facts.duplicates),
+  )
+  const speed = `${report.seconds.toFixed(1)} s (${formatCount(report.linesPerSecond)} lines/s)`
+  const known = before || held ? 'already imported' : 'nothing to keep'
+  return [
+    `imported ${kept || '0 snapshots'} from ${read || '0 lines'} in ${speed}`,
+    before && `imported before: ${before}`,
+    held && `held already: ${held}`,
+    ...describeHashes(report),
+    ...describeLosses(report),
+    ending === 'complete' && kept === '' ? `${known}: nothing changed` : '',
+  ].filter((line) => line !== '')
+}
+
+type Count = [number: number, noun: string, plural?: string]
+
+/** The counts that are not zero, in words. */
+function listCounts(...counts: Count[]): string {
+  const parts = counts.filter(([number]) => number > 0).map((each) => count(...each))
+  const last = parts.pop() ?? ''
+  return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`
+}
+
+function describeHashes({ hashes }: ImportReport): string[] {
+  const { held, verified, mismatched, gaps } = hashes
+  if (verified + mismatched === 0) return []
+  const books = count(mismatched, 'book contradicts its', 'books contradict their')
+  const left = gaps > 0 ? `; ${count(gaps, 'gap')} until the next verified book` : ''
+  return [
+    `verified by the venue's hash: ${formatCount(verified)} of ${count(held, 'book')} held of these markets`,
+    mismatched > 0 ? `warning: ${books} hash${left}` : '',
+  ]
+}
+
+function describeLosses(report: ImportReport): string[] {
+  const { windowsNotHeld, leftOutReasons, factsLeftOut, invalid } = report
+  const bad = count(invalid, ...badThings(report))
+  return [
+    ...Array.from(
+      leftOutReasons,
+      ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
+    ),
+    windowsNotHeld > 0 ? `${count(windowsNotHeld, 'window is', 'windows are')} not held` : '',
+    factsLeftOut > 0 ? `warning: left out ${count(factsLeftOut, 'fact')} of markets` : '',
+    invalid > 0 ? `warning: left out ${bad}` : '',
+    ...report.filesRefused.map((file) => `warning: nothing of ${file} could be kept`),
+  ]
+}
+
+function badThings({ lines, entries }: ImportReport): [string, string] {
+  if (entries === 0) return ['bad line', 'bad lines']
+  return lines === 0 ? ['bad entry', 'bad entries'] : ['bad line or entry', 'bad lines or entries']
 }

@@ -17,31 +17,28 @@ import { messageOf } from '#src/lib/message.ts'
 
 import { type CliContext, CliError } from './context.ts'
 
-/** The file of the history in a data folder. */
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
-
-/** The file of accounts and keys in a data folder. */
 export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
 
-/** What another process writes, such as an import, shows after a millisecond at most. */
+/** What another process writes, such as an import, shows after this at most. */
 const LAG_MS = 1
 
 /** Opens the history in the data folder, making both if absent. A failure says what to change. */
-export function openDataFolder({ config, printError }: CliContext): MarketHistory {
+export function openDataFolder({ config, printError }: CliContext): MarketHistory & Disposable {
   const { dataPath, chunkCacheBytes } = config()
   makeFolder(dataPath, printError)
-  return openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
+  const history = openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
+  return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 
-/** Opens the ledger in the data folder, making both if absent. A failure says what to change. */
 export function openLedgerFile({ config, clock }: CliContext): Ledger {
   const { dataPath } = config()
   makeFolder(dataPath)
   return openLedger(ledgerPathOf(dataPath), { nowMs: clock(), lagMs: LAG_MS })
 }
 
-/** Runs a synchronous command on a ledger. Throws `CliError` if there is none yet. */
-export function withExistingLedger<T>(context: CliContext, body: (ledger: Ledger) => T): T {
+/** Throws `CliError` if there is no ledger yet. */
+export function openExistingLedger(context: CliContext): Ledger {
   const { dataPath } = context.config()
   // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
   if (!existsSync(ledgerPathOf(dataPath))) {
@@ -49,8 +46,7 @@ export function withExistingLedger<T>(context: CliContext, body: (ledger: Ledger
       `There is no ledger in ${dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
     )
   }
-  using ledger = openLedgerFile(context)
-  return body(ledger)
+  return openLedgerFile(context)
 }
 
 /** A server opens both files, and warns once. */

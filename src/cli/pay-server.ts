@@ -1,53 +1,59 @@
 /** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
 import { isRecord } from '#src/lib/record.ts'
-import type { PaymentRequirements } from '#src/selling/offer.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
 
-import { CliError } from './context.ts'
+import { toPrintable } from './command-line.ts'
+import { type CliContext, CliError } from './context.ts'
 
 const TIMEOUT_MS = 60_000
 const ANSWER_BYTES_MAX = 256 * 1024
 const SHOWN_MAX = 500
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+/** The same payment may be submitted as often as one likes: it is taken once. */
+const ATTEMPTS_MAX = 10
+const LOOKS_MAX = 300
+const WAIT_SECONDS = 3
 
+/** What a purchase uses of the outside world; tests pass their own. */
+export type PayWorld = {
+  fetch: (url: string, init: RequestInit) => Promise<Response>
+  sleep: (ms: number) => Promise<void>
+}
+
+type Request = { key?: string; body?: unknown; headers?: Record<string, string> }
+type Body = Record<string, unknown>
 /** `status` 0: no answer, and nobody knows whether the request arrived. */
-export type Answer = {
-  status: number
-  body: Record<string, unknown>
-  retryAfterSeconds: number | undefined
-}
+type Answer = { status: number; body: Body; retryAfterSeconds: number | undefined }
+export type Quote = ReturnType<typeof readQuote>
+export type PayServer = ReturnType<typeof createPayServer>
 
-export type PayServer = {
-  url: URL
-  ask(
-    path: string,
-    request?: { key?: string | undefined; body?: unknown; headers?: Record<string, string> },
-  ): Promise<Answer>
-}
-
-export type Quote = { quoteId: string; expiresAt: string; requirements: PaymentRequirements }
-
-export function createPayServer(url: URL, fetch: Fetch): PayServer {
+export function createPayServer(url: URL, fetch: PayWorld['fetch']) {
+  async function ask(path: string, { key, body, headers: more }: Request): Promise<Answer> {
+    const headers: Record<string, string> = { accept: 'application/json', ...more }
+    if (key !== undefined) headers.authorization = `Bearer ${key}`
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    try {
+      const response = await fetch(new URL(path, url).href, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        // A redirect could carry the key, and the payment, elsewhere.
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      return await readAnswer(response)
+    } catch {
+      return { status: 0, body: {}, retryAfterSeconds: undefined }
+    }
+  }
   return {
     url,
-    async ask(path, { key, body, headers: more } = {}) {
-      const headers: Record<string, string> = { accept: 'application/json', ...more }
-      if (key !== undefined) headers.authorization = `Bearer ${key}`
-      if (body !== undefined) headers['content-type'] = 'application/json'
-      try {
-        const response = await fetch(new URL(path, url).href, {
-          method: body === undefined ? 'GET' : 'POST',
-          headers,
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          // A redirect could carry the key, and the payment, elsewhere.
-          redirect: 'error',
-          signal: AbortSignal.timeout(TIMEOUT_MS),
-        })
-        return await readAnswer(response)
-      } catch {
-        return { status: 0, body: {}, retryAfterSeconds: undefined }
-      }
+    ask,
+    /** Returns the body. Throws `CliError` if the answer has another status. */
+    async expect(status: number, path: string, request: Request): Promise<Body> {
+      const answer = await ask(path, request)
+      if (answer.status === status) return answer.body
+      throw new CliError(describeFault(answer))
     },
   }
 }
@@ -77,14 +83,13 @@ function parseJson(text: string): unknown {
 }
 
 /** An object, or an empty one in place of whatever else came. */
-export const toRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})
+const toRecord = (value: unknown): Body => (isRecord(value) ? value : {})
 
 /** A text fit for a terminal; empty for what is none. */
 export const toText = (value: unknown): string =>
-  typeof value === 'string' ? value.slice(0, SHOWN_MAX).replace(unprintable, '\ufffd') : ''
+  typeof value === 'string' ? toPrintable(value.slice(0, SHOWN_MAX)) : ''
 
-/** What a server says went wrong. */
-export function describeFault({ status, body }: Answer): string {
+function describeFault({ status, body }: Answer): string {
   if (status === 0) return 'The server gave no answer.'
   const code = toText(body.code)
   const detail = toText(body.detail) || toText(body.title) || 'no reason given'
@@ -93,7 +98,7 @@ export function describeFault({ status, body }: Answer): string {
 }
 
 /** Reads the answer to a request for a quote. Throws `CliError` for what nobody should sign. */
-export function readQuote({ body }: Answer): Quote {
+export function readQuote(body: Body) {
   const accepted = toRecord(body.paymentRequirements)
   const extra = toRecord(accepted.extra)
   const isSound =
@@ -117,3 +122,79 @@ export function readQuote({ body }: Answer): Quote {
 
 const isMatch = (value: unknown, pattern: RegExp): boolean =>
   typeof value === 'string' && pattern.test(value)
+
+/** An x402 v2 payment. */
+type Signed = { x402Version: 2; resource: { url: string }; accepted: unknown; payload: Body }
+type Purchase = { server: PayServer; key: string; signed: Signed; sleep: PayWorld['sleep'] }
+
+const doNotPayAgain =
+  'Do not pay again: this payment may still go through. GET /v1/billing/payments shows it, and GET /v1/billing/subscription the tier.'
+
+/**
+ * Submits a signed payment until it is known what became of it, and prints the receipt; never signs
+ * a second one. Throws `CliError` if it is not paid, or not known to be.
+ */
+export async function settle(context: CliContext, purchase: Purchase): Promise<void> {
+  let answer = await submit(context, purchase)
+  const isInFlight = ({ status, body }: Answer) =>
+    status === 202 || (status === 200 && body.status === 'pending')
+  for (let count = 0; isInFlight(answer); count++) {
+    if (count === LOOKS_MAX) throw new CliError(`The payment is still in flight. ${doNotPayAgain}`)
+    answer = await look(context, purchase, answer)
+  }
+  if (answer.status !== 200) throw new CliError(describeFault(answer))
+  const status = toText(answer.body.status)
+  if (status !== 'active') {
+    const { reason, retryAction } = answer.body
+    const end = [toText(reason), toText(retryAction)].filter(Boolean).join(', next: ')
+    throw new CliError(`The payment is ${status}: ${end}.`)
+  }
+  for (const line of describeReceipt(answer.body)) context.printError(line)
+}
+
+/** No answer, and an answer that asks for it, lead to the same payment again. */
+async function submit(context: CliContext, purchase: Purchase): Promise<Answer> {
+  const { server, key, signed, sleep } = purchase
+  const request = { key, body: { paymentPayload: signed } }
+  for (let attempt = 1; ; attempt++) {
+    const answer = await server.ask('/v1/billing/x402/settle', request)
+    if (!isRetried(answer)) return answer
+    if (attempt === ATTEMPTS_MAX) throw new CliError(`${describeFault(answer)} ${doNotPayAgain}`)
+    context.printError(`${describeFault(answer)} Sending the same payment again.`)
+    await sleep(1000 * (answer.retryAfterSeconds ?? WAIT_SECONDS))
+  }
+}
+
+/** Errors before anything was sent, and those that say nothing about it. */
+const isRetried = (answer: Answer): boolean =>
+  isSilent(answer) || (answer.status >= 400 && answer.body.retryAction === 'retry_same_payment')
+
+const isSilent = ({ status }: Answer): boolean => status === 0 || status === 429 || status >= 500
+
+/** Asks once more for a payment in flight; one that was not sent yet is submitted again. */
+async function look(context: CliContext, purchase: Purchase, last: Answer): Promise<Answer> {
+  const { server, key, sleep } = purchase
+  context.printError(`waiting  ${toText(last.body.paymentState) || 'in flight'}`)
+  await sleep(1000 * (last.retryAfterSeconds ?? WAIT_SECONDS))
+  if (last.body.retryAction === 'retry_same_payment') return submit(context, purchase)
+  const answer = await server.ask(pollPathOf(server, last), { key })
+  return isSilent(answer) ? { ...last, retryAfterSeconds: answer.retryAfterSeconds } : answer
+}
+
+/** The key goes to this server only, wherever it points. */
+function pollPathOf({ url }: PayServer, { body }: Answer): string {
+  const target = URL.parse(toText(body.pollUrl), url.href)
+  if (target?.origin === url.origin) return `${target.pathname}${target.search}`
+  throw new CliError(`The server says to look at another place. ${doNotPayAgain}`)
+}
+
+function describeReceipt(body: Body): string[] {
+  const settlement = toRecord(body.settlement)
+  const subscription = toRecord(body.subscription)
+  return [
+    `paid     ${toText(settlement.amountUsd)} by ${toText(settlement.payer)}`,
+    `receipt  ${toText(settlement.paymentId)}, transaction ${toText(settlement.transaction)}`,
+    `explorer ${toText(settlement.explorerUrl)}`,
+    `tier     ${toText(subscription.tierId)} until ${toText(subscription.endsAt)}`,
+  ]
+}

@@ -1,3 +1,4 @@
+/** `bookfeed pay`: buys a tier from any server of this kind with a key file. */
 import { Command, Option } from 'commander'
 
 import {
@@ -21,18 +22,17 @@ import {
 } from '#src/selling/payment-chain.ts'
 import type { SignIn } from '#src/selling/wallet.ts'
 
-import { type CliContext, CliError } from './context.ts'
-import { parsePrice } from './option-values.ts'
+import { optionWith, parsePrice } from './command-line.ts'
+import { type CliContext, CliError, usageError } from './context.ts'
 import {
   createPayServer,
-  describeFault,
-  type Fetch,
   type PayServer,
+  type PayWorld,
   type Quote,
   readQuote,
+  settle,
   toText,
 } from './pay-server.ts'
-import { settle, type Signed } from './pay-settle.ts'
 
 const NONCE_BYTES = 32
 const MILLION = 1_000_000n
@@ -68,12 +68,8 @@ export type PayFlags = {
   yes?: true | undefined
 }
 
-/** What a purchase uses of the outside world; tests pass their own. */
-export type PayWorld = { fetch: Fetch; sleep: (ms: number) => Promise<void> }
-
 const realWorld: PayWorld = { fetch: (url, init) => fetch(url, init), sleep: Bun.sleep }
 
-/** `bookfeed pay`: buys a tier from any server of this kind with a key file. */
 export const payCommand = (context: CliContext): Command =>
   new Command('pay')
     .description('buy a tier of a server with a wallet in a key file')
@@ -89,75 +85,64 @@ export const payCommand = (context: CliContext): Command =>
         .default(homeChain.network),
     )
     .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
-    .addOption(
-      new Option('--max <usd>', 'never sign more than this')
-        .argParser(parsePrice)
-        .default(parsePrice('100'), '100'),
-    )
+    .addOption(optionWith(['--max <usd>', 'never sign more than this'], parsePrice, '100'))
     .option('--rpc <url>', 'JSON-RPC of a node of the chain, to look at the allowance of Permit2')
     .option('--yes', 'sign and pay')
     .addHelpText('after', help)
     .action((flags: PayFlags) => pay(context, flags, realWorld))
 
+type Buyer = { server: PayServer; payer: Payer; flags: PayFlags }
+type Deal = { quote: Quote; chain: PaymentChain; token: PaymentToken }
+
 export async function pay(context: CliContext, flags: PayFlags, world: PayWorld): Promise<void> {
   const server = createPayServer(flags.server, world.fetch)
   const payer = await openWallet(flags.keyFile)
   context.printError(`wallet   ${payer.address}`)
-  const key = await findKey(context, { server, payer, flags })
-  const { quote, chain, token } = await askQuote(server, { key, payer, flags })
-  for (const line of describeQuote(quote, { chain, token, flags })) context.printError(line)
-  await checkAllowance({ payer, quote, chain, token, flags })
+  const buyer = { server, payer, flags }
+  const key = await findKey(context, buyer)
+  const deal = await askQuote(buyer, key)
+  for (const line of describe(deal, flags)) context.printError(line)
+  await checkAllowance(deal, buyer)
   if (!flags.yes) {
     context.printError('Nothing was signed. Add --yes to pay.')
     return
   }
+  const { quote, chain, token } = deal
   const { requirements } = quote
-  const payload = await payer.signPayment({
-    chain,
-    token,
-    requirements,
-    nowMs: context.clock(),
-    nonce: context.randomBytes(NONCE_BYTES),
-  })
+  const nonce = context.randomBytes(NONCE_BYTES)
+  const terms = { chain, token, requirements, nowMs: context.clock(), nonce }
+  const payload = await payer.signPayment(terms)
   const resource = { url: new URL('/v1/billing/x402/settle', server.url).href }
-  const signed: Signed = { x402Version: 2, resource, accepted: requirements, payload }
+  const signed = { x402Version: 2, resource, accepted: requirements, payload } as const
   await settle(context, { server, key, signed, sleep: world.sleep })
 }
 
 async function openWallet(path: string): Promise<Payer> {
   const secret = readSecretFile(path, `--key-file: ${path}`)
-  if (!isPrivateKey(secret)) {
-    throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
-  }
-  return await createPayer(secret)
+  if (isPrivateKey(secret)) return await createPayer(secret)
+  throw new CliError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
 }
 
-async function findKey(
-  context: CliContext,
-  { server, payer, flags }: { server: PayServer; payer: Payer; flags: PayFlags },
-): Promise<string> {
-  const { apiKeyFile } = flags
+async function findKey(context: CliContext, buyer: Buyer): Promise<string> {
+  const { apiKeyFile } = buyer.flags
   if (apiKeyFile) return readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
-  const key = await signUp(server, payer, context.mint())
+  const key = await signUp(buyer, context.mint())
   context.printError('signed up with the wallet; the API key, shown once:')
   context.print(key)
   return key
 }
 
 /** Signs up and returns the key. `once` makes it safe to ask again. */
-async function signUp(server: PayServer, payer: Payer, once: string): Promise<string> {
-  const body = { address: payer.address }
-  const challenge = await server.ask('/v1/keys/challenge', { body })
-  if (challenge.status !== 200) throw new CliError(describeFault(challenge))
+async function signUp({ server, payer }: Buyer, once: string): Promise<string> {
+  const asked = { body: { address: payer.address } }
+  const challenge = await server.expect(200, '/v1/keys/challenge', asked)
   // As it came: it has line breaks.
-  const message = String(challenge.body.message ?? '')
+  const message = String(challenge.message ?? '')
   await assertOurs(message, server, payer)
   const signature = await payer.signMessage(message)
+  const body = { message, signature, label: 'bookfeed pay' }
   const headers = { 'idempotency-key': once }
-  const request = { body: { message, signature, label: 'bookfeed pay' }, headers }
-  const answer = await server.ask('/v1/keys', request)
-  if (answer.status !== 201) throw new CliError(describeFault(answer))
-  return toText(answer.body.key)
+  return toText((await server.expect(201, '/v1/keys', { body, headers })).key)
 }
 
 /** A server could pass on the message of another one, and sign in there in our name. */
@@ -176,17 +161,12 @@ const isWhole = (read: Partial<SignIn>): read is SignIn =>
     (name) => read[name] !== undefined,
   )
 
-async function askQuote(
-  server: PayServer,
-  { key, payer, flags }: { key: string; payer: Payer; flags: PayFlags },
-) {
+async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<Deal> {
   const { tier, token: symbol, network, max, apiKeyFile } = flags
   // Who signed up with the wallet is known by it; another account has to name who pays.
   const guest = apiKeyFile === undefined ? {} : { payer: payer.address }
   const body = { tierId: tier, network, token: symbol, ...guest }
-  const answer = await server.ask('/v1/billing/x402/quote', { key, body })
-  if (answer.status !== 200) throw new CliError(describeFault(answer))
-  const quote = readQuote(answer)
+  const quote = readQuote(await server.expect(200, '/v1/billing/x402/quote', { key, body }))
   const { network: quoted, asset, amount } = quote.requirements
   const chain = findChain(network)
   const token = chain?.tokens.find((each) => each.symbol === symbol)
@@ -207,10 +187,8 @@ const formatAmount = (atomic: string, { decimals }: PaymentToken): string => {
   return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`
 }
 
-type Terms = { chain: PaymentChain; token: PaymentToken; flags: PayFlags }
-
-function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms): string[] {
-  const { chain, token, flags } = terms
+function describe({ quote, chain, token }: Deal, flags: PayFlags): string[] {
+  const { quoteId, expiresAt, requirements } = quote
   const amount = formatAmount(requirements.amount, token)
   const what =
     token.method === 'permit2'
@@ -224,16 +202,9 @@ function describeQuote({ quoteId, expiresAt, requirements }: Quote, terms: Terms
   ]
 }
 
-/**
- * Only where a node was named; otherwise the server says what is missing, before anything moves.
- */
-async function checkAllowance({
-  payer,
-  quote,
-  chain,
-  token,
-  flags,
-}: Terms & { payer: Payer; quote: Quote }): Promise<void> {
+/** Only if a node was named; otherwise the server says what is missing, before anything moves. */
+async function checkAllowance(deal: Deal, { payer, flags }: Buyer): Promise<void> {
+  const { quote, chain, token } = deal
   if (token.method !== 'permit2' || flags.rpc === undefined) return
   const rpc = createRpc({ chain, url: flags.rpc })
   const allowance = await readPermit2Allowance(rpc, { chain, token, owner: payer.address })
@@ -247,7 +218,5 @@ function parseServer(text: string): URL {
   const url = URL.parse(text)
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? '')
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
-  throw new CliError('--server must be an https URL; http is for servers of this machine.', {
-    exitCode: 2,
-  })
+  throw usageError('--server must be an https URL; http is for servers of this machine.')
 }

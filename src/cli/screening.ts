@@ -1,27 +1,23 @@
 import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
+import type { Config } from '#src/config.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { createNetworkSet } from '#src/lib/network.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import { paymentChains } from '#src/selling/payment-chain.ts'
-import type { Screen, SignupState } from '#src/selling/screening.ts'
-import type { Wallets } from '#src/selling/wallet.ts'
+import type { SignupState } from '#src/selling/screening.ts'
 
 import type { CliContext } from './context.ts'
+import { startTimer } from './server-jobs.ts'
 
-/** What a server needs to take in wallets, as far as it is configured. */
-export type Screening = {
-  screen: Screen
-  wallets: Wallets
-  signup(): SignupState
-  /** Begins to keep the list and the accounts screened; undefined if there is nothing to ask. */
-  start(): { dispose(): Promise<void> } | undefined
-}
-
-/** Puts the parts together; nothing is asked or loaded before it is needed. */
-export function createScreening(context: CliContext, ledger: Ledger): Screening {
+/**
+ * What a server needs to take in wallets, as far as it is configured; nothing is asked or loaded
+ * before it is needed.
+ */
+export function createScreening(context: CliContext, ledger: Ledger) {
   const { clock } = context
   const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
   const log = (line: string) => context.printError(`bookfeed: ${line}`)
@@ -40,6 +36,7 @@ export function createScreening(context: CliContext, ledger: Ledger): Screening 
     screen,
     signup,
     wallets: createWallets(rpc),
+    /** Begins to keep the list and the accounts screened; undefined if there is nothing to ask. */
     start() {
       if (!signup().isOpen) return undefined
       const location = sanctionsList === '' ? undefined : sanctionsList
@@ -48,8 +45,23 @@ export function createScreening(context: CliContext, ledger: Ledger): Screening 
   }
 }
 
-/** Calls back once; returns how to cancel that. */
-export function startTimer(callback: () => void, delayMs: number): () => void {
-  const timer = setTimeout(callback, delayMs)
-  return () => clearTimeout(timer)
+const isLoopbackAddress = createNetworkSet([
+  { address: '127.0.0.0', bits: 8, family: 'ipv4' },
+  { address: '::1', bits: 128, family: 'ipv6' },
+])
+
+/** True if only programs of this machine reach a server on this host. */
+export const isLoopback = (host: string): boolean =>
+  host.toLowerCase() === 'localhost' || isLoopbackAddress(host)
+
+/**
+ * Whether a server with these settings can take wallets in: it must know its own address, by which
+ * they distinguish it from an impostor, and it must be able to screen them.
+ */
+export function signupStateOf({ publicUrl, host }: Config, screening: SignupState): SignupState {
+  if (publicUrl !== '' || isLoopback(host)) return screening
+  return {
+    isOpen: false,
+    reason: 'BOOKFEED_PUBLIC_URL is not set, so wallets cannot see what they sign in to.',
+  }
 }

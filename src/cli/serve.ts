@@ -1,23 +1,32 @@
+/** `bookfeed serve`: serves the history over HTTP until SIGTERM or SIGINT. */
 import { Command } from 'commander'
 
 import { type App, createApp, type StreamData } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
+import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { makeSample } from '#src/ingest/simulator/sample.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createLogBuffer, type LogBuffer } from '#src/lib/log-buffer.ts'
+import { createLogBuffer } from '#src/lib/log-buffer.ts'
 import { codeOf } from '#src/lib/message.ts'
+import type { SignupState } from '#src/selling/screening.ts'
+import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { createShop, describeBilling } from './billing.ts'
-import { type CliContext, CliError } from './context.ts'
-import { greet, greetServer } from './greeting.ts'
-import { keyCommand, makeLocalKey } from './local-key.ts'
+import { byOperator, type CliContext, CliError } from './context.ts'
+import { issueKey } from './keys.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { startRecording } from './record.ts'
-import { createScreening } from './screening.ts'
-import { startForgetting, startStream, startTimeKeeping, startUsageFlush } from './server-jobs.ts'
-import { signupStateOf } from './signup-state.ts'
+import { createScreening, isLoopback, signupStateOf } from './screening.ts'
+import {
+  atMost,
+  startForgetting,
+  startStream,
+  startTimeKeeping,
+  startUsageFlush,
+} from './server-jobs.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
@@ -25,14 +34,11 @@ const BODY_BYTES_MAX = 1024 * 1024
 /** Of what a client sends over a WebSocket. */
 const MESSAGE_BYTES_MAX = 16_384
 const DRAIN_MS_MAX = 10_000
-
-type Server = ReturnType<typeof Bun.serve>
-type Stores = { history: MarketHistory; ledger: Ledger }
+const LOCAL_KEY_LABEL = 'local'
 
 /** Says, in place of the usual commands, what can be done with a server that listens. */
-export type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
+type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
 
-/** `bookfeed serve`: serves the history over HTTP until SIGTERM or SIGINT. */
 export const serveCommand = (context: CliContext): Command =>
   new Command('serve')
     .description('serve the history over HTTP until SIGTERM or SIGINT')
@@ -40,22 +46,13 @@ export const serveCommand = (context: CliContext): Command =>
 
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
-  using stores = new DisposableStack()
-  const history = stores.adopt(openDataFolder(context), (opened) => opened.dispose())
-  const ledger = stores.use(openLedgerFile(context))
-  await serveStores(context, { history, ledger }, greetBuyer)
-}
-
-async function serveStores(
-  context: CliContext,
-  stores: Stores,
-  greetBuyer: GreetBuyer | undefined,
-): Promise<void> {
+  using history = openDataFolder(context)
+  using ledger = openLedgerFile(context)
   const config = context.config()
-  const { history, ledger } = stores
-  await addSample(context, history)
+  const { clock, print } = context
+  if (config.hasSample && history.totals().markets === 0) makeSample(history, { print, clock })
   const timer = () => performance.now()
-  const steady = createSteadyClock({ clock: context.clock, timer, ledger })
+  const steady = createSteadyClock({ clock, timer, ledger })
   const timed = { ...context, clock: steady.now }
   const log = createLogBuffer(context.writeLog)
   const screening = createScreening(timed, ledger)
@@ -63,14 +60,14 @@ async function serveStores(
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
-  const { billing } = shop
   const app = createApp({
     ...timed,
     ...screening,
-    ...stores,
+    history,
+    ledger,
     config,
     signup,
-    billing,
+    billing: shop.billing,
     origin: () => origin,
     timer,
     log: log.write,
@@ -97,18 +94,15 @@ async function serveStores(
         localKey: makeLocalKey(timed, ledger),
         makeKey: keyCommand(timed, ledger),
       })
-  for (const line of lines) context.print(line)
-  await stopRequested(context)
-  await drain({ app, server, log })
+  for (const line of lines) print(line)
+  await new Promise<void>((resolve) => context.onStop(resolve))
+  app.drain()
+  await atMost(server.stop(), DRAIN_MS_MAX)
+  await server.stop(true)
+  log.flush()
 }
 
-async function addSample(context: CliContext, history: MarketHistory): Promise<void> {
-  const { print, clock } = context
-  if (!context.config().hasSample || history.totals().markets > 0) return
-  await makeSample({ history, print, clock })
-}
-
-function listen(app: App, { host, port }: Config): Server {
+function listen(app: App, { host, port }: Config) {
   const { stream } = app
   try {
     return Bun.serve<StreamData>({
@@ -146,19 +140,94 @@ function toListenMessage(code: string, host: string, port: number): string {
   return `Cannot listen on ${host}:${port} (${code}). Set BOOKFEED_HOST to an address of this machine.`
 }
 
-function stopRequested({ onStop }: CliContext): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  onStop(resolve)
-  return promise
+export type Greeting = {
+  url: URL
+  signup: SignupState
+  /** One line: what can be paid with, or why nothing. */
+  payments: string
+  history: MarketHistory
+  /** The key that this start made; the only time that it is shown. */
+  localKey: string | undefined
+  /** Makes another key, as a shell reads it. */
+  makeKey: string
 }
 
-/** Lets requests in flight end, for ten seconds at most. */
-async function drain(parts: { app: App; server: Server; log: LogBuffer }): Promise<void> {
-  parts.app.drain()
-  const deadline = Promise.withResolvers<void>()
-  const timer = setTimeout(deadline.resolve, DRAIN_MS_MAX)
-  await Promise.race([parts.server.stop(), deadline.promise])
-  clearTimeout(timer)
-  await parts.server.stop(true)
-  parts.log.flush()
+/** The address, and commands that work as they are pasted. */
+export function greet(greeting: Greeting): string[] {
+  const { url, history, localKey, makeKey } = greeting
+  const origin = originOf(url)
+  const held = ifSound(() => {
+    const example = findExampleMarket(history)
+    return { example, coin: (example ?? history.coinTotals(0)[0])?.coin }
+  })
+  const market = held?.example
+  const markets = `${origin}/v1/${held?.coin ?? 'btc'}/markets`
+  // A shell puts the variable in only between double quotes.
+  const header =
+    localKey === undefined ? '"Authorization: Bearer $KEY"' : `'Authorization: Bearer ${localKey}'`
+  const curl = `curl -H ${header}`
+  const lines = [
+    ...greetServer(greeting),
+    '',
+    ...(localKey === undefined
+      ? ['Try, with your key in $KEY. To make another one:', `  KEY=$(${makeKey})`, '']
+      : ['Try, with a key made just now and shown at this start only:']),
+    `  ${curl} '${markets}'`,
+  ]
+  if (market) {
+    const page = `${markets}/${market.conditionId}/snapshots`
+    const size = `-w '%{size_download} bytes\\n'`
+    lines.push(`  ${curl} '${page}?limit=2'`)
+    lines.push(`  ${curl} --compressed -s -o /dev/null ${size} '${page}?limit=1000'`)
+  } else {
+    lines.push(
+      `  curl '${origin}/readyz'`,
+      '',
+      held === undefined
+        ? 'Part of the history is damaged. See: bookfeed verify'
+        : 'The history has no snapshots. See: bookfeed import --help',
+    )
+  }
+  return lines
+}
+
+function greetServer({ url, signup, payments }: Omit<Greeting, 'localKey' | 'makeKey'>): string[] {
+  const origin = originOf(url)
+  return [
+    `bookfeed listens on ${origin}`,
+    `Documentation: ${origin}/swagger`,
+    signup.isOpen ? 'Signup is open.' : `Signup is closed: ${signup.reason}`,
+    payments,
+  ]
+}
+
+/** A server on every interface is reached under no address of that name. */
+const originOf = (url: URL): string =>
+  url.origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')
+
+const topTierOf = (ledger: Ledger): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
+
+/**
+ * Makes a key of the highest tier in a ledger that never had one, so that a first start can be
+ * tried out; undefined where others than this machine's users reach the server.
+ */
+export function makeLocalKey(context: CliContext, ledger: Ledger): string | undefined {
+  if (!isLoopback(context.config().host)) return undefined
+  const nowMs = context.clock()
+  const label = LOCAL_KEY_LABEL
+  return ledger.atomically(() => {
+    if (!ledger.isNew()) return undefined
+    const id = `acc_${context.mint()}`
+    ledger.createAccount({ id, label }, byOperator(nowMs))
+    const tierId = topTierOf(ledger)
+    return issueKey(context, ledger, { accountId: id, tierId, label, nowMs }).key
+  })
+}
+
+/** What to type for another key of the highest tier, with the same data folder. */
+export function keyCommand({ invocation, env }: CliContext, ledger: Ledger): string {
+  const data = env.BOOKFEED_DATA
+    ? `BOOKFEED_DATA='${env.BOOKFEED_DATA.replaceAll("'", `'\\''`)}' `
+    : ''
+  return `${data}${invocation} keys create --tier ${topTierOf(ledger)}`
 }

@@ -1,15 +1,33 @@
 /** What a server does repeatedly while it answers, in steps that no request waits for. */
 import type { App } from '#src/app.ts'
+import type { Billing } from '#src/billing/billing.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
+import type { StartTimer } from '#src/screening/schedule.ts'
 
 import type { CliContext } from './context.ts'
 
 type Job = { dispose(): void }
 
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+
+/** Calls back once; returns how to cancel that. */
+export const startTimer: StartTimer = (callback, delayMs) => {
+  const timer = setTimeout(callback, delayMs)
+  return () => clearTimeout(timer)
+}
+
+export async function atMost(promise: Promise<void>, ms: number): Promise<void> {
+  const deadline = Promise.withResolvers<void>()
+  const cancel = startTimer(deadline.resolve, ms)
+  await Promise.race([promise, deadline.promise])
+  cancel()
+}
+
 /** Well below the ten seconds of usage that a killed process may lose. */
-const FLUSH_MS = 2000
+const FLUSH_MS = 2 * SECOND_MS
 /** In a row, before the operator hears of it. */
 const FAILURES_REPORTED = 5
 
@@ -32,14 +50,14 @@ export function startUsageFlush({ flushUsage }: App, log: (line: string) => void
   function flushAll(): void {
     if (flush()) setImmediate(flushAll)
   }
-  return repeat(flushAll, FLUSH_MS, () => {
+  return every(FLUSH_MS, flushAll, () => {
     while (flush());
   })
 }
 
 /** Accounts that never paid are kept this long without use. */
 const IDLE_MS = 30 * DAY_MS
-const FORGET_MS = 3_600_000
+const FORGET_MS = 60 * MINUTE_MS
 /** Looked at in one piece: a few milliseconds, also if all of them are forgotten. */
 const ACCOUNTS_PER_STEP = 50
 
@@ -58,13 +76,10 @@ export function startForgetting({ clock, printError }: CliContext, ledger: Ledge
     }
   }
   forget()
-  return repeat(forget, FORGET_MS, () => clearImmediate(step))
+  return every(FORGET_MS, forget, () => clearImmediate(step))
 }
 
-/** A server that was killed knows the time to the minute. */
-const KEEP_MS = 60_000
-
-/** Writes the time down, so that a clock that was set back meanwhile shows at the next start. */
+/** Writes the time down each minute: a clock that was set back shows at the next start. */
 export function startTimeKeeping({ keep }: { keep: () => void }): Job {
   const tryKeep = () => {
     try {
@@ -74,21 +89,105 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
     }
   }
   tryKeep()
-  return repeat(tryKeep, KEEP_MS, tryKeep)
+  return every(MINUTE_MS, tryKeep, tryKeep)
 }
 
 /** What another process commits shows on live connections after so long. */
 const STREAM_MS = 5
 
 /** Hands on what is new to live connections. */
-export const startStream = ({ stream }: App): Job => repeat(stream.tick, STREAM_MS, () => {})
+export const startStream = ({ stream }: App): Job => every(STREAM_MS, stream.tick, () => {})
 
-function repeat(step: () => void, everyMs: number, end: () => void): Job {
-  const timer = setInterval(step, everyMs)
+function every(ms: number, step: () => void, end: () => void): Job {
+  const timer = setInterval(step, ms)
   return {
     dispose() {
       clearInterval(timer)
       end()
+    },
+  }
+}
+
+/** After a payment was submitted: soon, then later by half each time, up to the second. */
+const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
+const GROWTH = 1.5
+
+type Tools = { startTimer: StartTimer; log: (line: string) => void }
+
+/** Begins what billing does by itself. `checked`: all was checked for the first time. */
+export function startBillingJobs(
+  billing: Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>,
+  tools: Tools,
+) {
+  const { promise: checked, resolve } = Promise.withResolvers<void>()
+  let delayMs = RECONCILE_MS.min
+  const reconciling = repeat(async () => {
+    const isIdle = (await billing.reconcile()) === 0
+    const nextMs = isIdle ? RECONCILE_MS.max : delayMs
+    delayMs = isIdle ? RECONCILE_MS.min : Math.min(delayMs * GROWTH, RECONCILE_MS.max)
+    return nextMs
+  }, tools)
+  billing.onSubmitted(() => {
+    delayMs = RECONCILE_MS.min
+    reconciling.hasten(delayMs)
+  })
+  const refreshing = repeat(async () => {
+    await billing.refresh()
+    resolve()
+    // What fails is published within that time, and what works again too.
+    return MINUTE_MS
+  }, tools)
+  const watching = repeat(async () => {
+    await billing.watch()
+    return MINUTE_MS
+  }, tools)
+  return {
+    checked,
+    /** Stops; resolves when nothing uses the ledger any more. */
+    async dispose() {
+      await Promise.all([reconciling, refreshing, watching].map((job) => job.dispose()))
+    },
+  }
+}
+
+/** Does work over and over, after as many milliseconds as it returns, or as `hasten` says. */
+function repeat(work: () => Promise<number>, { startTimer, log }: Tools) {
+  let isDisposed = false
+  let hastenedMs = Number.POSITIVE_INFINITY
+  let cancelTimer: (() => void) | undefined
+
+  async function run(): Promise<void> {
+    cancelTimer = undefined
+    hastenedMs = Number.POSITIVE_INFINITY
+    // The verbs promise not to reject; should one do so, payments must still be looked at.
+    const delayMs = await work().catch((error: unknown) => {
+      log(`Billing failed: ${messageOf(error)}.`)
+      return MINUTE_MS
+    })
+    if (!isDisposed) wait(Math.min(delayMs, hastenedMs))
+  }
+
+  function wait(delayMs: number): void {
+    cancelTimer = startTimer(() => {
+      running = run()
+    }, delayMs)
+  }
+
+  let running = run()
+  return {
+    /** Work is done no later than in `delayMs`, counted from its end if it is running. */
+    hasten(delayMs: number): void {
+      if (isDisposed || delayMs >= hastenedMs) return
+      hastenedMs = delayMs
+      if (cancelTimer === undefined) return
+      cancelTimer()
+      wait(delayMs)
+    },
+
+    async dispose(): Promise<void> {
+      isDisposed = true
+      cancelTimer?.()
+      await running
     },
   }
 }

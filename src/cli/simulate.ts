@@ -1,3 +1,4 @@
+/** `bookfeed simulate`: makes order books, into the history or a file. */
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -5,18 +6,23 @@ import { createGzip } from 'node:zlib'
 
 import { Command, InvalidArgumentError, Option } from 'commander'
 
-import { type Coin, coins, type Timeframe, timeframes } from '#src/core/market.ts'
+import { coins, timeframes } from '#src/core/market.ts'
 import { parseMoment } from '#src/core/time.ts'
-import { simulate, simulatedSpan, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
-import { type SimulationProgress, storeSimulation } from '#src/ingest/simulator/store-simulation.ts'
+import { simulate, type SimulateOptions, storeSimulation } from '#src/ingest/simulator/simulator.ts'
 import { codeOf } from '#src/lib/message.ts'
 import { toRecordedLine } from '#src/venue/polymarket/recorded-line.ts'
 
+import {
+  count,
+  createProgress,
+  formatCount,
+  integerIn,
+  listOf,
+  optionWith,
+  type Progress,
+} from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
-import { integerIn, listOf } from './option-values.ts'
-import { createProgress, type Progress } from './progress.ts'
-import { count, formatCount } from './table.ts'
 
 const STDOUT = '-'
 const MARKETS_MAX = 100_000
@@ -24,6 +30,8 @@ const SNAPSHOTS_MAX = 1_000_000_000
 
 /** The first day of the recordings; fixed, so that the same command makes the same books. */
 const DEFAULT_START = '2026-04-13T00:00:00Z'
+
+const startHelp = 'of the first window: ISO 8601 or Unix time; moved up to a full one'
 
 const help = `
 The books follow the statistics of recorded Bitcoin 5-minute markets: depth, sizes, changes a state,
@@ -45,13 +53,8 @@ Examples:
 Exit code: 0 when everything was made, 1 when it was stopped or could not be written, 2 for a wrong
 option.`
 
-type Flags = {
-  seed: string
-  coins: Coin[]
-  timeframes: Timeframe[]
-  markets: number
+type Flags = Pick<SimulateOptions, 'seed' | 'coins' | 'timeframes' | 'markets' | 'outcomes'> & {
   start: number
-  outcomes: 'both' | 'up' | 'down'
   maxSnapshots?: number
   output?: string
 }
@@ -63,30 +66,16 @@ type Task = {
   progress: Progress
 }
 
-/** `bookfeed simulate`: makes order books, into the history or a file. */
 export const simulateCommand = (context: CliContext): Command =>
   new Command('simulate')
     .description('make simulated markets, for trying things out and for load')
     .option('--seed <text>', 'any text or number; another seed makes other books', '1')
+    .addOption(optionWith(['--coins <list>', 'of which coins'], listOf(coins), coins.join(',')))
     .addOption(
-      new Option('--coins <list>', 'of which coins')
-        .argParser(listOf(coins))
-        .default([...coins], coins.join(',')),
-    )
-    .addOption(
-      new Option('--timeframes <list>', `of ${timeframes.join(', ')}`)
-        .argParser(listOf(timeframes))
-        .default(['5m'], '5m'),
+      optionWith(['--timeframes <list>', `of ${timeframes.join(', ')}`], listOf(timeframes), '5m'),
     )
     .option('--markets <n>', 'windows of each coin and timeframe', integerIn(1, MARKETS_MAX), 1)
-    .addOption(
-      new Option(
-        '--start <time>',
-        'of the first window: ISO 8601 or Unix time; moved up to a full one',
-      )
-        .argParser(parseStart)
-        .default(parseStart(DEFAULT_START), DEFAULT_START),
-    )
+    .addOption(optionWith(['--start <time>', startHelp], parseStart, DEFAULT_START))
     .addOption(
       new Option('--outcomes <which>', 'whose books')
         .choices(['both', 'up', 'down'])
@@ -104,85 +93,56 @@ export const simulateCommand = (context: CliContext): Command =>
 async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   const { start: startMs, maxSnapshots: maxSnapshotsPerMarket, output, ...shared } = flags
   const options = { ...shared, startMs, maxSnapshotsPerMarket }
-  const progress = createProgress(context, 'simulating')
+  const progress = createProgress(context, 'simulating', 'snapshots')
   using stop = stopSignal(context)
   const task: Task = { context, options, signal: stop.signal, progress }
-  await (output === undefined ? fillHistory(task) : writeLines(task, output))
+  const work = output === undefined ? fillHistory(task) : writeLines(task, output)
+  const summary = await work.finally(progress.end)
+  if (output === STDOUT) context.printError(summary)
+  else if (output !== undefined || !stop.signal.aborted) context.print(summary)
   if (!stop.signal.aborted) return
   const next = output ? 'The output is not complete.' : 'Run the same command again for the rest.'
   throw new CliError(`Stopped. ${next}`)
 }
 
-/** Returns a function that shows how far a task is, and what it has made a second so far. */
-function createPace({ context: { clock }, progress }: Task) {
-  const startedMs = clock()
-  const rateOf = (snapshots: number): string =>
-    `${formatCount(Math.round((snapshots * 1000) / Math.max(1, clock() - startedMs)))} snapshots/s`
-  return {
-    rateOf,
-    seconds: (): string => ((clock() - startedMs) / 1000).toFixed(1),
-    update(fraction: number, snapshots: number): void {
-      const made = `${formatCount(snapshots)} snapshots, ${rateOf(snapshots)}`
-      progress.update(`${Math.floor(fraction * 100)} %, ${made}`, fraction)
-    },
-  }
-}
-
-async function fillHistory(task: Task): Promise<void> {
-  const { context, options, signal, progress } = task
-  const history = openDataFolder(context)
-  const pace = createPace(task)
-  let last: SimulationProgress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
-  try {
-    for (last of storeSimulation(history, options)) {
-      pace.update(last.fraction, last.snapshots)
-      // Lets a signal in.
-      await Bun.sleep(0)
-      if (signal.aborted) return
-    }
-  } finally {
-    progress.end()
-    history.dispose()
+async function fillHistory({ context, options, signal, progress }: Task): Promise<string> {
+  using history = openDataFolder(context)
+  let last = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
+  for (last of storeSimulation(history, options)) {
+    progress.update(last.snapshots, last.fraction)
+    // Lets a signal in.
+    await Bun.sleep(0)
+    if (signal.aborted) break
   }
   const { markets, snapshots, accepted } = last
   const made = `${formatCount(snapshots)} snapshots of ${count(markets, 'finished market')}`
+  if (accepted === 0) return `already simulated: nothing changed (${made})`
   const rest = accepted < snapshots ? `, ${formatCount(accepted)} of them new` : ''
-  context.print(
-    accepted === 0
-      ? `already simulated: nothing changed (${made})`
-      : `${made} simulated${rest} in ${pace.seconds()} s (${pace.rateOf(snapshots)})`,
-  )
+  const seconds = progress.seconds().toFixed(1)
+  return `${made} simulated${rest} in ${seconds} s (${progress.rateOf(snapshots)})`
 }
 
-async function writeLines(task: Task, output: string): Promise<void> {
+async function writeLines(task: Task, output: string): Promise<string> {
   const { context, options, signal, progress } = task
-  const pace = createPace(task)
   let made = 0
 
   /** Yields the lines of each batch as one text that ends in a newline. */
   async function* listTexts(): AsyncGenerator<string, void, undefined> {
-    const { fromMs, toMs } = simulatedSpan(options)
-    for (const { snapshots } of simulate(options)) {
-      const lastMs = snapshots.at(-1)?.timestampMs
-      if (lastMs === undefined) continue
+    for (const { snapshots, fraction } of simulate(options)) {
+      if (snapshots.length === 0) continue
       made += snapshots.length
       yield `${snapshots.map(toRecordedLine).join('\n')}\n`
-      pace.update((lastMs - fromMs) / (toMs - fromMs), made)
+      progress.update(made, fraction)
       await Bun.sleep(0)
       if (signal.aborted) return
     }
   }
 
-  try {
-    if (output === STDOUT) {
-      for await (const text of listTexts()) context.print(text.trimEnd())
-    } else await writeFile(output, listTexts())
-  } finally {
-    progress.end()
-  }
-  const summary = `${formatCount(made)} snapshots written (${pace.rateOf(made)})`
-  if (output === STDOUT) context.printError(summary)
-  else context.print(`${summary} to ${output}`)
+  if (output === STDOUT) {
+    for await (const text of listTexts()) context.print(text.trimEnd())
+  } else await writeFile(output, listTexts())
+  const to = output === STDOUT ? '' : ` to ${output}`
+  return `${formatCount(made)} snapshots written (${progress.rateOf(made)})${to}`
 }
 
 async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {

@@ -5,9 +5,9 @@ import { Command } from 'commander'
 import { toIso } from '#src/core/time.ts'
 import type { Recorder } from '#src/recorder/recorder.ts'
 
+import { formatCount, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { statusPathOf } from './record.ts'
-import { formatCount, printTable, renderJson } from './table.ts'
 
 /** Older than this, whoever wrote it does not run any more. */
 const STALE_MS = 10_000

@@ -1,13 +1,12 @@
+/** `bookfeed verify`: re-reads the whole history. */
 import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
+import { formatCount, printFaults } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { historyPathOf, openDataFolder } from './open-data-folder.ts'
-import { formatCount } from './table.ts'
 
-/** Faults printed one by one; the others are only counted. */
-const FAULTS_SHOWN_MAX = 50
 const PROGRESS_EVERY_MS = 1000
 
 const help = `
@@ -18,7 +17,6 @@ may keep serving meanwhile.
 
 Exit code: 0 when the history is sound, 1 when anything is not.`
 
-/** `bookfeed verify`: re-reads the whole history. */
 export const verifyCommand = (context: CliContext): Command =>
   new Command('verify')
     .description('re-read the whole history and report damage')
@@ -32,25 +30,18 @@ function verify(context: CliContext): void {
   if (!existsSync(historyPathOf(dataPath))) {
     throw new CliError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
-  const history = openDataFolder(context)
-  try {
-    const startMs = clock()
-    let shownMs = startMs
-    let faults = 0
-    const onProgress = (done: number, total: number): void => {
-      if (clock() - shownMs < PROGRESS_EVERY_MS) return
-      shownMs = clock()
-      printError(`verified ${formatCount(done)} of ${formatCount(total)} markets`)
-    }
-    for (const fault of history.verify(onProgress)) {
-      if (++faults <= FAULTS_SHOWN_MAX) print(fault)
-    }
-    const { markets, snapshots } = history.totals()
-    const held = `${formatCount(snapshots)} snapshots of ${formatCount(markets)} markets`
-    const seconds = ((clock() - startMs) / 1000).toFixed(1)
-    if (faults > 0) throw new CliError(`${formatCount(faults)} faults in ${held}.`)
-    print(`sound: ${held}, read in ${seconds} s`)
-  } finally {
-    history.dispose()
+  using history = openDataFolder(context)
+  const startMs = clock()
+  let shownMs = startMs
+  const onProgress = (done: number, total: number): void => {
+    if (clock() - shownMs < PROGRESS_EVERY_MS) return
+    shownMs = clock()
+    printError(`verified ${formatCount(done)} of ${formatCount(total)} markets`)
   }
+  const faults = printFaults(context, history.verify(onProgress))
+  const { markets, snapshots } = history.totals()
+  const held = `${formatCount(snapshots)} snapshots of ${formatCount(markets)} markets`
+  const seconds = ((clock() - startMs) / 1000).toFixed(1)
+  if (faults > 0) throw new CliError(`${formatCount(faults)} faults in ${held}.`)
+  print(`sound: ${held}, read in ${seconds} s`)
 }

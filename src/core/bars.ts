@@ -1,11 +1,8 @@
-/**
- * Bars: open, high, low and close of the mid over the states of one outcome in one step. A step
- * without a state has no bar. States with an empty side are counted, but have no mid.
- */
+/** Bars of the mid. A step without a state has none; states with an empty side have no mid. */
 import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
-import type { Position } from './snapshot.ts'
-import type { ReadStates, State, StatePart } from './states.ts'
+import type { ReadStates, State, StatePart } from './series.ts'
+import { comparePositions, type Position } from './snapshot.ts'
 import { placeOf } from './steps.ts'
 
 /** Twice a mid in millionths, bid plus ask, so that it is an integer. */
@@ -25,14 +22,10 @@ export type BarQuery = {
   stepMs: number
   /** The range; `after` is the `barPlaceOf` of a bar. */
   range: StatePart
-  /**
-   * A page ends early, with a bar at least, after as many states, so
-   * that an answer does not take long.
-   */
+  /** A page ends after as many states, with a bar at least, so that an answer is not late. */
   statesMax: number
 }
 
-/** Undefined where a side is empty. */
 export const doubleMidOf = (levels: BestLevels): DoubleMid | undefined =>
   levels.bidSize > 0 && levels.askSize > 0 ? levels.bidPrice + levels.askPrice : undefined
 
@@ -42,7 +35,6 @@ export const barPlaceOf = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'
 
 const BLOCK = 2_048
 
-/** Reads the bars of a page, a block of states a step, and whether there are more. */
 export function* readBars({
   read,
   stepMs,
@@ -69,17 +61,13 @@ export function* readBars({
   return { bars: bars.slice(0, limit), hasMore: bars.length > limit }
 }
 
-/** Reads all states of a range, in blocks. */
-function* readBlocks<S extends State>(
-  read: ReadStates<S>,
-  range: StatePart,
-): Generator<S, undefined> {
+function* readBlocks(read: BarQuery['read'], range: StatePart) {
   let after: StatePart['after']
   for (;;) {
     const block = read({ ...range, after, limit: BLOCK })
     yield* block
     after = block.at(-1)
-    if (block.length < BLOCK) return undefined
+    if (block.length < BLOCK) return
   }
 }
 
@@ -105,11 +93,8 @@ function takeBars(bars: Bar[], step: Step, { order, after }: StatePart): void {
   for (const outcome of order === 'asc' ? outcomes : outcomes.toReversed()) {
     const bar = step[outcome]
     if (bar === undefined) continue
-    const place = barPlaceOf(bar)
-    const isAhead =
-      after === undefined ||
-      (place.timestampMs - after.timestampMs || place.id - after.id) * direction > 0
-    if (isAhead) bars.push(bar)
+    const distance = after === undefined ? 1 : comparePositions(barPlaceOf(bar), after) * direction
+    if (distance > 0) bars.push(bar)
   }
 }
 

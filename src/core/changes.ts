@@ -1,16 +1,10 @@
-/**
- * Pages of the states at which something changed: a state that is the same as the one of its
- * outcome before it, as far as a series can see, is no row of it. The first state of an outcome in
- * the range is always one, so that a range can be used alone; which states are rows does not depend
- * on the page.
- */
+/** Pages of the states at which something changed; the first of an outcome in the range is one. */
+import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
-import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './states.ts'
 
 export type ChangesQuery<S extends State> = {
   read: ReadStates<S>
   isSame: (before: S, state: S) => boolean
-  /** The range, and the last place that was looked at. */
   range: StatePart
 }
 
@@ -21,35 +15,42 @@ export type ChangesPage<S extends State> = {
   hasMore: boolean
 }
 
-/** Most states that are read at once. */
 const BLOCK_MAX = 2_048
 const BLOCK_MIN = 128
 
-/** Reads one page, a block a step: up to `limit` changes after `after`, in either order. */
 export function* readChanges<S extends State>({
   read,
   isSame,
   range,
 }: ChangesQuery<S>): Generator<void, ChangesPage<S>> {
-  const { order, limit, after } = range
-  const flag = order === 'asc' ? createFlagger({ read, isSame, range }) : undefined
+  const { order, limit, after, fromMs, toMs, outcome } = range
+  const latestBefore = (place: Position | undefined): Latest<S> =>
+    place === undefined
+      ? { up: undefined, down: undefined }
+      : readLatest(read, { fromMs, toMs, outcome, after: place })
+  // The states at the place from which the page continues, which is one of them.
+  const before = order === 'asc' ? latestBefore(after && { ...after, id: after.id + 1 }) : undefined
   const page: ChangesPage<S> = { rows: [], last: after, hasMore: false }
   for (;;) {
     // Every other state is a change, or so; the last row shows whether more follow.
     const size = Math.min(Math.max(2 * (limit + 1 - page.rows.length), BLOCK_MIN), BLOCK_MAX)
     const block = read({ ...range, after: page.last, limit: size })
     const isEnd = block.length < size
-    const changes = flag?.(block) ?? flagBackwards({ read, isSame, range }, { block, isEnd })
+    // Of a block that was read backwards the last state is the earliest.
+    const changes = before
+      ? flagChanges(block, before, isSame)
+      : flagChanges(
+          block.toReversed(),
+          latestBefore(isEnd ? undefined : block.at(-1)),
+          isSame,
+        ).reverse()
     if (takeChanges(page, { block, changes, limit })) return { ...page, hasMore: true }
     if (isEnd) return page
     yield
   }
 }
 
-/**
- * Adds the changes of a block to a page; true when there is one more than it
- * takes. Loops of generators are slow.
- */
+/** Adds changes to a page; true when there is one too many. Loops of generators are slow. */
 function takeChanges<S extends State>(
   page: ChangesPage<S>,
   { block, changes, limit }: { block: readonly S[]; changes: Uint8Array; limit: number },
@@ -64,19 +65,8 @@ function takeChanges<S extends State>(
   return false
 }
 
-/** Returns a function that flags the changes among the states of one block after the other. */
-function createFlagger<S extends State>({ read, isSame, range }: ChangesQuery<S>) {
-  const { fromMs, toMs, outcome, after } = range
-  // The states at the place from which the page continues, which is one of them.
-  const upTo = after && { ...after, id: after.id + 1 }
-  const before: Latest<S> =
-    upTo === undefined
-      ? { up: undefined, down: undefined }
-      : readLatest(read, { fromMs, toMs, outcome, after: upTo })
-  return (block: readonly S[]): Uint8Array => flagForwards(block, before, isSame)
-}
-
-function flagForwards<S extends State>(
+/** Flags the changes among states in order of time; `before` moves on to the last of them. */
+function flagChanges<S extends State>(
   block: readonly S[],
   before: Latest<S>,
   isSame: ChangesQuery<S>['isSame'],
@@ -88,16 +78,4 @@ function flagForwards<S extends State>(
     before[state.outcome] = state
   }
   return changes
-}
-
-/** Compares a block that was read backwards with the states before its last one, the earliest. */
-function flagBackwards<S extends State>(
-  { read, isSame, range }: ChangesQuery<S>,
-  { block, isEnd }: { block: readonly S[]; isEnd: boolean },
-): Uint8Array {
-  const { fromMs, toMs, outcome } = range
-  const before: Latest<S> = isEnd
-    ? { up: undefined, down: undefined }
-    : readLatest(read, { fromMs, toMs, outcome, after: block.at(-1) })
-  return flagForwards(block.toReversed(), before, isSame).reverse()
 }

@@ -1,16 +1,10 @@
 /**
- * Two books as one: an outcome's own book and the mirror of the other's. Who sells "down" at p buys
- * "up" at 1 - p, so an ask of the other outcome at p is a bid here at 1 - p, and a bid there an ask
- * here.
- *
- * The venue shows every resting order in both books: of states of one moment each is the exact
- * mirror of the other. So the two are two looks at one ladder, not two ladders, and sizes are never
- * added up: that would count every order twice. Of two states the newer one says which levels there
- * are, and their sizes: what only the older one shows was taken or cancelled meanwhile, so that it
- * only shows which levels both show, and nothing when it is older by more than `SKEW_MS_MAX`. Only
- * of states of the same millisecond the levels are united: one that the own book lacks is kept
- * unless it would cross that book. So the result is crossed only where one of the books is crossed
- * by itself.
+ * Two books as one: who sells "down" at p buys "up" at 1 - p, so an outcome's own book and the
+ * mirror of the other's show the same orders, and sizes are never added up. Of two states the newer
+ * one says which levels there are, and their sizes; the older one shows which levels both show, and
+ * nothing when it is older by more than `SKEW_MS_MAX`. Only of states of the same millisecond the
+ * levels are united: one that the own book lacks is kept unless it would cross that book. So the
+ * result is crossed only where one of the books is crossed by itself.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import type { Ladder, Position, Snapshot, StoredSnapshot } from './snapshot.ts'
@@ -28,9 +22,7 @@ export type TaggedLadder = {
 export type ConsolidatedBook = {
   bids: TaggedLadder
   asks: TaggedLadder
-  /** Place of the outcome's own state; absent if it was left out. */
   own?: Position
-  /** Place of the other outcome's state; likewise. */
   mirror?: Position
   /** Milliseconds between the two, from 0 to `SKEW_MS_MAX`; absent unless both count. */
   skewMs?: number
@@ -39,10 +31,7 @@ export type ConsolidatedBook = {
 /** States further apart do not describe one ladder: only the newer one counts. */
 export const SKEW_MS_MAX = 1_000
 
-/**
- * Makes one ladder of an outcome's prevailing state, `own`, and the other one's, at the same
- * moment. Of states of the same time `own` counts as the newer. Undefined when there is neither.
- */
+/** One ladder of the prevailing states of both outcomes; of equal times `own` is the newer. */
 export function consolidate(
   own: StoredSnapshot | undefined,
   mirror: StoredSnapshot | undefined,
@@ -73,9 +62,7 @@ export function consolidate(
   }
 }
 
-/**
- * The book of one outcome in prices of the other: sides and prices change, sizes and order do not.
- */
+/** The book of one outcome in prices of the other: sizes and order do not change. */
 export const mirrorOf = <S extends Snapshot>(snapshot: S): S => ({
   ...snapshot,
   bids: mirrorLadder(snapshot.asks),
@@ -101,10 +88,7 @@ const tagLadder = ({ prices, sizes }: Ladder, source: LevelSource): TaggedLadder
   sources: prices.map(() => source),
 })
 
-/**
- * `direction` is 1 where prices ascend, as asks do; `isKept` is asked of prices
- * that only the older ladder has.
- */
+/** `direction` is 1 for asks, -1 for bids; `isKept` is for prices of the older ladder alone. */
 type Side = { direction: 1 | -1; isKept: (price: Millionths) => boolean }
 
 function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadder {

@@ -1,9 +1,5 @@
-/**
- * What is recorded of a market and what is missing. A gap is a time in which the state of a book is
- * not known to have been recorded; it is stored or follows from the market's facts, and it is
- * served, never hidden.
- */
-import type { Millionths } from './decimal.ts'
+/** What is recorded of a market and what is missing: what is not known to be recorded is a gap. */
+import { exactMillionths, type Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
 
 /**
@@ -21,20 +17,14 @@ export const gapReasons = [
 ] as const
 export type GapReason = (typeof gapReasons)[number]
 
-/**
- * Why an answer is not whole: its gaps, or a market whose window is not
- * known, so that it has no whole.
- */
+/** Why an answer is not whole: its gaps, or a market whose window is not known. */
 export const tallyReasons = [...gapReasons, 'window_unknown'] as const
 export type TallyReason = (typeof tallyReasons)[number]
 
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 export type Span = { readonly fromMs: number; readonly toMs: number }
 
-/**
- * A time without recorded states of one outcome. A state is known at its own millisecond: what
- * comes after it is unknown from the next one on, up to that of the next state.
- */
+/** A state is known at its own millisecond: a gap ends at the next one, and begins after one. */
 export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
 
 /** What is recorded of one outcome in a span; `intervals` and `gaps` tile it in order of time. */
@@ -45,12 +35,10 @@ export type OutcomeCoverage = {
   coveredMs: number
 }
 
-/** A question about a market: its stored gaps, the span asked for, and what time it is. */
 export type CoverageQuestion = {
   market: Market
   /** Stored gaps of the market, of both outcomes, ascending by `fromMs`. */
   gaps: readonly Gap[]
-  /** Undefined for both. */
   outcome?: Outcome | undefined
   /** Undefined bounds are those of `marketSpanOf`. */
   fromMs?: number | undefined
@@ -66,34 +54,23 @@ const [MIN, MAX] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 /** States of one outcome further apart than this have a gap between them: 5 s of 5 minutes. */
 export const silenceMs = (timeframe: Timeframe): number => timeframeMs[timeframe] / 60
 
-/** What a span holds of all outcomes asked for, without its pieces. */
 export type CoverageTally = {
   /** Length of the span times the number of outcomes. */
   totalMs: number
   coveredMs: number
-  /** By reason, where there is any. */
   gaps: ReadonlyMap<TallyReason, Tallied>
 }
 
-/** Whether a market's trading window is known from its start to its end. */
 export const hasWindow = (
   market: Market,
 ): market is Market & { windowStartMs: number; windowEndMs: number } =>
   market.windowStartMs !== undefined && market.windowEndMs !== undefined
 
-/**
- * Whether the time that a question is about is known: a bound that
- * was not sent is the market's own.
- */
+/** Whether the time of a question is known: a bound that was not sent is the market's own. */
 export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =>
   (fromMs !== undefined && toMs !== undefined) || hasWindow(market)
 
-/**
- * The time that a market is answered for when no other is asked: its window, where known, and what
- * is held beyond it. Of the window of a market that is neither closed nor resolved nothing after
- * `nowMs` counts, so that the span of one to come is empty. Undefined when neither window nor
- * snapshots are known.
- */
+/** The window of a market, as far as it has come, and what is held beyond it. */
 export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
   const fromMs = Math.min(windowStartMs ?? MAX, windowEndMs ?? MAX, firstSnapshotMs ?? MAX)
@@ -104,10 +81,7 @@ export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   return { fromMs, toMs: Math.max(fromMs, isOver ? endMs : Math.min(endMs, nowMs), heldEndMs) }
 }
 
-/**
- * The span that a question is about; empty (`toMs` is `fromMs`) when its bounds
- * leave nothing of the market's.
- */
+/** The span that a question is about; empty when its bounds leave nothing of the market's. */
 export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span {
   const whole = marketSpanOf(market, nowMs)
   const startMs = fromMs ?? whole?.fromMs ?? toMs ?? nowMs
@@ -118,11 +92,10 @@ export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span 
 }
 
 /**
- * Tiles the span of a question by what is recorded and what is not, for up, then down. Recorded is
- * an outcome from its first to its last snapshot, but for stored gaps. Inside `marketSpanOf`, the
- * time before the first one is a gap where it reaches into the window, because no state prevails
- * yet; so is the time before the window and after the last one where it is longer than `silenceMs`,
- * and all that is outside.
+ * Tiles the span of a question, for up, then down. An outcome is recorded from its first to its
+ * last snapshot, but for stored gaps. Of `marketSpanOf`, the time before the first one is a gap
+ * where it reaches into the window, because no state prevails yet; so is the time before the window
+ * and after the last one where it is longer than `silenceMs`, and all that is outside.
  */
 export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   const span = spanOf(question)
@@ -140,8 +113,8 @@ export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
 
 /**
  * Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there.
- * Where something is held of a time that is not known, no time is counted, and `window_unknown`
- * once an outcome.
+ * Where something is held of a time that is not known, only `window_unknown` counts, once an
+ * outcome.
  */
 export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const { fromMs, toMs } = spanOf(question)
@@ -158,38 +131,32 @@ export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   if (isBounded(question) || coveredMs === 0) {
     return { totalMs: (span.toMs - span.fromMs) * asked.length, coveredMs, gaps }
   }
-  return {
-    totalMs: 0,
-    coveredMs: 0,
-    gaps: gaps.set('window_unknown', { count: asked.length, ms: 0 }),
-  }
+  gaps.set('window_unknown', { count: asked.length, ms: 0 })
+  return { totalMs: 0, coveredMs: 0, gaps }
 }
 
 type Tallied = { count: number; ms: number }
 
 function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tallied): void {
-  const sum = gaps.get(reason)
-  if (sum === undefined) gaps.set(reason, { ...more })
-  else {
-    sum.count += more.count
-    sum.ms += more.ms
-  }
+  const sum = gaps.get(reason) ?? { count: 0, ms: 0 }
+  sum.count += more.count
+  sum.ms += more.ms
+  gaps.set(reason, sum)
 }
 
-/**
- * A share in millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing.
- */
+/** In millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing. */
 export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
+
+/** The same as JSON prints it; null of nothing. */
+export const printedShare = (part: number, whole: number): unknown =>
+  exactMillionths(whole === 0 ? undefined : shareOf(part, whole))
 
 type Run = Span & { readonly reason: GapReason }
 /** No object: pieces of many markets are visited for a header. */
 type VisitPiece = (fromMs: number, toMs: number, reason: GapReason | undefined) => void
 
-/**
- * Both lists ascend and do not overlap in themselves; where they overlap each other, `stored`
- * counts, because somebody saw why. Where neither is, the outcome is recorded.
- */
+/** Both ascend. Where they overlap, `stored` counts, because somebody saw why. */
 type Timeline = { stored: readonly Run[]; derived: readonly Run[] }
 
 const askedOutcomes = ({ outcome }: CoverageQuestion): readonly Outcome[] =>
@@ -200,7 +167,6 @@ const timelineOf = (question: CoverageQuestion, outcome: Outcome): Timeline => (
   derived: derivedRuns(question, outcome),
 })
 
-/** Ends a run that has no end yet where `marketSpanOf` does. */
 function endRuns(runs: readonly Run[], { market, nowMs }: CoverageQuestion): readonly Run[] {
   const last = runs.at(-1)
   if (last?.toMs !== ENDLESS_MS) return runs
@@ -210,7 +176,6 @@ function endRuns(runs: readonly Run[], { market, nowMs }: CoverageQuestion): rea
   ]
 }
 
-/** Calls `visit` with the pieces that tile a span, in order of time. */
 function eachPiece({ stored, derived }: Timeline, { fromMs, toMs }: Span, visit: VisitPiece): void {
   let at = fromMs
   let next = firstEndingAfter(stored, fromMs)
@@ -234,7 +199,6 @@ function eachPiece({ stored, derived }: Timeline, { fromMs, toMs }: Span, visit:
   }
 }
 
-/** Index of the first run that ends after a moment, by bisection. */
 function firstEndingAfter(runs: readonly Run[], timeMs: number): number {
   let low = 0
   let high = runs.length
@@ -246,7 +210,6 @@ function firstEndingAfter(runs: readonly Run[], timeMs: number): number {
   return low
 }
 
-/** What follows from a market's facts: where nothing can have been recorded of an outcome. */
 function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run[] {
   const whole = marketSpanOf(market, nowMs)
   const outside: GapReason = hasWindow(market) ? 'not_open' : 'import'
@@ -268,7 +231,6 @@ function derivedRuns({ market, nowMs }: CoverageQuestion, outcome: Outcome): Run
   return runs
 }
 
-/** Joins a run to the last one where that continues with the same reason. */
 function pushJoined(runs: Run[], run: Run): void {
   const last = runs.at(-1)
   if (last?.toMs === run.fromMs && last.reason === run.reason) {
@@ -318,7 +280,6 @@ function unite(gaps: readonly Gap[]): Run[] {
   return claimed
 }
 
-/** Adds to runs what is left of others beside them. */
 function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   const rest: Run[] = []
   for (const other of others) {
@@ -329,10 +290,11 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   return [...claimed, ...rest].sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** Adds up tallies of several markets. */
+/** For a header (RFC 9651): `full`, or `partial;covered=0.982;gaps=1;reasons="import"`. */
+export const coverageText = (...questions: CoverageQuestion[]): string =>
+  tallyText(questions.map(tallyCoverage))
+
 export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
-  const [only] = tallies
-  if (only !== undefined && tallies.length === 1) return only
   const gaps = new Map<TallyReason, Tallied>()
   let totalMs = 0
   let coveredMs = 0
@@ -342,4 +304,17 @@ export function sumTallies(tallies: readonly CoverageTally[]): CoverageTally {
     for (const [reason, sum] of tally.gaps) addGap(gaps, reason, sum)
   }
   return { totalMs, coveredMs, gaps }
+}
+
+export function tallyText(tallies: readonly CoverageTally[]): string {
+  const { totalMs, coveredMs, gaps } = sumTallies(tallies)
+  if (gaps.size === 0) return totalMs > 0 ? 'full' : 'none;covered=0.0;gaps=0;reasons=""'
+  let count = 0
+  for (const sum of gaps.values()) count += sum.count
+  const found = `gaps=${count};reasons="${[...gaps.keys()].sort().join(' ')}"`
+  if (coveredMs === 0 && gaps.has('window_unknown')) return `unknown;${found}`
+  const thousandths = Math.floor(shareOf(coveredMs, totalMs) / 1000)
+  // A decimal of RFC 9651 has at least one digit after its point, and no idle ones.
+  const share = (thousandths / 1000).toFixed(3).replace(/0{1,2}$/, '')
+  return `${coveredMs === 0 ? 'none' : 'partial'};covered=${share};${found}`
 }

@@ -1,37 +1,32 @@
 /**
- * Cursors: a place in a list, readable by nobody but us. `version, payload, scope tag, seal`, in
- * base64url. The tag binds it to one list with one set of filters, the seal to our key, so that a
- * changed byte is distinguished from a cursor of another query. Nothing expires.
+ * Cursors: a place in a list as `version, payload, scope tag, seal`, in base64url. The tag binds it
+ * to one list with one set of filters, the seal to our key. Nothing expires.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import { crc32 } from '#src/lib/crc32.ts'
 
 import { AppError } from './errors.ts'
+import type { Position } from './snapshot.ts'
 
 const VERSION = 1
 const TAG_BYTES = 4
 const SEAL_BYTES = 16
-/** Longer texts cannot be ours. */
 const CURSOR_LENGTH_MAX = 200
 
-export type CursorCodec = {
-  /** Makes the cursor of a place in the list that `scope` names with all its filters. */
-  encode(scope: string, payload: Uint8Array): string
-  /** Returns the place. Throws `cursor_invalid`, or `cursor_mismatch` for one of another scope. */
-  decode(scope: string, cursor: string): Uint8Array
-}
+export type CursorCodec = ReturnType<typeof createCursorCodec>
 
 /** The seal covers it, so nobody gains by finding another scope with the same tag. */
 const tagOf = (scope: string): number => crc32(Buffer.from(scope))
 
-/** Makes the codec of a key of 32 secret bytes. */
-export function createCursorCodec(key: Uint8Array): CursorCodec {
+/** `key` has 32 secret bytes. `scope` names a list with all its filters. */
+export function createCursorCodec(key: Uint8Array) {
   const sealOf = (sealed: Uint8Array): Uint8Array =>
     createHmac('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
 
   return {
-    encode(scope, payload) {
+    /** Makes the cursor of a place in a list. */
+    encode(scope: string, payload: Uint8Array): string {
       const bytes = Buffer.alloc(1 + payload.length + TAG_BYTES + SEAL_BYTES)
       bytes[0] = VERSION
       bytes.set(payload, 1)
@@ -40,7 +35,8 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
       return bytes.toString('base64url')
     },
 
-    decode(scope, cursor) {
+    /** Throws `cursor_invalid`, or `cursor_mismatch` for one of another scope. */
+    decode(scope: string, cursor: string): Uint8Array {
       const bytes = Buffer.from(cursor.slice(0, CURSOR_LENGTH_MAX), 'base64url')
       const sealed = bytes.subarray(0, -SEAL_BYTES)
       const isOurs =
@@ -66,4 +62,50 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
       return sealed.subarray(1, -TAG_BYTES)
     },
   }
+}
+
+const TIME_MAX = 2 ** 48 - 1
+
+export type MarketPlace = { orderMs: number; conditionId: string }
+
+type Range = { order: 'asc' | 'desc'; fromMs?: number | undefined; toMs?: number | undefined }
+
+const startMsOf = ({ order, fromMs = 0, toMs = TIME_MAX }: Range): number =>
+  Math.min(order === 'asc' ? fromMs : toMs, TIME_MAX)
+
+/** The position before every row of a query, in its direction. */
+export const startOf = (range: Range): Position => ({ timestampMs: startMsOf(range), id: 0 })
+
+/** The place before every market of a list, in its direction. */
+export const startOfMarkets = (range: Range): MarketPlace => ({
+  orderMs: startMsOf(range),
+  conditionId: `0x${'0'.repeat(64)}`,
+})
+
+/** Times and ids alike have 48 bits. */
+const NUMBER_BYTES = 6
+
+function toBytes(number: number): Buffer {
+  const bytes = Buffer.alloc(NUMBER_BYTES)
+  bytes.writeUIntBE(number, 0, NUMBER_BYTES)
+  return bytes
+}
+
+export const encodePosition = ({ timestampMs, id }: Position): Uint8Array =>
+  Buffer.concat([toBytes(timestampMs), toBytes(id)])
+
+export function decodePosition(payload: Uint8Array): Position {
+  const bytes = Buffer.from(payload)
+  const id = bytes.readUIntBE(NUMBER_BYTES, NUMBER_BYTES)
+  return { timestampMs: bytes.readUIntBE(0, NUMBER_BYTES), id }
+}
+
+// The length of the second part is the id's own: there are two.
+export const encodeMarketPlace = ({ orderMs, conditionId }: MarketPlace): Uint8Array =>
+  Buffer.concat([toBytes(orderMs), Buffer.from(conditionId.slice(2), 'hex')])
+
+export function decodeMarketPlace(payload: Uint8Array): MarketPlace {
+  const bytes = Buffer.from(payload)
+  const conditionId = `0x${bytes.toString('hex', NUMBER_BYTES)}`
+  return { orderMs: bytes.readUIntBE(0, NUMBER_BYTES), conditionId }
 }

@@ -1,7 +1,4 @@
-/**
- * Prices and sizes are exact: an integer number of millionths, never a float. The venue prints at
- * most six decimals, and 2^53 - 1 millionths is nine billion shares.
- */
+/** Prices and sizes are integer millionths, never floats: 2^53 - 1 are nine billion shares. */
 
 import { threeDigits } from '#src/lib/digits.ts'
 
@@ -15,11 +12,7 @@ const DECIMALS_MAX = 6
 /** What the digits of a fraction of so many digits are multiplied by. */
 const scales = [0, 1e5, 1e4, 1e3, 100, 10, 1]
 
-/**
- * Reads a plain non-negative decimal (`0.1`, `.48`, `12480.060`) exactly. Returns undefined for
- * anything else: a sign, an exponent, more than six significant decimals, more than 2^53 - 1
- * millionths.
- */
+/** Reads `0.1` or `.48` exactly; undefined for a sign, an exponent, a seventh decimal, 2^53. */
 export function parseMillionths(text: string): Millionths | undefined {
   const dot = text.indexOf('.')
   const wholeEnd = dot < 0 ? text.length : dot
@@ -58,15 +51,12 @@ export function formatMillionths(millionths: Millionths): string {
     : `${whole}.${threeDigits[thousandths]}${trimmedDigits[rest]}`
 }
 
-/**
- * A number that `JSON.stringify` prints exactly as `text`, which must
- * be one (JSON.rawJSON of ES2026).
- */
-export const exactNumber = (text: string): unknown => rawJson(text)
+/** A number that `JSON.stringify` prints exactly as `text` (JSON.rawJSON of ES2026), or null. */
+export const exactNumber = (text: string | undefined): unknown =>
+  text === undefined ? null : rawJson(text)
 
-/** The same of millionths; null where there are none. */
 export const exactMillionths = (millionths: Millionths | undefined): unknown =>
-  millionths === undefined ? null : rawJson(formatMillionths(millionths))
+  exactNumber(millionths === undefined ? undefined : formatMillionths(millionths))
 
 // Not in the type library yet.
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }

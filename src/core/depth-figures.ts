@@ -1,13 +1,8 @@
-/**
- * How much rests on a side of a book, exactly. A panel asks this of thousands of books, so sums are
- * made of numbers: sizes are split into whole shares and millionths, and no partial sum leaves the
- * safe integers.
- */
+/** How much rests on a side, exactly, in numbers: a panel asks this of thousands of books. */
 import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'
 import type { Ladder } from './snapshot.ts'
 
-/** Decimals as text, ready to be printed. */
 export type DepthFigures = {
   levels: number
   /** Shares on all levels. */

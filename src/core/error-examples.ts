@@ -1,7 +1,6 @@
 /** An example of each failure for the documentation, beside the codes in errors.ts. */
 import type { ErrorCode, ErrorExtras } from './errors.ts'
 
-/** What `detail` says, or all members of an example. */
 type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & ErrorExtras)>>
 
 const exampleFailure = (errorReason: string) =>
@@ -28,7 +27,8 @@ const examplePaymentRequired = {
   ],
 }
 
-const billingExamples: ErrorExamples = {
+/** What the documentation shows of a code; one that is not here is shown with its title. */
+export const errorExamples: ErrorExamples = {
   payment_invalid: {
     detail: 'The payment is not one of x402 v2: `payload.authorization.nonce` is missing.',
     param: 'paymentPayload',
@@ -103,11 +103,6 @@ const billingExamples: ErrorExamples = {
     detail: 'Payments cannot be taken just now: the chain cannot be read. Nothing was paid.',
     retryAction: 'wait_and_retry',
   },
-}
-
-/** What the documentation shows of a code; one that is not here is shown with its title. */
-export const errorExamples: ErrorExamples = {
-  ...billingExamples,
   invalid_parameter: {
     detail: '`limit` is "5000", but must be an integer from 1 to 1000 in plain decimal digits.',
     param: 'limit',

@@ -53,18 +53,14 @@ export const errorCodes = {
 } as const
 export type ErrorCode = keyof typeof errorCodes
 
-/** Documented members that a code may add to its problem document. */
 export type ErrorExtras = {
   param?: string
   retryAfterSeconds?: number
   requiredTier?: string
   /** Why a payment is not possible; a code of docs/payments.md. */
   reason?: string
-  /** What a payer's program should do next. */
   retryAction?: RetryAction
-  /** x402's challenge: what to sign now. */
   paymentRequired?: unknown
-  /** x402's word on a payment that failed. */
   paymentResponse?: PaymentFailure
 }
 
@@ -77,7 +73,6 @@ export type PaymentFailure = {
   network: string
 }
 
-/** See docs/payments.md. */
 export const retryActions = [
   'sign_anew',
   'retry_same_payment',
@@ -89,9 +84,7 @@ export const retryActions = [
 ] as const
 export type RetryAction = (typeof retryActions)[number]
 
-/**
- * A failure that the caller can understand and act on. `message` is shown to the caller as it is.
- */
+/** A failure that the caller can act on. `message` is shown to the caller as it is. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly extras: ErrorExtras
@@ -105,10 +98,10 @@ export class AppError extends Error {
   }
 }
 
-/**
- * Returns what a read of the history returns; undefined where it meets damage,
- * which is served as such elsewhere.
- */
+export const parameterError = (param: string, message: string): AppError =>
+  new AppError('invalid_parameter', message, { param })
+
+/** What a read returns; undefined where it meets damage, which is served as such elsewhere. */
 export function ifSound<T>(read: () => T): T | undefined {
   try {
     return read()

@@ -1,8 +1,4 @@
-/**
- * What an order would have filled against a ladder. All of it is integers: prices and sizes are
- * millionths, so a level's cost is millionths of millionths, and nothing is rounded before it is
- * printed.
- */
+/** What an order would have filled, in integers: nothing is rounded before it is printed. */
 import type { LevelSource, TaggedLadder } from './consolidated.ts'
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 
@@ -12,17 +8,13 @@ export type Side = 'buy' | 'sell'
 /** Shares, or USDC before fees: what is spent on a buy, what is to be received in a sell. */
 export type FillAmount = { unit: 'shares' | 'usdc'; amount: Millionths }
 
-/**
- * `value`: `bps` parts of ten thousand of the traded value; `rate` is of the venue's schedule, by
- * which a level costs shares × rate × price × (1 - price). In millionths both.
- */
+/** In millionths: `bps` of the traded value; `rate` costs shares × rate × price × (1 - price). */
 export type FeeTerms = { kind: 'bps' | 'rate'; value: Millionths }
 
 export type Order = {
   side: Side
   asked: FillAmount
   fee: FeeTerms
-  /** Levels at worse prices are left alone. */
   limitPrice?: Millionths | undefined
 }
 
@@ -52,10 +44,7 @@ export type Fill = {
   slippage: Exact | undefined
   /** Of the ladder, whether it was used or not; undefined when it is empty. */
   bestPrice: Millionths | undefined
-  /**
-   * What is left of what was asked, in its unit, when nothing could be taken any more. What is too
-   * little for a millionth of a share is not left over.
-   */
+  /** Of what was asked, in its unit; never too little for a millionth of a share. */
   unfilled: Exact
 }
 
@@ -66,15 +55,13 @@ const BPS_DECIMALS = 10
 const RATE_DECIMALS = 24
 const ONE = BigInt(MILLIONTHS_PER_UNIT)
 
-/**
- * Walks a ladder, best level first. Shares that USDC buys are rounded
- * down to the millionth of a share.
- */
 export function fill(ladder: TaggedLadder, order: Order): Fill {
   const { levels, left } = take(ladder, order)
   const filled = sumOf(levels, ({ shares }) => BigInt(shares))
   const notional = sumOf(levels, costOf)
   const fee = feeOf(levels, order.fee)
+  const { decimals } = fee
+  const scaled = notional * 10n ** BigInt(decimals - PICOS)
   const [bestPrice] = ladder.prices
   const atBest = filled * BigInt(bestPrice ?? 0)
   const loss = order.side === 'buy' ? notional - atBest : atBest - notional
@@ -83,7 +70,7 @@ export function fill(ladder: TaggedLadder, order: Order): Fill {
     filled: { value: filled, decimals: MILLIONTHS },
     notional: { value: notional, decimals: PICOS },
     fee,
-    total: totalOf(notional, fee, order.side),
+    total: { value: order.side === 'buy' ? scaled + fee.value : scaled - fee.value, decimals },
     averagePrice: perShare(notional, filled),
     worstPrice: levels.at(-1)?.price,
     slippage: perShare(loss, filled),
@@ -92,7 +79,6 @@ export function fill(ladder: TaggedLadder, order: Order): Fill {
   }
 }
 
-/** What a level costs before fees, in millionths of millionths. */
 export const costOf = ({ price, shares }: FilledLevel): bigint => BigInt(price) * BigInt(shares)
 
 /** Prints an exact amount rounded to `decimals` or fewer, half away from zero. */
@@ -106,9 +92,7 @@ export function formatExact({ value, decimals }: Exact, printed: number): string
   return `${rounded < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-type Taken = { levels: FilledLevel[]; left: Exact }
-
-function take(ladder: TaggedLadder, order: Order): Taken {
+function take(ladder: TaggedLadder, order: Order): { levels: FilledLevel[]; left: Exact } {
   const isShares = order.asked.unit === 'shares'
   const reach = reachOf(ladder, order)
   const levels: FilledLevel[] = []
@@ -128,7 +112,6 @@ function take(ladder: TaggedLadder, order: Order): Taken {
   return { levels, left: { value: left, decimals: isShares ? MILLIONTHS : PICOS } }
 }
 
-/** Number of levels that are not beyond the limit. */
 function reachOf({ prices }: TaggedLadder, { side, limitPrice }: Order): number {
   if (limitPrice === undefined) return prices.length
   const isBeyond = (price: Millionths) => (side === 'buy' ? price > limitPrice : price < limitPrice)
@@ -143,11 +126,6 @@ function feeOf(levels: readonly FilledLevel[], { kind, value }: FeeTerms): Exact
   }
   const base = sumOf(levels, (level) => costOf(level) * (ONE - BigInt(level.price)))
   return { value: base * factor, decimals: RATE_DECIMALS }
-}
-
-function totalOf(notional: bigint, fee: Exact, side: Side): Exact {
-  const scaled = notional * 10n ** BigInt(fee.decimals - PICOS)
-  return { value: side === 'buy' ? scaled + fee.value : scaled - fee.value, decimals: fee.decimals }
 }
 
 function perShare(amount: bigint, shares: bigint): Exact | undefined {

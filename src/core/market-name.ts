@@ -1,41 +1,30 @@
-/**
- * What a market may be called by in a request: its condition id, the venue's slug, or the id of one
- * of its assets. All three are opaque: a condition id is `0x` and the hex digits of 31 or 32 bytes
- * in any case, an asset id at most 78 decimal digits, a slug letters, digits, `-` and `_` beginning
- * with a letter.
- */
+/** What a market may be called by in a request. All three kinds of names are opaque. */
 import { createCache } from '#src/lib/cache.ts'
 
 import type { Market } from './market.ts'
 
 const CONDITION_ID = '0[xX](?:[0-9a-fA-F]{62}|[0-9a-fA-F]{64})'
 
-/** Source of a regular expression for a whole name. */
 export const MARKET_NAME_PATTERN = `^(?:${CONDITION_ID}|[0-9]{1,78}|[a-zA-Z][a-zA-Z0-9_-]{0,199})$`
 
 const namePattern = new RegExp(MARKET_NAME_PATTERN)
 
-/** What the documentation says of it. */
 export const marketNameText =
   'a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600'
 
 /** Names that are remembered: those of markets never change. */
 const NAMES_KEPT_MAX = 4_096
 
-/** Port: the history. */
 export type MarketSource = {
   findMarket(conditionId: string): Market | undefined
   findMarketBySlug(slug: string): Market | undefined
   findMarketByAsset(assetId: string): Market | undefined
 }
 
-/** Finds the market of a name, whichever it is. */
 export type FindMarket = (name: string) => Market | undefined
 
-/** True for a text that can be a name. */
 export const isMarketName = (text: string): boolean => namePattern.test(text)
 
-/** Makes what finds markets by any of their names. */
 export function createMarketFinder(source: MarketSource): FindMarket {
   const conditionIds = createCache<string, string>(NAMES_KEPT_MAX)
 

@@ -1,4 +1,3 @@
-/** A market is one window of one coin: two outcomes, a conditionId, a timeframe. */
 import type { Millionths } from './decimal.ts'
 import { DAY_MS, toIso } from './time.ts'
 
@@ -21,18 +20,11 @@ export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? '
 /** Where a market's books come from; simulated data is marked wherever it is shown. */
 export type Source = 'recorded' | 'simulated'
 
-/**
- * Who says which outcome won: the venue, an imported data set, or our simulator;
- * the first outranks the others.
- */
+/** Who says which outcome won; the first outranks the others. */
 export const winnerSources = ['venue', 'dataset', 'simulated'] as const
 export type WinnerSource = (typeof winnerSources)[number]
 
-/**
- * Every timeframe that is kept: its length in milliseconds, and by which clock its windows start.
- * Those without `easternHours` start at multiples of their length, the others at these hours of New
- * York. `slug` is what a slug that holds no epoch names such a window by.
- */
+/** `slug` names a window in slugs without an epoch; `easternHours` are its starts in New York. */
 const timeframeTerms = {
   '5m': { ms: 300_000 },
   '15m': { ms: 900_000 },
@@ -46,24 +38,17 @@ export const timeframeTable: Readonly<Record<Timeframe, TimeframeTerms>> = timef
 export const timeframes = Object.keys(timeframeTerms) as Timeframe[]
 export const isTimeframe = (text: string): text is Timeframe => Object.hasOwn(timeframeTerms, text)
 
-/** Length of each timeframe in milliseconds. */
 export const timeframeMs = Object.fromEntries(
   timeframes.map((timeframe) => [timeframe, timeframeTerms[timeframe].ms]),
 ) as Readonly<Record<Timeframe, number>>
 
-/**
- * An id of a market as the venue's contracts have it: 31 or 32 bytes. Opaque,
- * compared as text, in lower case.
- */
+/** An id as the venue's contracts have it: 31 or 32 bytes. Opaque, compared in lower case. */
 export const conditionIdPattern = /^0x(?:[0-9a-f]{62}|[0-9a-f]{64})$/
-/** `conditionIdPattern` in words. */
 export const conditionIdRule = '0x and 62 or 64 hex digits'
 /** An id of an outcome's token: a decimal number of at most 256 bits. Opaque, compared as text. */
 export const assetIdPattern = /^[0-9]{1,78}$/
-/** `assetIdPattern` in words. */
 export const assetIdRule = '1 to 78 digits'
 
-/** Reads a condition id in any case; it comes in lower case. */
 export function parseConditionId(text: string): string | undefined {
   const id = text.toLowerCase()
   return conditionIdPattern.test(id) ? id : undefined
@@ -71,7 +56,6 @@ export function parseConditionId(text: string): string | undefined {
 
 /** What is known of a market apart from its books. Absent facts are undefined, never guessed. */
 export type MarketFacts = {
-  /** See `conditionIdPattern`. */
   conditionId: string
   coin: Coin
   timeframe: Timeframe
@@ -89,19 +73,14 @@ export type MarketFacts = {
   assetIds?: OutcomeMap<string> | undefined
   /** Smallest step of prices, in millionths. */
   tickSize?: Millionths | undefined
-  /**
-   * The coin's price, in USD, that the end is compared with: plain decimal digits,
-   * exact as the source prints it.
-   */
+  /** The coin's price in USD that the end is compared with: digits as the source prints them. */
   strike?: string | undefined
   /** The coin's price at the end of the window, likewise. */
   finalPrice?: string | undefined
 }
 
-/** One value an outcome, where known. */
 export type OutcomeMap<T> = { readonly [outcome in Outcome]?: T | undefined }
 
-/** A market as stored: its facts and what is held of it. */
 export type Market = MarketFacts & {
   /** Small integer of the store; never shown. */
   id: number
@@ -113,7 +92,6 @@ export type Market = MarketFacts & {
   snapshotCounts: { up: number; down: number }
   /** Snapshots whose books reproduce the venue's own hash. */
   verifiedCounts: { up: number; down: number }
-  /** Times of the first and last snapshot of each outcome. */
   spans: OutcomeMap<{ firstMs: number; lastMs: number }>
   /** Longest time between two consecutive snapshots of an outcome, a gap or not. */
   longestSilenceMs: OutcomeMap<number>
@@ -128,9 +106,6 @@ export type Market = MarketFacts & {
 export const marketStatuses = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof marketStatuses)[number]
 
-/**
- * `upcoming` before its window, `open` in it, `closed` after it, `resolved` once a winner is known.
- */
 export function statusOf(market: Market, nowMs: number): MarketStatus {
   if (market.winner !== undefined) return 'resolved'
   if (market.isClosed || nowMs >= (market.windowEndMs ?? Number.POSITIVE_INFINITY)) return 'closed'
@@ -142,10 +117,7 @@ const WINDOW_MARGIN_MS = 2 * DAY_MS
 
 type Window = Pick<MarketFacts, 'timeframe' | 'windowStartMs' | 'windowEndMs'>
 
-/**
- * Says why a book or trade of a time cannot be of a market; undefined when it
- * can, or its window is not known.
- */
+/** Why a book or trade of a time cannot be of a market; undefined when it can, or may. */
 export function windowFault(market: Window, timeMs: number): string | undefined {
   const lengthMs = timeframeMs[market.timeframe]
   const { windowStartMs, windowEndMs } = market

@@ -1,4 +1,3 @@
-/** Best bid and ask, and what follows from them, as exact decimals. */
 import { formatMillionths, type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 
 /** Best levels in millionths; price and size of an empty side are both 0. */

@@ -1,10 +1,4 @@
-/**
- * Says what is wrong with a recorded object, a snapshot or a fact of a market,
- * to the person who recorded it.
- */
+/** What is wrong with a recorded object, for the person who recorded it. */
 export class RecordFault extends Error {
-  constructor(reason: string, options?: ErrorOptions) {
-    super(reason, options)
-    this.name = 'RecordFault'
-  }
+  override name = 'RecordFault'
 }

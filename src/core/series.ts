@@ -1,7 +1,54 @@
-/** What a series of a market, such as its quotes, is asked for, and a page of it. */
-import type { Market } from './market.ts'
+/** What series of a market, such as its quotes, are made of and asked for, and a page of one. */
+import type { Market, Outcome } from './market.ts'
 import type { Position } from './snapshot.ts'
-import type { StatePart } from './states.ts'
+
+/** Steps in milliseconds; they begin at multiples of themselves since 1970, UTC. */
+export const intervalMs = {
+  '1s': 1_000,
+  '5s': 5_000,
+  '10s': 10_000,
+  '15s': 15_000,
+  '30s': 30_000,
+  '1m': 60_000,
+  '5m': 300_000,
+  '15m': 900_000,
+  '30m': 1_800_000,
+  '1h': 3_600_000,
+  '4h': 14_400_000,
+  '1d': 86_400_000,
+} as const satisfies Record<string, number>
+export type Interval = keyof typeof intervalMs
+export const intervals = Object.keys(intervalMs) as Interval[]
+
+export type State = Position & { readonly outcome: Outcome }
+
+export type StatePart = {
+  order: 'asc' | 'desc'
+  outcome?: Outcome | undefined
+  /** Unix milliseconds, inclusive. */
+  fromMs?: number | undefined
+  /** Unix milliseconds, exclusive. */
+  toMs?: number | undefined
+  /** Exclusive, in the direction of `order`. */
+  after?: Position | undefined
+  limit: number
+}
+
+export type ReadStates<S extends State> = (part: StatePart) => readonly S[]
+
+export type Latest<S extends State> = { up: S | undefined; down: S | undefined }
+
+/** The last state of each outcome asked for among those of a part, which is read backwards. */
+export function readLatest<S extends State>(
+  read: ReadStates<S>,
+  part: Omit<StatePart, 'order' | 'limit'>,
+): Latest<S> {
+  const last = (outcome: Outcome) =>
+    part.outcome === undefined || part.outcome === outcome
+      ? read({ ...part, order: 'desc', outcome, limit: 1 })[0]
+      : undefined
+  return { up: last('up'), down: last('down') }
+}
 
 /** No row is longer, and neither is what follows the rows. */
 export const ROW_BYTES_MAX = 512
@@ -16,12 +63,8 @@ export type SeriesRequest = {
 }
 
 export type SeriesPage = {
-  /** Number of rows. */
   count: number
-  /**
-   * Writes a row, a JSON object of at most `ROW_BYTES_MAX`, at an
-   * offset; returns the offset after it.
-   */
+  /** Writes a row of at most `ROW_BYTES_MAX` at an offset; returns the offset after it. */
   put: (row: number, bytes: Uint8Array, start: number) => number
   /** The last place looked at; undefined where there was none. */
   last: Position | undefined

@@ -1,10 +1,7 @@
 import type { Millionths } from './decimal.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
 
-/**
- * One side of a book, best level first: bids descend in price, asks ascend. `prices[i]` and
- * `sizes[i]` are one level. Prices are strictly monotonic and no size is zero.
- */
+/** One side of a book, best level first. Prices are strictly monotonic, and no size is zero. */
 export type Ladder = {
   readonly prices: readonly Millionths[]
   readonly sizes: readonly Millionths[]
@@ -13,7 +10,6 @@ export type Ladder = {
 /** A full-depth order book of one outcome at one moment, before the store gives it an id. */
 export type Snapshot = {
   readonly coin: Coin
-  /** See `conditionIdPattern`. */
   readonly conditionId: string
   readonly timeframe: Timeframe
   /** The outcome's token: see `assetIdPattern`. */
@@ -29,9 +25,7 @@ export type Snapshot = {
   readonly isVerified?: boolean | undefined
   /** Place among the states that its source gave of this asset and millisecond; 0 when absent. */
   readonly sequence?: number | undefined
-  /**
-   * How many equal states came before it in that list; 0 when absent. Given on append, not kept.
-   */
+  /** How many equal states came before it; 0 when absent. Given on append, not kept. */
   readonly occurrence?: number | undefined
   /** When the recorder received it, Unix milliseconds of the recorder's clock, where known. */
   readonly receivedMs?: number | undefined
@@ -54,15 +48,12 @@ export const snapshotFields = [
 ] as const
 export type SnapshotField = (typeof snapshotFields)[number]
 
-/**
- * A snapshot as the store holds it: `id` rises in the order of acceptance and is never used twice.
- */
+/** As the store holds it: `id` rises in the order of acceptance and is never used twice. */
 export type StoredSnapshot = Snapshot & { readonly id: number }
 
 /** A place in a market's total order: ascending by time, then by id. */
 export type Position = { readonly timestampMs: number; readonly id: number }
 
-/** Orders positions by time, then by id. */
 export const comparePositions = (a: Position, b: Position): number =>
   a.timestampMs - b.timestampMs || a.id - b.id
 

@@ -1,12 +1,7 @@
-/**
- * The time by which everything expires: keys, subscriptions, offers, messages to sign. It never
- * runs backwards, here or over a restart, so what has expired is never valid again when the
- * system's clock is set back.
- */
+/** The time by which everything expires: it never runs backwards, here or over a restart. */
 import { type Clock, DAY_MS } from './time.ts'
 
 type Deps = {
-  /** The system's clock. */
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock
@@ -14,23 +9,17 @@ type Deps = {
   ledger: { timeFloor(): number | undefined; putTimeFloor(nowMs: number): void }
 }
 
-/**
- * A clock that is set back by more was far ahead before: what it said then is forgotten, or nothing
- * would be valid until then.
- */
+/** A clock that is set back by more was far ahead: nothing would be valid until then. */
 const AHEAD_MS_MAX = DAY_MS
 
-/**
- * Begins no earlier than the ledger's last time; `keep` writes the time down for the next start.
- */
+/** Begins no earlier than the ledger's last time; `keep` writes it down for the next start. */
 export function createSteadyClock({ clock, timer, ledger }: Deps) {
   let lastMs = ledger.timeFloor() ?? 0
   let readMs = timer()
 
   function now(): number {
     const [systemMs, timerMs] = [clock(), timer()]
-    // While the system's clock is the earlier one, half as fast as real time, so that it catches up
-    // and never halts.
+    // While the system's clock is behind, half as fast as real time: it catches up, never halts.
     const slowedMs = lastMs + (timerMs - readMs) / 2
     readMs = timerMs
     const isBack = systemMs < lastMs && lastMs - systemMs <= AHEAD_MS_MAX

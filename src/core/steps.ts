@@ -1,15 +1,13 @@
 /**
  * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or
- * before it and never after. Where no state is known to prevail there is no row: before an
- * outcome's first state, inside a gap, and after the end of the market's window or of what is held
- * of it.
+ * before it. Where none is known to prevail there is no row: before an outcome's first state,
+ * inside a gap, and after the end of the market's window or of what is held of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
+import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
-import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './states.ts'
 
-/** A step of one outcome. */
 export type Mark = { timeMs: number; outcome: Outcome }
 
 /** Both bounds are inclusive. */
@@ -52,7 +50,6 @@ export function* listMarks(query: StepQuery): Generator<void, Mark[]> {
 /** The steps of one outcome; `timeMs` is the next one, undefined when all have been taken. */
 type Series = { outcome: Outcome; steps: Generator<number, undefined>; timeMs: number | undefined }
 
-/** The series whose next step comes first in a direction; undefined when all have ended. */
 function firstOf(series: readonly Series[], direction: number): Series | undefined {
   let first: Series | undefined
   for (const each of series) {
@@ -76,24 +73,19 @@ function* stepsOf(query: StepQuery, outcome: Outcome, endMs: number): Generator<
   return undefined
 }
 
-/** What is left of the range for one outcome; both bounds are inclusive. */
 function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcome): KnownSpan {
   const endMs = toMs === undefined ? Number.POSITIVE_INFINITY : toMs - 1
   if (after === undefined) return { fromMs, toMs: endMs }
   const { id } = placeOf({ timeMs: after.timestampMs, outcome })
   // Its own mark of that moment may still be ahead.
-  if (order === 'asc') {
-    const restMs = id > after.id ? after.timestampMs : after.timestampMs + 1
-    return { fromMs: Math.max(fromMs, restMs), toMs: endMs }
-  }
-  const restMs = id < after.id ? after.timestampMs : after.timestampMs - 1
-  return { fromMs, toMs: Math.min(endMs, restMs) }
+  return order === 'asc'
+    ? { fromMs: Math.max(fromMs, after.timestampMs + (id > after.id ? 0 : 1)), toMs: endMs }
+    : { fromMs, toMs: Math.min(endMs, after.timestampMs - (id < after.id ? 0 : 1)) }
 }
 
 /**
- * The last moment that can be answered for. While a market is open that is before the last state of
- * each outcome, of one that has gone quiet before that of the market, so that no later state can
- * change an answer; a follower sees each step once.
+ * The last moment that can be answered for: while a market is open, before the last state of each
+ * outcome (of a quiet one, of the market), so that no later state can change an answer.
  */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
@@ -104,26 +96,17 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   return Math.min(...lasts) - 1
 }
 
-/** Steps of states: of each, (k·stepMs, (k+1)·stepMs], the last states before `toMs` are wanted. */
-type StateSteps = { stepMs: number; outcome?: Outcome | undefined; toMs?: number | undefined }
-
-/**
- * The end, exclusive, of the steps whose last states no later one can
- * replace; `toMs` if that is first.
- */
+/** The end, exclusive, of the steps (k·stepMs, (k+1)·stepMs] that no later state can change. */
 export function decidedStepsEndMs(
   market: Market,
-  { stepMs, outcome, toMs }: StateSteps,
+  { stepMs, outcome, toMs }: Pick<StatePart, 'outcome' | 'toMs'> & { stepMs: number },
 ): number | undefined {
   const lastMs = decidedMs(market, outcome === undefined ? outcomes : [outcome])
   if (lastMs >= (toMs ?? Number.POSITIVE_INFINITY) - 1) return toMs
   return Math.floor(lastMs / stepMs) * stepMs + 1
 }
 
-/**
- * True when an outcome ended so long before the market, or what is held of it
- * so far, that its end is a gap.
- */
+/** Whether an outcome ended so long before the market, or what is held of it, that it is a gap. */
 function isQuiet(market: Market, outcome: Outcome): boolean {
   const { spans, lastSnapshotMs = 0, timeframe } = market
   const lastMs = spans[outcome]?.lastMs ?? lastSnapshotMs
@@ -132,20 +115,15 @@ function isQuiet(market: Market, outcome: Outcome): boolean {
   return endMs - lastMs > silenceMs(timeframe)
 }
 
-/** When the window of a market ended that is over. */
 const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
-/**
- * The last moment at which the state of an outcome is known, inclusive: that at the end of
- * the window is known at the end.
- */
-function lastKnownMs(market: Market, outcome: Outcome, heldMs: number): number {
-  if (isQuiet(market, outcome)) return heldMs
-  return Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
-}
+/** The last moment, inclusive, at which the state of an outcome is known. */
+const lastKnownMs = (market: Market, outcome: Outcome, heldMs: number): number =>
+  isQuiet(market, outcome)
+    ? heldMs
+    : Math.max(heldMs, market.lastSnapshotMs ?? heldMs, closeOf(market) ?? heldMs)
 
-/** Where the state of an outcome is known, ascending. */
 function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number): KnownSpan[] {
   const held = market.spans[outcome]
   if (held === undefined) return []
@@ -162,13 +140,9 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
   return spans.filter((span) => span.fromMs <= span.toMs)
 }
 
-/** States read at once between marks. */
 const BLOCK = 1_024
 
-/**
- * Finds, in steps, the state that prevails at each of the marks, which ascend;
- * `outcome` where all are of one.
- */
+/** The state that prevails at each of the marks, which ascend; `outcome` if all are of one. */
 export function* readPrevailing<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],
@@ -192,7 +166,6 @@ function createFinder<S extends State>(
   let latest: Latest<S> = { up: undefined, down: undefined }
   let block: readonly S[] = []
   let at = 0
-  /** The block answers for marks up to here. */
   let reachMs = Number.NEGATIVE_INFINITY
   let soughtMs = Number.NEGATIVE_INFINITY
   let isSparse = false

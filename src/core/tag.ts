@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 const TAG_LENGTH = 27
 const HISTORY_TAG_LENGTH = 8
 
-/** Names a body by what it says. */
 export const tagOf = (body: string | Uint8Array): string =>
   createHash('sha256').update(body).digest('base64url').slice(0, TAG_LENGTH)
 

@@ -1,3 +1,5 @@
+import { AppError } from './errors.ts'
+
 /** The current time in Unix milliseconds; injected, so that tests can move it. */
 export type Clock = () => number
 
@@ -6,10 +8,12 @@ export const DAY_MS = 86_400_000
 /** A time as every answer prints it: ISO 8601, UTC, milliseconds. */
 export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 
+export const toIsoOrNull = (timeMs: number | undefined): string | null =>
+  timeMs === undefined ? null : toIso(timeMs)
+
 /** Below it a Unix time is in seconds: as milliseconds it would lie before 1973-03-03. */
 const MILLISECONDS_FROM = 100_000_000_000
 
-/** A Unix time in milliseconds, whether it was given in these or in seconds. */
 export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? time : time * 1000)
 
 /** 9999-12-31T23:59:59.999Z: the year of a later time has more than four digits. */
@@ -19,11 +23,9 @@ const rfc3339 =
   /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i
 
 /**
- * Reads a moment as people write it: Unix milliseconds, Unix seconds (what is below 100000000000),
- * or RFC 3339 with `Z` or an offset (`2026-11-20T00:00:00Z`, `2026-11-20T01:00:00.250+01:00`).
- * Returns Unix milliseconds, which are a safe integer; what is finer is cut off. Undefined for
- * anything else: local times, days and times of day that there are not, leap seconds, and texts of
- * moments before 1970 or after 9999.
+ * Reads Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset.
+ * What is finer than a millisecond is cut off. Undefined for anything else: local times, days and
+ * times of day that there are not, leap seconds, and texts of moments before 1970 or after 9999.
  */
 export function parseMoment(text: string): number | undefined {
   if (/^(0|[1-9]\d{0,15})$/.test(text)) {
@@ -43,16 +45,12 @@ export function parseMoment(text: string): number | undefined {
 
 /** The year in which the venue opened: nothing of it is older. */
 export const VENUE_OPENED_MS = Date.UTC(2020, 0, 1)
-/** How far the venue's clock may be ahead of ours. */
 const AHEAD_MS_MAX = 300_000
 
 /** How far a recorder's clock may be before the venue's. */
 const BEFORE_VENUE_MS_MAX = 600_000
 
-/**
- * Says why what happened at `timeMs` cannot have been received at `receivedMs`, seen
- * from now; undefined when it can.
- */
+/** Why what happened at `timeMs` cannot have been received then; undefined when it can. */
 export function receiptFault(
   receivedMs: number,
   timeMs: number,
@@ -67,3 +65,23 @@ export function timeFault(timeMs: number, nowMs: number): string | undefined {
   if (timeMs < VENUE_OPENED_MS) return `${toIso(timeMs)} is before 2020, when the venue opened`
   return timeMs > nowMs + AHEAD_MS_MAX ? `${toIso(timeMs)} is in the future` : undefined
 }
+
+/** `from` is inclusive, `to` exclusive; Unix milliseconds. */
+export type RangeQuery = { from?: number; to?: number }
+
+/** Throws `invalid_parameter` when the range is empty or reversed. */
+export function readRange({ from, to }: RangeQuery): {
+  fromMs: number | undefined
+  toMs: number | undefined
+} {
+  if (from !== undefined && to !== undefined && to <= from) {
+    throw new AppError(
+      'invalid_parameter',
+      `\`to\` is ${show(to)}, which is not after \`from\`, ${show(from)}. \`from\` is inclusive, \`to\` exclusive.`,
+      { param: 'to' },
+    )
+  }
+  return { fromMs: from, toMs: to }
+}
+
+const show = (timeMs: number): string => (timeMs <= MOMENT_MS_MAX ? toIso(timeMs) : String(timeMs))

@@ -1,9 +1,7 @@
 import type { Millionths } from './decimal.ts'
 import type { Outcome } from './market.ts'
 
-/**
- * A trade, or all that is known of one: the venue's "last trade price" names no size and no side.
- */
+/** A "last trade price" of the venue names no size and no side. */
 export type Trade = {
   /** The venue's time, Unix milliseconds. */
   readonly timestampMs: number
@@ -13,6 +11,5 @@ export type Trade = {
   readonly outcome?: Outcome | undefined
   /** Shares. */
   readonly size?: Millionths | undefined
-  /** Side of the taker. */
   readonly side?: 'buy' | 'sell' | undefined
 }

@@ -1,7 +1,7 @@
 /**
  * Windows of which no market is held. Those of a timeframe follow one another without a pause, so
  * the held ones show where the others begin: day and four-hour windows follow the clocks of New
- * York, not multiples of their length. Where none is held, multiples are taken.
+ * York. Where none is held, multiples of the length are taken.
  */
 import type { CoverageTally, Span, TallyReason } from './coverage.ts'
 import { type Timeframe, timeframeMs } from './market.ts'
@@ -14,15 +14,10 @@ export type WindowQuery = {
   nowMs: number
 }
 
-/**
- * Windows one after the other of which none is held; `toMs` is `nowMs` while the last one is open.
- */
+/** Windows one after the other; `toMs` is `nowMs` while the last one is open. */
 export type MissingRun = Span & { readonly windows: number }
 
-/**
- * Lists what is missing beside windows whose starts are given, ascending;
- * these may lie outside the range.
- */
+/** What is missing beside windows whose starts, ascending, may lie outside the range. */
 export function missingWindows(heldMs: readonly number[], query: WindowQuery): MissingRun[] {
   const stepMs = timeframeMs[query.timeframe]
   const [firstMs] = heldMs
@@ -47,10 +42,7 @@ export function missingWindows(heldMs: readonly number[], query: WindowQuery): M
   return runs
 }
 
-/**
- * Windows by their number after one that begins at `originMs`; both bounds are
- * inclusive, `nextMs` is held again.
- */
+/** Windows by their number after that of `originMs`, inclusive; `nextMs` is held again. */
 type Grid = { originMs: number; first?: number; last?: number; nextMs?: number }
 
 function runOf(grid: Grid, stepMs: number, { fromMs, toMs, nowMs }: WindowQuery): MissingRun {
@@ -65,7 +57,6 @@ function runOf(grid: Grid, stepMs: number, { fromMs, toMs, nowMs }: WindowQuery)
   }
 }
 
-/** What `missingWindows` lists, over so many outcomes. */
 export function tallyMissing(
   heldMs: readonly number[],
   query: WindowQuery,
@@ -86,10 +77,7 @@ const tallyOf = (reason: TallyReason, count: number, ms: number): CoverageTally 
   gaps: new Map(count === 0 ? [] : [[reason, { count, ms }]]),
 })
 
-/**
- * So many outcomes or moments of markets whose windows are not known,
- * so that no time of them counts.
- */
+/** So many outcomes or moments whose windows are not known: no time of them counts. */
 export const tallyOfUnknown = (count: number): CoverageTally => tallyOf('window_unknown', count, 0)
 
 /** So many gaps of together so many milliseconds, beside which there is nothing. */

@@ -1,6 +1,5 @@
 /**
- * The bearer token that Coinbase's platform (CDP) wants: a JWT for one request of one host, signed
- * with an API key and good for two minutes
+ * The bearer token of Coinbase's platform (CDP): a JWT for one request of one host
  * (https://docs.cdp.coinbase.com/api-reference/v2/authentication).
  */
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
@@ -14,20 +13,17 @@ const SEED_BYTES = 32
 const ED25519_BYTES = 64
 
 export type CdpKey = {
-  /** As the platform names it. */
   id: string
   /** Base64 of 64 bytes, seed and public key, of Ed25519; or PEM of an EC key on P-256. */
   secret: string
 }
 
-/**
- * `mint` gives a text that never comes twice. Rejects, without naming it, if the secret is no key.
- */
+/** `mint` never gives a text twice. Rejects, without naming it, if the secret is no key. */
 export function createCdpToken(
   { id, secret }: CdpKey,
   { clock, mint }: { clock: Clock; mint: () => string },
 ): MakeToken {
-  const key = findKey(secret)
+  const key = readKey(secret)
 
   return async ({ method, url }) => {
     if (!key) throw new Error('The key is neither Ed25519 in base64 nor an EC key in PEM.')
@@ -47,26 +43,20 @@ export function createCdpToken(
   }
 }
 
-/** Undefined if it is no key. */
-function findKey(secret: string): KeyObject | undefined {
+/** Undefined if it is no key: what the runtime says of that may quote the secret. */
+function readKey(secret: string): KeyObject | undefined {
   try {
-    return secret.includes('-----BEGIN') ? readPem(secret) : readEd25519(secret)
+    if (secret.includes('-----BEGIN')) {
+      // Environment variables often carry line breaks as `\n`.
+      const key = createPrivateKey(secret.replaceAll('\\n', '\n').trim())
+      return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined
+    }
+    const bytes = Buffer.from(secret.trim(), 'base64')
+    if (bytes.length !== ED25519_BYTES) return undefined
+    const d = bytes.subarray(0, SEED_BYTES).toString('base64url')
+    const x = bytes.subarray(SEED_BYTES).toString('base64url')
+    return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' })
   } catch {
-    // What the runtime says may quote the secret.
     return undefined
   }
-}
-
-function readEd25519(secret: string): KeyObject | undefined {
-  const bytes = Buffer.from(secret.trim(), 'base64')
-  if (bytes.length !== ED25519_BYTES) return undefined
-  const [d, x] = [bytes.subarray(0, SEED_BYTES), bytes.subarray(SEED_BYTES)]
-  const jwk = { kty: 'OKP', crv: 'Ed25519', d: d.toString('base64url'), x: x.toString('base64url') }
-  return createPrivateKey({ key: jwk, format: 'jwk' })
-}
-
-/** Environment variables often carry line breaks as `\n`. */
-function readPem(secret: string): KeyObject | undefined {
-  const key = createPrivateKey(secret.replaceAll('\\n', '\n').trim())
-  return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined
 }

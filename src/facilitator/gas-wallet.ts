@@ -1,57 +1,39 @@
 /**
  * The account that pays for gas. Settlements run side by side, but sign and send one after the
- * other, so that no two take the same nonce; and a transaction's hash is known before the node is
- * given it, so that it is not lost with the node's answer.
+ * other, so that no two take the same nonce; a transaction's hash is known before the node is given
+ * it.
  */
 import type { Hex, PrivateKeyAccount, PublicClient } from 'viem'
 
 import { answerOf, type Viem } from '#src/chain/node.ts'
+import { isPrivateKey } from '#src/chain/payer.ts'
+import { readSecretFile, SecretFault } from '#src/lib/secret-file.ts'
 
 /** Over the estimate, in percent: other payments change what storage costs in between. */
 const GAS_PERCENT = 120n
 /** How nodes say that they have a transaction already. */
 const knownWords = /already known|already imported|known transaction/i
 
-/** What was seen during one settlement. */
 export type Broadcast = {
-  /**
-   * A question was not answered as a node should: nothing that was concluded since may be believed.
-   */
+  /** A question was not answered as a node should: nothing since then may be believed. */
   isSilent: boolean
   /** The node says that our account cannot pay for gas. */
   isOutOfGas: boolean
-  /**
-   * Set before the transaction is sent: from then on it may be on its way, whatever the node says.
-   */
+  /** Set before the transaction is sent: from then on it may be on its way. */
   txHash?: Hex
 }
 
-export type GasWallet = {
-  address: Hex
-  /** Returns the hash of the transaction that the node took. */
-  send(client: PublicClient, call: { to: Hex; data: Hex }, broadcast: Broadcast): Promise<Hex>
-  /** After a transaction that did not come through: believes the node about the next nonce. */
-  resetNonce(): void
-}
+type Call = { to: Hex; data: Hex }
 
-/**
- * `chainId` is that of each transaction, whatever the node says: on
- * another chain nobody could use it.
- */
-export function createGasWallet(
-  viem: Viem,
-  account: PrivateKeyAccount,
-  chainId: number,
-): GasWallet {
+export type GasWallet = ReturnType<typeof createGasWallet>
+
+/** `chainId` is that of each transaction, whatever the node says. */
+export function createGasWallet(viem: Viem, account: PrivateKeyAccount, chainId: number) {
   const { address } = account
   let queue: Promise<unknown> = Promise.resolve()
   let nextNonce = 0
 
-  async function sign(
-    client: PublicClient,
-    call: { to: Hex; data: Hex; gas: bigint },
-    broadcast: Broadcast,
-  ) {
+  async function sign(client: PublicClient, call: Call & { gas: bigint }, broadcast: Broadcast) {
     const [seen, { maxFeePerGas, maxPriorityFeePerGas }, balance] = await Promise.all([
       client.getTransactionCount({ address, blockTag: 'pending' }),
       client.estimateFeesPerGas(),
@@ -70,7 +52,8 @@ export function createGasWallet(
 
   return {
     address,
-    async send(client, { to, data }, broadcast) {
+    /** Returns the hash of the transaction that the node took. */
+    async send(client: PublicClient, { to, data }: Call, broadcast: Broadcast): Promise<Hex> {
       // As a plain question: where it can, viem has the node write the whole transaction instead.
       const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
@@ -93,8 +76,21 @@ export function createGasWallet(
       queue = sent.catch(() => {})
       return sent
     },
-    resetNonce() {
+    /** After a transaction that did not come through: believes the node about the next nonce. */
+    resetNonce(): void {
       nextNonce = 0
     },
   }
+}
+
+const VARIABLE = 'BOOKFEED_GAS_KEY'
+
+/** A key, or the file of its owner that holds it. Throws `SecretFault`, which shows neither. */
+export function readGasKey(value: string): Hex {
+  const isHere = /^0x[0-9a-fA-F]{64}$/.test(value)
+  const name = `${VARIABLE} is no private key, and the file that it names`
+  const text = isHere ? value : readSecretFile(value, name)
+  if (isPrivateKey(text)) return text
+  const holder = isHere ? VARIABLE : `The file that ${VARIABLE} names`
+  throw new SecretFault(`${holder} must hold a private key: 0x and 64 hex digits.`)
 }

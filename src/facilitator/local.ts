@@ -1,15 +1,18 @@
-/**
- * A facilitator of one chain inside this process: the SDK's, behind a guard. The SDK checks a
- * payment and says what a receipt says; what it makes of a node that fails is not believed, and how
- * a transaction is sent is ours (`gas-wallet.ts`).
- */
+/** The SDK's facilitator behind a guard: what it makes of a node that fails is not believed. */
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
 
-import { answerOf, isRevert, type Node, openNode, type Question } from '#src/chain/node.ts'
+import {
+  answerOf,
+  isRevert,
+  type Node,
+  openNode,
+  type Question,
+  type Viem,
+} from '#src/chain/node.ts'
 import type { Facilitator, SettleResult } from '#src/selling/facilitator.ts'
-import type { PaymentRequirements } from '#src/selling/offer.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
 
 import { type Broadcast, createGasWallet, type GasWallet } from './gas-wallet.ts'
 import { payerOf, readSettleAnswer, SETTLEMENT_PENDING, toSettleResult } from './settle-answer.ts'
@@ -27,7 +30,6 @@ export type LocalOptions = {
   confirmationTimeoutMs?: number | undefined
   /** For each question to the node, with its retry. */
   rpcTimeoutMs?: number | undefined
-  /** How often to look whether a transaction is mined. */
   pollMs?: number | undefined
 }
 
@@ -66,7 +68,7 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
 }
 
 async function load(options: LocalOptions) {
-  const { chain, rpcUrl, gasKey, confirmationTimeoutMs = CONFIRMATION_MS } = options
+  const { chain, rpcUrl, gasKey, confirmationTimeoutMs: timeout = CONFIRMATION_MS } = options
   const [node, { privateKeyToAccount }, { ExactEvmScheme }, { InMemoryPendingSettlementStore }] =
     await Promise.all([
       openNode({ chain, url: rpcUrl, redirect: 'error' }),
@@ -81,10 +83,6 @@ async function load(options: LocalOptions) {
 
   /** Asked once, and again after a failure: another node may have taken the place of this one. */
   let checking: Promise<string | undefined> | undefined
-  const checkChain = () => {
-    checking ??= findChainFault()
-    return checking
-  }
   async function findChainFault(): Promise<string | undefined> {
     const chainId = await connect(unseen())
       .getChainId()
@@ -100,7 +98,7 @@ async function load(options: LocalOptions) {
     requirements: PaymentRequirements,
   ) {
     const client = connect(broadcast)
-    const signer = createSigner({ node, client, wallet, broadcast, confirmationTimeoutMs })
+    const signer = createSigner(node.viem, { client, wallet, broadcast, timeout })
     const scheme = new ExactEvmScheme(signer, { simulateInSettle: true, pendingSettlementStore })
     try {
       // Parsed by the caller and, where it matters, by the SDK.
@@ -114,7 +112,8 @@ async function load(options: LocalOptions) {
 
   return {
     async settle(payload: string, requirements: PaymentRequirements): Promise<SettleResult> {
-      const fault = await checkChain()
+      checking ??= findChainFault()
+      const fault = await checking
       if (fault === 'rpc_unavailable') return { kind: 'unknown', reason: fault }
       if (fault !== undefined) return { kind: 'refused', reason: fault }
       const parsed: unknown = JSON.parse(payload)
@@ -127,11 +126,10 @@ async function load(options: LocalOptions) {
       return explain(broadcast)
     },
 
-    /** Why nothing could be settled now; undefined if it could. */
     async findFault(): Promise<string | undefined> {
-      checking = undefined
       wallet.resetNonce()
-      const fault = await checkChain()
+      checking = findChainFault()
+      const fault = await checking
       if (fault !== undefined) return fault
       const { address } = wallet
       const balance = await connect(unseen())
@@ -145,9 +143,6 @@ async function load(options: LocalOptions) {
 
 const unseen = (): Broadcast => ({ isSilent: false, isOutOfGas: false })
 
-/**
- * Whether an answer without a hash may be believed: the node always answered, and nothing was sent.
- */
 const isUntouched = ({ isSilent, isOutOfGas, txHash }: Broadcast): boolean =>
   !isSilent && !isOutOfGas && txHash === undefined
 
@@ -161,11 +156,7 @@ function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
   return { kind: 'unknown', reason: 'unexpected_settle_error' }
 }
 
-/**
- * The node as one settlement sees it. The SDK takes no answer for an answer in places: a node that
- * could not be asked for code makes a signature "invalid". So whatever fails on the way to the node
- * is noted here, where nothing can swallow it.
- */
+/** Whatever fails is noted here: to the SDK a node that fails makes a signature "invalid". */
 function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): PublicClient {
   const { rpcTimeoutMs = RPC_MS, pollMs = POLL_MS } = options
   const request = async (question: Question) => {
@@ -199,25 +190,19 @@ function note(broadcast: Broadcast, method: string, answer: RpcRequestError | un
   broadcast[isOurs ? 'isOutOfGas' : 'isSilent'] = true
 }
 
-type SignerDeps = {
-  node: Node
-  client: PublicClient
-  wallet: GasWallet
-  broadcast: Broadcast
-  confirmationTimeoutMs: number
-}
+/** `timeout` is how long to wait for a transaction to be mined. */
+type Settlement = { client: PublicClient; wallet: GasWallet; broadcast: Broadcast; timeout: number }
 
-/** What the SDK sees of the chain and of our account during one settlement. */
-function createSigner(deps: SignerDeps): FacilitatorEvmSigner {
-  const { node, client, wallet, broadcast, confirmationTimeoutMs: timeout } = deps
-  const { encodeFunctionData, concat } = node.viem
+function createSigner(
+  { encodeFunctionData, concat }: Viem,
+  { client, wallet, broadcast, timeout }: Settlement,
+): FacilitatorEvmSigner {
   return {
     getAddresses: () => [wallet.address],
     // What the SDK has of types here is wider than what viem takes.
     readContract: (question) => client.readContract(question as never),
     verifyTypedData: (question) => client.verifyTypedData(question as never),
-    // The SDK starts this without always waiting for it, so it must not reject; the failure is
-    // noted.
+    // The SDK does not always wait for this, so it must not reject; the failure is noted.
     getCode: (question) => client.getCode(question).catch(() => undefined),
     waitForTransactionReceipt: ({ hash }) =>
       // Another transaction in this one's place would be another payment's.

@@ -1,8 +1,4 @@
-/**
- * A facilitator behind HTTP, by the protocol of x402 v2, which is not trusted. The client is ours
- * because the SDK's follows redirects, retries, and lets answers of any length in. Here a payment
- * is submitted once a call; whether and when again is for the caller to say.
- */
+/** A facilitator by x402 v2. The SDK's client follows redirects, retries, and reads without end. */
 import { isRecord } from '#src/lib/record.ts'
 import type { Facilitator, SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
 
@@ -24,7 +20,6 @@ const NAME_LENGTH_MAX = 64
 /** Not authorized, or too many: it did not take the request. */
 const refusals: readonly number[] = [401, 403, 429]
 
-/** Makes the bearer token of one request, for facilitators that want one. May reject. */
 export type MakeToken = (request: { method: 'GET' | 'POST'; url: URL }) => Promise<string>
 
 export type RemoteOptions = {
@@ -61,15 +56,10 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
 
 type Step = { method: 'GET' | 'POST'; path: string; body?: string; timeoutMs: number }
 
-/**
- * `status` is set whenever there was one. The body is JSON, or there is a `fault`: a code of ours.
- */
+/** `status` is set if there was one. The body is JSON, or `fault` is a code of ours. */
 type Reply = { status?: number; body?: unknown; fault?: string }
 
-/**
- * The question of one step; its reply is undefined if there was no
- * token to ask with. Never rejects.
- */
+/** The reply is undefined if there was no token to ask with. Never rejects. */
 function createAsk(base: URL, token: MakeToken | undefined) {
   return async ({ method, path, body, timeoutMs }: Step): Promise<Reply | undefined> => {
     const url = new URL(base)
@@ -147,7 +137,6 @@ function readFailedSettlement(answer: SettleAnswer, status: number): SettleResul
   return { kind: 'unknown', reason, txHash }
 }
 
-/** Why a reply is no answer. */
 function toReason({ status, fault = 'facilitator_answer_invalid' }: Reply): string {
   return status !== undefined && status >= 400 ? `facilitator_http_${status}` : fault
 }
@@ -160,7 +149,6 @@ function readSupported(reply: Reply): Awaited<ReturnType<Facilitator['supported'
     : { kinds: undefined, reason: toReason(reply) }
 }
 
-/** What is malformed, or of a form that we do not know, is nothing that we could use. */
 function readKind(kind: unknown): SupportedKind[] {
   if (!isRecord(kind)) return []
   const { x402Version, scheme, network } = kind

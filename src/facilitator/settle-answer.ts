@@ -1,8 +1,4 @@
-/**
- * What a facilitator's answer to `settle` says, read as if it meant us harm. Nothing of it is
- * passed on that is not a transaction hash or a word of letters, digits, dots and dashes: messages
- * may hold URLs with keys.
- */
+/** An answer to `settle`, read as if it meant us harm: messages may hold URLs with keys. */
 import { isRecord } from '#src/lib/record.ts'
 import type { SettleResult } from '#src/selling/facilitator.ts'
 
@@ -15,7 +11,6 @@ export type SettleAnswer = {
   reason: string | undefined
 }
 
-/** Whom and what the answer must be about. */
 export type Expected = { network: string; payer: string | undefined }
 
 /** The reason that the SDK gives for a transaction that it has sent and not yet seen. */
@@ -25,12 +20,10 @@ const hashFormat = /^0x[0-9a-fA-F]{64}$/
 /** Some facilitators put a message after the word. */
 const reasonFormat = /^([A-Za-z0-9_.-]{1,80})(?::|$)/
 
-/** Undefined for what is no answer to `settle` at all. */
 export function readSettleAnswer(value: unknown): SettleAnswer | undefined {
   if (!isRecord(value) || typeof value.success !== 'boolean') return undefined
   const { success, transaction, network, payer, errorReason } = value
-  // What is optional may be absent or null, and is else a text; `transaction` is '' if nothing was
-  // sent.
+  // What is optional may be absent or null; `transaction` is '' if nothing was sent.
   const texts = [transaction, network, payer, errorReason].map((text) => text ?? '')
   if (!texts.every((text) => typeof text === 'string')) return undefined
   const [hash = '', place = '', from = '', reason = ''] = texts
@@ -43,18 +36,9 @@ export function readSettleAnswer(value: unknown): SettleAnswer | undefined {
   }
 }
 
-/** What an answer is worth, when it came the way that a settled payment's answer comes. */
 export function toSettleResult(answer: SettleAnswer, expected: Expected): SettleResult {
-  return answer.success ? toSuccess(answer, expected) : toFailure(answer)
-}
-
-/** What an answer is worth that says that the payment was not settled. */
-export function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): SettleResult {
-  if (reason !== SETTLEMENT_PENDING) return { kind: 'failed', reason, txHash }
-  return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }
-}
-
-function toSuccess({ txHash, network, payer }: SettleAnswer, expected: Expected): SettleResult {
+  const { success, txHash, network, payer } = answer
+  if (!success) return toFailure(answer)
   if (txHash === undefined) return { kind: 'unknown', reason: 'facilitator_hash_invalid' }
   if (network !== expected.network) {
     return { kind: 'unknown', reason: 'facilitator_network_mismatch', txHash }
@@ -63,6 +47,11 @@ function toSuccess({ txHash, network, payer }: SettleAnswer, expected: Expected)
     return { kind: 'unknown', reason: 'facilitator_payer_mismatch', txHash }
   }
   return { kind: 'success', txHash }
+}
+
+export function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): SettleResult {
+  if (reason !== SETTLEMENT_PENDING) return { kind: 'failed', reason, txHash }
+  return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }
 }
 
 /** Who pays by a payload of either transfer method, in lower case. */

@@ -1,22 +1,24 @@
 /** What a migration leaves to be done, because it follows from columns that SQL cannot read. */
+import { silenceMs } from '#src/core/coverage.ts'
 import { ifSound } from '#src/core/errors.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
+import { crc32 } from '#src/lib/crc32.ts'
+import { checksumOf } from '#src/sqlite/checksum.ts'
 import { transact } from '#src/sqlite/database.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { hasHashes } from './codec/beside.ts'
 import { naming } from './reads/market-read.ts'
+import { type ChunkRef, sealBlobs } from './tables/chunk-table.ts'
+import { type StoredMarket, toMarket } from './tables/market-table.ts'
 import type { Tables } from './tables/tables.ts'
+import { createChunkVerify, newTally, type Tally } from './verify.ts'
 import type { Coverage } from './writes/coverage.ts'
-import { createSealing } from './writes/sealing.ts'
 
 type Changed = Tables & { coverage: Coverage }
 
 /**
- * Brings the markets of a file of an older format up to date, once, each in transactions of its
- * own, so that a process that was killed continues where it was: first the checksums, then the
- * verdicts of rows with a hash, spans, pauses and gaps. A market may be done twice, by two
- * processes or after one was killed: it stays as it is.
+ * Brings the markets of an older file up to date, once, each in transactions of its own, so that a
+ * process that was killed continues where it was. A market may be done twice: it stays as it is.
  */
 export function backfill(tables: Changed): void {
   const { db, meta, markets } = tables
@@ -54,9 +56,53 @@ function noteVerdicts({ chunks, tails, snapshots }: Tables, marketId: number): v
     isVerified: verifier.verify(row),
   })
   for (const ref of chunks.listRefs(marketId)) {
-    if (hasHashes(chunks.readBlob('hashes', ref)))
+    if (chunks.readBlob('hashes', ref).length > 0)
       chunks.putNotes(ref, snapshots.ofChunk(ref).map(verify))
   }
   const tail = tails.read(marketId)
   if (tail !== undefined) tails.putNotes(marketId, snapshots.ofTail(tail).map(verify))
 }
+
+/**
+ * Returns the function that gives a market of 0.4.0 or older its checksums, in a transaction. What
+ * does not agree with itself gets none, so that it is found and never served.
+ */
+function createSealing(tables: Tables) {
+  const { markets, chunks, gaps, tails, trades } = tables
+  const verifyChunk = createChunkVerify(tables)
+
+  function isSound(ref: ChunkRef, market: StoredMarket, tally: Tally): boolean {
+    try {
+      return verifyChunk(ref, market, tally).length === 0
+    } catch {
+      return false
+    }
+  }
+
+  /** Seals a chunk, unless its rows, tops and hashes do not agree. */
+  function sealChunk(ref: ChunkRef, market: StoredMarket, tally: Tally): void {
+    const blobs = chunks.findBlobs(ref.id)
+    if (blobs === undefined) return
+    const { hashes } = blobs
+    chunks.putBlobs(ref.id, sealBlobs(ref, { ...blobs, hashes: hashes.subarray(0, -4) }))
+    if (!areHashesSound(hashes) || !isSound(ref, market, tally)) chunks.putBlobs(ref.id, blobs)
+  }
+
+  return (id: number): void => {
+    const row = markets.findUnsealed(id)
+    // Another process may have been faster.
+    if (row === undefined) return
+    const market = toMarket({ ...row, checksum: checksumOf(row) })
+    const tally = newTally(silenceMs(market.timeframe))
+    for (const ref of chunks.listRefs(id)) sealChunk(ref, market, tally)
+    tails.sealAll(id)
+    trades.sealAll(id)
+    markets.putSums({ id, tradeSum: trades.sum(id), gapSum: gaps.sum(id) })
+  }
+}
+
+/** Hashes had a checksum of their own before. */
+const areHashesSound = (hashes: Uint8Array): boolean =>
+  hashes.length >= 4 &&
+  crc32(hashes.subarray(0, -4)) ===
+    new DataView(hashes.buffer, hashes.byteOffset).getUint32(hashes.length - 4, true)

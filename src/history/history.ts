@@ -13,13 +13,13 @@ import type { SpotTick, StoredTick } from '#src/core/spot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 /** What an engine elsewhere returns later, and one in this process at once. */
-export type Eventually<T> = T | Promise<T>
+type Eventually<T> = T | Promise<T>
+type Iterated<T> = Iterable<T> | AsyncIterable<T>
 
 /**
- * What writes a history: the recorder, the import, the command line. Every verb is synchronous and
- * atomic; another process may read or write the same history at the same time. A verb throws
- * `damaged` when what is stored of its market is not what was written; then nothing of its change
- * is kept.
+ * What writes a history. Every verb is synchronous and atomic; another process may read or write
+ * the same history. A verb throws `damaged` when what is stored of its market is not what was
+ * written; then nothing of its change is kept.
  */
 export type HistoryWriter = {
   /**
@@ -40,7 +40,6 @@ export type HistoryWriter = {
    */
   record(recording: Recording): { accepted: number; duplicates: number }
 
-  /** What became of a batch, if it was applied. */
   findBatch(id: string): { accepted: number; duplicates: number } | undefined
 
   /**
@@ -73,13 +72,12 @@ export type HistoryWriter = {
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
   probeWrite(): void
 
-  /** Closes the file; the history is not usable afterwards. */
   dispose(): void
 }
 
 /**
- * What reads a history. A verb may return a promise; what a result carries is at hand, so that its
- * own methods (`Page.encode`, `StoredRow.text`) never do. Throws `damaged` as the writer does.
+ * What reads a history. A verb may return a promise; the methods of its result (`Page.encode`,
+ * `StoredRow.text`) never do. Throws `damaged` as the writer does.
  */
 export type HistoryReader = {
   findMarket(conditionId: string): Eventually<Market | undefined>
@@ -93,12 +91,10 @@ export type HistoryReader = {
   /** Markets of one coin by `orderMs`, then by conditionId. */
   listMarkets(query: MarketQuery): Eventually<Market[]>
 
-  /** Condition ids of the markets that were not closed, damaged ones too. */
+  /** Condition ids, of damaged markets too. */
   listUnclosed(): Eventually<string[]>
 
-  /**
-   * What is held of each coin, by timeframe and source. Cheap: it looks at no market that is over.
-   */
+  /** Of each coin by timeframe and source. Cheap: it looks at no market that is over. */
   coinTotals(nowMs: number): Eventually<CoinTotals[]>
 
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
@@ -117,15 +113,11 @@ export type HistoryReader = {
   /** One page of a market's snapshots. Reads nothing of the books until `Page.encode`. */
   page(query: RowQuery): Eventually<Page>
 
-  /** The last snapshot at or before `timestampMs` (never after) of one outcome. */
-  at(query: {
-    market: Market
-    outcome: Outcome
-    timestampMs: number
-  }): Eventually<StoredRow | undefined>
-
   /** The last snapshot of one outcome. */
-  latest(query: { market: Market; outcome: Outcome }): Eventually<StoredRow | undefined>
+  latest(query: OutcomeQuery): Eventually<StoredRow | undefined>
+
+  /** The last one at or before `timestampMs`, never after. */
+  at(query: OutcomeQuery & { timestampMs: number }): Eventually<StoredRow | undefined>
 
   /** The position of a snapshot of a market by its id. */
   findPosition(market: Market, id: number): Eventually<Position | undefined>
@@ -133,20 +125,15 @@ export type HistoryReader = {
   /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
   tops(query: RowQuery): Eventually<Top[]>
 
-  /** Begins a stream of rows as lines (NDJSON), of one market after the other. */
-  lines(encoding: Encoding): LineStream<Iterable<LinePiece> | AsyncIterable<LinePiece>>
+  /** A stream of rows as lines (NDJSON), of one market after the other. */
+  lines(encoding: Encoding): LineStream<Iterated<LinePiece>>
 
   /** Snapshots ascending, in runs of at most 100; each run is read when it is asked for. */
-  runs(
-    query: StreamQuery,
-  ): Iterable<readonly StoredSnapshot[]> | AsyncIterable<readonly StoredSnapshot[]>
+  runs(query: StreamQuery): Iterated<readonly StoredSnapshot[]>
 
   /** Re-reads everything and yields each fault found; nothing when the history is sound. */
-  verify(
-    onProgress?: (done: number, total: number) => void,
-  ): Iterable<string> | AsyncIterable<string>
+  verify(onProgress?: (done: number, total: number) => void): Iterated<string>
 
-  /** What the history holds. */
   totals(): Eventually<Totals>
 
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
@@ -161,8 +148,8 @@ type AtOnce<Reader> = {
 }
 
 /**
- * What services and commands are given: the engine in this process, one SQLite file, so no verb
- * returns a promise. `test/history/conformance.ts` is the contract as tests.
+ * What services and commands are given: the engine in this process, so no verb returns a promise.
+ * `test/history/conformance.ts` is the contract as tests.
  */
 export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines'>> & { lines(encoding: Encoding): LineStream }
@@ -199,37 +186,37 @@ export type GapChange = { conditionId: string } & (
   | { kind: 'ended'; outcome: Outcome; atMs: number }
 )
 
-export type TradeQuery = {
+/** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
+type TimeRange = { fromMs?: number | undefined; toMs?: number | undefined }
+
+export type TradeQuery = TimeRange & {
   market: Market
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
   /** The last ones when given; all when absent. */
   last?: number | undefined
 }
 
-export type SpotQuery = {
+export type SpotQuery = TimeRange & {
   coin: Market['coin']
   /** Undefined for all. */
   source?: string | undefined
   windowSeconds?: number | undefined
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
   order: 'asc' | 'desc'
   /** Exclusive: continues past it in the direction of `order`. */
   after?: Position | undefined
   limit: number
 }
 
-export type AppendResult =
-  | { kind: 'appended'; accepted: number; duplicates: number }
-  /** With the counts of the first time. */
-  | { kind: 'already_applied'; accepted: number; duplicates: number }
+/** With the counts of the first time where the batch was `already_applied`. */
+export type AppendResult = {
+  kind: 'appended' | 'already_applied'
+  accepted: number
+  duplicates: number
+}
 
-export type MarketQuery = {
+type OutcomeQuery = { market: Market; outcome: Outcome }
+
+/** Its times are of `orderMs`. */
+export type MarketQuery = TimeRange & {
   coin: Market['coin']
   limit: number
   /** `desc`, newest first, when absent. */
@@ -238,10 +225,6 @@ export type MarketQuery = {
   /** `statusOf` at `nowMs`, which must be given with it. */
   status?: MarketStatus | undefined
   nowMs?: number | undefined
-  /** On `orderMs`: inclusive. */
-  fromMs?: number | undefined
-  /** On `orderMs`: exclusive. */
-  toMs?: number | undefined
   winner?: Outcome | undefined
   /** Exclusive: continues after this market. */
   after?: { orderMs: number; conditionId: string } | undefined
@@ -259,14 +242,10 @@ export type CoinTotals = {
   lastSnapshotMs?: number | undefined
 }
 
-export type RowQuery = {
+export type RowQuery = TimeRange & {
   market: Market
   /** Undefined for both. */
   outcome?: Outcome | undefined
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
   order: 'asc' | 'desc'
   /** Exclusive: the page continues past this position in the direction of `order`. */
   after?: Position | undefined
@@ -287,36 +266,26 @@ export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs
 export type Encoding = 'gzip' | 'identity'
 
 export type Page = {
-  /**
-   * Of the market when the page was read; another one than the query's if it was written meanwhile.
-   */
+  /** The market's when the page was read; another than the query's if it was written meanwhile. */
   revision: number
   count: number
   /** Position of the last row; undefined on an empty page. */
   last: Position | undefined
   /** True when at least one further row matches the query right now. */
   hasMore: boolean
-  /**
-   * Unix milliseconds of the recorder's clock, where known, in the order of the
-   * query; empty unless asked for.
-   */
+  /** When rows were received, Unix milliseconds, where known; empty unless asked for. */
   received: readonly (number | undefined)[]
   /**
-   * The rows as JSON objects joined by commas between `prefix` and `suffix` (ASCII), encoded whole.
-   * The bytes are valid until the next page is encoded: use or copy them at once.
+   * The rows joined by commas between `prefix` and `suffix` (ASCII), encoded whole. The bytes are
+   * valid until the next page is encoded: use or copy them at once.
    */
   encode(encoding: Encoding, prefix: string, suffix: string): Uint8Array<ArrayBuffer>
 
-  /**
-   * Each row's JSON object in the order of the query (ASCII); valid until the next is asked for.
-   */
+  /** Each row's JSON object in the query's order (ASCII); valid until the next is asked for. */
   texts(): Iterable<Uint8Array>
 }
 
-/**
- * One snapshot that was found, not read yet. To be read before
- * anything else is asked of the history.
- */
+/** A snapshot that was found, to be read before anything else is asked of the history. */
 export type StoredRow = Position & {
   /** The JSON object as it is served (ASCII); valid until the next read. */
   text(): Uint8Array
@@ -326,15 +295,11 @@ export type StoredRow = Position & {
 }
 
 /**
- * Rows as lines, each a JSON object and a newline, as one stream of bytes: for gzip one member (RFC
- * 1952) assembled from stored bits. Bytes are valid until the next piece is asked for. Memory is
- * that of a piece.
+ * Rows as lines, each a JSON object and a newline, as one stream: for gzip one member (RFC 1952).
+ * Bytes are valid until the next piece is asked for. Memory is that of a piece.
  */
 export type LineStream<Pieces = Iterable<LinePiece>> = {
-  /**
-   * Rows of a market, in pieces of a few hundred kilobytes at most; what another
-   * process writes meanwhile shows.
-   */
+  /** Pieces of a few hundred kilobytes at most; what is written meanwhile shows. */
   rows(query: StreamQuery): Pieces
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>

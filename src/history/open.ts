@@ -14,10 +14,7 @@ export type HistoryOptions = {
   bytesMax?: number
 }
 
-/**
- * Opens or creates the history at `path`, brought up to date. Throws `StoreFault`
- * on a file that cannot be used.
- */
+/** Opens or creates a history and brings it up to date. Throws `StoreFault`. */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
   const { chunkCacheBytes = 64 * MEBIBYTE, lagMs = 0, bytesMax } = options
   const db = openDatabase(path, { bytesMax })

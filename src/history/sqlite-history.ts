@@ -16,33 +16,29 @@ import { createBulkReads } from './reads/bulk.ts'
 import {
   changing,
   createMarketRead,
+  createViews,
   marketName,
   naming,
   type ReadMarket,
+  type Views,
 } from './reads/market-read.ts'
 import { createPageReads } from './reads/pages.ts'
-import { createViews, type Views } from './reads/views.ts'
-import { createCoinTotals } from './tables/coin-totals.ts'
-import { assertNearWindow } from './tables/market-facts.ts'
-import type { StoredMarket } from './tables/market-row.ts'
+import { createCoinTotals, createMarketList } from './tables/market-list.ts'
+import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createTables, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createRuns } from './writes/runs.ts'
 
-/** What concerns the file as a whole. */
 type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 type BatchCounts = Omit<AppendResult, 'kind'>
 
-/**
- * `chunkCacheBytes` bounds the chunks kept in memory, `lagMs` how late others' commits may show.
- */
+/** `chunkCacheBytes` bounds the chunks in memory, `lagMs` how late others' commits may show. */
 export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 
-/** Makes the history of an open file. */
 export function createSqliteHistory(
   db: Database,
   { chunkCacheBytes, lagMs }: EngineOptions,
@@ -169,7 +165,7 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
       writeTo(conditionId, () => {
         const market = markets.find(conditionId)
         if (market === undefined || market.isClosed) return
-        runs.change(market, { gone: new Set(), late: [], fresh: [], isClosed: true })
+        runs.change(market, { gone: [], late: [], fresh: [], isClosed: true })
         markets.close(market.id)
       }),
   }
@@ -185,7 +181,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     findMarketBySlug: (slug) => naming(`Market ${slug}`, () => markets.findBySlug(slug)),
     findMarketByAsset: (assetId) =>
       naming(`The market of asset ${assetId}`, () => markets.findByAsset(assetId)),
-    listMarkets: markets.list,
+    listMarkets: createMarketList(db),
     listUnclosed: markets.listUnclosed,
     trades: createTradeRead(tables, read),
     spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),

@@ -1,16 +1,21 @@
 /** Re-reads a whole history and finds whatever does not agree with itself. */
 import { silenceMs } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { crc32 } from '#src/lib/crc32.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { listPageFaults, readConsistently } from '#src/sqlite/database.ts'
+import { venues } from '#src/venue/venues.ts'
 
-import { checkCoinTotals } from './tables/coin-totals.ts'
+import { decodeTops, TOP_FIELDS, topOf, type TopOfBook } from './codec/beside.ts'
+import { ChunkDecoder } from './codec/chunk-decoder.ts'
+import { type Chunk, outcomeCodes } from './codec/chunk.ts'
+import type { ChunkRef, ReadBeside } from './tables/chunk-table.ts'
 import { ownerOf } from './tables/gap-table.ts'
-import { orderOf, type StoredMarket } from './tables/market-row.ts'
+import { checkCoinTotals } from './tables/market-list.ts'
+import { orderOf, type StoredMarket } from './tables/market-table.ts'
 import type { Tables } from './tables/tables.ts'
-import { createChunkVerify, newTally, type Tally, verifyRun } from './verify-run.ts'
-
-type Progress = (done: number, total: number) => void
+import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
 export function createVerify(tables: Tables) {
@@ -26,15 +31,12 @@ export function createVerify(tables: Tables) {
 
   function verifyGaps(market: StoredMarket, tally: Tally): string[] {
     gaps.list(market)
+    const spansOf = (outcome: Outcome, kind: 'time' | 'verdict') =>
+      gaps.derived(ownerOf(market, outcome, kind)).map(({ fromMs, toMs }) => ({ fromMs, toMs }))
     return outcomes.flatMap((outcome) => {
       const { times, verdicts } = tally.outcomes[outcome]
-      const isSame = Object.entries({ time: times.gaps, verdict: verdicts.gaps }).every(
-        ([kind, found]) => {
-          const owner = ownerOf(market, outcome, kind === 'time' ? 'time' : 'verdict')
-          const kept = gaps.derived(owner).map(({ fromMs, toMs }) => ({ fromMs, toMs }))
-          return Bun.deepEquals(kept, found)
-        },
-      )
+      const kept = [spansOf(outcome, 'time'), spansOf(outcome, 'verdict')]
+      const isSame = Bun.deepEquals(kept, [times.gaps, verdicts.gaps])
       return isSame ? [] : [`its gaps of ${outcome} differ from its rows`]
     })
   }
@@ -65,7 +67,7 @@ export function createVerify(tables: Tables) {
       return market === undefined ? [] : [...verifyMarket(market)]
     })
 
-  return function* (onProgress: Progress = () => {}): Generator<string> {
+  return function* (onProgress = (_done: number, _total: number): void => {}): Generator<string> {
     yield* attempt(() => listPageFaults(db))
     yield* attempt(() => checkCoinTotals(db))
     yield* attempt(() => readConsistently(db, meta.verify))
@@ -75,13 +77,12 @@ export function createVerify(tables: Tables) {
       return []
     })
     for (const [done, id] of ids.entries()) {
-      for (const fault of attempt(() => verifyById(id))) yield fault
+      yield* attempt(() => verifyById(id))
       onProgress(done + 1, ids.length)
     }
   }
 }
 
-/** Compares a market's row with what was read of the market. */
 function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
   const { snapshotCounts, verifiedCounts, firstSnapshotMs, lastSnapshotMs = -1 } = market
   const claims = {
@@ -95,21 +96,16 @@ function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
       tally.counts[1] === snapshotCounts.down &&
       tally.firstMs === firstSnapshotMs &&
       tally.last.timestampMs === lastSnapshotMs,
-    'its spans or pauses differ from its rows': outcomes.every((outcome) =>
-      areTimesSame(market, tally, outcome),
-    ),
+    'its spans or pauses differ from its rows': outcomes.every((outcome) => {
+      const { span, longest } = tally.outcomes[outcome].times
+      return (
+        Bun.deepEquals(market.spans[outcome], span) && market.longestSilenceMs[outcome] === longest
+      )
+    }),
     'it is listed at another time than its own': market.orderMs === orderOf(market),
     'an id of it would be given again': tally.greatestId < nextId,
   }
   return Object.entries(claims).flatMap(([fault, holds]) => (holds ? [] : [fault]))
-}
-
-function areTimesSame(market: Market, tally: Tally, outcome: Outcome): boolean {
-  const { times } = tally.outcomes[outcome]
-  return (
-    Bun.deepEquals(market.spans[outcome], times.span) &&
-    market.longestSilenceMs[outcome] === times.longest
-  )
 }
 
 /** Faults of a part, or the one that its bytes cannot be read at all. */
@@ -120,3 +116,101 @@ function attempt(check: () => string[]): string[] {
     return [`cannot be read: ${messageOf(error)}`]
   }
 }
+
+/** What has been read of a market so far. */
+export type Tally = {
+  counts: [number, number]
+  last: Position
+  firstMs: number | undefined
+  greatestId: number
+  outcomes: Record<Outcome, OutcomeTally>
+}
+
+export const newTally = (quietMs: number): Tally => ({
+  counts: [0, 0],
+  last: { timestampMs: -1, id: 0 },
+  firstMs: undefined,
+  greatestId: 0,
+  outcomes: newOutcomeTallies(quietMs),
+})
+
+const COMMA = Uint8Array.of(0x2c)
+const verifier = venues.polymarket.createBookVerifier()
+const texts = { sequential: new ChunkDecoder(), single: new ChunkDecoder() }
+
+type Check = Pick<Tables, 'snapshots'> & {
+  run: { chunk: Chunk; tops: Float64Array; beside: ReadBeside }
+  market: Market
+  tally: Tally
+}
+
+/** Returns the faults of a run, each a sentence; adds what it holds to `tally`. */
+function verifyRun({ run, market, tally, snapshots }: Check): string[] {
+  const { chunk } = run
+  const faults: string[] = []
+  let crc = 0
+  const ownCrcs: [number, number] = [0, 0]
+  texts.sequential.forEach(chunk, (text, row) => {
+    const outcome = chunk.outcome(row) === outcomeCodes.down ? 1 : 0
+    crc = crc32(text, crc32(COMMA, crc))
+    ownCrcs[outcome] = crc32(text, crc32(COMMA, ownCrcs[outcome]))
+    const snapshot = snapshots.scan(text, run.beside(row, chunk.timeMs(row)))
+    const { isVerified } = snapshot
+    const claims = {
+      'CRC column agrees': crc === chunk.crc(row),
+      'own CRC column agrees': !chunk.hasBoth || ownCrcs[outcome] === chunk.ownCrc(row),
+      'length column agrees': text.length + 1 === chunk.textEnd(row) - chunk.textStart(row),
+      'time column agrees': snapshot.timestampMs === chunk.timeMs(row),
+      'id column agrees': snapshot.id === chunk.id(row),
+      'outcome column agrees': (snapshot.outcome === 'down') === (outcome === 1),
+      'row comes after the one before': comparePositions(snapshot, tally.last) > 0,
+      'best bid and ask columns agree': isSameTop(topOf(snapshot), run.tops, row),
+      'row belongs to its market': belongsTo(snapshot, market),
+      'its verdict is that of its hash':
+        isVerified === undefined || isVerified === verifier.verify(snapshot),
+    }
+    for (const [claim, holds] of Object.entries(claims))
+      if (!holds) faults.push(`row ${row}: not so: ${claim}`)
+    tally.last = { timestampMs: snapshot.timestampMs, id: snapshot.id }
+    tally.firstMs ??= snapshot.timestampMs
+    tally.greatestId = Math.max(tally.greatestId, snapshot.id)
+    tally.counts[outcome]++
+    const { times, verdicts } = tally.outcomes[outcomes[outcome]]
+    times.add(snapshot.timestampMs)
+    verdicts.add(snapshot.timestampMs, isVerified)
+  })
+  for (let index = 0; index < chunk.checkpointCount; index++) {
+    // Throws where it leads to another text.
+    texts.single.textWithComma(chunk, chunk.checkpoint(index).row)
+  }
+  return faults
+}
+
+/** Returns the function that does so for a sealed chunk, as it is in the file. Throws `Damage`. */
+export function createChunkVerify({ chunks, snapshots }: Tables) {
+  return (ref: ChunkRef, market: Market, tally: Tally): string[] => {
+    const chunk = chunks.read(ref)
+    const [ups, downs] = tally.counts
+    const tops = decodeTops(chunks.readBlob('tops', ref), chunk.outcomes())
+    const beside = chunks.loadBeside(ref, chunk)
+    const faults = verifyRun({ run: { chunk, tops, beside }, market, tally, snapshots })
+    const isIndexed =
+      ref.firstMs === chunk.timeMs(0) &&
+      ref.firstId === chunk.id(0) &&
+      ref.lastMs === tally.last.timestampMs &&
+      ref.lastId === tally.last.id &&
+      ref.counts[0] === tally.counts[0] - ups &&
+      ref.counts[1] === tally.counts[1] - downs
+    if (!isIndexed) faults.push('its index columns differ from its rows')
+    return faults
+  }
+}
+
+const isSameTop = (top: TopOfBook, stored: Float64Array, row: number): boolean =>
+  top.every((value, at) => value === stored[row * TOP_FIELDS + at])
+
+const belongsTo = (snapshot: StoredSnapshot, market: Market): boolean =>
+  snapshot.conditionId === market.conditionId &&
+  snapshot.coin === market.coin &&
+  snapshot.timeframe === market.timeframe &&
+  snapshot.assetId === market.assetIds[snapshot.outcome]

@@ -1,6 +1,6 @@
 /**
- * One JSON line a request. Lines are built by concatenation, because `JSON.stringify` of an object
- * costs more than the rest of the request's bookkeeping; only what the caller sent is escaped.
+ * One JSON line a request. It is concatenated, because `JSON.stringify` of an object costs more
+ * than the rest of the request's bookkeeping; only what the caller sent is escaped.
  */
 import type { Clock } from '#src/core/time.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
@@ -8,23 +8,20 @@ import { redactKeys } from '#src/selling/api-key.ts'
 const TARGET_LENGTH_MAX = 2048
 const MS_PER_SECOND = 1000
 
-export type AccessRecord = {
-  /** Letters, digits, `.`, `_`, `-` only. */
+type AccessRecord = {
+  /** Nothing in it needs escaping. */
   requestId: string
-  /** Of a valid key; never the key itself. */
-  keyId?: string | undefined
+  keyId: string | undefined
   method: string
-  /** Path and query, as sent; long ones are cut. */
   target: string
   status: number
   /** Length of the body; undefined for a stream. */
   bytes: number | undefined
   durationMs: number
-  /** Stack of a fault of ours. */
   error?: string | undefined
 }
 
-/** Creates the function that turns a record into its line, newline included. */
+/** Creates what prints a record, newline included. */
 export function createAccessLine(clock: Clock): (record: AccessRecord) => string {
   const timeText = createTimeText(clock)
   return ({ requestId, keyId, method, target, status, bytes, durationMs, error }) => {

@@ -1,19 +1,14 @@
-/**
- * JSON bodies, for routes whose body Elysia leaves alone: their bounds, and what they are read
- * from. What is in them is read by `schema-reader.ts`.
- */
+/** JSON bodies, which Elysia leaves alone: their bounds, and their way to `schema-reader.ts`. */
 import type { Static, TObject } from '@sinclair/typebox'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
 import { isRecord } from '#src/lib/record.ts'
 
 import { measureJson, NAMES_MAX, NESTING_MAX, VALUES_MAX } from './json.ts'
-import { fieldsOf, isOptional, readMembers } from './schema-reader.ts'
+import { isOptional, parseBody } from './schema-reader.ts'
 
-/** The largest body that any route takes. */
 export const BODY_BYTES_MAX = 64 * 1024
 
-/** Codes with which `readBody` refuses, for the documentation of a route. */
 export const bodyCodes: readonly ErrorCode[] = [
   'invalid_parameter',
   'invalid_request',
@@ -35,15 +30,12 @@ export async function readBody<S extends TObject>(schema: S, request: Request): 
   const text = await readText(request)
   const isAbsent = text === '' && !isBodyRequired(schema)
   if (!isAbsent) assertJson(request.headers.get('content-type'))
-  const values = readMembers(fieldsOf(schema, 'body'), isAbsent ? {} : parseObject(text))
-  // Every member was read by its own schema just above.
-  return values as Static<S>
+  return parseBody(schema, isAbsent ? {} : parseObject(text))
 }
 
 /** Reads a text by an object schema. Throws as `readBody` does for what is in a body. */
 export const readJson = <S extends TObject>(schema: S, text: string): Static<S> =>
-  // Every member is read by its own schema.
-  readMembers(fieldsOf(schema, 'body'), parseObject(text)) as Static<S>
+  parseBody(schema, parseObject(text))
 
 async function readText(request: Request): Promise<string> {
   const bytes = await request.arrayBuffer().catch((cause: unknown) => {
@@ -85,7 +77,6 @@ function parseObject(text: string): Record<string, unknown> {
   throw bodyError('The body must be a JSON object: `{ … }`.')
 }
 
-/** The answer to a body that is too large. */
 export const bodySizeError = () =>
   new AppError('payload_too_large', `The body is larger than ${BODY_BYTES_MAX / 1024} KiB.`)
 

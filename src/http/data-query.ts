@@ -1,20 +1,55 @@
-/** Parameters that routes of data share, each read and documented the same way wherever it is. */
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
-import { intervals } from '#src/core/interval.ts'
-import { outcomes, timeframes } from '#src/core/market.ts'
+import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
+import {
+  type Coin,
+  coins,
+  conditionIdRule,
+  isCoin,
+  type Market,
+  outcomes,
+  timeframes,
+} from '#src/core/market.ts'
+/** What routes share of path and query, each read and documented the same way everywhere. */
+import { intervals } from '#src/core/series.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
-import { exampleMarket } from './fields.ts'
-import { literals, moment } from './schema-reader.ts'
+import { exampleMarket, text } from './fields.ts'
+import { literals, moment, parameterError } from './schema-reader.ts'
 
-/**
- * By itself without `examples`: the documentation page would fill them
- * in, and leave out what is beyond.
- */
+export const pathParameters = {
+  coin: text(`Coin in any case: ${coins.join(', ')}.`, exampleMarket.coin),
+  conditionId: text(`A market of the coin: ${marketNameText}.`, exampleMarket.conditionId),
+}
+
+/** Throws `unknown_coin`. */
+export function readCoin(sent: string): Coin {
+  const coin = sent.toLowerCase()
+  if (isCoin(coin)) return coin
+  const message = `There is no coin "${excerpt(sent)}". Coins are ${coins.join(', ')}.`
+  throw new AppError('unknown_coin', message, { param: 'coin' })
+}
+
+/** Throws `invalid_parameter`, or `unknown_market` also for a market of another coin. */
+export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
+  if (!isMarketName(name)) {
+    throw parameterError(
+      'conditionId',
+      `\`conditionId\` is "${excerpt(name)}", but must be ${conditionIdRule}, an asset id or a slug.`,
+    )
+  }
+  const market = find(name)
+  if (market?.coin === coin) return market
+  // A condition id is shown whole, in its one form.
+  const shown = /^0x/i.test(name) ? name.toLowerCase() : excerpt(name)
+  const message = `There is no ${coin} market ${shown}. GET /v1/${coin}/markets lists those there are.`
+  throw new AppError('unknown_market', message, { param: 'conditionId' })
+}
+
+/** Without `examples`, which the documentation page would fill in, to the exclusion of the rest. */
 export const momentParameter = (what: string, options: Parameters<typeof moment>[0] = {}) =>
   moment({
     ...options,
@@ -34,7 +69,6 @@ export const maxAgeParameter = Type.Optional(
   }),
 )
 
-/** `from` and `to` on what `field` names. */
 export const rangeParameters = (field: string) => ({
   from: Type.Optional(momentParameter(`First moment, inclusive, of ${field}.`)),
   to: Type.Optional(momentParameter(`End, exclusive, of ${field}.`)),
@@ -80,7 +114,6 @@ export const depthParameter = Type.Optional(
   }),
 )
 
-/** `own` is the book as recorded, `consolidated` that with the mirror of the other outcome's. */
 export const views = ['own', 'consolidated'] as const
 export type View = (typeof views)[number]
 
@@ -104,52 +137,43 @@ export const fieldsParameter = fieldsParameterOf(
   'Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent.',
 )
 
-/** How much of each snapshot is wanted. */
 export const cutParameters = { depth: depthParameter, fields: fieldsParameter, view: viewParameter }
 
-/**
- * Reads `depth` and `fields`. Throws `invalid_parameter` for a name that is unknown or repeated.
- */
-export function readCut({
-  depth,
-  fields,
-  view,
-}: {
-  depth?: number
-  fields?: string
-  view: View
-}): RowCut {
-  const absent = view === 'own' ? onlyConsolidated : onlyOwn
-  return { depth, fields: fields === undefined ? undefined : readFields(fields, rowFields, absent) }
+/** Throws `invalid_parameter` for a field that is unknown, repeated or not there in this view. */
+export function readCut(query: { depth?: number; fields?: string; view: View }): RowCut {
+  const { depth, fields, view } = query
+  return {
+    depth,
+    fields: fields === undefined ? undefined : readFields(fields, rowFields, absentIn[view]),
+  }
 }
 
-const onlyConsolidated = { sources: 'only `view=consolidated` has' }
-const onlyOwn = { receivedAt: 'only `view=own` has: a consolidated ladder is made of two states' }
+const absentIn = {
+  own: { sources: 'only `view=consolidated` has' },
+  consolidated: { receivedAt: 'only `view=own` has: a consolidated ladder is made of two states' },
+}
 
 /**
- * Reads names joined by commas. `absent` says of fields that this request cannot have why not.
- * Throws `invalid_parameter` for these and for a name that is unknown or repeated.
+ * Reads names joined by commas; `absent` says why this request cannot have some. Throws
+ * `invalid_parameter` for these and for a name that is unknown or repeated.
  */
 export function readFields<Name extends string>(
-  text: string,
+  names: string,
   known: readonly Name[],
   absent: Partial<Record<Name, string>>,
 ): ReadonlySet<Name> {
   const found = new Set<Name>()
-  for (const name of text.split(',')) {
+  for (const name of names.split(',')) {
+    const refuse = (why: string) => parameterError('fields', `\`fields\` has ${why}`)
     const field = known.find((each) => each === name)
     if (field === undefined) {
-      const names = known.map((each) => `\`${each}\``).join(', ')
-      throw fieldsError(`\`fields\` has "${excerpt(name)}", which is none of ${names}.`)
+      const list = known.map((each) => `\`${each}\``).join(', ')
+      throw refuse(`"${excerpt(name)}", which is none of ${list}.`)
     }
-    if (found.has(field))
-      throw fieldsError(`\`fields\` has \`${field}\` twice. Send each name once.`)
+    if (found.has(field)) throw refuse(`\`${field}\` twice. Send each name once.`)
     const reason = absent[field]
-    if (reason !== undefined) throw fieldsError(`\`fields\` has \`${field}\`, which ${reason}.`)
+    if (reason !== undefined) throw refuse(`\`${field}\`, which ${reason}.`)
     found.add(field)
   }
   return found
 }
-
-const fieldsError = (message: string) =>
-  new AppError('invalid_parameter', message, { param: 'fields' })

@@ -7,10 +7,11 @@ import {
   Type,
 } from '@sinclair/typebox'
 
-/**
- * What examples are about. The document shows a market that the server
- * holds in its place (`openapi.ts`).
- */
+import { coins, timeframes } from '#src/core/market.ts'
+
+import { literals } from './schema-reader.ts'
+
+/** What examples are about; `swagger.ts` shows a market that the server holds in its place. */
 export const exampleMarket = {
   coin: 'btc',
   timeframe: '5m',
@@ -25,6 +26,18 @@ export type ExampleMarket = typeof exampleMarket
 /** An object that the document names, because clients want it as a type. */
 export const object = <T extends TProperties>($id: string, members: T, options?: ObjectOptions) =>
   Type.Object(members, { $id, ...options })
+
+/** The same with what it is, ahead of its members. */
+export const described = <T extends TProperties>($id: string, description: string, members: T) =>
+  Type.Object(members, { $id, description })
+
+/** An object within another one. */
+export const group = <T extends TProperties>(description: string, members: T) =>
+  Type.Object(members, { description })
+
+/** A list of such objects. */
+export const groups = <T extends TProperties>(description: string, members: T) =>
+  Type.Array(Type.Object(members), { description })
 
 export const nullable = <T extends TSchema>(schema: T, description: string, example?: unknown) =>
   Type.Union([schema, Type.Null()], optionsOf(description, example))
@@ -41,7 +54,13 @@ export const decimal = (description: string, example?: number) =>
 export const decimalOrNull = (description: string, example: number) =>
   nullable(Type.Number(), description, example)
 
-/** A count or a length: never negative. */
+/** One of `texts`. */
+export const choice = <const T extends string>(
+  texts: readonly T[],
+  description: string,
+  example?: string | string[],
+) => literals(texts, optionsOf(description, example))
+
 export const count = (description: string, example?: number) =>
   Type.Integer({ minimum: 0, ...optionsOf(description, example) })
 
@@ -51,11 +70,14 @@ export const time = (description: string, example = '2026-04-14T08:00:00.000Z') 
 export const timeOrNull = (description: string, example?: string) =>
   nullable(Type.String({ format: 'date-time' }), description, example)
 
+/** At least one. */
+export const positive = (description: string, example: number) =>
+  Type.Integer({ minimum: 1, ...optionsOf(description, example) })
+
 /** Rounded down, so that all is said of all only. */
 export const shareOrNull = (description: string, example: number) =>
   nullable(Type.Number({ minimum: 0, maximum: 1 }), description, example)
 
-/** A page of a list. */
 export const listOf = <T extends TSchema>(row: T, order: string, nextCursor = FURTHER) =>
   Type.Object({
     data: Type.Array(row, { description: order }),
@@ -69,6 +91,45 @@ export const conditionIdField = text(
   'Market identifier: `0x` and lower-case hex digits.',
   exampleMarket.conditionId,
 )
+
+/** What says which market it is. */
+export const marketFields = {
+  conditionId: conditionIdField,
+  symbol: choice(coins, 'Coin in lower case.'),
+  timeframe: choice(timeframes, "Length of the market's window."),
+  source: choice(
+    ['recorded', 'simulated'],
+    'Where the books come from: the venue, or our simulator.',
+  ),
+}
+export const slugField = textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600')
+
+/** When what is held begins and ends. */
+export const heldFields = {
+  firstSnapshot: timeOrNull(
+    'Time of the first snapshot; null when there is none.',
+    '2026-04-14T07:56:50.120Z',
+  ),
+  lastSnapshot: timeOrNull(
+    'Time of the last snapshot; null when there is none.',
+    '2026-04-14T08:05:03.887Z',
+  ),
+}
+
+export const verifiedField = shareOrNull(
+  "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
+  0.999596,
+)
+
+/** The best of a book. */
+export const topFields = {
+  bid: decimalOrNull('Best bid in USDC per share, exact; null when the side is empty.', 0.53),
+  ask: decimalOrNull('Best ask in USDC per share, exact; null when the side is empty.', 0.54),
+  mid: decimalOrNull(
+    'Half of bid plus ask, exact: up to seven decimals; null when a side is empty.',
+    0.535,
+  ),
+}
 
 function optionsOf(description: string, example: unknown): SchemaOptions {
   return example === undefined ? { description } : { description, examples: [example] }

@@ -1,11 +1,8 @@
-/**
- * Texts that stay the same while the process lives: tagged and compressed once,
- * when they are first asked for.
- */
+/** Texts that stay the same while the process lives, tagged and compressed once, when asked for. */
 import { tagOf } from '#src/core/tag.ts'
 
-import { acceptsGzip } from './content-coding.ts'
 import { answerUnchanged } from './data-response.ts'
+import { acceptsGzip } from './negotiation.ts'
 import type { HeaderTexts } from './openapi-operation.ts'
 
 const MAX_AGE = 'public, max-age=300'
@@ -15,19 +12,16 @@ export type FixedText = {
   contentType: string
   /** Header of the request that chose it among others. */
   chosenBy?: 'Accept'
-  /** Its Content-Security-Policy. */
   policy?: string
-  /** Its Cache-Control, if it is not that of pages. */
   caching?: string
   /** The text in gzip, if it was compressed before. */
   gzipped?: Uint8Array<ArrayBuffer>
 }
 
-/** Returns what answers a request for a text. */
 export function createFixedText(fixed: FixedText) {
   const { text, contentType, chosenBy, policy, caching = MAX_AGE } = fixed
-  let plain: Coded | undefined
-  let gzipped: Coded | undefined
+  let made: { plain: Uint8Array<ArrayBuffer>; tag: string } | undefined
+  let { gzipped } = fixed
   const headers = {
     'Cache-Control': caching,
     Vary: varyOf(chosenBy),
@@ -35,10 +29,11 @@ export function createFixedText(fixed: FixedText) {
   }
 
   return (request: Request): Response => {
-    plain ??= code(text)
+    made ??= encode(text)
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-    if (isGzip) gzipped ??= compressed(plain, fixed.gzipped)
-    const { bytes, etag } = (isGzip && gzipped) || plain
+    if (isGzip) gzipped ??= Bun.gzipSync(made.plain)
+    const bytes = (isGzip && gzipped) || made.plain
+    const etag = `"${made.tag}${isGzip ? '.gzip' : ''}"`
     const unchanged = answerUnchanged(request, etag, headers)
     if (unchanged !== undefined) return unchanged
     return new Response(bytes, {
@@ -53,22 +48,14 @@ export function createFixedText(fixed: FixedText) {
   }
 }
 
-type Coded = { bytes: Uint8Array<ArrayBuffer>; etag: string }
-
-function code(text: string): Coded {
-  const bytes = new TextEncoder().encode(text)
-  return { bytes, etag: `"${tagOf(bytes)}"` }
+function encode(text: string) {
+  const plain = new TextEncoder().encode(text)
+  return { plain, tag: tagOf(plain) }
 }
-
-const compressed = ({ bytes, etag }: Coded, gzipped = Bun.gzipSync(bytes)): Coded => ({
-  bytes: gzipped,
-  etag: etag.replace(/"$/, '.gzip"'),
-})
 
 const varyOf = (chosenBy: FixedText['chosenBy']): string =>
   [chosenBy, 'Accept-Encoding', 'Origin'].filter((name) => name !== undefined).join(', ')
 
-/** Headers of its own for the documentation. */
 export const fixedTextHeaders = ({
   chosenBy,
   policy,

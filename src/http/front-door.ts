@@ -1,23 +1,26 @@
 /**
- * The outermost wrapper around an app. What is promised of every response is done here, once,
- * because Elysia's hooks do not run on every path: the gate, a request id, the common headers, one
- * line in the access log, a problem document for anything thrown, HEAD answered as GET without a
- * body.
+ * What is promised of every response, done around the app because Elysia's hooks do not run on
+ * every path: the gate, a request id, the common headers, one line in the access log, a problem
+ * document for anything thrown, HEAD answered as GET without a body.
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
-import { type AccessRecord, createAccessLine } from './access-log.ts'
+import { createAccessLine } from './access-log.ts'
 import { BODY_BYTES_MAX, bodySizeError } from './body.ts'
-import { isPreflight, writeCorsHeaders, writePreflightHeaders } from './cors.ts'
-import { describeFault, type ErrorTrap, isMissingRoute, toFailure } from './errors.ts'
+import {
+  isPreflight,
+  REQUEST_ID_HEADER,
+  requestIdOf,
+  writeCorsHeaders,
+  writePreflightHeaders,
+} from './common-headers.ts'
 import { bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
-import { problemResponse, toProblem } from './problem.ts'
-import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts'
+import { describeFault, type ErrorTrap, isMissingRoute, problemResponse } from './problem.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
-import { decodePart, hostError, isAbsolute, pathOf, targetOf } from './url.ts'
+import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
 
 /** `peers` reports the caller's address; without it all callers without a key are one. */
@@ -37,7 +40,6 @@ export type FrontDoorOptions = {
   log: (line: string) => void
   clock: Clock
   mint: () => string
-  /** Monotonic milliseconds. */
   timer: Clock
 }
 
@@ -50,14 +52,19 @@ type Exchange = {
   visit: Visit
   peers: PeerSource | undefined
   startedMs: number
-  fault: string | undefined
+  fault?: string | undefined
 }
 
 /** Wraps an app. The result neither throws nor rejects. */
 export function createFrontDoor(options: FrontDoorOptions): Handle {
   const { handle, takeError, routes, sockets, gate, work, mint, timer } = options
   const finish = createFinish(options)
-  const fail = createFail(routes)
+
+  const fail = (exchange: Exchange, error: unknown): Response => {
+    if (isMissingRoute(error)) return answerMissing(exchange, routes)
+    exchange.fault = describeFault(error)
+    return problemResponse(error, exchange.requestId)
+  }
 
   const settle = (exchange: Exchange, response: Response) => {
     const thrown = response.status >= 400 ? takeError(exchange.inner) : undefined
@@ -74,8 +81,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const visit = gate.enter({ request, allowance: routes.allowanceAt(target), peers })
     bindVisit(inner, visit)
     visit.keepOpen = (seconds) => peers?.timeout?.(request, seconds)
-    const call = { request, inner, requestId, target, visit, peers, startedMs }
-    const exchange: Exchange = { ...call, fault: undefined }
+    const exchange: Exchange = { request, inner, requestId, target, visit, peers, startedMs }
     try {
       assertServable(exchange, isSound)
       const open = sockets.get(target)
@@ -99,12 +105,19 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   }
 }
 
-/** Everything that is refused before a route sees it. */
 function assertServable({ request, target, visit }: Exchange, isSound: boolean): void {
   if (visit.refusal) throw visit.refusal
-  if (!isSound) throw hostError()
-  assertDecodable(target)
-  assertBodySize(request)
+  if (!isSound) {
+    const message = 'The request needs one valid Host header, and a target that is a path.'
+    throw new AppError('invalid_request', message)
+  }
+  // Elysia would hand a handler an empty parameter for `%zz`.
+  if (target.includes('%') && decodePart(pathOf(target)) === undefined) {
+    throw new AppError('invalid_request', 'The path has a malformed percent-encoding.')
+  }
+  // By what the caller says; a body without a length is measured as it is read.
+  const length = request.headers.get('content-length')
+  if (length !== null && Number(length) > BODY_BYTES_MAX) throw bodySizeError()
 }
 
 /** Puts the common headers on a response, drops the body of HEAD, writes the line. */
@@ -115,22 +128,13 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
     const { request, requestId, target, visit, startedMs, fault } = exchange
     gate.leave(visit, bytes)
     if (!logsEachRequest && fault === undefined) return
-    const entry: AccessRecord = {
-      requestId,
-      keyId: visit.caller?.keyId,
-      method: request.method,
-      target,
-      status,
-      bytes,
-      durationMs: timer() - startedMs,
-      error: fault,
-    }
-    log(toLine(entry))
+    const { method } = request
+    const durationMs = timer() - startedMs
+    const keyId = visit.caller?.keyId
+    log(toLine({ requestId, keyId, method, target, status, bytes, durationMs, error: fault }))
   }
 
-  /**
-   * Of a stream its bytes as they are sent, and the rest when it has ended; of anything else now.
-   */
+  /** Of a stream its bytes as they are sent, and the rest at its end; of anything else now. */
   const recordBody = (exchange: Exchange, { status, headers }: Response) => {
     const { visit, request, peers } = exchange
     if (visit.body === undefined) {
@@ -172,15 +176,7 @@ function toBytes(status: number, length: string | null): number | undefined {
   return length === null ? undefined : Number(length)
 }
 
-/** Answers an error. A path that exists under other methods says which. */
-function createFail(routes: RouteTable) {
-  return (exchange: Exchange, error: unknown): Response => {
-    if (isMissingRoute(error)) return answerMissing(exchange, routes)
-    exchange.fault = describeFault(error)
-    return problemResponse(toProblem(toFailure(error), exchange.requestId))
-  }
-}
-
+/** A path that exists under other methods says which. */
 function answerMissing({ request, target, requestId }: Exchange, routes: RouteTable): Response {
   const { method } = request
   const path = pathOf(target)
@@ -195,30 +191,15 @@ function answerMissing({ request, target, requestId }: Exchange, routes: RouteTa
     allow === ''
       ? new AppError('not_found', `No route ${excerpt(path)}. See /swagger for all routes.`)
       : new AppError('method_not_allowed', `${method} is not possible here. Send ${allow}.`)
-  const response = problemResponse(toProblem(toFailure(error), requestId))
+  const response = problemResponse(error, requestId)
   if (allow !== '') response.headers.set('Allow', allow)
   return response
-}
-
-/** By what the caller says; a body without a length is measured as it is read. */
-function assertBodySize({ headers }: Request): void {
-  const length = headers.get('content-length')
-  if (length !== null && Number(length) > BODY_BYTES_MAX) throw bodySizeError()
-}
-
-/** Elysia would hand a handler an empty parameter for `%zz`. */
-function assertDecodable(target: string): void {
-  if (!target.includes('%')) return
-  if (decodePart(pathOf(target)) !== undefined) return
-  throw new AppError('invalid_request', 'The path has a malformed percent-encoding.')
 }
 
 const asGet = ({ url, headers, signal }: Request): Request =>
   new Request(url, { method: 'GET', headers, signal })
 
-/**
- * Keeps the headers, with the length that GET would have had; a stream has none, and is not begun.
- */
+/** Keeps the headers and the length that GET would have had; a stream has none, nor is begun. */
 async function withoutBody(response: Response, isStream: boolean): Promise<Response> {
   const { status, headers } = response
   if (isStream || headers.has('content-length')) await response.body?.cancel()
@@ -228,8 +209,6 @@ async function withoutBody(response: Response, isStream: boolean): Promise<Respo
   return new Response(isStream ? nothing() : null, { status, headers })
 }
 
-/**
- * Of no body Bun would send the length, 0; of a stream it sends none, and never pulls it for HEAD.
- */
+/** Without a body Bun would send the length 0; of a stream it sends none, nor pulls it for HEAD. */
 const nothing = (): ReadableStream<Uint8Array> =>
   new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })

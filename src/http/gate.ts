@@ -1,21 +1,29 @@
 /**
  * What is before every route: who asks, how much they may still ask, and what was used. The front
- * door calls it around each request; routes ask it about the caller.
+ * door calls the gate around each request. What a route needs is its option `access`, checked
+ * before any parameter is read, so nobody learns of a market whom it is not for.
  */
-import type { AppError } from '#src/core/errors.ts'
-import type { Caller, RateState } from '#src/selling/caller.ts'
+import { AppError, type ErrorCode } from '#src/core/errors.ts'
+import { coins, isCoin } from '#src/core/market.ts'
+import { assert } from '#src/lib/assert.ts'
+import {
+  blockedError,
+  type Caller,
+  type RateState,
+  unauthenticatedError,
+} from '#src/selling/caller.ts'
+import { type Tier, type TierRoute, tiersWith } from '#src/selling/tier.ts'
 
-/** One request on its way through. */
+import { readCoin } from './data-query.ts'
+
 export type Visit = {
   /** Undefined without a valid key. */
   caller: Caller | undefined
-  /** The window that the headers report. */
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
   /** On the monotonic clock: what was left of the window then is less now. */
   enteredMs: number
-  /** Set when the request must not reach a route. */
   refusal: AppError | undefined
   peers?: PeerSource | undefined
   /** What usage is counted under; the route names it. */
@@ -28,21 +36,14 @@ export type Visit = {
   keepOpen?: (seconds: number) => void
 }
 
-/** A body that is made while it is sent. */
 export type SentBody = {
   /** Resolves when it has ended. */
   ended: Promise<{ bytes: number; error?: unknown }>
-  /**
-   * Called with the length of each piece when it is handed to the
-   * connection; to be set before the first.
-   */
+  /** Called with the length of each piece that is sent; to be set before the first. */
   onPiece: (bytes: number) => void
 }
 
-/**
- * Reports the address that a request came from, and sets how long it may
- * stay idle; Bun's server is one.
- */
+/** Where a request came from, and how long it may stay idle; Bun's server is one. */
 export type PeerSource = {
   requestIP(request: Request): { address: string } | null
   timeout?(request: Request, seconds: number): void
@@ -55,17 +56,14 @@ export type Allowance = 'none' | 'data' | 'billing'
 
 export type Arrival = { request: Request; allowance: Allowance; peers: PeerSource | undefined }
 
+/** None of it may throw. */
 export type Gate = {
-  /** Finds the caller and takes from its window. Must not throw. */
   enter(arrival: Arrival): Visit
-  /** Reports its window to the caller. `headers` are those of any response. Must not throw. */
+  /** Reports its window to the caller, in the headers of any response. */
   mark(visit: Visit, headers: Headers): void
-  /** Counts a piece of a body that is being sent; the request with the first. Must not throw. */
+  /** Counts a piece of a body that is being sent; the request with the first. */
   send(visit: Visit, bytes: number): void
-  /**
-   * Counts what was answered, once all of it was, unless it was counted
-   * piece by piece. Must not throw.
-   */
+  /** Counts what was answered, once all of it was, unless it was counted piece by piece. */
   leave(visit: Visit, bytes: number | undefined): void
 }
 
@@ -77,12 +75,87 @@ export type TakeSignup = (request: Request, visit: Visit) => void
 
 const visits = new WeakMap<Request, Visit>()
 
-/** Remembers the visit of a request for the plugins that run inside. */
 export const bindVisit = (request: Request, visit: Visit): void => void visits.set(request, visit)
 
-/** The visit of a request that came through the front door. */
 export function visitOf(request: Request): Visit {
   const visit = visits.get(request)
   if (!visit) throw new Error('The request did not come through the front door.')
   return visit
+}
+
+/**
+ * `none` outside of `/v1`, where nothing is counted; else `open` to everybody, also for a `signup`,
+ * which the address is charged for; to every valid `key`; or to tiers that include a route of this
+ * name.
+ */
+export type Access = 'none' | 'open' | 'signup' | 'key' | TierRoute
+
+/** Codes with which a route may refuse before it is reached, or fail. */
+export function accessCodes(access: Access): ErrorCode[] {
+  if (access === 'none') return []
+  const ofAll: ErrorCode[] = ['rate_limited', 'unavailable', 'invalid_parameter', 'internal']
+  if (isOpen(access)) return ofAll
+  const ofKey: ErrorCode[] = ['unauthenticated', 'sanctioned', ...ofAll]
+  return access === 'key' ? ofKey : [...ofKey, 'tier_route', 'tier_coin', 'damaged']
+}
+
+export const isOpen = (access: Access): access is 'none' | 'open' | 'signup' =>
+  access === 'none' || access === 'open' || access === 'signup'
+
+export type AccessPorts = { listTiers: () => readonly Tier[]; takeSignup: TakeSignup }
+
+type Asked = { access: Exclude<Access, 'none'>; coin: string | undefined }
+
+/** Lets a request through to a route, or throws why not; returns the caller, if it needs one. */
+export function admit(
+  request: Request,
+  { access, coin }: Asked,
+  { takeSignup, listTiers }: AccessPorts,
+): Caller | undefined {
+  const visit = visitOf(request)
+  assert(visit.isCounted, 'A route with access must be counted.')
+  visit.route = labels[access] ?? access
+  if (access === 'signup') takeSignup(request, visit)
+  if (isOpen(access)) return undefined
+  const caller = requireCaller(visit.caller)
+  if (access !== 'key') assertEntitled({ access, caller, coin }, listTiers)
+  return caller
+}
+
+/** The caller of a route that is not `open`. */
+export const callerOf = (request: Request): Caller => requireCaller(visitOf(request).caller)
+
+/** What usage is counted under, where it is not the name of the access. */
+const labels: Partial<Record<Access, string>> = { key: 'account', signup: 'open' }
+
+function requireCaller(caller: Caller | undefined): Caller {
+  if (caller === undefined) throw unauthenticatedError()
+  if (caller.isBlocked) throw blockedError()
+  return caller
+}
+
+type Question = { access: TierRoute; caller: Caller; coin: string | undefined }
+
+/** Throws `tier_route` and `tier_coin`. */
+export function assertEntitled(
+  { access, caller, coin }: Question,
+  listTiers: () => readonly Tier[],
+) {
+  const { name, routes, coins: own } = caller.standing.terms
+  const hasRoute = routes.includes(access)
+  // Which coins there are is no secret; an unknown one is a 404 to everybody.
+  if (hasRoute && (coin === undefined || own.includes(readCoin(coin)))) return
+  const asked = coin?.toLowerCase()
+  const known = asked !== undefined && isCoin(asked) ? asked : undefined
+  const list = own.length === coins.length ? 'every coin' : own.join(', ')
+  const why = hasRoute ? `includes ${list}, not ${asked}.` : `does not include ${access}.`
+  const enough = tiersWith(listTiers(), { route: access, coin: known })
+  const names = enough.map((tier) => tier.name).join(', ')
+  const how = names === '' ? '' : ` These do: ${names}. GET /v1/billing/tiers shows what they cost.`
+  const requiredTier = enough[0]?.tierId
+  throw new AppError(
+    hasRoute ? 'tier_coin' : 'tier_route',
+    `The ${name} tier ${why}${how}`,
+    requiredTier === undefined ? {} : { requiredTier },
+  )
 }

@@ -1,8 +1,8 @@
 /**
  * `Idempotency-Key`: a request that is sent again gets the answer of the first time, as stored in
  * the transaction that did the work, so neither a lost connection nor a crash can do it twice. An
- * answer may hold a fresh API key, so it is sealed under what only its caller has: who reads the
- * store alone learns nothing. Failures are not stored; sent again, they are tried again.
+ * answer may hold a fresh API key, so it is sealed under what only its caller has. Failures are not
+ * stored; sent again, they are tried again.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 
@@ -10,6 +10,8 @@ import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 
+import { jsonTextResponse } from './json.ts'
+import { parameterError } from './schema-reader.ts'
 import { targetOf } from './url.ts'
 
 export const REPLAYED_HEADER = 'Idempotent-Replayed'
@@ -18,10 +20,8 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
-/** 1 to 255 visible ASCII characters. */
 const keyPattern = /^[!-~]{1,255}$/
 
-/** A success with a JSON body. */
 export type Answer = { status: number; headers: Record<string, string>; body: string }
 
 /** Port: the store. Answers are kept for a day. */
@@ -32,39 +32,28 @@ export type AnswerStore = {
 }
 export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
 
-/** What tells one request from another. */
-export type Call = {
-  /** Whose keys these are: two callers may choose the same. */
-  scope: string
-  /** What only the caller has; not guessable. */
-  secret: string
-  /** The body as it was read. */
-  body: string
-}
+/**
+ * `scope` is whose keys these are, because two callers may choose the same; `secret` what only the
+ * caller has; `body` as it was read.
+ */
+export type Call = { scope: string; secret: string; body: string }
 
 /** How the answer is kept in the transaction that does the work; undefined where it is not. */
 export type Keep = { id: string; seal(answer: Answer): StoredAnswer } | undefined
 
-/** What was answered: now, or by the one that did the work before. */
+/** What was answered now, or by the one that did the work before. */
 export type Outcome = { answer: Answer } | { replayed: StoredAnswer }
 
-/**
- * Does everything that may wait; what it returns does the rest at once, in one
- * transaction with what is kept.
- */
+/** Does what may wait; what it returns does the rest at once, in one transaction with `keep`. */
 export type Work = () => Promise<(keep: Keep) => Outcome>
 
 export type Idempotency = {
-  /**
-   * Answers a request, once for each `Idempotency-Key`. Throws
-   * `idempotency_mismatch`, `invalid_parameter`.
-   */
+  /** Answers once a key. Throws `idempotency_mismatch` and `invalid_parameter`. */
   answer(request: Request, call: Call, work: Work): Promise<Response>
   /** The same for work that may be done again: its answer is kept when it is there. */
   remember(request: Request, call: Call, work: () => Promise<Answer>): Promise<Response>
 }
 
-/** Describes the header among the parameters of an operation. */
 export const idempotencyParameter = {
   name: 'Idempotency-Key',
   in: 'header' as const,
@@ -85,22 +74,24 @@ export function createIdempotency({ store, clock, randomBytes }: Deps): Idempote
 
   const replay = (ticket: Ticket, stored: StoredAnswer): Response => {
     if (stored.fingerprint !== ticket.fingerprint) throw otherRequestError()
-    return toResponse(unseal(ticket, stored.sealed), { [REPLAYED_HEADER]: 'true' })
+    const { body, status, headers } = unseal(ticket, stored.sealed)
+    return jsonTextResponse(body, { status, headers: { ...headers, [REPLAYED_HEADER]: 'true' } })
   }
 
   const run = async (work: Work, ticket?: Ticket): Promise<Response> => {
     const commit = await work()
     const outcome = commit(ticket && { id: ticket.id, seal: (answer) => keep(ticket, answer) })
-    if ('answer' in outcome) return toResponse(outcome.answer)
+    if ('answer' in outcome) return jsonTextResponse(outcome.answer.body, outcome.answer)
     assert(ticket !== undefined, 'nothing is replayed without a key')
     // Another process was quicker.
     return replay(ticket, outcome.replayed)
   }
 
-  const keep = (ticket: Ticket, answer: Answer): StoredAnswer => {
-    const { id, fingerprint } = ticket
-    return { id, fingerprint, sealed: seal(ticket, answer, randomBytes(NONCE_BYTES)) }
-  }
+  const keep = (ticket: Ticket, answer: Answer): StoredAnswer => ({
+    id: ticket.id,
+    fingerprint: ticket.fingerprint,
+    sealed: seal(ticket, answer, randomBytes(NONCE_BYTES)),
+  })
 
   async function answer(request: Request, call: Call, work: Work): Promise<Response> {
     const key = readKey(request)
@@ -132,35 +123,27 @@ export function createIdempotency({ store, clock, randomBytes }: Deps): Idempote
   }
 }
 
-/** Makes a success with a JSON body. */
 export const jsonAnswer = (
   status: number,
   value: unknown,
   headers: Record<string, string>,
 ): Answer => ({ status, headers, body: JSON.stringify(value) })
 
-function toResponse({ status, headers, body }: Answer, more: Record<string, string> = {}) {
-  const length = String(Buffer.byteLength(body))
-  const framing = { 'Content-Type': 'application/json', 'Content-Length': length }
-  return new Response(body, { status, headers: { ...framing, ...headers, ...more } })
-}
-
 function readKey(request: Request): string | undefined {
   const key = request.headers.get('idempotency-key')
   if (key === null) return undefined
   if (keyPattern.test(key)) return key
-  throw new AppError(
-    'invalid_parameter',
+  throw parameterError(
+    'Idempotency-Key',
     'The header `Idempotency-Key` must be 1 to 255 visible ASCII characters, without spaces, sent once.',
-    { param: 'Idempotency-Key' },
   )
 }
 
-const otherRequestError = (options: ErrorOptions = {}) =>
+const otherRequestError = (cause?: unknown) =>
   new AppError(
     'idempotency_mismatch',
     'This `Idempotency-Key` was used for another request. Choose a new one, or repeat that request as it was.',
-    { param: 'Idempotency-Key', ...options },
+    { param: 'Idempotency-Key', cause },
   )
 
 /** As JSON, because no two lists of texts print alike. */
@@ -169,12 +152,9 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 
 function toTicket({ method, url }: Request, { scope, secret, body }: Call, key: string): Ticket {
   const id = hashOf(join(scope, key))
+  const fingerprint = hashOf(join(method, targetOf(url), body))
   const sealKey = hkdfSync('sha256', join(secret, body), id, 'bookfeed answer', KEY_BYTES)
-  return {
-    id,
-    fingerprint: hashOf(join(method, targetOf(url), body)),
-    sealKey: new Uint8Array(sealKey),
-  }
+  return { id, fingerprint, sealKey: new Uint8Array(sealKey) }
 }
 
 /** Nonce, tag, ciphertext; bound to the place where it is stored. */
@@ -199,6 +179,6 @@ function unseal(ticket: Ticket, sealed: Uint8Array): Answer {
     return JSON.parse(text.toString()) as Answer
   } catch (cause) {
     // The same request, by someone with another secret.
-    throw otherRequestError({ cause })
+    throw otherRequestError(cause)
   }
 }

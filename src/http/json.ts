@@ -1,20 +1,20 @@
 import { byteOf } from '#src/wire/json-bytes.ts'
 
+type Init = { status?: number; headers?: Record<string, string> }
+
 /** Answers with JSON of known length, so that the access log has it. */
-export function jsonResponse(
-  value: unknown,
-  init: { status?: number; headers?: Record<string, string> } = {},
-) {
-  const body = JSON.stringify(value)
-  return new Response(body, {
-    status: init.status ?? 200,
+export const jsonResponse = (value: unknown, init?: Init) =>
+  jsonTextResponse(JSON.stringify(value), init)
+
+export const jsonTextResponse = (body: string, { status = 200, headers = {} }: Init = {}) =>
+  new Response(body, {
+    status,
     headers: {
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(body)),
-      ...init.headers,
+      ...headers,
     },
   })
-}
 
 /** Levels of lists and objects in JSON that is sent to us; no body of ours has more than a few. */
 export const NESTING_MAX = 16
@@ -23,10 +23,7 @@ export const NAMES_MAX = 2_000
 /** Entries of lists and members; 500 moments have 2,000. */
 export const VALUES_MAX = 4_000
 
-/**
- * Counts, without parsing, how deeply a text of JSON is nested and how
- * many names and values it holds.
- */
+/** Counts, without parsing, how deeply a text is nested and how many names and values it holds. */
 export function measureJson(json: string): { depth: number; names: number; values: number } {
   let level = 0
   let depth = 0

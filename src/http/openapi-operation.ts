@@ -1,15 +1,17 @@
 /**
- * Operations of the OpenAPI document, rendered from what the code itself uses. What several
- * operations share (headers, failures and their examples, named schemas) is collected as
- * components, and is there once.
+ * Operations of the OpenAPI document, rendered from what the code itself uses. What several of them
+ * share (headers, failures, examples, named schemas) is there once, as components.
  */
+import { isDeepStrictEqual } from 'node:util'
+
 import type { TObject, TSchema } from '@sinclair/typebox'
 
 import { errorExamples } from '#src/core/error-examples.ts'
 import { type ErrorCode, errorCodes } from '#src/core/errors.ts'
+import { assert } from '#src/lib/assert.ts'
+import { isRecord } from '#src/lib/record.ts'
 
 import { isBodyRequired } from './body.ts'
-import { type OpenApiSchema, toOpenApiSchema } from './openapi-schema.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
 import { isOptional } from './schema-reader.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
@@ -24,11 +26,9 @@ export type OpenApiParameter = {
 }
 
 type Reference = { $ref: string }
-/** Descriptions of headers by their names. */
 export type HeaderTexts = Readonly<Record<string, string>>
 type Content = Record<string, { schema: OpenApiSchema }>
 
-/** What the headers of every response say, by their names. */
 const commonHeaders: HeaderTexts = {
   'X-Request-Id': 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
   'X-Content-Type-Options': '`nosniff`.',
@@ -42,13 +42,14 @@ const commonHeaders: HeaderTexts = {
   Vary: '`Origin` where the request has one.',
 }
 
-const failureHeaders: HeaderTexts = {
-  'Cache-Control': '`no-store`.',
-  'Retry-After': 'Seconds to wait before another attempt.',
-  [PAYMENT_REQUIRED_HEADER]: 'Base64 of `paymentRequired`.',
-  [PAYMENT_RESPONSE_HEADER]: 'Base64 of `paymentResponse`.',
-  'WWW-Authenticate': '`Bearer`.',
-}
+/** Those of failures, and which ones have them. */
+const failureHeaders: [name: string, text: string, isSent: (problem: Problem) => boolean][] = [
+  ['Cache-Control', '`no-store`.', () => true],
+  ['Retry-After', 'Seconds to wait before another attempt.', (it) => 'retryAfterSeconds' in it],
+  [PAYMENT_REQUIRED_HEADER, 'Base64 of `paymentRequired`.', (it) => 'paymentRequired' in it],
+  [PAYMENT_RESPONSE_HEADER, 'Base64 of `paymentResponse`.', (it) => 'paymentResponse' in it],
+  ['WWW-Authenticate', '`Bearer`.', ({ status }) => status === 401],
+]
 
 type OpenApiFailure = {
   description: string
@@ -56,12 +57,14 @@ type OpenApiFailure = {
   content: Record<string, { schema: OpenApiSchema; examples: Record<string, Reference> }>
 }
 
-/** One answer of an operation that is no failure. */
-export type OpenApiAnswer = { description: string; headers: HeaderTexts; content?: Content }
+type OpenApiAnswer = {
+  description: string
+  headers: HeaderTexts
+  content?: Content | undefined
+}
 
 export type Components = ReturnType<typeof createComponents>
 
-/** Begins the components of a document. */
 export function createComponents() {
   const schemas: Record<string, OpenApiSchema> = {}
   const headers: Record<string, { description: string; schema: { type: 'string' } }> = {}
@@ -88,12 +91,14 @@ export function createComponents() {
     return { $ref: `#/components/examples/${code}` }
   }
 
-  /** All failures of an operation with one status. */
   function failure(codes: readonly ErrorCode[]): Reference {
     const name = codes.join('.')
+    const own = Object.fromEntries(
+      failureHeaders.filter(([, , isSent]) => codes.map(problemOf).some(isSent)),
+    )
     responses[name] ??= {
       description: codes.map((code) => errorCodes[code].title).join(' · '),
-      headers: headerList({ ...commonHeaders, ...failureHeadersOf(codes) }),
+      headers: headerList({ ...commonHeaders, ...own }),
       content: {
         [PROBLEM_MEDIA_TYPE]: {
           schema: schema(Problem),
@@ -144,22 +149,6 @@ const problemOf = (code: ErrorCode) => {
   return toProblem({ code, detail, extras }, 'req_5f0c1b7e9a2d4c36')
 }
 
-function failureHeadersOf(codes: readonly ErrorCode[]): HeaderTexts {
-  const examples = codes.map(problemOf)
-  const isThere: Record<string, boolean> = {
-    'Cache-Control': true,
-    'Retry-After': examples.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined),
-    [PAYMENT_REQUIRED_HEADER]: examples.some(
-      ({ paymentRequired }) => paymentRequired !== undefined,
-    ),
-    [PAYMENT_RESPONSE_HEADER]: examples.some(
-      ({ paymentResponse }) => paymentResponse !== undefined,
-    ),
-    'WWW-Authenticate': examples.some(({ status }) => status === 401),
-  }
-  return Object.fromEntries(Object.entries(failureHeaders).filter(([name]) => isThere[name]))
-}
-
 /** A member with a default may be left out of a body, and none may be added to it. */
 function bodySchema(given: TObject, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
   const { required: _, ...rest } = toOpenApiSchema(given, schemas)
@@ -170,7 +159,6 @@ function bodySchema(given: TObject, schemas: Record<string, OpenApiSchema>): Ope
   return required.length > 0 ? { ...closed, required } : closed
 }
 
-/** Renders the parameters of a query, or of a path. */
 export function openApiParameters(
   { properties }: Pick<TObject, 'properties'>,
   place: 'query' | 'path',
@@ -186,4 +174,59 @@ export function openApiParameters(
       schema: plain,
     }
   })
+}
+
+type OpenApiSchema = Record<string, unknown>
+type Named = Record<string, OpenApiSchema>
+
+/**
+ * Translates a TypeBox schema, which OpenAPI 3.0 only resembles: `examples` becomes `example`, a
+ * literal or a union of them an `enum`, a union with null `nullable`, which an `enum` has to say
+ * too. One with an `$id` goes to `named`, and a reference to it takes its place.
+ */
+function toOpenApiSchema(schema: object, named: Named): OpenApiSchema {
+  // The copy drops TypeBox's symbols, which a copy key by key would have to know.
+  return translate(JSON.parse(JSON.stringify(schema)) as OpenApiSchema, named)
+}
+
+function translate({ $id, ...schema }: OpenApiSchema, named: Named): OpenApiSchema {
+  const result = translatePlain(schema, named)
+  if (typeof $id !== 'string') return result
+  named[$id] ??= result
+  assert(isDeepStrictEqual(named[$id], result), 'A name is of one schema.')
+  return { $ref: `#/components/schemas/${$id}` }
+}
+
+function translatePlain(schema: OpenApiSchema, named: Named): OpenApiSchema {
+  const { examples, anyOf, const: literal, ...rest } = schema
+  const union = Array.isArray(anyOf) ? translateUnion(anyOf as OpenApiSchema[], named) : {}
+  const result: OpenApiSchema = { ...rest, ...union }
+  if (literal !== undefined) result.enum = [literal]
+  if (Array.isArray(examples)) result.example = examples[0]
+  if (isRecord(result.items)) result.items = translate(result.items, named)
+  if (isRecord(result.properties)) {
+    const members = Object.entries(result.properties as Named)
+    result.properties = Object.fromEntries(
+      members.map(([name, member]) => [name, translate(member, named)]),
+    )
+  }
+  return result
+}
+
+function translateUnion(options: readonly OpenApiSchema[], named: Named): OpenApiSchema {
+  const others = options.filter((option) => option.type !== 'null')
+  const orNull = (schema: OpenApiSchema): OpenApiSchema => {
+    if (others.length === options.length) return schema
+    const withNull = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {}
+    return { ...schema, ...withNull, nullable: true }
+  }
+  const [only] = others
+  if (only && others.length === 1) {
+    // In place: beside a reference `nullable` would count for nothing.
+    const { $id: _, ...inline } = only
+    return orNull(translate(inline, named))
+  }
+  return others.every((option) => typeof option.const === 'string')
+    ? orNull({ type: 'string', enum: others.map((option) => option.const) })
+    : orNull({ anyOf: others.map((option) => translate(option, named)) })
 }

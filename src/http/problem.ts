@@ -1,8 +1,22 @@
+/**
+ * Failures as problem documents (RFC 9457). Elysia's own bodies never leave, because they carry the
+ * message of any error and the refused input: a trap remembers what was thrown, and the front door,
+ * which knows the request id, answers.
+ */
 import { type Static, Type } from '@sinclair/typebox'
+import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 
-import { type ErrorCode, errorCodes, type ErrorExtras, retryActions } from '#src/core/errors.ts'
+import {
+  AppError,
+  type ErrorCode,
+  errorCodes,
+  type ErrorExtras,
+  retryActions,
+} from '#src/core/errors.ts'
+import { messageOf } from '#src/lib/message.ts'
 
-import { object } from './fields.ts'
+import { count, object, text } from './fields.ts'
+import { jsonResponse } from './json.ts'
 import { literals } from './schema-reader.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
@@ -17,33 +31,26 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 // The keys of a table that is written out in full.
 const codes = Object.keys(errorCodes) as ErrorCode[]
 
-/** The one shape of every failure (RFC 9457). */
 export const Problem = object(
   'Problem',
   {
-    type: Type.String({
-      description: 'Address of the documentation of `code`, relative to the server.',
-      examples: ['/errors#unknown_market'],
-    }),
-    title: Type.String({ description: 'The kind of failure; the same for every one of a code.' }),
+    type: text(
+      'Address of the documentation of `code`, relative to the server.',
+      '/errors#unknown_market',
+    ),
+    title: text('The kind of failure; the same for every one of a code.'),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status again.' }),
     code: Type.Union(
       codes.map((code) => Type.Literal(code)),
       { description: 'What to branch on. Codes are never renamed; new ones may be added.' },
     ),
-    error: Type.String({ description: 'The same as `code`, for clients that look for `error`.' }),
-    detail: Type.String({ description: 'What was wrong here, and what to do about it.' }),
-    requestId: Type.String({ description: 'The same as the header X-Request-Id; quote it to us.' }),
-    param: Type.Optional(Type.String({ description: 'The parameter that was refused.' })),
-    retryAfterSeconds: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'The same as the header Retry-After.' }),
-    ),
-    requiredTier: Type.Optional(
-      Type.String({ description: 'The lowest tier that includes what was asked for.' }),
-    ),
-    reason: Type.Optional(
-      Type.String({ description: 'Why a payment is not possible; an open set of codes.' }),
-    ),
+    error: text('The same as `code`, for clients that look for `error`.'),
+    detail: text('What was wrong here, and what to do about it.'),
+    requestId: text('The same as the header X-Request-Id; quote it to us.'),
+    param: Type.Optional(text('The parameter that was refused.')),
+    retryAfterSeconds: Type.Optional(count('The same as the header Retry-After.')),
+    requiredTier: Type.Optional(text('The lowest tier that includes what was asked for.')),
+    reason: Type.Optional(text('Why a payment is not possible; an open set of codes.')),
     retryAction: Type.Optional(
       literals(retryActions, { description: "What a payer's program should do next." }),
     ),
@@ -54,32 +61,89 @@ export const Problem = object(
 )
 export type Problem = Static<typeof Problem>
 
-/** What went wrong, before it is bound to a request. */
-export type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
+type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
 
-/** Makes the document of a failure. */
 export function toProblem({ code, detail, extras }: Failure, requestId: string): Problem {
   const { status, title } = errorCodes[code]
   return { type: `/errors#${code}`, title, status, code, error: code, detail, requestId, ...extras }
 }
 
-/** Answers with a problem document. Failures are never cached. */
-export function problemResponse(problem: Problem): Response {
-  const body = JSON.stringify(problem)
-  const headers = new Headers({
-    'Content-Type': PROBLEM_MEDIA_TYPE,
-    'Content-Length': String(Buffer.byteLength(body)),
-    'Cache-Control': 'no-store',
+/** Answers anything thrown; what is not known to be harmless becomes `internal`. Never cached. */
+export function problemResponse(error: unknown, requestId: string): Response {
+  const problem = toProblem(toFailure(error), requestId)
+  const { status, retryAfterSeconds, paymentRequired, paymentResponse } = problem
+  const response = jsonResponse(problem, {
+    status,
+    headers: { 'Content-Type': PROBLEM_MEDIA_TYPE, 'Cache-Control': 'no-store' },
   })
-  if (problem.retryAfterSeconds !== undefined) {
-    headers.set('Retry-After', String(problem.retryAfterSeconds))
+  const { headers } = response
+  const payment = {
+    [PAYMENT_REQUIRED_HEADER]: paymentRequired,
+    [PAYMENT_RESPONSE_HEADER]: paymentResponse,
   }
-  if (problem.paymentRequired !== undefined) {
-    headers.set(PAYMENT_REQUIRED_HEADER, toPaymentHeader(problem.paymentRequired))
+  for (const [name, value] of Object.entries(payment)) {
+    if (value !== undefined) headers.set(name, toPaymentHeader(value))
   }
-  if (problem.paymentResponse !== undefined) {
-    headers.set(PAYMENT_RESPONSE_HEADER, toPaymentHeader(problem.paymentResponse))
-  }
-  if (problem.status === 401) headers.set('WWW-Authenticate', 'Bearer')
-  return new Response(body, { status: problem.status, headers })
+  if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds))
+  if (status === 401) headers.set('WWW-Authenticate', 'Bearer')
+  return response
 }
+
+// Elysia validates and parses nothing of ours, so what it throws is a fault too.
+const toFailure = (error: unknown): Failure =>
+  error instanceof AppError
+    ? { code: error.code, detail: error.message, extras: error.extras }
+    : {
+        code: 'internal',
+        detail: 'The server failed. Report the requestId; a retry may help.',
+        extras: {},
+      }
+
+/**
+ * What the log says of an error, with its causes; undefined for what the caller caused. What is
+ * expected to happen, such as a 503 of billing that is closed, has no stack.
+ */
+export function describeFault(error: unknown): string | undefined {
+  if (errorCodes[toFailure(error).code].status < 500) return undefined
+  const lines: string[] = []
+  let current = error
+  // A chain of causes can be a circle.
+  for (let depth = 0; depth < 5 && current !== undefined; depth++) {
+    lines.push(error instanceof AppError ? lineOf(current) : textOf(current))
+    current = current instanceof Error ? current.cause : undefined
+  }
+  return lines.join('\nCaused by: ')
+}
+
+const lineOf = (error: unknown): string =>
+  error instanceof AppError ? `${error.code}: ${error.message}` : messageOf(error)
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)
+
+export type ErrorTrap = ReturnType<typeof createErrorTrap>
+
+export function createErrorTrap() {
+  const caught = new WeakMap<Request, { error: unknown }>()
+  const plugin: AnyElysia = new Elysia({ name: 'errors' }).onError(
+    { as: 'global' },
+    ({ error, request }) => {
+      caught.set(request, { error })
+      return new Response(null, { status: 500 })
+    },
+  )
+  return {
+    /** Must be the first of an app. */
+    plugin,
+
+    /** Returns what was thrown for a request, wrapped because anything can be thrown; once. */
+    take(request: Request): { error: unknown } | undefined {
+      const entry = caught.get(request)
+      caught.delete(request)
+      return entry
+    },
+  }
+}
+
+/** True for Elysia's answer to an address or method that no route has. */
+export const isMissingRoute = (error: unknown): boolean => error instanceof NotFoundError

@@ -1,9 +1,8 @@
 /**
  * A route is one thing: what it takes, who may call it, what it answers and how it fails are
  * written once, beside the handler. From that come reading and refusing, headers, 304 and the
- * operation of the OpenAPI document. Elysia routes; `serveRoutes` gives each route to it as one
- * handler that does, in this order: who asks, what of the path exists, the query, the body, the
- * answer.
+ * operation of the OpenAPI document. Elysia only routes, to one handler that does, in this order:
+ * who asks, what of the path exists, the query, the body, the answer.
  */
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type AnyElysia, Elysia } from 'elysia'
@@ -14,20 +13,26 @@ import type { Coin, Market } from '#src/core/market.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
-import { type Access, accessCodes, type AccessPorts, admit, callerOf, isOpen } from './access.ts'
 import { bodyCodes, readBody } from './body.ts'
+import { pathParameters, readCoin, readMarket } from './data-query.ts'
 import {
   answerData,
-  answerUnkept,
   cachingHeaderTexts,
   COVERAGE_HEADER,
   type DataAnswer,
   encodingTexts,
 } from './data-response.ts'
-import { type Allowance, visitOf } from './gate.ts'
+import {
+  type Access,
+  accessCodes,
+  type AccessPorts,
+  admit,
+  type Allowance,
+  isOpen,
+  visitOf,
+} from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { jsonResponse } from './json.ts'
-import { pathParameters, readCoin, readMarket } from './market-path.ts'
 import {
   type Components,
   type HeaderTexts,
@@ -38,14 +43,12 @@ import { parseQuery } from './schema-reader.ts'
 import { searchOf } from './url.ts'
 import type { Work } from './work.ts'
 
-/** What routes ask of the rest of the server. */
 export type RoutePorts = AccessPorts & { findMarket: FindMarket; work: Work }
 
 /**
  * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is
- * its `ETag`. `tag`: a response that is known by its tag before it is made, so the handler answers
- * 304 itself. `unkept`: data that is compressed, but never kept. Any other is the `Cache-Control`
- * of a JSON value.
+ * its `ETag`. `tag`: a response whose handler answers 304 itself. `unkept`: data that is
+ * compressed. Any other is the `Cache-Control` of a JSON value.
  */
 type Caching = 'digest' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
 
@@ -55,7 +58,6 @@ type Returned<C extends Caching> = C extends 'digest' | 'unkept'
     ? Response
     : object
 
-/** A success, for the documentation. */
 type Success = {
   status?: 200 | 201 | 202 | 204
   description: string
@@ -74,32 +76,30 @@ type PathValues<P extends string> = (P extends `${string}/:coin${string}`
   (P extends `${string}/:conditionId${string}` ? { market: Market } : unknown) &
   (P extends `${string}/:id${string}` ? { id: string } : unknown)
 
-/** What a handler is given: what was read, and nothing that was not. */
+/** What was read, and nothing that was not. */
 type Call<P extends string, A extends Access, Q, B> = { request: Request } & PathValues<P> &
   (A extends 'none' | 'open' | 'signup' ? unknown : { caller: Caller }) &
   (Q extends TObject ? { query: Static<Q> } : unknown) &
   (B extends TObject ? { body: Static<B> } : unknown)
 
 type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
-  method: 'GET' | 'POST' | 'DELETE'
+  /** `GET` by default. */
+  method?: 'POST' | 'DELETE'
   /** `:coin` and `:conditionId` are read, and refused where there is no such thing. */
   path: P
   access: A
-  /**
-   * The rate window that requests are taken from; `data` by default.
-   * Routes that begin alike must agree.
-   */
+  /** `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
-  /** Keeps the connection of an admitted request for so many idle seconds. */
+  /** Idle seconds for which the connection of an admitted request is kept. */
   keepOpenSeconds?: number
-  tag: string
+  /** The access by default. */
+  tag?: string
   operationId: string
   summary: string
   description: string
   /** Without it every parameter is refused. */
   query?: Q
   body?: B
-  /** Schema of `:id`. */
   id?: TSchema
   requestHeaders?: readonly OpenApiParameter[]
   /** True if an `Idempotency-Key` is heeded; the handler sees to it. */
@@ -118,18 +118,12 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   ): Response | Returned<C> | Promise<Response | Returned<C>> | Steps<Returned<C>>
 }
 
-/** A route, whatever it reads. */
-export type Route = Readonly<{
-  method: string
-  path: string
-  allowance: Allowance
-  toHandler: (ports: RoutePorts) => Handler
-  toOperation: (components: Components) => object
-}>
-type Handler = (context: { request: Request; params?: Params }) => Response | Promise<Response>
-type Params = { coin?: string; conditionId?: string; id?: string }
+type AnySpec = Spec<string, Access, TObject | undefined, TObject | undefined, Caching>
+type Method = 'GET' | 'POST' | 'DELETE'
+export type Route = Readonly<
+  Omit<AnySpec, 'allowance' | 'method'> & { allowance: Allowance; method: Method }
+>
 
-/** Declares a route. */
 export const route = <
   const P extends string,
   const A extends Access,
@@ -139,17 +133,15 @@ export const route = <
 >(
   spec: Spec<P, A, Q, B, C>,
 ): Route => ({
-  method: spec.method,
-  path: spec.path,
-  allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
   // The reader gives exactly what the types of the call say.
-  toHandler: (ports) => createHandler(spec as unknown as AnySpec, ports),
-  toOperation: (components) => toOperation(spec as unknown as AnySpec, components),
+  ...(spec as unknown as AnySpec),
+  method: spec.method ?? 'GET',
+  allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
 })
 
-type AnySpec = Spec<string, Access, TObject | undefined, TObject | undefined, Caching>
 type AnyCall = { request: Request; market?: Market | undefined }
 type Result = Response | DataAnswer | object
+type Params = { coin?: string; conditionId?: string; id?: string }
 
 /** Gives routes to Elysia; `components` become those of their operations. */
 export function serveRoutes(
@@ -157,18 +149,20 @@ export function serveRoutes(
   { components, ...ports }: RoutePorts & { components: Components },
 ): AnyElysia {
   const app = new Elysia({ name: 'routes' })
-  for (const { method, path, toHandler, toOperation } of routes) {
-    // Elysia reads the source of a handler to guess what it needs, and takes any call after
-    // `return` or `=>` for a promise: the answer would come a tick later, which costs a tenth of a
-    // page. A bound function shows no source.
-    const handler = toHandler(ports).bind(undefined)
-    // Bodies are read by us, and Elysia must leave something to read.
-    app.route(method, path, handler, { parse: 'none', detail: toOperation(components) })
+  for (const each of routes) {
+    const { method, path } = each
+    // Elysia reads the source of a handler, and takes any call after `return` or `=>` for a
+    // promise: the answer would come a tick later, a tenth of a page. A bound function shows no
+    // source.
+    const handler = createHandler(each, ports).bind(undefined)
+    const detail = toOperation(each, components)
+    // Bodies are left to us. Of `GET` there is none, and `parse` would make its answer a promise.
+    app.route(method, path, handler, method === 'GET' ? { detail } : { parse: 'none', detail })
   }
   return app
 }
 
-function createHandler(spec: AnySpec, ports: RoutePorts): Handler {
+function createHandler(spec: Route, ports: RoutePorts) {
   const { access, query: querySchema = noQuery, body: bodySchema, keepOpenSeconds, caching } = spec
   const { findMarket, work } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
@@ -181,22 +175,20 @@ function createHandler(spec: AnySpec, ports: RoutePorts): Handler {
       return jsonResponse(result, { headers: { 'Cache-Control': caching } })
     }
     const data = result as DataAnswer
-    if (caching === 'unkept') return answerUnkept(call.request, data)
-    const isClosed = data.isClosed ?? call.market?.isClosed ?? false
-    return answerData(call.request, { ...data, isClosed })
+    const kept = (data.isClosed ?? call.market?.isClosed) ? 'closed' : 'open'
+    return answerData(call.request, data, caching === 'unkept' ? caching : kept)
   }
 
-  return ({ request, params }) => {
-    // Elysia gives none where the path has none.
-    const { coin, conditionId, id } = params ?? noParams
+  // Elysia gives no `params` where the path has none.
+  return ({ request, params = {} }: { request: Request; params?: Params }) => {
+    const { coin, conditionId, id } = params
     if (access === 'none') return finish({ request }, answer({ request }))
-    admit({ request, access, coin }, ports)
+    const caller = admit(request, { access, coin }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
     const known = coin === undefined ? undefined : readCoin(coin)
     const market =
       known && conditionId !== undefined ? readMarket(known, conditionId, findMarket) : undefined
     const query = parseQuery(querySchema, searchOf(request.url))
-    const caller = isOpen(access) ? undefined : callerOf(request)
     const call = { request, coin: known, market, id, caller, query }
     if (bodySchema === undefined) return finish(call, answer(call))
     return readBody(bodySchema, request).then((body) => {
@@ -207,13 +199,12 @@ function createHandler(spec: AnySpec, ports: RoutePorts): Handler {
 }
 
 const noQuery = Type.Object({})
-const noParams: Params = {}
 
 const isSteps = (result: object): result is Steps<DataAnswer> =>
   'next' in result && typeof result.next === 'function'
 
 /** Every code that an operation may answer. */
-function codesOf(spec: AnySpec): Set<ErrorCode> {
+function codesOf(spec: Route): Set<ErrorCode> {
   const { path, access, query, body, fails = [] } = spec
   const codes = new Set<ErrorCode>([...accessCodes(access), ...fails])
   const add = (isThere: boolean | undefined, more: readonly ErrorCode[]) => {
@@ -230,9 +221,18 @@ function codesOf(spec: AnySpec): Set<ErrorCode> {
 }
 
 /** The operation of the OpenAPI document. */
-function toOperation(spec: AnySpec, components: Components) {
-  const { path, access, tag, operationId, summary, description, query, body } = spec
-  const successes = [spec.ok].flat()
+function toOperation(spec: Route, components: Components) {
+  const {
+    path,
+    access,
+    tag = access,
+    operationId,
+    summary,
+    description,
+    query,
+    body,
+    caching,
+  } = spec
   const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }
   const named = Object.entries(parts).filter(([name]) => path.includes(`/:${name}`))
   const parameters = [
@@ -241,12 +241,20 @@ function toOperation(spec: AnySpec, components: Components) {
     ...(spec.requestHeaders ?? []),
     ...(spec.isReplayable ? [idempotencyParameter] : []),
   ]
-  const answers = successes.map((success) => [
-    success.status ?? 200,
-    toAnswer(spec, success, components),
-  ])
-  const [first] = successes
-  const isTagged = spec.caching === 'digest' || spec.caching === 'tag'
+  const successes = [spec.ok].flat()
+  const isTagged = caching === 'digest' || caching === 'tag'
+  const shared = cachingTextsOf(spec)
+  const coding = isTagged || caching === 'unkept' ? encodingTexts : {}
+  const answers = successes.map(({ status = 200, description: text, schema, ...success }) => {
+    const { content = schema && { 'application/json': { schema: components.schema(schema) } } } =
+      success
+    const headers = { ...shared, ...coding, ...success.headers, ...success.bodyHeaders }
+    return [status, components.answer({ description: text, headers, content })]
+  })
+  const unchanged = components.answer({
+    description: 'What was asked for is still what `If-None-Match` names.',
+    headers: { ...shared, ...successes[0]?.headers },
+  })
   return {
     tags: [tag],
     ...{ operationId, summary, description },
@@ -255,42 +263,17 @@ function toOperation(spec: AnySpec, components: Components) {
     ...(body === undefined ? {} : { requestBody: components.body(body) }),
     responses: {
       ...Object.fromEntries(answers),
-      ...(isTagged && first ? { 304: toUnchanged(spec, first, components) } : {}),
+      ...(isTagged ? { 304: unchanged } : {}),
       ...components.failures(codesOf(spec)),
     },
   }
 }
 
-function toAnswer(spec: AnySpec, success: Success, components: Components) {
-  const { description, schema, headers, bodyHeaders } = success
-  const content = schema && { 'application/json': { schema: components.schema(schema) } }
-  return components.answer({
-    description,
-    headers: {
-      ...cachingTextsOf(spec),
-      ...(spec.caching === 'digest' || spec.caching === 'tag' || spec.caching === 'unkept'
-        ? encodingTexts
-        : {}),
-      ...headers,
-      ...bodyHeaders,
-    },
-    ...((success.content ?? content) ? { content: success.content ?? content } : {}),
-  })
-}
-
-const toUnchanged = (spec: AnySpec, { headers }: Success, components: Components) =>
-  components.answer({
-    description: 'What was asked for is still what `If-None-Match` names.',
-    headers: { ...cachingTextsOf(spec), ...headers },
-  })
-
 /** Headers of every success, whether it has a body or not. */
-function cachingTextsOf({ caching, isCovered, isReplayable }: AnySpec): HeaderTexts {
-  const control = caching === 'unkept' ? 'no-store' : caching
+function cachingTextsOf({ caching, isCovered, isReplayable }: Route): HeaderTexts {
+  const control = { 'Cache-Control': `\`${caching === 'unkept' ? 'no-store' : caching}\`.` }
   return {
-    ...(caching === 'digest' || caching === 'tag'
-      ? cachingHeaderTexts
-      : { 'Cache-Control': `\`${control}\`.` }),
+    ...(caching === 'digest' || caching === 'tag' ? cachingHeaderTexts : control),
     ...(isCovered ? { [COVERAGE_HEADER]: coverageText } : {}),
     ...(isReplayable
       ? { [REPLAYED_HEADER]: '`true` on an answer that was given before; else absent.' }

@@ -1,18 +1,14 @@
 /**
  * Strict reading of queries and bodies by the schemas that document them. Elysia's own coercion
  * takes `1e3`, `0x10` and the last of a repeated parameter, drops unknown ones and shows what it
- * refused; here each of them is `invalid_parameter`, because a typo must not silently return other
- * data. A schema is compiled once, at its first use.
+ * refused; here each is `invalid_parameter`, because a typo must not silently return other data.
  */
 import {
   OptionalKind,
   type SchemaOptions,
   type Static,
-  type TLiteral,
   type TObject,
   type TSchema,
-  type TUnion,
-  type TUnsafe,
   Type,
 } from '@sinclair/typebox'
 
@@ -24,23 +20,14 @@ import { excerpt } from '#src/selling/excerpt.ts'
 import { decodePart } from './url.ts'
 
 /** Schema of a string that is one of `texts`. */
-export const literals = <const T extends string>(
-  texts: readonly T[],
-  options: SchemaOptions,
-): TUnion<TLiteral<T>[]> =>
+export const literals = <const T extends string>(texts: readonly T[], options: SchemaOptions) =>
   Type.Union(
     texts.map((text) => Type.Literal(text)),
     options,
   )
 
-/**
- * Schema of a moment that may be sent as a Unix time or as RFC 3339;
- * it is read as Unix milliseconds.
- */
-export const moment = ({
-  maximum,
-  ...options
-}: SchemaOptions & { maximum?: number }): TUnsafe<number> =>
+/** Schema of a moment, sent as a Unix time or as RFC 3339, and read as Unix milliseconds. */
+export const moment = ({ maximum, ...options }: SchemaOptions & { maximum?: number }) =>
   Type.Unsafe<number>({
     anyOf: [
       { type: 'integer', minimum: 0, ...(maximum === undefined ? {} : { maximum }) },
@@ -49,9 +36,7 @@ export const moment = ({
     ...options,
   })
 
-/**
- * Schema of an object of any shape, whose JSON has at most so many bytes; it is passed on as it is.
- */
+/** Schema of an object of any shape, of at most so many bytes of JSON; it is passed on as is. */
 export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
   Type.Unsafe<Record<string, unknown>>(
     Type.Object({}, { additionalProperties: true, 'x-max-bytes': bytesMax, ...options }),
@@ -60,31 +45,32 @@ export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
 /** Queries are texts, bodies JSON. */
 type Place = 'query' | 'body'
 
-/** Reads one value, undefined for what is refused; `expected` says what to send instead. */
-type Rule = { expected: string; read: (sent: unknown) => unknown }
-type Field = {
-  name: string
-  default: unknown
-  isRequired: boolean
-  rule: Rule
-  /** Of a bounded list of objects, whose entries are read by their own fields. */
-  list: { fields: Fields; min: number; max: number } | undefined
+/** `read` returns undefined for what is refused; `expected` says what to send instead. */
+type Rule = { expected: string; read: (sent: unknown, path: string) => unknown }
+type Field = Rule & { name: string; default: unknown; isRequired: boolean }
+type Fields = {
+  all: readonly Field[]
+  byName: ReadonlyMap<string, Field>
+  /** Those that something must be done about when they are absent. */
+  expected: readonly Field[]
 }
-export type Fields = { all: readonly Field[]; byName: ReadonlyMap<string, Field> }
 
-const compiled = {
-  query: new WeakMap<TObject, Fields>(),
-  body: new WeakMap<TObject, Fields>(),
-} as const
+const compiled = { query: new WeakMap<TObject, Fields>(), body: new WeakMap<TObject, Fields>() }
 
-/** Compiles a schema, once. */
-export function fieldsOf(schema: TObject, place: Place): Fields {
+function fieldsOf(schema: TObject, place: Place): Fields {
   const known = compiled[place].get(schema)
   if (known !== undefined) return known
-  const all = Object.entries(schema.properties).map(([name, property]) =>
-    toField(name, property, place),
-  )
-  const fields = { all, byName: new Map(all.map((field) => [field.name, field])) }
+  const all = Object.entries(schema.properties).map(([name, property]) => ({
+    name,
+    default: property.default,
+    isRequired: !isOptional(property),
+    ...toRule(name, property, place),
+  }))
+  const fields: Fields = {
+    all,
+    byName: new Map(all.map((field) => [field.name, field])),
+    expected: all.filter((field) => field.isRequired || field.default !== undefined),
+  }
   compiled[place].set(schema, fields)
   return fields
 }
@@ -94,8 +80,8 @@ export const isOptional = (property: TSchema): boolean =>
   OptionalKind in property || property.default !== undefined
 
 /**
- * Reads a query string (without `?`) by an object schema. A default makes a parameter optional and
- * is filled in; other absent ones stay away. Throws `invalid_parameter`, naming the parameter.
+ * Reads a query string (without `?`). A default is filled in; other absent parameters stay away.
+ * Throws `invalid_parameter`, naming the parameter.
  */
 export function parseQuery<S extends TObject>(schema: S, search: string): Static<S> {
   const fields = fieldsOf(schema, 'query')
@@ -107,10 +93,10 @@ export function parseQuery<S extends TObject>(schema: S, search: string): Static
     if (end > start) readPair(fields, values, search.slice(start, end))
     start = end + 1
   }
-  for (const { name, default: fallback, isRequired } of fields.all) {
+  for (const { name, default: fallback } of fields.expected) {
     if (values[name] !== undefined) continue
-    if (fallback !== undefined) values[name] = fallback
-    else if (isRequired) throw parameterError(name, `\`${name}\` is missing.`)
+    if (fallback === undefined) throw parameterError(name, `\`${name}\` is missing.`)
+    values[name] = fallback
   }
   // Every field was read by its own schema just above.
   return values as Static<S>
@@ -120,19 +106,14 @@ function readPair(fields: Fields, values: Record<string, unknown>, pair: string)
   const split = pair.indexOf('=')
   const name = decode(split < 0 ? pair : pair.slice(0, split), undefined)
   const field = fields.byName.get(name)
-  if (field === undefined) throw unknownParameterError(name, fields)
+  if (field === undefined) throw unknownError(excerpt(name), 'parameter of this route', fields)
   if (values[name] !== undefined) {
     throw parameterError(name, `\`${name}\` is repeated. Send it once.`)
   }
   const text = split < 0 ? '' : decode(pair.slice(split + 1), name)
-  const value = field.rule.read(text)
-  if (value === undefined) {
-    throw parameterError(
-      name,
-      `\`${name}\` is "${excerpt(text)}", but must be ${field.rule.expected}.`,
-    )
-  }
-  values[name] = value
+  values[name] = field.read(text, name)
+  if (values[name] !== undefined) return
+  throw parameterError(name, `\`${name}\` is "${excerpt(text)}", but must be ${field.expected}.`)
 }
 
 function decode(text: string, name: string | undefined): string {
@@ -146,51 +127,39 @@ function decode(text: string, name: string | undefined): string {
 }
 
 /**
- * Reads the members of a body. They come in the order of the schema, so `JSON.stringify` prints
- * equal bodies alike. `path` precedes the names of members that are inside another one. Throws
+ * Reads a body. Members come in the order of the schema, so equal bodies are printed alike. Throws
  * `invalid_parameter`, naming the member.
  */
-export function readMembers(
+export const parseBody = <S extends TObject>(schema: S, body: Record<string, unknown>) =>
+  // Every member is read by its own schema.
+  readMembers(fieldsOf(schema, 'body'), body, '') as Static<S>
+
+/** `path` precedes the names of members that are inside another one. */
+function readMembers(
   fields: Fields,
   members: Record<string, unknown>,
-  path = '',
+  path: string,
 ): Record<string, unknown> {
   const unknown = Object.keys(members).find((name) => !fields.byName.has(name))
-  if (unknown !== undefined) throw unknownMemberError(unknown, fields, path)
+  if (unknown !== undefined) {
+    const owner = path === '' ? 'this body' : `\`${path.slice(0, -1)}\``
+    throw unknownError(path + excerpt(unknown), `member of ${owner}`, fields)
+  }
   const values: Record<string, unknown> = {}
   for (const field of fields.all) {
     const { name } = field
     const value = Object.hasOwn(members, name) ? members[name] : field.default
     const place = path + name
-    if (value !== undefined) values[name] = readMember(field, value, place)
-    else if (field.isRequired) throw parameterError(place, `\`${place}\` is missing from the body.`)
+    if (value === undefined) {
+      if (field.isRequired) throw parameterError(place, `\`${place}\` is missing from the body.`)
+      continue
+    }
+    values[name] = field.read(value, place)
+    if (values[name] !== undefined) continue
+    const expected = `but must be ${field.expected}.`
+    throw parameterError(place, `\`${place}\` is ${typeOf(value)}, ${expected}`)
   }
   return values
-}
-
-function readMember({ rule, list }: Field, sent: unknown, place: string): unknown {
-  if (list !== undefined) return readItems(list, sent, place)
-  const value = rule.read(sent)
-  if (value !== undefined) return value
-  throw parameterError(place, `\`${place}\` is ${typeOf(sent)}, but must be ${rule.expected}.`)
-}
-
-function readItems(
-  { fields, min, max }: NonNullable<Field['list']>,
-  sent: unknown,
-  place: string,
-): unknown[] {
-  const entries: unknown[] | undefined = Array.isArray(sent) ? sent : undefined
-  if (entries === undefined || entries.length < min || entries.length > max) {
-    const what = entries === undefined ? 'is no list' : `has ${entries.length} entries`
-    const expected = `a list of ${min} to ${max} objects`
-    throw parameterError(place, `\`${place}\` ${what}, but must be ${expected}.`)
-  }
-  return entries.map((item, index) => {
-    const at = `${place}[${index}]`
-    if (isRecord(item)) return readMembers(fields, { ...item }, `${at}.`)
-    throw parameterError(at, `\`${at}\` must be a JSON object: \`{ … }\`.`)
-  })
 }
 
 /** All that is shown of a member that is refused: it may be long, deep or secret. */
@@ -201,39 +170,15 @@ function typeOf(value: unknown): string {
   return typeof value === 'number' ? 'a number' : 'an object'
 }
 
-const parameterError = (param: string, message: string) =>
+/** The answer to what was sent as `param`. */
+export const parameterError = (param: string, message: string) =>
   new AppError('invalid_parameter', message, { param })
 
-const namesOf = ({ all }: Fields): string => all.map(({ name }) => `\`${name}\``).join(', ')
-
-function unknownParameterError(name: string, fields: Fields): AppError {
-  const param = excerpt(name)
-  const hint =
-    fields.all.length === 0 ? 'This route has no parameters.' : `Known are ${namesOf(fields)}.`
-  return parameterError(param, `\`${param}\` is not a parameter of this route. ${hint}`)
+function unknownError(param: string, what: string, { all }: Fields): AppError {
+  const known = all.map(({ name }) => `\`${name}\``).join(', ')
+  const hint = known === '' ? 'This route has no parameters.' : `Known are ${known}.`
+  return parameterError(param, `\`${param}\` is not a ${what}. ${hint}`)
 }
-
-function unknownMemberError(name: string, fields: Fields, path: string): AppError {
-  const param = path + excerpt(name)
-  const place = path === '' ? 'this body' : `\`${path.slice(0, -1)}\``
-  const known = namesOf(fields)
-  return parameterError(param, `\`${param}\` is not a member of ${place}. Known are ${known}.`)
-}
-
-function toField(name: string, property: TSchema, place: Place): Field {
-  const { items, minItems = 0, maxItems } = property
-  const isList =
-    place === 'body' && property.type === 'array' && items.type === 'object' && maxItems > 0
-  return {
-    name,
-    default: property.default,
-    isRequired: !isOptional(property),
-    rule: isList ? unreadable : toRule(name, property, place),
-    list: isList ? { fields: fieldsOf(items, place), min: minItems, max: maxItems } : undefined,
-  }
-}
-
-const unreadable: Rule = { expected: 'a list', read: () => undefined }
 
 function toRule(name: string, property: TSchema, place: Place): Rule {
   if (isMoment(property)) return momentRule(property.anyOf[0], place)
@@ -241,9 +186,33 @@ function toRule(name: string, property: TSchema, place: Place): Rule {
   const texts = literalsOf(property)
   if (texts !== undefined) return literalRule(texts)
   if (property.type === 'string') return textRule(property)
-  const bytesMax: unknown = property['x-max-bytes']
-  if (place === 'body' && typeof bytesMax === 'number') return objectRule(bytesMax)
+  if (place === 'body') {
+    const { items, maxItems, 'x-max-bytes': bytesMax } = property
+    if (typeof bytesMax === 'number') return objectRule(bytesMax)
+    if (items?.type === 'object' && maxItems > 0) return listRule(property)
+  }
   throw new Error(`The reader cannot read the schema of \`${name}\`.`)
+}
+
+/** A bounded list of objects, each of which is read by its own fields. */
+function listRule({ items, minItems = 0, maxItems }: TSchema): Rule {
+  const fields = fieldsOf(items, 'body')
+  const expected = `a list of ${minItems} to ${maxItems} objects`
+  return {
+    expected,
+    read(sent, path) {
+      const entries: unknown[] | undefined = Array.isArray(sent) ? sent : undefined
+      if (entries === undefined || entries.length < minItems || entries.length > maxItems) {
+        const what = entries === undefined ? 'is no list' : `has ${entries.length} entries`
+        throw parameterError(path, `\`${path}\` ${what}, but must be ${expected}.`)
+      }
+      return entries.map((item, index) => {
+        const at = `${path}[${index}]`
+        if (isRecord(item)) return readMembers(fields, { ...item }, `${at}.`)
+        throw parameterError(at, `\`${at}\` must be a JSON object: \`{ … }\`.`)
+      })
+    },
+  }
 }
 
 /** True for what `moment` made. */
@@ -265,10 +234,8 @@ const queryMoment = (sent: unknown): number | undefined =>
 
 /** Numbers are Unix times; a text of digits is neither form. */
 function memberMoment(sent: unknown): number | undefined {
-  if (typeof sent !== 'string') {
-    return Number.isSafeInteger(sent) ? parseMoment(String(sent)) : undefined
-  }
-  return isCanonicalInteger(sent) ? undefined : parseMoment(sent)
+  const isText = typeof sent === 'string' && !isCanonicalInteger(sent)
+  return isText || Number.isSafeInteger(sent) ? parseMoment(String(sent)) : undefined
 }
 
 /** Canonical decimal digits only: one value has one spelling, so caches and cursors agree. */
@@ -288,21 +255,8 @@ function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
   }
 }
 
-// Digits of 2^53 - 1; the bounds refuse what is larger.
-const INTEGER_LENGTH_MAX = 16
-const CHAR_0 = 48
-const CHAR_9 = 57
-
-function isCanonicalInteger(text: string): boolean {
-  const { length } = text
-  if (length === 0 || length > INTEGER_LENGTH_MAX) return false
-  if (length > 1 && text.charCodeAt(0) === CHAR_0) return false
-  for (let index = 0; index < length; index++) {
-    const code = text.charCodeAt(index)
-    if (code < CHAR_0 || code > CHAR_9) return false
-  }
-  return true
-}
+/** At most the digits of 2^53 - 1; the bounds refuse what is larger. */
+const isCanonicalInteger = (text: string): boolean => /^(0|[1-9]\d{0,15})$/.test(text)
 
 /** The texts that a schema of string literals allows; undefined for any other schema. */
 function literalsOf(property: TSchema): string[] | undefined {

@@ -1,22 +1,22 @@
 /**
- * Series of a market, such as its quotes: what their routes share. Everything that decides a body
- * is in its `ETag`, the revision of the market included, so a 304 is answered before anything is
- * read.
+ * Series of a market, such as its quotes. All that decides a body is in its `ETag`, the revision of
+ * the market included, so a 304 is answered before anything is read.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
-import { coverageText } from '#src/core/coverage-text.ts'
-import type { Gap } from '#src/core/coverage.ts'
-import type { CursorCodec } from '#src/core/cursor.ts'
-import { intervalMs } from '#src/core/interval.ts'
+import { coverageText, type Gap } from '#src/core/coverage.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
 import type { Market } from '#src/core/market.ts'
-import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
-import { ROW_BYTES_MAX, type SeriesPage, type SeriesRequest } from '#src/core/series.ts'
+import {
+  intervalMs,
+  ROW_BYTES_MAX,
+  type SeriesPage,
+  type SeriesRequest,
+  type StatePart,
+} from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { StatePart } from '#src/core/states.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, readRange } from '#src/core/time.ts'
 import type { PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { putText } from '#src/wire/row-bytes.ts'
@@ -30,22 +30,19 @@ import {
   rangeParameters,
   readFields,
 } from './data-query.ts'
-import { answerTagged, COVERAGE_HEADER, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
+import { answerTagged, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
+import { acceptsGzip } from './negotiation.ts'
 import { type Route, route } from './route.ts'
 import type { Work } from './work.ts'
-
-const sharedParameters = {
-  limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
-  cursor: cursorParameter,
-  outcome: outcomeParameter,
-  order: orderParameter,
-}
 
 /** The parameters of a series; both descriptions end sentences. */
 export const seriesParameters = (texts: { range: string; interval: string }) =>
   Type.Object({
     ...rangeParameters(texts.range),
-    ...sharedParameters,
+    limit: limitParameter('Rows', { default: 1000, maximum: 10_000 }),
+    cursor: cursorParameter,
+    outcome: outcomeParameter,
+    order: orderParameter,
     interval: intervalParameter(texts.interval),
   })
 export type SeriesParameters = ReturnType<typeof seriesParameters>
@@ -76,9 +73,6 @@ export type SeriesDeps = {
   work: Work
 }
 
-/**
- * Returns what answers a request for a series of a market. Throws as `readRange` and cursors do.
- */
 function createSeries(deps: SeriesDeps) {
   const { name, rowFields = [], read, cursors, history, clock, pages, work } = deps
   const historyTag = historyTagOf(history.cursorKey)
@@ -111,12 +105,14 @@ function createSeries(deps: SeriesDeps) {
     const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
     const cursorOf = (place: Position | undefined): string =>
       cursors.encode(scope, encodePosition(place ?? range.after ?? startOf(range)))
+    const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
+    const tagAt = (version: number | string) => `${key}.${version}${isGzip ? '.gzip' : ''}`
+    const tag = tagAt(market.revision)
     return answerTagged(request, {
-      tag: `${key}.${market.revision}`,
+      ...{ tag, isGzip, pages, work },
       isClosed: market.isClosed,
-      headers: { [COVERAGE_HEADER]: coverageText(question) },
-      pages,
-      work,
+      coverage: coverageText(question),
+      findPage: () => pages.find(tag),
       *make() {
         const page = yield* read({ market, stepMs, range, fields })
         const { last, hasMore, resume } = page
@@ -126,7 +122,7 @@ function createSeries(deps: SeriesDeps) {
         return {
           body,
           // What another process wrote meanwhile may be in it or not.
-          tag: `${key}.${isUnchanged ? market.revision : tagOf(body)}`,
+          tag: isUnchanged ? tag : tagAt(tagOf(body)),
           resumeCursor: cursorOf(resume ?? last),
         }
       },
@@ -138,7 +134,6 @@ const ofSteps = { time: 'only rows with `interval` have', ageMs: 'only rows with
 
 const COMMA = 0x2c
 
-/** Rows that are printed in a step. */
 const ROWS_A_STEP = 512
 
 type Body = { bytes: Uint8Array<ArrayBuffer>; at: number }
@@ -153,7 +148,6 @@ function* toBody(page: SeriesPage, end: string): Steps<Uint8Array<ArrayBuffer>> 
   return body.bytes.subarray(0, putText(body.bytes, body.at, end))
 }
 
-/** Prints the rows of a step. */
 function putRows(body: Body, { count, put }: SeriesPage, from: number): void {
   let { bytes, at } = body
   for (let row = from; row < Math.min(count, from + ROWS_A_STEP); row++) {
@@ -190,10 +184,8 @@ export function seriesRoute(
   const { name, parameters } = deps
   const answer = createSeries(deps)
   return route({
-    method: 'GET',
     path: `/v1/:coin/markets/:conditionId/${name}`,
     access: name,
-    tag: name,
     ...texts,
     query: parameters,
     ok: {

@@ -1,32 +1,25 @@
 /**
  * Bodies that are made while they are sent. A piece is made when the client has taken the ones
- * before, so memory is that of a piece however slow the client; when it goes away, the work ends.
+ * before, so memory is that of a piece; when the client goes away, the work ends.
  */
 import { type SentBody, visitOf } from './gate.ts'
 
 /** How long a client may take nothing of a stream before it is given up. */
 export const STREAM_SECONDS_MAX = 60
 
-/**
- * What became of a body: what was handed to the connection, whether it was all of it,
- * and the fault that broke it off.
- */
+/** What was handed to the connection, whether it was all, and the fault that broke it off. */
 export type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
 
 export type BodyStream = {
   headers: Record<string, string>
   /**
-   * Made one by one; a piece belongs to the stream once it is yielded. `return` is
-   * called when the client is gone.
+   * A piece belongs to the stream once it is yielded. `return` is called when the client is gone.
    */
   pieces: AsyncGenerator<Uint8Array, void, undefined>
   onEnd: (end: BodyEnd) => void
 }
 
-/**
- * Answers with a stream. What it sends is counted piece by piece, and
- * its line is written when it ends.
- */
+/** What is sent is counted piece by piece, and the line of the log is written at the end. */
 export function streamResponse(request: Request, { headers, pieces, onEnd }: BodyStream): Response {
   const end: BodyEnd = { bytes: 0, isWhole: false }
   const ended = Promise.withResolvers<BodyEnd>()

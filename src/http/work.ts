@@ -1,33 +1,26 @@
 /**
  * How much a request may do at once. Long work is a generator that yields often: it runs for some
- * milliseconds, then whoever else waits has a turn, account by account. What is answered at once
- * counts too: after some milliseconds of it in one round of the event loop, further requests wait
- * for their turns, or those who connect again for each request would keep the others out.
+ * milliseconds, then whoever else waits has a turn, account by account. So do requests that are
+ * answered at once, after some milliseconds of them in one round of the event loop, or those who
+ * connect again for each request would keep the others out.
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { createScheduler, type Steps } from '#src/lib/scheduler.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
-import { callerOf } from './access.ts'
-import { type Visit, visitOf } from './gate.ts'
+import { callerOf, type Visit, visitOf } from './gate.ts'
 
 /** Work at one go; everybody else waits that long. */
 const SLICE_MS = 4
 /** A round of the event loop in which requests are answered at once, from when it is watched. */
 const ROUND_MS_MAX = 5
-/**
- * Spent on requests since a round was last watched. Then the next one is: to watch
- * each would cost an empty round.
- */
+/** Spent on requests until a round is watched: to watch each would cost an empty round. */
 const SPENT_MS_UNWATCHED = 0.5
 /** Long work that is begun, of all accounts and of one: what is made of an answer is in memory. */
 const JOBS_MAX = 64
 export const ACCOUNT_JOBS_MAX = 16
-/**
- * Beyond these an account that has none under way still gets one, so that
- * no few can shut out the others.
- */
+/** Beyond these an account without any gets one, so that no few can shut out the others. */
 const FIRST_JOBS_MAX = 128
 /** Requests that wait for their turns. */
 const WAITING_MAX = 1_000
@@ -35,27 +28,10 @@ const WAITING_MAX = 1_000
 const WAIT_SECONDS_MAX = 120
 const RETRY_SECONDS = 5
 
-export type Work = {
-  /**
-   * Does work to its end: at once where it is short and nobody waits, else in turns. Throws
-   * `unavailable` where too much is being done already, and what the work throws.
-   */
-  run<T>(request: Request, steps: Steps<T>): T | Promise<T>
-  /** A turn for one piece of a stream. */
-  turn(accountId: string): Promise<void>
-  /**
-   * Takes a place for a stream; returns what gives it back. Throws
-   * `too_many_streams` and `unavailable`.
-   */
-  openStream(request: Request): () => void
-  /** Undefined when a request may be answered at once; else it waits. Throws `unavailable`. */
-  enter(visit: Visit): Promise<void> | undefined
-  /** Notes the milliseconds that a request was answered in. */
-  spend(ms: number): void
-}
+export type Work = ReturnType<typeof createWork>
 
-/** Creates the one for a server; `streamsMax` is of all accounts. */
-export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: number }): Work {
+/** `streamsMax` is of all accounts. */
+export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: number }) {
   const scheduler = createScheduler()
   const jobs = createPlaces({ max: JOBS_MAX, firstMax: FIRST_JOBS_MAX })
   const streams = createPlaces({ max: streamsMax, firstMax: streamsMax })
@@ -89,15 +65,21 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
   }
 
   return {
-    run(request, steps) {
+    /**
+     * At once where it is short and nobody waits, else in turns. Throws `unavailable` where too
+     * much is being done already, and what the work throws.
+     */
+    run<T>(request: Request, steps: Steps<T>): T | Promise<T> {
       if (scheduler.waiting > 0) return runInTurns(request, steps)
       const step = runSlice(steps)
       return step.done ? step.value : runInTurns(request, steps)
     },
 
-    turn: scheduler.take,
+    /** For one piece of a stream. */
+    turn: (accountId: string): Promise<void> => scheduler.take(accountId),
 
-    openStream(request) {
+    /** Returns what gives the place back. Throws `too_many_streams` and `unavailable`. */
+    openStream(request: Request): () => void {
       const { accountId, standing } = callerOf(request)
       const ownMax = streamsMaxOf(standing.terms)
       const close = streams.open(accountId, ownMax)
@@ -112,7 +94,8 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
       return close
     },
 
-    enter(visit) {
+    /** Undefined when a request may be answered at once; else it waits. Throws `unavailable`. */
+    enter(visit: Visit): Promise<void> | undefined {
       // All that happens in it counts: reading a request may take longer than its handler.
       if (watchedSinceMs === undefined || timer() - watchedSinceMs < ROUND_MS_MAX) return undefined
       if (visit.isCounted && scheduler.waiting >= WAITING_MAX) throw busyError('all')
@@ -120,7 +103,7 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
       return scheduler.take(ownerOf(visit))
     },
 
-    spend(ms) {
+    spend(ms: number): void {
       spentMs += ms
       if (watchedSinceMs !== undefined || spentMs < SPENT_MS_UNWATCHED) return
       watchedSinceMs = timer()
@@ -135,10 +118,7 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
 /** Callers without a key have few requests a minute, and none of them is long. */
 const ownerOf = ({ caller }: Visit): string => caller?.accountId ?? ''
 
-/**
- * Counted places, some for each owner, `firstMax` for those that have none
- * yet; says which bound is reached.
- */
+/** Counted places, `firstMax` for owners that have none yet; says which bound is reached. */
 function createPlaces({ max, firstMax }: { max: number; firstMax: number }) {
   const taken = new Map<string, number>()
   let all = 0

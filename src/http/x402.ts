@@ -1,12 +1,10 @@
-/**
- * x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, so that a stock client
- * can pay without reading our bodies.
- */
+/** x402 v2 over HTTP: its objects travel in headers too, as base64 of JSON, for stock clients. */
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
+import { isRecord } from '#src/lib/record.ts'
 
-import { object } from './fields.ts'
+import { object, text } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'
 
 /** What is to be signed: with a 402, and with an offer. */
@@ -23,23 +21,15 @@ export const PaymentRequirements = object(
   'PaymentRequirements',
   {
     scheme: Type.Literal('exact'),
-    network: Type.Unsafe<`eip155:${number}`>(
-      Type.String({ description: 'CAIP-2 identifier of the chain.', examples: ['eip155:137'] }),
-    ),
-    asset: Type.String({
-      description: 'Contract of the token.',
-      examples: ['0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'],
-    }),
+    network: Type.Unsafe<`eip155:${number}`>(text('CAIP-2 identifier of the chain.', 'eip155:137')),
+    asset: text('Contract of the token.', '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'),
     amount: Type.String({
       pattern: '^[0-9]+$',
       description:
         'In atomic units of the token; to be signed exactly, because it names the offer.',
       examples: ['48999863'],
     }),
-    payTo: Type.String({
-      description: 'Who is paid.',
-      examples: ['0x1111111111111111111111111111111111111111'],
-    }),
+    payTo: text('Who is paid.', '0x1111111111111111111111111111111111111111'),
     maxTimeoutSeconds: Type.Integer({ minimum: 1, examples: [600] }),
     extra: Type.Unsafe<Record<string, string>>(
       Type.Object(
@@ -59,7 +49,7 @@ export const PaymentRequired = object(
   'PaymentRequired',
   {
     x402Version: Type.Literal(2),
-    error: Type.Optional(Type.String({ description: 'Why there is no payment yet.' })),
+    error: Type.Optional(text('Why there is no payment yet.')),
     resource: Type.Object({
       url: Type.String({ examples: ['https://api.example.com/v1/billing/x402/settle'] }),
       description: Type.String({ examples: ['Pro for 30 days'] }),
@@ -74,7 +64,7 @@ export const PaymentFailure = object(
   'PaymentFailure',
   {
     success: Type.Literal(false),
-    errorReason: Type.String({ description: 'Why, in the words of x402 v2; an open set.' }),
+    errorReason: text('Why, in the words of x402 v2; an open set.'),
     payer: Type.Optional(Type.String()),
     transaction: Type.Literal('', { description: 'Empty: nothing was settled.' }),
     network: Type.String({ examples: ['eip155:137'] }),
@@ -82,40 +72,30 @@ export const PaymentFailure = object(
   { description: 'The SettleResponse of x402 v2; the same as the header PAYMENT-RESPONSE.' },
 )
 
-/** Renders an object as a header of x402. */
 export const toPaymentHeader = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64')
 
 const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/**
- * Reads the header of a signed payment, if there is one. Throws
- * `payment_invalid`; never shows what was sent.
- */
+/** Undefined without the header. Throws `payment_invalid`; never shows what was sent. */
 export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
-  const text = request.headers.get(PAYMENT_SIGNATURE_HEADER)
-  if (text === null) return undefined
-  if (text.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
-  if (!base64Pattern.test(text)) throw refuse('is not base64')
-  const value = parse(Buffer.from(text, 'base64'))
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse('holds no JSON object')
-  }
-  return { ...value }
+  const sent = request.headers.get(PAYMENT_SIGNATURE_HEADER)
+  if (sent === null) return undefined
+  if (sent.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
+  if (!base64Pattern.test(sent)) throw refuse('is not base64')
+  const value = parse(Buffer.from(sent, 'base64'))
+  if (isRecord(value)) return { ...value }
+  throw refuse('holds no JSON object')
 }
 
 function parse(bytes: Uint8Array): unknown {
-  let value: unknown
-  let depth: number
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    depth = measureJson(text).depth
-    value = depth > NESTING_MAX ? undefined : JSON.parse(text)
+    const json = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (measureJson(json).depth <= NESTING_MAX) return JSON.parse(json)
   } catch (cause) {
     throw refuse('holds no JSON in UTF-8', cause)
   }
-  if (depth > NESTING_MAX) throw refuse(`is nested more than ${NESTING_MAX} levels deep`)
-  return value
+  throw refuse(`is nested more than ${NESTING_MAX} levels deep`)
 }
 
 const refuse = (why: string, cause?: unknown) =>

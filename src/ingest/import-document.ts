@@ -1,7 +1,6 @@
 /**
  * Takes a JSON document: an array, an object over several lines, or some of these one after the
- * other, as when pages of the venue's catalogue were saved into one file. Its entries are the
- * elements of its arrays.
+ * other, as pages of the venue's catalogue are. Its entries are the elements of its arrays.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -10,11 +9,24 @@ import { isRecord } from '#src/lib/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
-import { byteAt, byteOf, MALFORMED, skipSpace, skipValue } from '#src/wire/json-bytes.ts'
+import {
+  byteAt,
+  byteOf,
+  MALFORMED,
+  skipSpace,
+  skipValue,
+  startsWith,
+} from '#src/wire/json-bytes.ts'
 
-import { batchIdOf, type ImportRun, refusalOf, refuse, watchLosses } from './import-run.ts'
-import { SourceFault, type TextFile } from './line-source.ts'
-import { keepRecords, type PlacedRecord } from './record-keeper.ts'
+import {
+  attempt,
+  batchIdOf,
+  type ImportRun,
+  keepRecords,
+  type PlacedRecord,
+  watchLosses,
+} from './import-run.ts'
+import { byteOrderMark, SourceFault, type TextFile } from './line-source.ts'
 
 /** Documents are read whole; 64 MiB are twenty thousand markets. */
 const DOCUMENT_BYTES_MAX = 67_108_864
@@ -24,6 +36,7 @@ const SLICE_ENTRIES = 500
 /** Throws `SourceFault` for a document that cannot be read, or is too long. */
 export async function importDocument(run: ImportRun, file: TextFile): Promise<void> {
   const { history, report, signal, source, isStrict } = run
+  const { path } = file
   const bytes = await readWhole(file)
   const id = batchIdOf(run, bytes)
   if (history.findBatch(id) !== undefined) {
@@ -35,11 +48,10 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   const reading = { nowMs: run.clock(), isStrict }
   for (const { entry, text } of splitEntries(bytes)) {
     report.entries++
-    const place = { file: file.path, entry }
-    const refusal = refusalOf(() => {
+    const place = { file: path, entry }
+    attempt(run, place, () => {
       for (const record of readEntry(text, reading)) records.push({ place, record })
     })
-    if (refusal !== undefined) refuse(run, place, refusal)
     if (report.ending !== 'complete') return
   }
   for (let from = 0; from < records.length; from += SLICE_ENTRIES) {
@@ -47,7 +59,7 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
     // Of as many records: what was refused once may be among them the next time, and is then new.
     keepRecords(run, `${id}:${from}/${records.length}`, records.slice(from, from + SLICE_ENTRIES))
     if (report.ending !== 'complete') return
-    run.onProgress({ file: file.path, ...file.progress, lines: report.lines })
+    run.onProgress({ file: path, bytesRead: file.progress.bytesRead, lines: report.lines })
     await setImmediate()
   }
   if (isWhole()) history.append({ id, source, snapshots: [] })
@@ -69,9 +81,8 @@ async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
 }
 
 function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
-  if (text === undefined) {
+  if (text === undefined)
     throw new RecordFault('not valid JSON in UTF-8; nothing after it was read')
-  }
   const value = parseJson(text)
   if (!isRecord(value)) throw new RecordFault('not a JSON object')
   const records = readMarketRecords(value, reading)
@@ -79,11 +90,11 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
   return records
 }
 
-/** An entry of a document, counted from 1; without `text` it is malformed, and the last. */
-type Entry = { entry: number; text: string | undefined }
-
-/** Splits a document without building it, so that memory is that of its text and one entry. */
-function* splitEntries(document: Uint8Array): Generator<Entry> {
+/**
+ * Splits a document without building it, so that memory is that of its text and one entry. Entries
+ * are counted from 1; one without `text` is malformed, and the last.
+ */
+function* splitEntries(document: Uint8Array) {
   // What steps over values relies on a zero byte after them.
   const bytes = new Uint8Array(document.length + 1)
   bytes.set(document)
@@ -99,7 +110,7 @@ function* splitEntries(document: Uint8Array): Generator<Entry> {
 type Range = { start: number; end: number }
 
 function* rangesOf(bytes: Uint8Array): Generator<Range> {
-  let at = skipSpace(bytes, hasByteOrderMark(bytes) ? byteOrderMark.length : 0)
+  let at = skipSpace(bytes, startsWith(bytes, 0, byteOrderMark) ? byteOrderMark.length : 0)
   while (at < bytes.length - 1) {
     const start = at
     if (byteAt(bytes, start) === byteOf.openBracket) at = yield* elementsOf(bytes, start)
@@ -124,7 +135,3 @@ function* elementsOf(bytes: Uint8Array, start: number): Generator<Range, number>
     at = skipSpace(bytes, at + 1)
   }
 }
-
-const byteOrderMark = [0xef, 0xbb, 0xbf] as const
-const hasByteOrderMark = (bytes: Uint8Array): boolean =>
-  byteOrderMark.every((byte, index) => bytes[index] === byte)

@@ -1,44 +1,52 @@
+/**
+ * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that what
+ * is in the history is not looked at line by line. One that begins at the time that the one before
+ * ended at is named after that one too, because it may continue its states.
+ */
 import { RecordFault } from '#src/core/record-fault.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
+import { createCache } from '#src/lib/cache.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { foreignToSnapshots, readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
+import { venues } from '#src/venue/venues.ts'
 import { skipSpace } from '#src/wire/json-bytes.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
 
-import { createBookCheck } from './book-check.ts'
-import { batchIdOf, type ImportRun, refusalOf, refuse, watchLosses } from './import-run.ts'
-import type { LineBatch } from './line-batcher.ts'
-import { keepRecords } from './record-keeper.ts'
+import {
+  batchIdOf,
+  countRows,
+  type ImportRun,
+  keepRecords,
+  type PlacedRecord,
+  refusalOf,
+  refuse,
+  watchLosses,
+} from './import-run.ts'
+import { type LineBatch, NEWLINE } from './line-source.ts'
 
-/**
- * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that an
- * import can be broken off anywhere and simply run again: what is in the history is not looked at
- * line by line. One that begins at the time that the one before ended at is named after that one
- * too, because it may continue its states.
- */
+/** The batch before: its name, the time of its last line, and its lines if they were skipped. */
+type Before = { id: string; endsAt: string | undefined; skipped: LineBatch | undefined }
+
+/** Returns a function that takes the batches of each file in their order. */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const { history, report, source } = run
   const scan = createBatchScanner(run)
   const check = createBookCheck()
   let before: Before | undefined
 
-  function nameOf({ bytes }: LineBatch): { id: string; endsAt: string | undefined } {
+  function nameOf({ bytes }: LineBatch): string {
     const startsAt = timeTextOf(bytes, 'first')
     const isContinued = startsAt !== undefined && before?.endsAt === startsAt
-    const id = batchIdOf(run, bytes, isContinued ? before?.id : undefined)
-    return { id, endsAt: timeTextOf(bytes, 'last') }
+    return batchIdOf(run, bytes, isContinued ? before?.id : undefined)
   }
 
-  /**
-   * Reads what is new, and before it what was skipped, because the check of
-   * the books has to see that too.
-   */
-  function read(file: string, batch: LineBatch) {
-    if (before?.skipped !== undefined) check.check(scan(before.skipped, () => true).snapshots)
-    return scan(batch, (line, reason) => {
+  /** Reads what is new, and before it what was skipped: the check of books has to see that too. */
+  function read(file: string, batch: LineBatch): ScannedBatch {
+    if (before?.skipped) check.check(scan(file, before.skipped, () => true).snapshots)
+    return scan(file, batch, (line, reason) => {
       refuse(run, { file, line }, reason)
       return report.ending === 'complete'
     })
@@ -49,7 +57,8 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
       before = undefined
       check.begin()
     }
-    const { id, endsAt } = nameOf(batch)
+    const id = nameOf(batch)
+    const endsAt = timeTextOf(batch.bytes, 'last')
     report.batches++
     if (history.findBatch(id) !== undefined) {
       report.batchesSkipped++
@@ -58,33 +67,23 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
       return
     }
     const isWhole = watchLosses(run)
-    const scanned = read(file, batch)
+    const { lines, records, ...scanned } = read(file, batch)
     before = { id, endsAt, skipped: undefined }
     if (report.ending !== 'complete') return
     const snapshots = check.check(scanned.snapshots)
     countHashes(run, snapshots)
-    const part = { file, lines: scanned.lines, snapshots, from: 0, to: snapshots.length }
-    const isPlain = scanned.records.length === 0
+    const isPlain = records.length === 0
     // Only a batch that was kept whole is skipped the next time: what is refused is named each
-    // time, and may be right by then. What could be kept is kept under a name that says how much
-    // that was.
-    append(run, { ...part, batchId: isPlain && isWhole() ? id : `${id}:rest${snapshots.length}` })
+    // time, and may be right by then. What else is kept has a name that says how much that was.
+    const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
+    append(run, { file, batchId, lines, snapshots, from: 0, to: snapshots.length })
     if (isPlain || report.ending !== 'complete') return
-    const records = scanned.records.map(({ line, record }) => ({ place: { file, line }, record }))
     keepRecords(run, id, records)
     // With its name alone, once all of it is there.
     if (isWhole()) history.append({ id, source, snapshots: [] })
   }
 }
 
-/** The batch before: its name, the time of its last line, and its lines if they were skipped. */
-type Before = {
-  id: string
-  endsAt: string | undefined
-  skipped: LineBatch | undefined
-}
-
-const NEWLINE = 0x0a
 const TIME_KEY = '"timestamp":'
 
 /** The time of the first or last line of a batch as it is written there, if it has one. */
@@ -99,7 +98,6 @@ function timeTextOf(bytes: Uint8Array, which: 'first' | 'last'): string | undefi
   return /^\s*"?([^",}]*)/.exec(line.toString('latin1', at + TIME_KEY.length, at + 60))?.[1]
 }
 
-/** Counts what hashes say of snapshots, and remembers the markets. */
 function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapshot[]): void {
   for (const { conditionId, isVerified } of snapshots) {
     touched.add(conditionId)
@@ -107,9 +105,7 @@ function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapsho
   }
 }
 
-/**
- * The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of `snapshots[i]`.
- */
+/** The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of the i-th. */
 type Part = {
   file: string
   batchId: string
@@ -119,17 +115,20 @@ type Part = {
   to: number
 }
 
-/**
- * Keeps a part of a batch, or when the history finds a contradiction in it, its halves, down to the
- * single lines that contradict.
- */
+/** Keeps a part of a batch, or if that is refused, its halves, down to single lines. */
 function append(run: ImportRun, part: Part): void {
+  const { history, source, report, isStrict } = run
   const { file, lines, from, to } = part
-  const refusal = refusalOf(() => appendSnapshots(run, part))
+  const isWhole = to - from === lines.length
+  const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
+  const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
+  const refusal = refusalOf(() => {
+    countRows(report, history.append({ id, source, snapshots }), snapshots.length)
+  })
   if (refusal === undefined) return
   const place = { file, line: lines[from] ?? 0 }
   if (to - from === 1) refuse(run, place, refusal)
-  else if (run.isStrict) {
+  else if (isStrict) {
     // To find the very line, others would have to be kept.
     refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
   } else {
@@ -139,39 +138,32 @@ function append(run: ImportRun, part: Part): void {
   }
 }
 
-function appendSnapshots({ history, source, report }: ImportRun, part: Part): void {
-  const { batchId, from, to } = part
-  const isWhole = to - from === part.lines.length
-  const id = isWhole ? batchId : `${batchId}:${from}-${to}`
-  const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
-  const { kind, accepted, duplicates } = history.append({ id, source, snapshots })
-  const isNew = kind === 'appended'
-  report.accepted += isNew ? accepted : 0
-  report.duplicates += isNew ? duplicates : snapshots.length
-}
-
 type ScannedBatch = {
+  file: string
   snapshots: ScannedSnapshot[]
   /** `lines[i]` is the number of the line of `snapshots[i]`. */
   lines: number[]
-  /** What other lines say of markets. */
-  records: { line: number; record: MarketRecord }[]
+  records: PlacedRecord[]
 }
 
 /**
- * Creates a function that reads every line of a batch that is not blank, and ends early when
- * `onFault` returns false for a bad one. It remembers repeating texts, and what lines are, from
- * batch to batch.
+ * Creates a function that reads the lines of a batch, and ends early when `onFault` returns false
+ * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
  */
 function createBatchScanner({ clock, isStrict }: ImportRun) {
   const scanner = createSnapshotScanner(foreignToSnapshots)
-  /**
-   * Whether a line is tried as a snapshot first; for speed alone, because no line
-   * is one and something else too.
-   */
+  /** Whether a line is tried as a snapshot first: for speed alone, as no line is two things. */
   let expectsSnapshot = true
 
-  /** Throws `RecordFault`. */
+  function tryRead(line: Uint8Array, reading: Reading) {
+    try {
+      return read(line, reading)
+    } catch (error) {
+      if (error instanceof RecordFault) return error
+      throw error
+    }
+  }
+
   function read(line: Uint8Array, reading: Reading): ScannedSnapshot | MarketRecord[] {
     if (expectsSnapshot) {
       try {
@@ -198,21 +190,12 @@ function createBatchScanner({ clock, isStrict }: ImportRun) {
     return snapshot
   }
 
-  /** Returns the fault instead of throwing it. */
-  function tryRead(line: Uint8Array, reading: Reading): ReturnType<typeof read> | RecordFault {
-    try {
-      return read(line, reading)
-    } catch (error) {
-      if (error instanceof RecordFault) return error
-      throw error
-    }
-  }
-
   return (
-    { bytes, firstLine }: Pick<LineBatch, 'bytes' | 'firstLine'>,
+    file: string,
+    { bytes, firstLine }: LineBatch,
     onFault: (line: number, reason: string) => boolean,
   ): ScannedBatch => {
-    const scanned: ScannedBatch = { snapshots: [], lines: [], records: [] }
+    const scanned: ScannedBatch = { file, snapshots: [], lines: [], records: [] }
     const reading = { nowMs: clock(), isStrict }
     let line = firstLine
     for (let start = 0; start < bytes.length; line++) {
@@ -229,14 +212,60 @@ function createBatchScanner({ clock, isStrict }: ImportRun) {
 }
 
 function add(
-  { snapshots, lines, records }: ScannedBatch,
+  { file, snapshots, lines, records }: ScannedBatch,
   line: number,
   found: ScannedSnapshot | MarketRecord[],
 ): void {
   if (Array.isArray(found)) {
-    for (const record of found) records.push({ line, record })
+    for (const record of found) records.push({ place: { file, line }, record })
   } else {
     snapshots.push(found)
     lines.push(line)
   }
 }
+
+/** Assets remembered, more than are live at once; the oldest are forgotten first. */
+const ASSETS_MAX = 1024
+
+type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
+
+/**
+ * Says of each snapshot of a file what the file says of it: whether it agrees with the venue's
+ * hash, and its place among the states of its asset and millisecond. Consecutive lines of one asset
+ * with the same time are the states of that time, in their order; a line like the one before is no
+ * state of its own.
+ */
+function createBookCheck() {
+  const verifier = venues.polymarket.createBookVerifier()
+  /** The states of each asset at its last time. */
+  const runs = createCache<string, Placed[]>(ASSETS_MAX)
+
+  function place(snapshot: Snapshot): Placed {
+    const { assetId, timestampMs } = snapshot
+    const run = runs.get(assetId) ?? []
+    if (run.length === 0) runs.set(assetId, run, { size: 1 })
+    const last = run.at(-1)
+    if (last?.snapshot.timestampMs !== timestampMs) run.length = 0
+    else if (isSameState(last.snapshot, snapshot)) return last
+    const before = run.filter((other) => isSameState(other.snapshot, snapshot))
+    const next = { snapshot, sequence: run.length, occurrence: before.length }
+    run.push(next)
+    return next
+  }
+
+  return {
+    /** A new file: no line continues one of the file before. */
+    begin: () => runs.clear(),
+
+    check: (rows: readonly Snapshot[]): Snapshot[] =>
+      rows.map((row) => {
+        const { sequence, occurrence } = place(row)
+        const isVerified = verifier.verify(row)
+        if (isVerified === undefined && sequence === 0) return row
+        return { ...row, isVerified, sequence, occurrence }
+      }),
+  }
+}
+
+const isSameState = (a: Snapshot, b: Snapshot): boolean =>
+  a.sourceHash === b.sourceHash && compareLevels(a, b) === 0

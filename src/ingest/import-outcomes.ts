@@ -8,14 +8,12 @@ import { RecordFault } from '#src/core/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { type ImportPlace, type ImportRun, refusalOf, refuse, warn } from './import-run.ts'
-import type { LineBatch } from './line-batcher.ts'
-import { keepFacts } from './record-keeper.ts'
+import { attempt, type ImportPlace, type ImportRun, keepFacts, warn } from './import-run.ts'
+import type { LineBatch } from './line-source.ts'
 
 const columns = ['timestamp', 'outcome', 'btc_open', 'btc_close'] as const
 type Column = (typeof columns)[number]
 
-/** Whether a line is the header of such a table. */
 export const isOutcomeHeader = (line: string): boolean => {
   const names = cellsOf(line)
   return columns.every((column) => names.includes(column))
@@ -23,7 +21,6 @@ export const isOutcomeHeader = (line: string): boolean => {
 
 const cellsOf = (line: string): string[] => line.split(',').map((cell) => cell.trim())
 
-/** Returns a function that takes the batches of one file in their order. */
 export function createOutcomeImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const decoder = new TextDecoder()
   let header: string[] | undefined
@@ -36,13 +33,12 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
       return
     }
     const names = header
-    const refusal = refusalOf(() => {
+    attempt(run, place, () => {
       if (cells.length !== names.length) {
         throw new RecordFault(`${cells.length} columns where the first line has ${names.length}`)
       }
       keepRow(run, place, (column) => cells[names.indexOf(column)])
     })
-    if (refusal !== undefined) refuse(run, place, refusal)
   }
 
   return (file, { bytes, firstLine }) => {
@@ -66,9 +62,8 @@ function keepRow(
     return isStrict ? read() : tolerate(leftOut, read)
   }
   const startMs = readTimeMs(cell('timestamp'), 'timestamp')
-  if (startMs % timeframeMs['5m'] !== 0) {
+  if (startMs % timeframeMs['5m'] !== 0)
     throw new RecordFault('timestamp: no window of 5m starts then')
-  }
   const winner = readOutcome(cell('outcome'), 'outcome')
   const [strike, finalPrice] = [readPrice('btc_open'), readPrice('btc_close')]
   const slug = venues.polymarket.slugOf({ coin: 'btc', timeframe: '5m', startMs })

@@ -1,35 +1,21 @@
+/** An import that is under way: what it is asked, what it refuses and keeps, and its report. */
 import { createHash } from 'node:crypto'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import type { Source } from '#src/core/market.ts'
+import { type Source, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { AppendResult, MarketHistory } from '#src/history/history.ts'
+import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
 
-/** Where in its file something is; with neither number it is the file itself. */
-export type ImportPlace = {
-  file: string
-  /** Of a file of lines, from 1. */
-  line?: number
-  /** Of a JSON document: the place of the entry in its array, from 1. */
-  entry?: number
-}
+/** A line of a file or an entry of a document, from 1; with neither it is the file itself. */
+export type ImportPlace = { file: string; line?: number; entry?: number }
 
-/**
- * A line or an entry that was not kept, a fact that was left out of one, or a file
- * that could not be read to its end.
- */
+/** A line or entry that was not kept, a fact left out of one, or a file not read to its end. */
 export type ImportFault = ImportPlace & { reason: string }
 
-export type ImportProgress = {
-  file: string
-  /** Bytes of this file as they are on disk. */
-  bytesRead: number
-  /** Undefined for a pipe. */
-  bytesTotal: number | undefined
-  /** Lines of all files so far. */
-  lines: number
-}
+/** Bytes of this file as they are on disk, lines of all files so far. */
+export type ImportProgress = { file: string; bytesRead: number; lines: number }
 
 export type ImportOptions = {
   history: MarketHistory
@@ -37,19 +23,14 @@ export type ImportOptions = {
   files: readonly string[]
   source: Source
   clock: Clock
-  /**
-   * Stops at the first bad line or entry. Of its batch nothing is then kept,
-   * unless the history contradicts it.
-   */
+  /** Stops at the first bad line or entry; nothing of a batch is kept that has one in itself. */
   isStrict: boolean
   /** Stops after the running batch. */
   signal: AbortSignal
   onFault: (fault: ImportFault) => void
-  /** Called after each batch. */
   onProgress: (progress: ImportProgress) => void
 }
 
-/** An import that is under way. */
 export type ImportRun = ImportOptions & {
   report: ImportReport
   /** Markets of which snapshots were read. */
@@ -58,20 +39,18 @@ export type ImportRun = ImportOptions & {
 
 export type ImportReport = ReturnType<typeof emptyReport>
 
-/** The report of an import that has not begun. */
 export const emptyReport = () => ({
-  /** `stopped` by the signal, `refused` a bad line or entry because of `isStrict`. */
+  /** `stopped` by the signal; `refused` by a bad line or entry because of `isStrict`. */
   ending: 'complete' as 'complete' | 'stopped' | 'refused',
-  /** Files read to their end. */
+  /** Read to their end. */
   files: 0,
   filesFailed: 0,
-  /** Files of which nothing could be kept, because all that is in them was refused. */
+  /** Of which all was refused. */
   filesRefused: [] as string[],
-  /** Lines read, blank ones and those of skipped batches included. */
+  /** Blank ones and those of skipped batches included. */
   lines: 0,
-  /** Entries of JSON documents read, without those of skipped documents. */
+  /** Of JSON documents, without those of skipped ones. */
   entries: 0,
-  /** Snapshots. */
   accepted: 0,
   duplicates: 0,
   /** Lines and entries. */
@@ -79,23 +58,21 @@ export const emptyReport = () => ({
   /** Facts that could not be read, of entries that were kept without them. */
   factsLeftOut: 0,
   batches: 0,
-  /** Batches found in the history already, and their lines. */
+  /** Found in the history already. */
   batchesSkipped: 0,
   linesSkipped: 0,
-  /** JSON documents found in the history already. */
   documentsSkipped: 0,
   trades: { accepted: 0, duplicates: 0 },
   /** What was said of markets: it changed one, or was known already. */
   facts: { accepted: 0, duplicates: 0 },
-  /** Markets of a kind that is not kept, and the reasons with how often each was met. */
+  /** Markets of a kind that is not kept, and how often each reason was met. */
   leftOut: 0,
   leftOutReasons: new Map<string, number>(),
   /** Rows of outcome files about windows of which no market is held. */
   windowsNotHeld: 0,
   /**
-   * Of the markets that snapshots were read of, once the import is over: snapshots held, those
-   * verified by their hash, and gaps of books that contradict theirs. `mismatched` are the
-   * snapshots read that did.
+   * Of the markets that were read of, at the end: snapshots held, those verified by their hash, and
+   * gaps of books that contradict theirs. `mismatched` are the snapshots read that did.
    */
   hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
   seconds: 0,
@@ -105,7 +82,7 @@ export const emptyReport = () => ({
 /** Reasons counted one by one; hostile files could name any number of them. */
 const REASONS_MAX = 20
 
-/** Names a batch by its content, and by the name of the batch that it continues. */
+/** Names a batch by its content, and by the name of the batch `before` that it continues. */
 export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = ''): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const line = text.subarray(0, text.indexOf('\n') + 1 || text.length)
@@ -119,10 +96,7 @@ export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = '')
 /** What concerns single records in the history: the import continues with the next. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
 
-/**
- * Reads or writes records. Returns why they are refused: what is wrong with them, or
- * why the history cannot keep them.
- */
+/** Reads or writes records. Returns what is wrong with them, or why they cannot be kept. */
 export function refusalOf(work: () => void): string | undefined {
   try {
     work()
@@ -135,28 +109,25 @@ export function refusalOf(work: () => void): string | undefined {
 }
 
 /** Reports a bad line or entry, and ends a strict import. */
-export function refuse(
-  { report, isStrict, onFault }: ImportRun,
-  place: ImportPlace,
-  reason: string,
-): void {
-  report.invalid++
-  if (isStrict) report.ending = 'refused'
-  onFault({ ...place, reason })
+export function refuse(run: ImportRun, place: ImportPlace, reason: string): void {
+  run.report.invalid++
+  if (run.isStrict) run.report.ending = 'refused'
+  run.onFault({ ...place, reason })
+}
+
+export function attempt(run: ImportRun, place: ImportPlace, work: () => void): void {
+  const refusal = refusalOf(work)
+  if (refusal !== undefined) refuse(run, place, refusal)
 }
 
 /** Reports facts that were left out of what is kept. */
-export function warn(
-  { report, onFault }: ImportRun,
-  place: ImportPlace,
-  reasons: readonly string[],
-): void {
-  report.factsLeftOut += reasons.length
-  for (const reason of reasons) onFault({ ...place, reason: `${reason}; only this was left out` })
+export function warn(run: ImportRun, place: ImportPlace, reasons: readonly string[]): void {
+  run.report.factsLeftOut += reasons.length
+  for (const reason of reasons)
+    run.onFault({ ...place, reason: `${reason}; only this was left out` })
 }
 
-/** Counts a market of a kind that is not kept. */
-export function leaveOut({ report }: ImportRun, reason: string): void {
+function leaveOut({ report }: ImportRun, reason: string): void {
   const { leftOutReasons: reasons } = report
   const key = reasons.has(reason) || reasons.size < REASONS_MAX ? reason : 'other reasons'
   reasons.set(key, (reasons.get(key) ?? 0) + 1)
@@ -168,4 +139,73 @@ export function watchLosses({ report }: ImportRun): () => boolean {
   const losses = () => report.invalid + report.leftOut + report.factsLeftOut
   const before = losses()
   return () => report.ending === 'complete' && losses() === before
+}
+
+export function countRows(
+  counts: { accepted: number; duplicates: number },
+  { kind, accepted, duplicates }: AppendResult,
+  offered: number,
+): void {
+  const isNew = kind === 'appended'
+  counts.accepted += isNew ? accepted : 0
+  counts.duplicates += isNew ? duplicates : offered
+}
+
+export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
+type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
+
+/**
+ * Puts records into the history; `id` names the batch that they are all of. What contradicts its
+ * market is refused; a strict import ends there.
+ */
+export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
+  const trades: PlacedTrade[] = []
+  for (const { place, record } of records) {
+    if (record.kind === 'left_out') leaveOut(run, record.reason)
+    else if (record.kind === 'fault') refuse(run, place, record.reason)
+    else if (record.kind === 'facts') {
+      warn(run, place, record.leftOut ?? [])
+      keepFacts(run, place, record.facts)
+    } else trades.push({ place, ...record })
+    if (run.report.ending !== 'complete') return
+  }
+  const byMarket = Map.groupBy(trades, ({ facts }) => facts.conditionId)
+  for (const [index, group] of [...byMarket.values()].entries()) {
+    keepTrades(run, `${id}:${trades.length}t${index}`, group)
+    if (run.report.ending !== 'complete') return
+  }
+}
+
+/** Puts facts of a market, counts whether they say anything new, and refuses a contradiction. */
+export function keepFacts(run: ImportRun, place: ImportPlace, facts: KnownFacts): void {
+  const { history, source, report } = run
+  const revision = () => history.findMarket(facts.conditionId)?.revision
+  attempt(run, place, () => {
+    const before = revision()
+    history.putMarket({ ...facts, source })
+    report.facts[revision() === before ? 'duplicates' : 'accepted']++
+  })
+}
+
+/** Keeps trades of one market, which is made from its name if it is not known. */
+function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
+  const refusal = refusalOf(() => putTrades(run, id, group))
+  if (refusal !== undefined) for (const { place } of group) refuse(run, place, refusal)
+}
+
+function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
+  const { history, source, report } = run
+  const [first] = group
+  if (first === undefined) return
+  const { conditionId } = first.facts
+  history.putMarket({ ...first.facts, source })
+  const market = history.findMarket(conditionId)
+  const sound = group.filter(({ place, trade }) => {
+    const fault = market && windowFault(market, trade.timestampMs)
+    if (fault !== undefined) refuse(run, place, `timestamp: ${fault}`)
+    return fault === undefined
+  })
+  if (report.ending !== 'complete') return
+  const trades = sound.map(({ trade }) => trade)
+  countRows(report.trades, history.putTrades({ id, conditionId, trades }), trades.length)
 }

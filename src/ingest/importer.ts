@@ -1,14 +1,15 @@
 /**
- * Brings recorded files into the history: snapshots, last trade prices and what is known of
- * markets. What a file holds is seen from its content. Everything is recognised when it comes
- * again, so that an import can be broken off anywhere, even by a power cut, and simply run again.
+ * Brings recorded files into the history. What a file holds is seen from its content. Everything is
+ * recognised when it comes again, so that an import can be broken off anywhere, even by a power
+ * cut, and simply run again.
  */
 import { setImmediate } from 'node:timers/promises'
 
 import { ifSound } from '#src/core/errors.ts'
+import { type Market, timeframeMs } from '#src/core/market.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
-import { closeEndedMarkets } from './ended-markets.ts'
 import { importDocument } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
 import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
@@ -19,18 +20,13 @@ import {
   type ImportRun,
   refuse,
 } from './import-run.ts'
-import type { LineBatch } from './line-batcher.ts'
-import { batchLines, openText, SourceFault, type TextFile } from './line-source.ts'
+import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
-const BATCH_LINES_MAX = 2000
-const BATCH_BYTES_MAX = 8_388_608
+const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 
 type TakeBatch = (file: string, batch: LineBatch) => void
 type Importer = ImportRun & { takeLines: TakeBatch }
-
-/** A file to be read; `isLast` after all others. */
-type Queued = { path: string; opened?: TextFile; isLast?: true }
 
 /**
  * Imports files in their order, but tables of outcomes last, because they only add to markets that
@@ -59,12 +55,13 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   return report
 }
 
+type Queued = { path: string; opened?: TextFile; isLast?: true }
+
 /** A pipe cannot be opened twice, so it waits open; other files would take up memory. */
 async function putOff(file: TextFile): Promise<Queued> {
-  const { path } = file
-  if (file.progress.bytesTotal === undefined) return { path, opened: file, isLast: true }
-  await file.close()
-  return { path, isLast: true }
+  const isPipe = file.progress.bytesTotal === undefined
+  if (!isPipe) await file.close()
+  return { path: file.path, isLast: true, ...(isPipe ? { opened: file } : {}) }
 }
 
 /** Counts what is held of the markets that were touched, but for damaged ones. */
@@ -82,7 +79,6 @@ function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
   }
 }
 
-/** Does something with a file and reports what is wrong with it. */
 async function guard(run: ImportRun, file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -97,10 +93,7 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
 
 type FileKind = 'lines' | 'document' | 'outcomes'
 
-/**
- * An array, or an object whose first line does not end it, is a
- * document; all else is read by lines.
- */
+/** An array, or an object whose first line does not end it, is a document. */
 function kindOf(head: Uint8Array): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
   const [line = ''] = text.split('\n', 1)
@@ -132,8 +125,7 @@ const countKnown = ({ trades, facts, ...report }: ImportReport): number =>
 async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Promise<void> {
   const { report, signal } = run
   const { path } = file
-  const limits = { linesMax: BATCH_LINES_MAX, bytesMax: BATCH_BYTES_MAX }
-  for await (const item of readAhead(batchLines(file, limits))) {
+  for await (const item of readAhead(batchLines(file, batchLimits))) {
     signal.throwIfAborted()
     if (item.kind === 'lines') {
       report.lines += item.lineCount
@@ -142,8 +134,7 @@ async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Pro
       report.lines++
       refuse(run, { file: path, line: item.line }, `longer than ${LINE_BYTES_MAX} bytes`)
     }
-    const { bytesRead, bytesTotal } = item
-    run.onProgress({ file: path, bytesRead, bytesTotal, lines: report.lines })
+    run.onProgress({ file: path, bytesRead: item.bytesRead, lines: report.lines })
     if (report.ending !== 'complete') return
     // Reading ahead can leave nothing to wait for; signals and timers need their turn.
     await setImmediate()
@@ -165,4 +156,27 @@ async function* readAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Ite
   } finally {
     await items.return(undefined)
   }
+}
+
+/**
+ * Closes every open market whose window is over. It asks the history, not the memory of a run, so
+ * that a run that was killed leaves nothing open once another one has ended. A market that is
+ * damaged is left as it is.
+ */
+export function closeEndedMarkets(history: MarketHistory, nowMs: number): void {
+  for (const conditionId of history.listUnclosed()) {
+    ifSound(() => {
+      const market = history.findMarket(conditionId)
+      if (market && isOver(market, nowMs)) history.close(conditionId)
+    })
+  }
+}
+
+/**
+ * A market without snapshots has nothing to seal, and they may yet come. One without a known window
+ * lasts at most its timeframe beyond the last snapshot held.
+ */
+function isOver({ windowEndMs, lastSnapshotMs, timeframe }: Market, nowMs: number): boolean {
+  if (lastSnapshotMs === undefined) return false
+  return (windowEndMs ?? lastSnapshotMs + timeframeMs[timeframe]) < nowMs
 }

@@ -1,16 +1,12 @@
+/** Reads files as text, decompressed if need be, and cuts them into batches of whole lines. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
 import { codeOf } from '#src/lib/message.ts'
-
-import {
-  createLineBatcher,
-  type LineBatch,
-  type LineBatchLimits,
-  type LongLine,
-} from './line-batcher.ts'
+import { startsWith } from '#src/wire/json-bytes.ts'
+import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
 /** The name of standard input. */
 export const STDIN = '-'
@@ -18,11 +14,12 @@ export const STDIN = '-'
 /** Large enough to make few trips through the event loop, small enough not to matter. */
 const READ_BYTES = 262_144
 const GUNZIP_BYTES = 1_048_576
-
 /** Enough of a text to show what it holds. */
-export const HEAD_BYTES = 4096
+const HEAD_BYTES = 4096
 
-const gzipMagic = [0x1f, 0x8b] as const
+export const NEWLINE = 0x0a
+const gzipMagic = Uint8Array.of(0x1f, 0x8b)
+export const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf)
 
 /** How far a file was read, in bytes as they are on disk. */
 export type ReadProgress = {
@@ -31,71 +28,70 @@ export type ReadProgress = {
   bytesTotal: number | undefined
 }
 
-/** A file, or standard input, opened as text: decompressed if need be. */
 export type TextFile = {
   path: string
-  /** How far it was read; changes as it is. */
+  /** Changes as the file is read. */
   progress: ReadProgress
-  /**
-   * The first `HEAD_BYTES` of the text or more, unless it is shorter or could not be read so far.
-   */
+  /** The first 4,096 bytes or more, unless the text is shorter or could not be read so far. */
   head: Uint8Array
-  /**
-   * The whole text, once; throws `SourceFault` after what was readable,
-   * and `AbortError` on the signal.
-   */
+  /** The text, once; throws `SourceFault` after what was readable, `AbortError` when stopped. */
   chunks: AsyncGenerator<Uint8Array>
   /** Closes the file before the text was read to its end. */
   close(): Promise<unknown>
 }
 
-export type LineSourceItem = (LineBatch | LongLine) & ReadProgress
-
 /** A file that cannot be read, or not to its end. `message` is a reason without the file's name. */
 export class SourceFault extends Error {
-  constructor(reason: string, options?: ErrorOptions) {
-    super(reason, options)
-    this.name = 'SourceFault'
-  }
+  override name = 'SourceFault'
 }
 
-/**
- * Opens a file, or standard input for `-`; gzip is recognised by its
- * first bytes. Throws `SourceFault`.
- */
+/** Opens a file, or standard input for `-`; gzip is seen from its bytes. Throws `SourceFault`. */
 export async function openText(path: string, signal: AbortSignal): Promise<TextFile> {
   const progress: ReadProgress = { bytesRead: 0, bytesTotal: await findSize(path) }
-  const text = withReasons(readText(path, progress, signal), signal)
+  const text = readText(path, progress, signal)
   const close = () => text.return(undefined)
   return { path, progress, ...(await peek(text, HEAD_BYTES)), close }
 }
 
-/**
- * Reads batches of whole lines, in constant memory. Throws `SourceFault` after the
- * last whole line that was readable.
- */
-export async function* batchLines(
-  { chunks, progress }: TextFile,
-  limits: LineBatchLimits,
-): AsyncGenerator<LineSourceItem> {
-  const batcher = createLineBatcher(limits)
-  let fault: SourceFault | undefined
+async function findSize(path: string): Promise<number | undefined> {
+  if (path === STDIN) return undefined
   try {
-    for await (const chunk of chunks) {
-      for (const item of batcher.push(chunk)) yield { ...item, ...progress }
-    }
+    const entry = await stat(path)
+    return entry.isFile() ? entry.size : undefined
   } catch (error) {
-    if (!(error instanceof SourceFault)) throw error
-    fault = error
+    throw toSourceFault(error)
   }
-  for (const item of batcher.finish(fault === undefined)) yield { ...item, ...progress }
-  if (fault !== undefined) throw fault
 }
 
-/**
- * Reads the beginning of a text, of some bytes or more unless all of it is shorter,
- * without taking it out of `chunks`.
- */
+async function* readText(path: string, progress: ReadProgress, signal: AbortSignal) {
+  try {
+    const file =
+      path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: READ_BYTES })
+    addAbortSignal(signal, file)
+    const { head, chunks } = await peek(countBytes(file, progress), gzipMagic.length)
+    yield* startsWith(head, 0, gzipMagic) ? gunzip(chunks) : chunks
+  } catch (error) {
+    signal.throwIfAborted()
+    throw toSourceFault(error)
+  }
+}
+
+async function* countBytes(chunks: AsyncIterable<Uint8Array>, progress: ReadProgress) {
+  for await (const chunk of chunks) {
+    progress.bytesRead += chunk.length
+    yield chunk
+  }
+}
+
+/** Decompresses all members; the work is done in the runtime's thread pool. */
+function gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const gunzipStream = createGunzip({ chunkSize: GUNZIP_BYTES })
+  // A failure of either end reaches the reader of the stream, so the callback has nothing to do.
+  pipeline(Readable.from(chunks), gunzipStream, () => {})
+  return gunzipStream
+}
+
+/** Reads the beginning of a text, of some bytes or more, without taking it out of `chunks`. */
 async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
   const beginning: Uint8Array[] = []
   let failure: { error: unknown } | undefined
@@ -125,60 +121,6 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
   return { head, chunks: whole() }
 }
 
-/** Puts failures that a user can cause into words. */
-async function* withReasons(
-  text: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* text
-  } catch (error) {
-    signal.throwIfAborted()
-    throw toSourceFault(error)
-  }
-}
-
-async function findSize(path: string): Promise<number | undefined> {
-  if (path === STDIN) return undefined
-  try {
-    const entry = await stat(path)
-    return entry.isFile() ? entry.size : undefined
-  } catch (error) {
-    throw toSourceFault(error)
-  }
-}
-
-/** Yields the text of a file, decompressed if need be. */
-async function* readText(
-  path: string,
-  progress: ReadProgress,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const file =
-    path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: READ_BYTES })
-  addAbortSignal(signal, file)
-  const { head, chunks } = await peek(countBytes(file, progress), gzipMagic.length)
-  yield* gzipMagic.every((byte, index) => head[index] === byte) ? gunzip(chunks) : chunks
-}
-
-async function* countBytes(
-  chunks: AsyncIterable<Uint8Array>,
-  progress: ReadProgress,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    progress.bytesRead += chunk.length
-    yield chunk
-  }
-}
-
-/** Decompresses all members; the work is done in the runtime's thread pool. */
-function gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const gunzipStream = createGunzip({ chunkSize: GUNZIP_BYTES })
-  // A failure of either end reaches the reader of the stream, so the callback has nothing to do.
-  pipeline(Readable.from(chunks), gunzipStream, () => {})
-  return gunzipStream
-}
-
 /** What the system and zlib call the failures that a user can cause, in words. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
@@ -196,4 +138,115 @@ function toSourceFault(error: unknown): SourceFault {
   const reason = readFaultOf(error)
   if (reason === undefined) throw error
   return new SourceFault(reason, { cause: error })
+}
+
+/** Whole lines in the order of the file; only the last line of a file may lack its newline. */
+export type LineBatch = {
+  kind: 'lines'
+  bytes: Uint8Array
+  /** Number of the first line; a file begins with line 1. */
+  firstLine: number
+  lineCount: number
+}
+
+/** A line that was passed over because it is longer than `LINE_BYTES_MAX`. */
+type LongLine = { kind: 'long_line'; line: number }
+
+export type LineBatchLimits = {
+  linesMax: number
+  /** Of a batch of more than one line. */
+  bytesMax: number
+}
+
+/** Reads in constant memory. Throws `SourceFault` after the last whole line that was readable. */
+export async function* batchLines({ chunks, progress }: TextFile, limits: LineBatchLimits) {
+  const batcher = createLineBatcher(limits)
+  let fault: SourceFault | undefined
+  try {
+    for await (const chunk of chunks) {
+      for (const item of batcher.push(chunk)) yield { ...item, ...progress }
+    }
+  } catch (error) {
+    if (!(error instanceof SourceFault)) throw error
+    fault = error
+  }
+  for (const item of batcher.finish(fault === undefined)) yield { ...item, ...progress }
+  if (fault !== undefined) throw fault
+}
+
+/**
+ * Cuts the bytes of one file into batches of whole lines. Where a batch ends depends on the content
+ * alone, never on how it arrived in chunks, because a batch is known by the hash of its bytes. Its
+ * memory is one batch and one longest line.
+ */
+export function createLineBatcher({ linesMax, bytesMax }: LineBatchLimits) {
+  const block = new Uint8Array(bytesMax + LINE_BYTES_MAX + 1)
+  let filled = 0
+  /** Where the last whole line in the block ends. */
+  let wholeEnd = 0
+  let lineCount = 0
+  let firstLine = 1
+  let isPassingOver = false
+
+  function* emit(): Generator<LineBatch> {
+    if (lineCount === 0) return
+    const bytes = block.slice(0, wholeEnd)
+    block.copyWithin(0, wholeEnd, filled)
+    filled -= wholeEnd
+    wholeEnd = 0
+    yield { kind: 'lines', bytes, firstLine, lineCount }
+    firstLine += lineCount
+    lineCount = 0
+  }
+
+  function* add(piece: Uint8Array): Generator<LineBatch> {
+    if (!isPassingOver && filled - wholeEnd + piece.length > LINE_BYTES_MAX) {
+      yield* emit()
+      filled = 0
+      isPassingOver = true
+    }
+    if (isPassingOver) return
+    block.set(piece, filled)
+    filled += piece.length
+  }
+
+  function* endLine(hasNewline: boolean): Generator<LineBatch | LongLine> {
+    if (isPassingOver) {
+      isPassingOver = false
+      yield { kind: 'long_line', line: firstLine++ }
+      return
+    }
+    if (hasNewline) block[filled++] = NEWLINE
+    if (firstLine + lineCount === 1) dropByteOrderMark()
+    if (filled > bytesMax) yield* emit()
+    wholeEnd = filled
+    lineCount++
+    if (lineCount >= linesMax || wholeEnd >= bytesMax) yield* emit()
+  }
+
+  function dropByteOrderMark(): void {
+    if (!startsWith(block.subarray(0, filled), 0, byteOrderMark)) return
+    block.copyWithin(0, byteOrderMark.length, filled)
+    filled -= byteOrderMark.length
+  }
+
+  return {
+    /** Takes the next bytes, which are copied, and yields the batches that they complete. */
+    *push(chunk: Uint8Array): Generator<LineBatch | LongLine> {
+      let from = 0
+      while (from < chunk.length) {
+        const newline = chunk.indexOf(NEWLINE, from)
+        const to = newline === -1 ? chunk.length : newline
+        yield* add(chunk.subarray(from, to))
+        if (newline !== -1) yield* endLine(true)
+        from = to + 1
+      }
+    },
+
+    /** Yields the whole lines still held; at the real end of a file, its unterminated one too. */
+    *finish(isWhole: boolean): Generator<LineBatch | LongLine> {
+      if (isWhole && (isPassingOver || filled > wholeEnd)) yield* endLine(false)
+      yield* emit()
+    },
+  }
 }

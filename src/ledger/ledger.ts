@@ -5,28 +5,24 @@ import type { Tier } from '#src/selling/tier.ts'
 import type { PaymentStore } from './payments.ts'
 
 /**
- * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs, so that
- * engines can be exchanged: `test/ledger/ledger-conformance.ts` is the contract as tests. Every
- * verb is synchronous and atomic, and what it returned survives kill -9 and a power cut (usage: see
- * `addUsage`). Other processes may read and write the same ledger at the same time. Every change of
- * an account, key, tier or subscription, and every screening, is a row of the audit chain in the
- * same transaction. Times are Unix milliseconds, and always the caller's.
+ * Accounts, keys, tiers, subscriptions, payments, usage and the audit chain behind verbs;
+ * `test/ledger/ledger-conformance.ts` is the contract as tests. Every verb is synchronous and
+ * atomic, and what it returned survives kill -9 and a power cut (usage: see `addUsage`). Other
+ * processes may read and write the same ledger at the same time. Every change of an account, key,
+ * tier or subscription, and every screening, is a row of the audit chain in the same transaction.
+ * Times are Unix milliseconds, and always the caller's.
  */
 export type Ledger = Disposable & {
   /** Offers and payments, in the same transactions. */
   readonly payments: PaymentStore
 
   /**
-   * Changes whenever something may have changed that decides who may do what: at our own changes at
-   * once, at those of other processes within the lag the store was opened with. Cheap: for each
-   * request.
+   * Changes with whatever decides who may do what: at our own changes at once, at those of other
+   * processes within the lag the store was opened with. Cheap: for each request.
    */
   revision(): number
 
-  /**
-   * Runs `body`, which must be synchronous, in one transaction with every verb it calls. May be
-   * nested. For commands, which may block: what a request does is one verb.
-   */
+  /** Runs a synchronous `body` in one transaction with every verb it calls. May be nested. */
   atomically<T>(body: () => T): T
 
   /** Writes what changes nothing. Throws `storage_unavailable` while the disk takes no writes. */
@@ -40,38 +36,29 @@ export type Ledger = Disposable & {
   findAccount(id: string): Account | undefined
   /** `address` in lower case. */
   findAccountByAddress(address: string): Account | undefined
-  /** Every account that has an address, for screening. */
   listAddressedAccounts(): Account[]
-  /** Makes an account. Throws if the address has one. */
-  createAccount(
-    account: { id: string; address?: string | undefined; label?: string | undefined },
-    by: Deed,
-  ): Account
-  /** Blocks or unblocks an account; nothing happens if it is so already. */
+  /** Throws if the address has one. */
+  createAccount(account: Pick<Account, 'id' | 'address' | 'label'>, by: Deed): Account
+  /** Nothing happens if it is so already. */
   setBlocked(accountId: string, isBlocked: boolean, by: Deed): void
 
-  /**
-   * True if nothing was ever paid for or granted to an account, and the operator made neither it
-   * nor a key of it.
-   */
+  /** True if nothing was paid for or granted, and the operator made no key of it, nor itself. */
   isFree(accountId: string): boolean
   /**
-   * Looks at some accounts in the order of their ids and forgets those that are free, not blocked,
-   * have no payment or recent offer, and of which no key was made or used since `idleSinceMs`: the
-   * account, its keys and their usage. The audit chain keeps that they were, and their ids are not
-   * used again. Returns the ids that are gone, and where to go on; undefined after the last
-   * account.
+   * Looks at some accounts by id and forgets those that are free, not blocked, have no payment or
+   * recent offer, and of which no key was made or used since `idleSinceMs`, with keys and usage.
+   * The audit chain keeps that they were, and their ids are not used again. Returns the ids that
+   * are gone, and where to go on; undefined after the last account.
    */
   forgetIdle(range: IdleRange, by: Deed): { forgotten: string[]; nextId: string | undefined }
 
-  /** Makes a key of an existing account. */
+  /** Throws if there is no such account. */
   createKey(key: KeyDraft, by: Deed): ApiKey
   /** The key with this digest, whatever became of it. Compares in constant time. */
   findKeyByDigest(digest: Uint8Array): ApiKey | undefined
   findKey(id: string): ApiKey | undefined
   /** Keys by creation, of one account or of all, those that are no longer valid included. */
   listKeys(accountId?: string): ApiKey[]
-  /** How many keys of an account are valid at `nowMs`. */
   countValidKeys(accountId: string, nowMs: number): number
   /** Ends a key's validity at `expiresMs`, unless it ends sooner already. */
   expireKey(id: string, expiresMs: number, by: Deed): void
@@ -79,40 +66,20 @@ export type Ledger = Disposable & {
   revokeKey(id: string, by: Deed): boolean
 
   /**
-   * Takes a signed challenge as answered and gives the wallet a key. Its account is made where
-   * there is none (`accountId`); where it is free (see `isFree`), its valid keys are revoked, so
-   * that it has one.
+   * Takes a signed challenge as answered, which must not have expired, and gives the wallet a key.
+   * Its account is made where there is none (`accountId`); where it is free (see `isFree`), its
+   * valid keys are revoked, so that it has one.
    */
   signUp(
-    signup: {
-      nonce: string
-      /** Of the challenge, which must not have expired. */
-      expiresMs: number
-      accountId: string
-      /** Lower case. */
-      address: string
-      key: KeySecret
-      /** Valid keys that an account may have. */
-      keysMax: number
-      once?: Once | undefined
-    },
+    signup: KeyAsked & { nonce: string; expiresMs: number; address: string },
     nowMs: number,
   ): KeyMade | Replayed | { kind: 'nonce_used' | 'blocked' | 'key_limit' }
   /**
    * Makes a key in place of one of an account's, in its family, which is valid for `overlapMs` yet.
-   * A key without label has that of the old one. `caller_invalid`: the key that asks has ended
-   * meanwhile.
+   * A key without label has that of the old one. `caller_invalid`: the asking key has ended.
    */
   rotateKey(
-    rotation: {
-      id: string
-      accountId: string
-      callerKeyId: string
-      key: KeySecret
-      overlapMs: number
-      keysMax: number
-      once?: Once | undefined
-    },
+    rotation: KeyAsked & { id: string; callerKeyId: string; overlapMs: number },
     by: Deed,
   ):
     | KeyMade
@@ -120,13 +87,13 @@ export type Ledger = Disposable & {
     | { kind: 'caller_invalid' | 'blocked' | 'unknown_key' | 'key_limit' }
     | { kind: 'replaced'; expiresMs: number }
 
-  /** Subscriptions of an account by start. */
+  /** By start. */
   listSubscriptions(accountId: string): Subscription[]
   addSubscription(subscription: Omit<Subscription, 'createdMs'>, by: Deed): Subscription
 
   /** 32 secret bytes made with the ledger, which sign challenges. */
   readonly challengeKey: Uint8Array
-  /** The time that was kept last; undefined if none was. */
+  /** The time that was kept last. */
   timeFloor(): number | undefined
   /** Keeps a time; a power cut may lose it. Never waits: throws while another process writes. */
   putTimeFloor(nowMs: number): void
@@ -137,15 +104,13 @@ export type Ledger = Disposable & {
   putAnswer(answer: StoredAnswer, nowMs: number): StoredAnswer
 
   /**
-   * Judges an address (lower case) by the sanctions list and by what the chain answered, and writes
-   * the verdict into the audit chain: the list that is asked is the one that is named, and nothing
-   * counts unwritten.
+   * Judges an address (lower case) by the sanctions list (see `isStale`) and by what the chain
+   * answered, and writes the verdict into the audit chain, with the list that was asked.
    */
   recordScreening(
     asked: {
       address: string
       chain: Pick<ScreeningGrounds, 'oracle' | 'issuers'>
-      /** See `isStale`. */
       staleAfterMs: number
     },
     by: Deed,
@@ -171,9 +136,8 @@ export type Ledger = Disposable & {
   isSanctioned(address: string): boolean
 
   /**
-   * Adds to the counters of keys, and remembers when each was last used. Survives kill -9; a power
-   * cut may take the last ones, because it does not wait for the disk. Nor for another process:
-   * throws, and adds nothing, while one writes.
+   * Adds to the counters of keys, and remembers when each was last used. Never waits: a power cut
+   * may take the last ones, and while another process writes it throws and adds nothing.
    */
   addUsage(entries: readonly UsageEntry[]): void
   /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
@@ -184,9 +148,8 @@ export type Ledger = Disposable & {
   /** Rows of the audit chain after a number, oldest first. */
   listAudit(afterSeq: number, limit: number): AuditRow[]
   /**
-   * Re-reads the whole chain and yields each fault: a row that does not carry the hash of all
-   * before it, a number left out, a table that differs from the last audited state of one of its
-   * rows.
+   * Re-reads the whole chain. Faults are a row that does not carry the hash of all before it, a
+   * number left out, and a table that differs from the last audited state of one of its rows.
    */
   verifyAudit(): Iterable<string>
   /** Number and hash (hex) of the last row, to be noted elsewhere; undefined in an empty chain. */
@@ -195,11 +158,10 @@ export type Ledger = Disposable & {
   /** True as long as no key was ever made. */
   isNew(): boolean
 
-  /** Closes the file; the store is not usable afterwards. */
   dispose(): void
 }
 
-/** `limit` accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
+/** Accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
 export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
 
 /** Who does something, and when. */
@@ -241,29 +203,23 @@ export type ApiKey = Omit<KeyDraft, 'digest'> & {
 export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boolean =>
   revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
 
-/**
- * The family that a new key of an account goes on in: one whose keys have all ended, so that
- * deleting keys and making others opens no fresh rate windows. Undefined if every family has a
- * valid key.
- */
-export function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
-  const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
-  return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
-}
-
 /** A fresh key as it is kept. */
 export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
 
-/** A key that was made, and the tier that its account has. */
+/** A key for an account that may have `keysMax` valid ones. */
+export type KeyAsked = {
+  accountId: string
+  key: KeySecret
+  keysMax: number
+  once?: Once | undefined
+}
+
 export type KeyMade = { kind: 'made'; key: ApiKey; account: Account; tierId: string }
 
 /** What was asked for was done before: this was answered. */
 export type Replayed = { kind: 'replayed'; answer: StoredAnswer }
 
-/**
- * Makes what is kept of a change, in its transaction, so that it is not done twice. `answer` is
- * synchronous and without effects, since an engine may call it again.
- */
+/** Makes what is kept of a change, in its transaction, so that it is not done twice. */
 export type Once = { id: string; answer: (made: KeyMade) => StoredAnswer }
 
 export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
@@ -273,9 +229,8 @@ export type SanctionsList = {
   publishedOn: string
   /** When the list was last seen to be the published one. */
   confirmedMs: number
-  /** SHA-256 of the file, hex. */
+  /** Of the file, hex. */
   sha256: string
-  /** Addresses on it. */
   entryCount: number
 }
 
@@ -306,6 +261,6 @@ export type AuditRow = {
   subject: string
   /** What became of the subject, as JSON. */
   state: string
-  /** Of the row before and this one: 32 bytes. */
+  /** See `audit.ts`. */
   hash: Uint8Array
 }

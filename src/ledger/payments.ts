@@ -1,21 +1,25 @@
-import type { Offer } from '#src/selling/offer.ts'
-import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
+import type {
+  Offer,
+  Payment,
+  PaymentProof,
+  PaymentState,
+  SignedPayment,
+} from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 
 import type { Deed } from './ledger.ts'
 
 /**
- * Offers and payments behind verbs, in the ledger's file and its transactions (`atomically`). Every
- * change of a payment's state is a row of the audit chain (without the payload, which holds a
- * signature). `test/ledger/payment-conformance.ts` is the contract as tests.
+ * Offers and payments behind verbs, in the ledger's file and its transactions. Every change of a
+ * payment's state is a row of the audit chain (without the payload, which holds a signature).
+ * `test/ledger/payment-conformance.ts` is the contract as tests.
  */
 export type PaymentStore = {
   /**
    * Makes an offer. With a `payer`: at the price (less an atomic unit where this wallet has an open
    * offer of something else at it). Without: at an amount below the price that no other offer has
-   * whose payment could still arrive. `open`: the account has the same offer already, usable and
-   * not begun to be paid. `limit`: it has as many as the rules allow. `no_amount`: no unique amount
-   * was found.
+   * whose payment could still arrive; `no_amount` if none was found. `open`: the account has the
+   * same offer already, usable and not begun to be paid. `limit`: it has as many as it may.
    */
   openOffer(
     draft: OfferDraft,
@@ -24,10 +28,9 @@ export type PaymentStore = {
   ): { kind: 'opened' | 'open'; offer: Offer } | { kind: 'limit' | 'no_amount' }
   findOffer(id: string): Offer | undefined
   /**
-   * The offer that a signed payment is for, at the moment `nowMs` at which it is made or taken.
-   * First the offers to its payer at that amount: of those that it may have been signed for the
-   * newest that nobody has paid. Then the holder of the unique amount, whosever it is; then an
-   * ended one of `accountId`.
+   * The offer that a signed payment is for. First the offers to its payer at that amount: of those
+   * that it may have been signed for the newest that nobody has paid. Then the holder of the unique
+   * amount, whosever it is; then an ended one of `accountId`.
    */
   findOfferFor(
     signed: Pick<SignedPayment, 'network' | 'asset' | 'payer' | 'amount' | 'validBefore'>,
@@ -40,18 +43,12 @@ export type PaymentStore = {
   /** Ends an offer and frees its unique amount; false if it has none or is being paid. */
   releaseOffer(id: string, by: Deed): boolean
   /** Offers of an account of an amount, newest first, expired or not; the newest 20. */
-  listOffersOf(query: {
-    accountId: string
-    network: string
-    asset: string
-    amount: bigint
-  }): Offer[]
+  listOffersOf(query: TokenAmount & { accountId: string }): Offer[]
 
   /**
    * Takes a signed payment for an offer, in state `received`. `existing`: this very nonce was taken
-   * before, by whomever. `offer_taken`: another payment of this offer is open or was provisioned.
-   * With `proof`, where the money has moved already, it is kept all the same: in `review`, as
-   * `paid_twice`.
+   * before, by whomever. `offer_taken`: another payment of this offer is open or was provisioned;
+   * with `proof`, where the money has moved, it is kept all the same: in `review`, `paid_twice`.
    */
   claim(
     draft: { id: string; offer: Offer; signed: SignedPayment; proof?: PaymentProof | undefined },
@@ -65,32 +62,20 @@ export type PaymentStore = {
 
   findPayment(id: string): Payment | undefined
   /**
-   * The newest payment of an account, or for one of its offers, that may still be made: also one
-   * that was rejected, which its payer can submit, until the chain proves it void.
+   * The newest payment of an account, or for one of its offers, that may still be made: also a
+   * rejected one, which its payer can submit, until the chain proves it void.
    */
   findUndecidedPayment(of: { accountId: string; offerId?: string }): Payment | undefined
   /** By what makes it unique on its chain. */
   findPaymentByNonce(
     signed: Pick<SignedPayment, 'network' | 'nonceContract' | 'payer' | 'nonce'>,
   ): Payment | undefined
-  /** Payments of an account, newest first; `after` is exclusive. */
-  listPayments(query: {
-    accountId?: string
-    limit: number
-    after?: { createdMs: number; id: string } | undefined
-  }): Payment[]
-  /** Payments in any of some states, oldest first; `after` is exclusive. */
-  listPaymentsIn(
-    states: readonly PaymentState[],
-    page?: { limit: number; after?: { createdMs: number; id: string } | undefined },
-  ): Payment[]
+  /** Payments of an account, or all, newest first. */
+  listPayments(query: PaymentPage & { accountId?: string }): Payment[]
+  /** Payments in any of some states, oldest first. */
+  listPaymentsIn(states: readonly PaymentState[], page?: PaymentPage): Payment[]
   /** Payments that a transfer may be. */
-  listPaymentsLike(transfer: {
-    network: string
-    asset: string
-    from: string
-    amount: bigint
-  }): Payment[]
+  listPaymentsLike(transfer: TokenAmount & { from: string }): Payment[]
 
   /**
    * Moves a payment from one of some states to another, with what was learned; undefined, and
@@ -99,31 +84,22 @@ export type PaymentStore = {
    */
   move(
     id: string,
-    change: {
-      from: readonly PaymentState[]
-      to: PaymentState
-      reason?: string | undefined
-      txHash?: string | undefined
-      proof?: PaymentProof | undefined
-    },
+    change: PaymentChange & { from: readonly PaymentState[] },
     by: Deed,
   ): Payment | undefined
 
   /**
-   * Takes the right to call the facilitator until `untilMs`: the payment is `screened`, or its
+   * Takes the right to call the facilitator until `untilMs`, if the payment is `screened`, or its
    * `settling`, `pending` or `unknown` is nobody's. Moves it to `settling` and counts the attempt.
-   * Undefined if not.
    */
   lease(id: string, untilMs: number, by: Deed): Payment | undefined
 
   /**
    * Turns a `settled` payment into its period, once: adds the subscription and moves those that it
-   * displaces (selling/period.ts) in one transaction. Returns the subscription, the same on every
-   * call.
+   * displaces (`bookPeriod`). Returns the subscription, the same on every call.
    */
   provision(id: string, ids: { subscriptionId: string; restId: string }, by: Deed): Subscription
 
-  /** The subscription that a payment made. */
   findSubscriptionOf(paymentId: string): Subscription | undefined
 
   /** Money that arrived without a payment of ours; kept once per log. */
@@ -136,6 +112,13 @@ export type PaymentStore = {
   scannedBlock(network: string): number | undefined
   setScannedBlock(network: string, blockNumber: number): void
 }
+
+export type PaymentChange = { to: PaymentState } & Pick<Payment, 'reason' | 'txHash' | 'proof'>
+
+export type TokenAmount = { network: string; asset: string; amount: bigint }
+
+/** `after` is exclusive. */
+export type PaymentPage = { limit: number; after?: Pick<Payment, 'createdMs' | 'id'> | undefined }
 
 export type OfferDraft = Omit<Offer, 'requirements' | 'createdMs'> & {
   requirements: Omit<Offer['requirements'], 'amount'>
@@ -154,21 +137,18 @@ export type OfferRules = {
 
 export type ReservedOffer = Offer & { reservedUntilMs: number }
 
-export type UnmatchedTransfer = PaymentProof & {
-  /** `transfer_` and the log's place. */
-  id: string
-  network: string
-  asset: string
-  from: string
-  amount: bigint
-  foundMs: number
-  resolution?: string | undefined
-}
+export type UnmatchedTransfer = PaymentProof &
+  TokenAmount & {
+    /** `transfer_` and the log's place. */
+    id: string
+    from: string
+    foundMs: number
+    resolution?: string | undefined
+  }
 
 /**
- * A rule of the ledger forbids a change: one transfer for two payments, or two payments of one
- * offer. The only error that means more money than was asked for; all others, failed assertions
- * too, are faults of ours.
+ * One transfer for two payments, or two payments of one offer: the only error that means more money
+ * than was asked for. All others, failed assertions too, are faults of ours.
  */
 export class LedgerRuleError extends Error {
   override readonly name = 'LedgerRuleError'

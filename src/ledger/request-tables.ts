@@ -1,50 +1,107 @@
-/** What is remembered so that nothing is done twice: answered challenges, and answers. */
-import { idempotency, usedNonce } from '#db/ledger/schema.ts'
+/** What the server remembers: answered challenges, answers, the use of keys, and of itself. */
+import { randomBytes } from 'node:crypto'
+
+import { idempotency, usage, usedNonce } from '#db/ledger/schema.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { type Database, transact, withoutWaiting } from '#src/sqlite/database.ts'
 
-import type { StoredAnswer } from './ledger.ts'
+import type { Ledger, StoredAnswer, UsageEntry, UsageRow } from './ledger.ts'
+import { change, exists } from './rows.ts'
 
-type NonceRow = typeof usedNonce.$inferSelect
+export const createNonceTable = (db: Database) => ({
+  has: exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = ?'),
+  insert: change<[typeof usedNonce.$inferSelect]>(db, sqlOf(usedNonce).insert()),
+  /** One that expires this very moment is kept: nobody can gain by the edge. */
+  forgetExpired: change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < ?'),
+})
 
-/** Remembers which challenges were answered. */
-export function createNonceTable(db: Database) {
-  const find = db.prepare<unknown, [{ nonce: string }]>(
-    'SELECT 1 FROM used_nonce WHERE nonce = $nonce',
-  )
-  const insert = db.prepare<unknown, [NonceRow]>(sqlOf(usedNonce).insert())
-  const forget = db.prepare<unknown, [{ nowMs: number }]>(
-    'DELETE FROM used_nonce WHERE expires_ms < $nowMs',
-  )
-  return {
-    has: (nonce: string): boolean => find.get({ nonce }) !== null,
-    insert: (row: NonceRow): void => void insert.run(row),
-
-    /** One that expires this very moment is kept: nobody can gain by the edge. */
-    forgetExpired: (nowMs: number): void => void forget.run({ nowMs }),
-  }
-}
-
-/** Finds and keeps answers, each for a day. */
 export function createAnswerTable(db: Database) {
   const sql = sqlOf(idempotency)
-  const find = db.prepare<StoredAnswer, [{ id: string; sinceMs: number }]>(
+  const find = db.prepare<StoredAnswer, [id: string, sinceMs: number]>(
     `SELECT ${sql.columns(['id', 'fingerprint', 'sealed'])} FROM idempotency
-     WHERE id = $id AND created_ms > $sinceMs`,
+     WHERE id = ? AND created_ms > ?`,
   )
-  const insert = db.prepare<unknown, [typeof idempotency.$inferSelect]>(sql.insert())
-  const forget = db.prepare<unknown, [{ sinceMs: number }]>(
-    'DELETE FROM idempotency WHERE created_ms <= $sinceMs',
-  )
+  const insert = change<[typeof idempotency.$inferSelect]>(db, sql.insert())
+  const forget = change<[sinceMs: number]>(db, 'DELETE FROM idempotency WHERE created_ms <= ?')
   return {
     find: (id: string, nowMs: number): StoredAnswer | undefined =>
-      find.get({ id, sinceMs: nowMs - DAY_MS }) ?? undefined,
+      find.get(id, nowMs - DAY_MS) ?? undefined,
 
     /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
     put(answer: StoredAnswer, nowMs: number): void {
-      forget.run({ sinceMs: nowMs - DAY_MS })
-      insert.run({ ...answer, createdMs: nowMs })
+      forget(nowMs - DAY_MS)
+      insert({ ...answer, createdMs: nowMs })
     },
   }
+}
+
+/** Counts and sums what keys were used for: see `Ledger`. */
+export function createUsage(db: Database) {
+  const count = db.prepare<unknown, [UsageEntry]>(
+    `${sqlOf(usage).insert()} ON CONFLICT (key_id, day, route) DO UPDATE SET
+       requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes`,
+  )
+  const touch = db.prepare<unknown, [UsageEntry]>(
+    `UPDATE api_key SET last_used_ms = $lastUsedMs
+     WHERE id = $keyId AND (last_used_ms IS NULL OR last_used_ms < $lastUsedMs)`,
+  )
+  const listOf = db.prepare<UsageRow, [accountId: string, fromDay: string]>(
+    `SELECT day, route, sum(requests) AS requests, sum(bytes) AS bytes
+     FROM usage JOIN api_key ON api_key.id = usage.key_id
+     WHERE account_id = ? AND day >= ? GROUP BY day, route ORDER BY day, route`,
+  )
+  const removeBefore = change<[day: string]>(db, 'DELETE FROM usage WHERE day < ?')
+
+  /** Never waits, except within a transaction. Throws while another process writes. */
+  const run = (body: () => void): void =>
+    db.inTransaction ? body() : withoutWaiting(db, () => transact(db, body))
+
+  return {
+    addUsage(entries) {
+      if (entries.length === 0) return
+      run(() => {
+        for (const entry of entries) {
+          count.run(entry)
+          touch.run(entry)
+        }
+      })
+    },
+    usageOf: (accountId, fromDay) => listOf.all(accountId, fromDay),
+    pruneUsage: (beforeDay) => run(() => void removeBefore(beforeDay)),
+  } satisfies Partial<Ledger>
+}
+
+const CHALLENGE_KEY_BYTES = 32
+
+/** Opens the facts of a ledger, whose challenge key the first opening makes. */
+export function createMeta(db: Database) {
+  const find = db.prepare<{ value: unknown }, [key: string]>('SELECT value FROM meta WHERE key = ?')
+  const put = change<[value: number]>(
+    db,
+    `INSERT INTO meta (key, value) VALUES ('time_floor', ?)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
+
+  function readChallengeKey(): Uint8Array {
+    const read = () => find.get('challenge_key')?.value
+    if (read() === undefined) {
+      // Another process may be making one: whichever is first stays.
+      const sql = `INSERT INTO meta (key, value) VALUES ('challenge_key', ?) ON CONFLICT (key) DO NOTHING`
+      change<[Uint8Array]>(db, sql)(randomBytes(CHALLENGE_KEY_BYTES))
+    }
+    const value = read()
+    if (value instanceof Uint8Array) return value
+    throw new Error('The challenge key of the ledger is not bytes.')
+  }
+
+  return {
+    challengeKey: readChallengeKey(),
+
+    timeFloor() {
+      const value = find.get('time_floor')?.value
+      return typeof value === 'number' ? value : undefined
+    },
+    putTimeFloor: (nowMs) => withoutWaiting(db, () => transact(db, () => void put(nowMs))),
+  } satisfies Partial<Ledger>
 }

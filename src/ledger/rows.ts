@@ -16,8 +16,22 @@ export type Row<T extends Table> = {
     : T['$inferSelect'][K]
 }
 
+type Value = string | number | boolean | Uint8Array | null
 type Stored = Record<string, string | number | Uint8Array | null>
-type Values = Record<string, string | number | boolean | Uint8Array | null>
+type Values = Record<string, Value>
+/** What is bound: by place, or by name in one object, whose other members are ignored. */
+type Bound = (Value | Values)[]
+
+export function exists<P extends Bound>(db: Database, sql: string) {
+  const statement = db.prepare<unknown, Bound>(sql)
+  return (...values: P): boolean => statement.get(...values) !== null
+}
+
+/** What changes rows: true if it has changed any. */
+export function change<P extends Bound>(db: Database, sql: string) {
+  const statement = db.prepare<unknown, Bound>(sql)
+  return (...values: P): boolean => statement.run(...values).changes > 0
+}
 
 /** Creates the statements of a table; `what` names a row in errors. */
 export function createRows<T extends Table, D>(
@@ -42,25 +56,24 @@ export function createRows<T extends Table, D>(
   }
 
   /** The first row of `SELECT … FROM table` and what is added to it. */
-  function one<P extends Values>(rest: string, from = select) {
-    const statement = db.prepare<Stored, [P]>(`${from} ${rest}`)
-    return (values: P): D | undefined => {
-      const row = statement.get(values)
+  function one<P extends Bound>(rest: string) {
+    const statement = db.prepare<Stored, Bound>(`${select} ${rest}`)
+    return (...values: P): D | undefined => {
+      const row = statement.get(...values)
       return row === null ? undefined : toDomain(row)
     }
   }
 
-  const byId = one<{ id: string }>('WHERE id = $id')
-  const find = (id: string): D | undefined => byId({ id })
+  const find = one<[id: string]>('WHERE id = ?')
 
   return {
     one,
     find,
 
     /** All rows of `SELECT … FROM table` and what is added to it. */
-    list<P extends Values>(rest: string) {
-      const statement = db.prepare<Stored, [P]>(`${select} ${rest}`)
-      return (values: P): D[] => statement.all(values).map(toDomain)
+    list<P extends Bound>(rest: string) {
+      const statement = db.prepare<Stored, Bound>(`${select} ${rest}`)
+      return (...values: P): D[] => statement.all(...values).map(toDomain)
     },
 
     /** Throws if there is no such row. */

@@ -1,48 +1,69 @@
 /** The embedded engine: accounts, keys and the rest in one SQLite file. */
-import { judge } from '#src/selling/screening.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
-import { closeDatabase, type Database, probeWrite } from '#src/sqlite/database.ts'
+import {
+  closeDatabase,
+  createCommitCount,
+  type Database,
+  probeWrite,
+  transact,
+} from '#src/sqlite/database.ts'
 
-import { createAccountTable } from './account-table.ts'
-import { createAuditChain } from './audit-chain.ts'
-import { createAuditVerify } from './audit-verify.ts'
-import { createAuditedRows, type Note } from './audited-rows.ts'
-import { createKeyChanges } from './key-changes.ts'
-import { createKeyTable } from './key-table.ts'
+import {
+  createAccountTable,
+  createKeyTable,
+  createSubscriptionTable,
+  createTierTable,
+} from './account-tables.ts'
+import { createAuditChain, createAuditedRows, type RowAction, verifyAudit } from './audit.ts'
+import { createKeyVerbs } from './key-verbs.ts'
 import type { Deed, Ledger } from './ledger.ts'
-import { createMetaTable } from './meta-table.ts'
+import { createOfferTable } from './payments/offer-table.ts'
+import { createPaymentTable } from './payments/payment-tables.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
-import { createAnswerTable, createNonceTable } from './request-tables.ts'
-import { createSanctionsTable } from './sanctions-table.ts'
-import { createSubscriptionTable } from './subscription-table.ts'
-import { createTierTable } from './tier-table.ts'
-import { createTransactions } from './transactions.ts'
-import { createUsageTable } from './usage-table.ts'
+import { createAnswerTable, createMeta, createNonceTable, createUsage } from './request-tables.ts'
+import { createScreenings } from './screenings.ts'
 
 /** What the verbs share: the tables of the file, its transactions and its audit chain. */
 export type Tables = ReturnType<typeof createTables>
 
-/** `nowMs` dates the seeds of a new ledger, `lagMs` bounds how late others' commits may show. */
-export type EngineOptions = { nowMs: number; lagMs: number }
+export type LedgerOptions = {
+  /** When the default tiers of a new ledger are audited as put. */
+  nowMs: number
+  /** How late commits of other connections may show; 0, the default, asks at each use. */
+  lagMs?: number
+}
 
-/** Makes the ledger of an open file. */
-export function createSqliteLedger(db: Database, { nowMs, lagMs }: EngineOptions): Ledger {
+export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
   const tables = createTables(db, lagMs)
-  const catalogue = createCatalogue(tables)
-  seed(tables, catalogue, { actor: 'system', nowMs })
+  const { chain, answers, atomically } = tables
+  const accounts = createAccountVerbs(tables)
+  // A ledger without a trace of any tier is new; another process may be making the same one.
+  atomically(() => {
+    if (tables.tiers.list().length > 0 || chain.head() !== undefined) return
+    for (const tier of defaultTiers) accounts.putTier(tier, { actor: 'system', nowMs })
+  })
   return {
     revision: tables.revision,
-    atomically: tables.atomically,
+    atomically,
     probeWrite: () => probeWrite(db),
-    ...createMetaTable(db),
-    ...catalogue,
-    ...createAccounts(tables),
-    ...createForgetting(tables),
-    ...createKeys(tables),
-    ...createKeyChanges(tables),
-    ...createRequests(tables),
+    ...createMeta(db),
+    ...accounts,
+    ...createKeyVerbs(tables),
+    findAnswer: answers.find,
+    putAnswer: (answer, nowMs) =>
+      atomically(() => {
+        const known = answers.find(answer.id, nowMs)
+        if (known === undefined) answers.put(answer, nowMs)
+        return known ?? answer
+      }),
+    ...createUsage(db),
     ...createScreenings(tables),
-    ...createAudit(tables),
+    listAudit: chain.list,
+    verifyAudit: () => verifyAudit(tables),
+    auditHead() {
+      const head = chain.head()
+      return head && { seq: head.seq, hash: head.hash.toHex() }
+    },
     payments: createPayments(tables),
     dispose: () => closeDatabase(db),
     [Symbol.dispose]: () => closeDatabase(db),
@@ -55,20 +76,19 @@ function createTables(db: Database, lagMs: number) {
   const { raise, ...transactions } = createTransactions(db, lagMs)
 
   /** Ends every change of an audited row: what became of it goes into the chain. */
-  const note: Note = (by, action, subject) =>
+  const note = (by: Deed, action: RowAction, subject: string): void =>
     chain.append(by, { action, subject, state: rows.stateOf(action, subject) })
-
-  /** The same where the change decides who may do what. */
-  const record: Note = (by, action, subject) => {
-    note(by, action, subject)
-    raise()
-  }
 
   return {
     db,
     chain,
+    rows,
     note,
-    record,
+    /** As `note`, where the change decides who may do what. */
+    record(by: Deed, action: RowAction, subject: string): void {
+      note(by, action, subject)
+      raise()
+    },
     ...transactions,
     tiers: createTierTable(db),
     accounts: createAccountTable(db),
@@ -76,26 +96,72 @@ function createTables(db: Database, lagMs: number) {
     subscriptions: createSubscriptionTable(db),
     nonces: createNonceTable(db),
     answers: createAnswerTable(db),
-    usage: createUsageTable(db),
-    sanctions: createSanctionsTable(db),
-    verify: createAuditVerify({ db, chain, rows }),
+    offers: createOfferTable(db),
+    payments: createPaymentTable(db),
   }
 }
 
-/** A ledger without a trace of any tier is new; another process may be making the same one. */
-function seed(
-  { atomically, tiers, chain }: Tables,
-  { putTier }: Pick<Ledger, 'putTier'>,
-  by: Deed,
-): void {
-  atomically(() => {
-    if (tiers.list().length > 0 || chain.head() !== undefined) return
-    for (const tier of defaultTiers) putTier(tier, by)
-  })
+/**
+ * Transactions, and the revision: one number that changes with everything that decides who may do
+ * what. Our own changes raise it at once; for those of other connections SQLite is asked, at each
+ * use or as seldom as `lagMs` allows, because asking takes about a microsecond.
+ */
+function createTransactions(db: Database, lagMs: number) {
+  const commitCount = createCommitCount(db)
+  let revision = 0
+  /** No revision is given twice, even after a rollback: something may be cached under it. */
+  let last = 0
+  let seenCommits = commitCount()
+  let askedMs = Number.NEGATIVE_INFINITY
+
+  function raise(): void {
+    revision = ++last
+  }
+
+  function ask(): number {
+    const now = commitCount()
+    if (now !== seenCommits) raise()
+    seenCommits = now
+    return revision
+  }
+
+  return {
+    revision(): number {
+      const nowMs = performance.now()
+      if (nowMs - askedMs < lagMs) return revision
+      askedMs = nowMs
+      return ask()
+    },
+
+    /** For every change of our own, which SQLite does not count. */
+    raise,
+
+    /** The outermost call is the transaction. Verbs check first, so one that threw left nothing. */
+    atomically<T>(body: () => T): T {
+      if (db.inTransaction) {
+        const result = body()
+        // The outer transaction would commit without what it still had to do.
+        if (result instanceof Promise) throw new Error('A transaction must be synchronous.')
+        return result
+      }
+      let atStart: number | undefined
+      try {
+        return transact(db, () => {
+          // Others cannot commit from here on, so this holds again after a rollback.
+          atStart = ask()
+          return body()
+        })
+      } catch (error) {
+        if (atStart !== undefined) revision = atStart
+        throw error
+      }
+    },
+  }
 }
 
-const createCatalogue = ({ atomically, record, tiers }: Tables) =>
-  ({
+function createAccountVerbs(tables: Tables) {
+  const { atomically, record, tiers, accounts, keys, subscriptions } = tables
+  return {
     listTiers: tiers.list,
 
     putTier: (tier, by) =>
@@ -103,10 +169,7 @@ const createCatalogue = ({ atomically, record, tiers }: Tables) =>
         tiers.put(tier)
         record(by, 'tier.put', tier.tierId)
       }),
-  }) satisfies Partial<Ledger>
 
-const createAccounts = ({ atomically, record, accounts, subscriptions }: Tables) =>
-  ({
     findAccount: accounts.find,
     findAccountByAddress: accounts.findByAddress,
     listAddressedAccounts: accounts.listAddressed,
@@ -134,18 +197,15 @@ const createAccounts = ({ atomically, record, accounts, subscriptions }: Tables)
         record(by, 'subscription.added', draft.id)
         return subscriptions.get(draft.id)
       }),
-  }) satisfies Partial<Ledger>
 
-const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
-  ({
     isFree: accounts.isFree,
 
-    forgetIdle({ afterId, limit, idleSinceMs }, by) {
-      const ids = accounts.idsAfter(afterId, limit)
+    forgetIdle({ afterId, limit, idleSinceMs: sinceMs }, by) {
+      const ids = accounts.listAfter(afterId, limit).map(({ id }) => id)
       const nextId = ids.length < limit ? undefined : ids.at(-1)
-      if (!ids.some((id) => accounts.isIdle(id, idleSinceMs))) return { forgotten: [], nextId }
+      if (!ids.some((id) => accounts.isIdle({ id, sinceMs }))) return { forgotten: [], nextId }
       return atomically(() => {
-        const forgotten = ids.filter((id) => accounts.isIdle(id, idleSinceMs))
+        const forgotten = ids.filter((id) => accounts.isIdle({ id, sinceMs }))
         for (const id of forgotten) {
           for (const key of keys.list(id)) {
             record(by, 'key.forgotten', key.id)
@@ -157,90 +217,5 @@ const createForgetting = ({ atomically, record, accounts, keys }: Tables) =>
         return { forgotten, nextId }
       })
     },
-  }) satisfies Partial<Ledger>
-
-const createKeys = ({ atomically, record, accounts, keys }: Tables) =>
-  ({
-    createKey: (draft, by) =>
-      atomically(() => {
-        accounts.get(draft.accountId)
-        keys.insert({ ...draft, createdMs: by.nowMs })
-        record(by, 'key.created', draft.id)
-        return keys.get(draft.id)
-      }),
-
-    findKeyByDigest: keys.findByDigest,
-    findKey: keys.find,
-    listKeys: keys.list,
-    countValidKeys: keys.countValid,
-
-    expireKey: (id, expiresMs, by) =>
-      atomically(() => {
-        keys.get(id)
-        if (keys.expire(id, expiresMs)) record(by, 'key.expiring', id)
-      }),
-
-    revokeKey: (id, by) =>
-      atomically(() => {
-        keys.get(id)
-        const isRevoked = keys.revoke(id, by.nowMs)
-        if (isRevoked) record(by, 'key.revoked', id)
-        return isRevoked
-      }),
-
-    isNew: keys.isEmpty,
-  }) satisfies Partial<Ledger>
-
-const createRequests = ({ atomically, answers, usage }: Tables) =>
-  ({
-    findAnswer: answers.find,
-
-    putAnswer: (answer, nowMs) =>
-      atomically(() => {
-        const known = answers.find(answer.id, nowMs)
-        if (known === undefined) answers.put(answer, nowMs)
-        return known ?? answer
-      }),
-
-    addUsage: usage.add,
-    usageOf: usage.listOf,
-    pruneUsage: usage.removeBefore,
-  }) satisfies Partial<Ledger>
-
-const createScreenings = ({ atomically, chain, sanctions }: Tables) =>
-  ({
-    recordScreening: ({ address, chain: asked, staleAfterMs }, by) =>
-      atomically(() => {
-        const list = sanctions.answer(address, { nowMs: by.nowMs, staleAfterMs })
-        const grounds = { list, ...asked }
-        const verdict = { verdict: judge(grounds), address, timeMs: by.nowMs, grounds }
-        const action = `screening.${verdict.verdict}` as const
-        chain.append(by, { action, subject: address, state: JSON.stringify(verdict) })
-        return verdict
-      }),
-
-    sanctionsList: sanctions.find,
-
-    putSanctionsList: (draft, by) =>
-      atomically(() => {
-        const put = sanctions.put(draft, by.nowMs)
-        if (put.kind === 'replaced') {
-          const [subject, state] = [put.list.sha256, JSON.stringify(put.list)]
-          chain.append(by, { action: 'sanctions_list.replaced', subject, state })
-        }
-        return put
-      }),
-
-    isSanctioned: sanctions.has,
-  }) satisfies Partial<Ledger>
-
-const createAudit = ({ chain, verify }: Tables) =>
-  ({
-    listAudit: chain.list,
-    verifyAudit: verify,
-
-    auditHead() {
-      const head = chain.head()
-      return head && { seq: head.seq, hash: head.hash.toHex() }
-    },
-  }) satisfies Partial<Ledger>
+  } satisfies Partial<Ledger>
+}

@@ -1,7 +1,7 @@
 /**
  * Bits in deflate's order: the first bit is the lowest of the first byte. Positions are bit
- * offsets. Runs of bits are moved in 32-bit words of little-endian machines, signed, because the
- * engine keeps signed integers out of floating point.
+ * offsets. Runs are moved in 32-bit words of little-endian machines, signed, because the engine
+ * keeps signed integers out of floating point.
  */
 import { assert } from './assert.ts'
 
@@ -25,7 +25,6 @@ export class BitWriter {
     this.#words = new Int32Array(capacity >>> 2)
   }
 
-  /** Bits written so far. */
   get length(): number {
     return this.#count * 32 + this.#filled
   }
@@ -91,7 +90,6 @@ export class BitWriter {
     this.put(0, -this.#filled & 7)
   }
 
-  /** Appends a 32-bit little-endian integer. */
   putUint32(value: number): void {
     this.put(value & 0xffff, 16)
     this.put(value >>> 16, 16)
@@ -118,7 +116,6 @@ export class BitWriter {
   }
 }
 
-/** The 32 bits of `source` from `position` on. */
 function load(source: Int32Array, position: number): number {
   const word = position >>> 5
   const shift = position & 31
@@ -127,7 +124,6 @@ function load(source: Int32Array, position: number): number {
   return shift === 0 ? low : (low >>> shift) | ((source[word + 1] ?? 0) << (32 - shift))
 }
 
-/** Copies bytes into words that bits can be copied from. */
 export function toWords(bytes: Uint8Array): Int32Array {
   const words = new Int32Array((bytes.length >>> 2) + 2)
   new Uint8Array(words.buffer).set(bytes)

@@ -5,7 +5,6 @@ export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
   #length = 0
 
-  /** `capacity` in bytes; more is made when it is needed. */
   constructor(capacity: number) {
     this.#bytes = new Uint8Array(capacity)
   }
@@ -31,7 +30,6 @@ export class ByteWriter {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** Makes room for so many bytes more. */
   reserve(count: number): void {
     const needed = this.#length + count
     if (needed <= this.#bytes.length) return

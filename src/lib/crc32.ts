@@ -1,7 +1,7 @@
 /**
- * CRC-32 of joined texts without reading them again. `crc(A + B) = shift(crc(A), length of B) ^
- * crc(B)`, where the shift multiplies by x^(8 * length) in GF(2) modulo the CRC's polynomial, the
- * method of zlib's crc32_combine.
+ * CRC-32 of joined texts without reading them again: `crc(A + B) = shift(crc(A), length of B) ^
+ * crc(B)`, where the shift multiplies by x^(8 * length) in GF(2) modulo the polynomial (zlib's
+ * crc32_combine).
  */
 import { crc32 as zlibCrc32 } from 'node:zlib'
 
@@ -31,7 +31,7 @@ function multiply(a: number, b: number): number {
 const operators: readonly Uint32Array[] = buildOperators()
 
 function buildOperators(): Uint32Array[] {
-  // x^8, the shift by one byte.
+  // x^8: one byte.
   let step = 0x00800000
   return Array.from({ length: 4 }, () => {
     const table = new Uint32Array(256)

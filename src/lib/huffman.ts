@@ -1,7 +1,4 @@
-/**
- * Canonical codes for `lengths` (RFC 1951 §3.2.2), bits reversed, as
- * deflate writes the lowest bit first.
- */
+/** Canonical codes (RFC 1951 §3.2.2), bits reversed, as deflate writes the lowest bit first. */
 export function reversedCodes(lengths: readonly number[]): number[] {
   const codes = lengths.map(() => 0)
   let next = 0

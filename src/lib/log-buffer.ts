@@ -1,16 +1,10 @@
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT_LENGTH = 64 * 1024
 
-/** Gathers lines: one write every 100 ms or 64 KiB instead of one a line. */
-export type LogBuffer = {
-  /** Adds one line, newline included. */
-  write(line: string): void
-  /** Hands on what is gathered. To be called at the end. */
-  flush(): void
-}
+export type LogBuffer = ReturnType<typeof createLogBuffer>
 
-/** Creates a buffer in front of `write`, which gets whole lines. */
-export function createLogBuffer(write: (lines: string) => void): LogBuffer {
+/** Gathers lines: one `write` every 100 ms or 64 KiB instead of one a line. */
+export function createLogBuffer(write: (lines: string) => void) {
   let pending = ''
   let timer: ReturnType<typeof setTimeout> | undefined
   const flush = () => {
@@ -21,11 +15,12 @@ export function createLogBuffer(write: (lines: string) => void): LogBuffer {
     if (lines !== '') write(lines)
   }
   return {
-    write(line) {
+    write(line: string): void {
       pending += line
       if (pending.length >= FLUSH_AT_LENGTH) flush()
       else timer ??= setTimeout(flush, FLUSH_AFTER_MS)
     },
+    /** Hands on what is gathered; to be called at the end. */
     flush,
   }
 }

@@ -2,8 +2,6 @@
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-/**
- * What the system calls a failure, such as `ENOENT`; the error as text where it has no such name.
- */
+/** What the system calls a failure, such as `ENOENT`; the error as text if it has no such name. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error)

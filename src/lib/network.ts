@@ -1,4 +1,4 @@
-/** IP addresses and networks. */
+/** IP addresses and networks, and where a request comes from, as far as that can be believed. */
 import { BlockList, isIP } from 'node:net'
 
 /** A network such as 10.0.0.0/8; a single address has all its bits. */
@@ -7,7 +7,6 @@ export type Network = { address: string; bits: number; family: 'ipv4' | 'ipv6' }
 const V4_BITS = 32
 const V6_BITS = 128
 
-/** Reads `10.0.0.0/8`, `::1` and the like; undefined for anything else. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)
@@ -17,7 +16,7 @@ export function parseNetwork(text: string): Network | undefined {
   return bits <= max ? { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined
 }
 
-/** Creates the test whether an address is in any of some networks; false for no address. */
+/** The test whether an address is in any of some networks; false for no address. */
 export function createNetworkSet(networks: readonly Network[]): (address: string) => boolean {
   const list = new BlockList()
   for (const { address, bits, family } of networks) list.addSubnet(address, bits, family)
@@ -29,8 +28,7 @@ export function createNetworkSet(networks: readonly Network[]): (address: string
 
 /**
  * The subscriber that an address identifies: an IPv4 address itself, also inside IPv6; of IPv6 the
- * network of `bits`, a multiple of 16: one line gets a /64, one customer may get a /48. Undefined
- * for what is no address.
+ * network of `bits`, a multiple of 16. Undefined for what is no address.
  */
 export function subscriberOf(address: string, bits = 64): string | undefined {
   const version = isIP(address)
@@ -46,19 +44,47 @@ export function subscriberOf(address: string, bits = 64): string | undefined {
     .join(':')}::/${bits}`
 }
 
-/** The eight groups of a valid IPv6 address. */
+/** The eight groups of a valid IPv6 address, whose last two may be dotted: URLs have none so. */
 function expand(address: string): number[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
-  const plain = dotted
-    ? `${dotted[1]}${toGroup(dotted[2], dotted[3])}:${toGroup(dotted[4], dotted[5])}`
-    : address
-  const [head = '', tail] = plain.split('::')
-  const left = toGroups(head)
-  const right = tail === undefined ? [] : toGroups(tail)
+  const { hostname } = new URL(`http://[${address}]`)
+  const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
+  const [left, right] = [toGroups(head), toGroups(tail)]
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
 }
 
 const toGroups = (text: string): number[] =>
   text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
 
-const toGroup = (high = '0', low = '0'): string => (Number(high) * 256 + Number(low)).toString(16)
+type Peers = { requestIP(request: Request): { address: string } | null }
+
+/** Of a request whose connection is gone, and of one that never had any. */
+const UNKNOWN = 'unknown'
+
+/**
+ * Names a caller by its IPv4 address, or its IPv6 network of `bits` (a /64). `X-Forwarded-For` is
+ * read from the right, as far as trusted proxies wrote it.
+ */
+export const createClientAddress =
+  (isTrusted: (address: string) => boolean) =>
+  (request: Request, peers: Peers | undefined, bits?: number): string => {
+    let address = peers?.requestIP(request)?.address ?? ''
+    if (isTrusted(address)) {
+      for (const hop of hopsOf(request).reverse()) {
+        // What is no address says nothing: the proxy that passed it on answers for it.
+        if (subscriberOf(hop) === undefined) break
+        address = hop
+        if (!isTrusted(address)) break
+      }
+    }
+    return subscriberOf(address, bits) ?? UNKNOWN
+  }
+
+const hopsOf = ({ headers }: Request): string[] =>
+  headers
+    .get('x-forwarded-for')
+    ?.split(',')
+    .map((hop) => withoutPort(hop.trim())) ?? []
+
+/** Some proxies write `192.0.2.1:5555` and `[2001:db8::1]:5555`. */
+const withoutPort = (hop: string): string =>
+  /^\[([^\]]+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop

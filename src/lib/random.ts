@@ -1,8 +1,7 @@
 /**
- * A small seeded generator: sfc32 by Chris Doty-Humphrey, from PractRand (public domain,
- * https://pracrand.sourceforge.net/RNG_engines.txt). Draws use 32-bit integer operations and the
- * four exact IEEE operations alone, no `Math.log` or the like, so that a seed gives the same values
- * on every platform and engine.
+ * A small seeded generator, not for secrets: sfc32 by Chris Doty-Humphrey, from PractRand (public
+ * domain, https://pracrand.sourceforge.net/RNG_engines.txt). Draws use 32-bit integer operations
+ * and the four exact IEEE operations alone, so a seed gives the same values on every platform.
  */
 import { createHash } from 'node:crypto'
 
@@ -11,27 +10,21 @@ import { assert } from './assert.ts'
 const UINT32_VALUES = 4_294_967_296
 const WARM_UP_ROUNDS = 12
 
-/** A stream of draws that its seed decides. Not for secrets. */
-export type Random = {
-  /** Returns a real number from 0 inclusive to 1 exclusive, of 32 bits. */
-  uniform(): number
-  /** Returns an integer from 0 inclusive to `bound` exclusive; `bound` is 1 to 2^32. */
-  integer(bound: number): number
-  /** Returns an approximately standard normal number, never beyond -6 and 6. */
-  normal(): number
-  /** Returns an item of a list that is not empty. */
-  pick<T>(items: readonly T[]): T
-}
+export type Random = ReturnType<typeof createRandom>
 
 /** Opens the stream of a seed; any text will do, and similar texts give unrelated streams. */
-export function createRandom(seed: string): Random {
+export function createRandom(seed: string) {
   const uint32 = createSfc32(seed)
-  const uniform = () => uint32() / UINT32_VALUES
-  const integer = (bound: number) => Math.floor(uniform() * bound)
+  const uniform = (): number => uint32() / UINT32_VALUES
+  const integer = (bound: number): number => Math.floor(uniform() * bound)
   return {
+    /** From 0 inclusive to 1 exclusive, of 32 bits. */
     uniform,
+    /** From 0 inclusive to `bound` exclusive; `bound` is 1 to 2^32. */
     integer,
-    normal: () => sumOfTwelve(uint32),
+    /** Approximately standard normal, never beyond -6 and 6. */
+    normal: (): number => sumOfTwelve(uint32),
+    /** Of a list that is not empty. */
     pick: <T>(items: readonly T[]): T => {
       assert(items.length > 0, 'cannot pick from an empty list')
       // The index is below the length that was just checked.

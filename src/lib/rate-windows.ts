@@ -1,33 +1,22 @@
 /**
- * Fixed windows that count up to a limit: each begins with its key's first request in it. Exact:
- * within a window a key gets its limit, neither more nor less. Two maps alternate, one window's
- * length each: what was made in the older one has ended when that one is dropped, so expiry needs
- * neither timers nor searching, and every call takes constant time.
+ * Fixed windows that count up to a limit, neither more nor less; each begins with its key's first
+ * request in it. Two maps alternate, one window's length each: what was made in the older one has
+ * ended when that one is dropped, so expiry needs neither timers nor searching.
  */
 
-export type RateWindow = {
+type RateWindow = {
   used: number
   /** Exclusive, on the clock of `nowMs`. */
   readonly endMs: number
 }
 
-export type RateWindowsOptions = {
-  windowMs: number
-  /** Windows held at most; further keys share one. Infinity where keys cannot be made up. */
-  capacity: number
-}
+export type RateWindows = ReturnType<typeof createRateWindows>
 
-export type RateWindows = {
-  /** Takes one from a key's window, if any is left; returns the window, or undefined if none is. */
-  take(key: string, limit: number, nowMs: number): RateWindow | undefined
-  /** The window that a key is in; undefined if its next request begins one. */
-  find(key: string, nowMs: number): RateWindow | undefined
-  /** How many windows are held. */
-  size(): number
-}
-
-/** Creates an empty set of windows. `nowMs` of its calls must come from a monotonic clock. */
-export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): RateWindows {
+/**
+ * `capacity` windows are held at most, and further keys share one; Infinity where keys cannot be
+ * made up. `nowMs` of calls must come from a monotonic clock.
+ */
+export function createRateWindows({ windowMs, capacity }: { windowMs: number; capacity: number }) {
   let current = new Map<string, RateWindow>()
   let previous = new Map<string, RateWindow>()
   let rotatesMs = Number.NEGATIVE_INFINITY
@@ -41,6 +30,7 @@ export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): R
 
   const isFull = () => current.size + previous.size >= capacity
 
+  /** The window that a key is in; undefined if its next request begins one. */
   function find(key: string, nowMs: number): RateWindow | undefined {
     if (nowMs >= rotatesMs) rotate(nowMs)
     const window = current.get(key) ?? previous.get(key) ?? (isFull() ? shared : undefined)
@@ -58,12 +48,15 @@ export function createRateWindows({ windowMs, capacity }: RateWindowsOptions): R
 
   return {
     find,
-    take(key, limit, nowMs) {
+
+    /** Takes one from a key's window, if any is left; returns the window then. */
+    take(key: string, limit: number, nowMs: number): RateWindow | undefined {
       const window = find(key, nowMs) ?? begin(key, nowMs)
       if (window.used >= limit) return undefined
       window.used++
       return window
     },
+
     size: () => current.size + previous.size,
   }
 }

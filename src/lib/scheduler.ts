@@ -1,20 +1,11 @@
 /**
  * Turns for work on one thread: one waiter goes on in each round of the event loop, so whatever
- * else arrives waits for one step. Owners take turns, each with its oldest waiter: who asks for
- * much waits for himself.
+ * else arrives waits for one step. Owners alternate: who asks for much waits for himself.
  */
-export type Scheduler = {
-  /** Resolves when it is the owner's turn to do one short step. */
-  take(owner: string): Promise<void>
-  /** How many wait, of all owners. */
-  readonly waiting: number
-}
-
 /** Work in steps that others may go between; each takes well below a millisecond. */
 export type Steps<T> = Generator<void, T>
 
-/** Makes a scheduler that nobody waits for yet. */
-export function createScheduler(): Scheduler {
+export function createScheduler() {
   /** The next owner first; one without waiters is not there. */
   const queues = new Map<string, (() => void)[]>()
   let waiting = 0
@@ -31,7 +22,8 @@ export function createScheduler(): Scheduler {
   }
 
   return {
-    take(owner) {
+    /** Resolves when it is the owner's turn to do one short step. */
+    take(owner: string): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>()
       const queue = queues.get(owner)
       if (queue === undefined) queues.set(owner, [resolve])
@@ -40,7 +32,8 @@ export function createScheduler(): Scheduler {
       return promise
     },
 
-    get waiting() {
+    /** How many wait, of all owners. */
+    get waiting(): number {
       return waiting
     },
   }

@@ -8,12 +8,11 @@ export class SecretFault extends Error {
 
 /** More than any key; a wrong path may lead to anything. */
 const BYTES_MAX = 1024
-/** Any right of the group or of others. */
 const OTHERS = 0o077
 
 /**
- * Reads a secret, without the white space around it. `name` is what messages call the file: the
- * path itself may be a secret that was put in the wrong place. Throws `SecretFault`.
+ * Reads a secret, without the white space around it. Messages call the file `name`: the path itself
+ * may be a secret that was put in the wrong place. Throws `SecretFault`.
  */
 export function readSecretFile(path: string, name: string): string {
   const file = open(path)

@@ -1,9 +1,8 @@
 /**
  * Integers as bytes of seven bits, lowest first; the first byte holds the sign in its lowest bit
- * and six bits of the magnitude. Nothing is doubled, so every safe integer fits.
+ * and six bits of the magnitude.
  */
 
-/** Most bytes that a safe integer takes. */
 export const VARINT_BYTES_MAX = 8
 
 /** Writes a safe integer; returns the offset behind it. */

@@ -1,4 +1,4 @@
-/** What the formats of OFAC's list share: how they are called, and what is looked for. */
+/** The two XML formats of OFAC's list: SDN.XML and SDN_ADVANCED.XML. */
 
 /** A sanctions list that must not be used. `message` is its predicate: "is cut off". */
 export class ListFault extends Error {
@@ -19,15 +19,19 @@ export type ListFormat = {
   finish(): string
 }
 
+export const listFormats: ReadonlyMap<string, (addresses: Set<string>) => ListFormat> = new Map([
+  ['sdnList', createSdnFormat],
+  ['Sanctions', createSdnAdvancedFormat],
+])
+
 /** Far above what was ever listed; it bounds the memory that a list can take. */
 const ADDRESSES_MAX = 1_000_000
+
 /** A coin's name follows, which is not the chain: most addresses are valid on any EVM chain. */
-const currencyLabel = 'Digital Currency Address - '
+const isCurrencyLabel = (text: string): boolean =>
+  text.trim().startsWith('Digital Currency Address - ')
 
-export const isCurrencyLabel = (text: string): boolean => text.trim().startsWith(currencyLabel)
-
-/** Adds a value to `addresses` if it is an EVM address, in lower case. */
-export function takeAddress(addresses: Set<string>, value: string): void {
+function takeAddress(addresses: Set<string>, value: string): void {
   const address = value.trim().toLowerCase()
   if (!/^0x[0-9a-f]{40}$/.test(address)) return
   addresses.add(address)
@@ -35,9 +39,100 @@ export function takeAddress(addresses: Set<string>, value: string): void {
 }
 
 /** `2026-11-20`; undefined for a day that is on no calendar. */
-export function toIsoDay(year: string, month: string, day: string): string | undefined {
+function toIsoDay(year: string, month: string, day: string): string | undefined {
   const text = `${year.trim()}-${month.trim().padStart(2, '0')}-${day.trim().padStart(2, '0')}`
   const timeMs = Date.parse(`${text}T00:00:00.000Z`)
   if (Number.isNaN(timeMs)) return undefined
   return new Date(timeMs).toISOString().startsWith(text) ? text : undefined
+}
+
+/**
+ *     sdnList ─┬─ publshInformation ─┬─ Publish_Date   11/20/2026
+ *              │                     └─ Record_Count   how many sdnEntry follow
+ *              └─ sdnEntry ─ idList ─ id ─┬─ idType    Digital Currency Address - ETH
+ *                                         └─ idNumber  0x…
+ */
+function createSdnFormat(addresses: Set<string>): ListFormat {
+  let publishedOn: string | undefined
+  let recordCount: number | undefined
+  let entryCount = 0
+  const id = { type: '', number: '' }
+
+  return {
+    elements: {
+      'publshInformation/Publish_Date': {
+        close(text) {
+          const [month = '', day = '', year = '', ...rest] = text.split('/')
+          publishedOn = rest.length === 0 ? toIsoDay(year, month, day) : undefined
+        },
+      },
+      'publshInformation/Record_Count': {
+        close(text) {
+          recordCount = /^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined
+        },
+      },
+      'sdnList/sdnEntry': { open: () => entryCount++ },
+      'idList/id': {
+        open: () => Object.assign(id, { type: '', number: '' }),
+        close: () => isCurrencyLabel(id.type) && takeAddress(addresses, id.number),
+      },
+      'id/idType': { close: (type) => Object.assign(id, { type }) },
+      'id/idNumber': { close: (number) => Object.assign(id, { number }) },
+    },
+    finish() {
+      if (publishedOn === undefined) throw new ListFault('has no Publish_Date')
+      if (recordCount === undefined) throw new ListFault('has no Record_Count')
+      if (recordCount === entryCount) return publishedOn
+      throw new ListFault(`says that it has ${recordCount} entries, but has ${entryCount}`)
+    },
+  }
+}
+
+/**
+ * What a feature is, is said by a number that is explained before:
+ *
+ *     Sanctions ─┬─ DateOfIssue ─ Year, Month, Day
+ *                ├─ ReferenceValueSets ─ FeatureTypeValues ─ FeatureType ID=…
+ *                └─ DistinctParties ─ … Profile ─ Feature FeatureTypeID=… ─ … VersionDetail   0x…
+ */
+function createSdnAdvancedFormat(addresses: Set<string>): ListFormat {
+  const date = { isOpen: false, year: '', month: '', day: '' }
+  const currencyTypes = new Set<string | undefined>()
+  let declared: string | undefined
+  let isCurrency = false
+  let hasFeature = false
+  return {
+    elements: {
+      // Dates of other things may have parts of the same name.
+      'Sanctions/DateOfIssue': {
+        open: () => Object.assign(date, { isOpen: true }),
+        close: () => Object.assign(date, { isOpen: false }),
+      },
+      'DateOfIssue/Year': { close: (year) => date.isOpen && Object.assign(date, { year }) },
+      'DateOfIssue/Month': { close: (month) => date.isOpen && Object.assign(date, { month }) },
+      'DateOfIssue/Day': { close: (day) => date.isOpen && Object.assign(date, { day }) },
+      'FeatureTypeValues/FeatureType': {
+        open({ ID }) {
+          // A feature before it would have been read without knowing what it is.
+          if (hasFeature) throw new ListFault('explains a feature type after features')
+          declared = ID
+        },
+        close: (text) => isCurrencyLabel(text) && currencyTypes.add(declared),
+      },
+      'Profile/Feature': {
+        open({ FeatureTypeID }) {
+          hasFeature = true
+          isCurrency = FeatureTypeID !== undefined && currencyTypes.has(FeatureTypeID)
+        },
+      },
+      'FeatureVersion/VersionDetail': {
+        close: (text) => isCurrency && takeAddress(addresses, text),
+      },
+    },
+    finish() {
+      const publishedOn = toIsoDay(date.year, date.month, date.day)
+      if (publishedOn === undefined) throw new ListFault('has no DateOfIssue')
+      return publishedOn
+    },
+  }
 }

@@ -1,4 +1,3 @@
-/** Brings a published list into force, unless it is well-formed but not to be believed. */
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { Actor, Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 
@@ -12,7 +11,6 @@ const LOSS_PERCENT_MAX = 10
 const AHEAD_MS_MAX = 2 * DAY_MS
 
 export type ListRefresh = {
-  /** An http(s) URL or the path of a file. */
   location: string
   ledger: Pick<Ledger, 'putSanctionsList'>
   clock: Clock
@@ -24,8 +22,7 @@ export type ListRefresh = {
 
 /**
  * Brings the published list into force, or confirms the one that is. Nothing changes unless all of
- * it was read. Throws `ListFault`, also if it is older than the one in force, of the future, or
- * lacks too much of it.
+ * it was read. Throws `ListFault`, also if it is older, of the future, or lacks too much.
  */
 export async function refreshList(
   refresh: ListRefresh,

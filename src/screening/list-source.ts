@@ -14,18 +14,13 @@ const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 const xmlTypes = /\bxml\b|octet-stream|text\/plain/i
 
 export type ListSource = {
-  /**
-   * When the list was the published one: now, or when the file was written last. A job that keeps a
-   * file up to date may have died, and must not keep it fresh by that.
-   */
+  /** When it was the published list: now, or when the file was written, whose job may have died. */
   confirmedMs: number
-  /** Throws `ListFault` if it cannot be read to its end. */
   chunks: AsyncIterable<Uint8Array>
 }
 
 export type ListSourceOptions = {
   clock: Clock
-  /** Ends reading at once. */
   signal: AbortSignal
   /** For everything from the request to the last byte. */
   timeoutMs?: number | undefined
@@ -33,9 +28,26 @@ export type ListSourceOptions = {
   bytesMax?: number | undefined
 }
 
-/** Opens an http(s) URL or the path of a file. Throws `ListFault`. */
-export function openListSource(location: string, options: ListSourceOptions): Promise<ListSource> {
-  return isUrl(location) ? openUrl(location, options) : openFile(location, options)
+/** Opens an http(s) URL or the path of a file. Throws `ListFault`, as does reading the chunks. */
+export async function openListSource(
+  location: string,
+  { clock, signal: stop, timeoutMs = DOWNLOAD_MS_MAX, bytesMax = BYTES_MAX }: ListSourceOptions,
+): Promise<ListSource> {
+  const deadline = isUrl(location) ? AbortSignal.timeout(timeoutMs) : undefined
+  const signal = deadline ? AbortSignal.any([stop, deadline]) : stop
+  const limits = { signal, bytesMax, deadline }
+  try {
+    if (deadline) {
+      const body = await acceptBody(await follow(location, signal))
+      return { confirmedMs: clock(), chunks: translate(() => body, limits) }
+    }
+    const entry = await stat(location)
+    if (!entry.isFile()) throw new ListFault('is not a file')
+    const chunks = translate(() => createReadStream(location, { signal }), limits)
+    return { confirmedMs: Math.min(Math.floor(entry.mtimeMs), clock()), chunks }
+  } catch (error) {
+    throw toListFault(error, deadline)
+  }
 }
 
 /** The location as it may be shown: a URL may hold a key anywhere after its origin. */
@@ -44,50 +56,22 @@ export const toPublicName = (location: string): string =>
 
 const isUrl = (location: string): boolean => /^https?:\/\//i.test(location)
 
-async function openFile(path: string, options: ListSourceOptions): Promise<ListSource> {
-  const { clock, signal, bytesMax = BYTES_MAX } = options
-  try {
-    const entry = await stat(path)
-    if (!entry.isFile()) throw new ListFault('is not a file')
-    const chunks = translate(() => createReadStream(path, { signal }), { signal, bytesMax })
-    return { confirmedMs: Math.min(Math.floor(entry.mtimeMs), clock()), chunks }
-  } catch (error) {
-    throw toListFault(error)
-  }
-}
-
-async function openUrl(location: string, options: ListSourceOptions): Promise<ListSource> {
-  const { clock, timeoutMs = DOWNLOAD_MS_MAX, bytesMax = BYTES_MAX } = options
-  const deadline = AbortSignal.timeout(timeoutMs)
-  const signal = AbortSignal.any([options.signal, deadline])
-  try {
-    const response = await follow(new URL(location), signal)
-    const body = await acceptBody(response)
-    return { confirmedMs: clock(), chunks: translate(() => body, { signal, bytesMax, deadline }) }
-  } catch (error) {
-    throw toListFault(error, deadline)
-  }
-}
-
-async function follow(start: URL, signal: AbortSignal): Promise<Response> {
-  let url = start
+async function follow(start: string, signal: AbortSignal): Promise<Response> {
+  let url = new URL(start)
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
     const response = await fetch(url.href, { redirect: 'manual', signal })
     if (!redirectStatuses.includes(response.status)) return response
     await response.body?.cancel()
-    url = toTarget(url, response.headers.get('location'))
+    const location = response.headers.get('location')
+    const target = location === null ? null : URL.parse(location, url.href)
+    if (target === null) throw new ListFault('is redirected to nowhere')
+    // Where the list could be changed on the way.
+    if (target.protocol !== 'https:' && target.protocol !== url.protocol) {
+      throw new ListFault('is redirected away from https')
+    }
+    url = target
   }
   throw new ListFault('is redirected too often')
-}
-
-/** A redirect may not lead to where the list could be changed on the way. */
-function toTarget(from: URL, location: string | null): URL {
-  const to = location === null ? null : URL.parse(location, from.href)
-  if (to === null) throw new ListFault('is redirected to nowhere')
-  if (to.protocol !== 'https:' && to.protocol !== from.protocol) {
-    throw new ListFault('is redirected away from https')
-  }
-  return to
 }
 
 async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>> {
@@ -99,7 +83,7 @@ async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>
   throw new ListFault('is not served as XML')
 }
 
-type Limits = { signal: AbortSignal; bytesMax: number; deadline?: AbortSignal }
+type Limits = { signal: AbortSignal; bytesMax: number; deadline: AbortSignal | undefined }
 
 /** Yields chunks up to a limit; errors become `ListFault`. Opens at the first read. */
 async function* translate(
@@ -121,7 +105,7 @@ async function* translate(
 }
 
 /** The texts of system and network errors hold the URL; their codes do not. */
-function toListFault(error: unknown, deadline?: AbortSignal): ListFault {
+function toListFault(error: unknown, deadline: AbortSignal | undefined): ListFault {
   if (error instanceof ListFault) return error
   if (deadline?.aborted) return new ListFault('did not arrive in time')
   const code = error instanceof Error && 'code' in error ? error.code : undefined

@@ -1,22 +1,19 @@
 /**
- * Reads OFAC's list of sanctioned persons as published, in either of its XML formats, for the EVM
- * addresses on it. A list that is cut off or otherwise doubtful is refused as a whole: an address
- * that went missing on the way would pass for one that is not sanctioned.
+ * Reads OFAC's list of sanctioned persons for the EVM addresses on it. A list that is cut off or
+ * otherwise doubtful is refused as a whole: an address that went missing on the way would pass for
+ * one that is not sanctioned.
  */
 import { setImmediate } from 'node:timers/promises'
 
-import { ListFault, type ListFormat } from './list-format.ts'
-import { createSdnAdvancedFormat, SDN_ADVANCED_ROOT } from './sdn-advanced-format.ts'
-import { createSdnFormat, SDN_ROOT } from './sdn-format.ts'
-import { createXmlScanner } from './xml-scanner.ts'
+import sax from 'sax'
+
+import { type ElementHandler, ListFault, type ListFormat, listFormats } from './list-format.ts'
 
 /** Takes about two milliseconds, after which waiting requests run. */
 const SLICE_BYTES = 65_536
 
 export type OfacList = {
-  /** The publisher's date: `2026-11-20`. */
   publishedOn: string
-  /** Lower case. */
   addresses: ReadonlySet<string>
   /** Of the bytes, hex. */
   sha256: string
@@ -28,11 +25,7 @@ export async function readOfacList(
   signal?: AbortSignal,
 ): Promise<OfacList> {
   const addresses = new Set<string>()
-  let format: ListFormat | undefined
-  const scanner = createXmlScanner((root) => {
-    format = createFormat(root, addresses)
-    return format
-  })
+  const scanner = createXmlScanner(addresses)
   const decode = createDecoder()
   const hasher = new Bun.CryptoHasher('sha256')
 
@@ -45,18 +38,9 @@ export async function readOfacList(
     }
   }
   scanner.write(decode())
-  scanner.end()
-
-  const publishedOn = format?.finish()
-  if (publishedOn === undefined) throw new ListFault('is empty')
+  const publishedOn = scanner.end().finish()
   if (addresses.size === 0) throw new ListFault('has no EVM address')
   return { publishedOn, addresses, sha256: hasher.digest('hex') }
-}
-
-function createFormat(root: string, addresses: Set<string>): ListFormat {
-  if (root === SDN_ROOT) return createSdnFormat(addresses)
-  if (root === SDN_ADVANCED_ROOT) return createSdnAdvancedFormat(addresses)
-  throw new ListFault('is neither SDN.XML nor SDN_ADVANCED.XML')
 }
 
 /** Without an argument it ends the text. */
@@ -68,5 +52,67 @@ function createDecoder(): (bytes?: Uint8Array) => string {
     } catch (cause) {
       throw new ListFault('is not UTF-8', { cause })
     }
+  }
+}
+
+/** Its types do not know the first. It bounds its buffers only where it counts positions. */
+const options = { strictEntities: true, position: true }
+const DEPTH_MAX = 64
+/** What we read are dates, labels and addresses. */
+const TEXT_LENGTH_MAX = 4096
+/** The parser repeats names, which may be long. */
+const FAULT_LENGTH_MAX = 100
+
+type Level = { name: string; handler: ElementHandler | undefined; text: string }
+
+/** A strict pass over XML in constant memory, without DOCTYPE or entities. Throws `ListFault`. */
+function createXmlScanner(addresses: Set<string>) {
+  const parser = sax.parser(true, options)
+  const levels: Level[] = []
+  let format: ListFormat | undefined
+  /** Most elements are of no interest, and their names alone say so. */
+  let names: ReadonlySet<string | undefined> = new Set()
+
+  const fail = (reason: string): never => {
+    throw new ListFault(reason)
+  }
+  const collect = (text: string) => {
+    const level = levels.at(-1)
+    if (level?.handler?.close === undefined) return
+    level.text += text
+    if (level.text.length > TEXT_LENGTH_MAX) fail('has an overlong value')
+  }
+
+  parser.onerror = ({ message }) =>
+    fail(`is not well-formed: ${message.split('\n', 1)[0]?.slice(0, FAULT_LENGTH_MAX)}`)
+  parser.ondoctype = () => fail('has a DOCTYPE')
+  parser.onsgmldeclaration = () => fail('has a declaration of its own')
+  parser.onopentag = ({ name, attributes }) => {
+    const parent = levels.at(-1)?.name
+    if (parent === undefined) {
+      if (format !== undefined) fail('has more than one root')
+      const create = listFormats.get(name) ?? fail('is neither SDN.XML nor SDN_ADVANCED.XML')
+      format = create(addresses)
+      names = new Set(Object.keys(format.elements).map((key) => key.split('/')[1]))
+    }
+    if (levels.length === DEPTH_MAX) fail('is nested too deeply')
+    const handler = names.has(name) ? format?.elements[`${parent}/${name}`] : undefined
+    levels.push({ name, handler, text: '' })
+    // Without namespaces, which are off, attributes are plain texts.
+    handler?.open?.(attributes as Record<string, string>)
+  }
+  parser.ontext = collect
+  parser.oncdata = collect
+  parser.onclosetag = () => {
+    const level = levels.pop()
+    level?.handler?.close?.(level.text)
+  }
+
+  return {
+    write: (text: string) => void parser.write(text),
+    end(): ListFormat {
+      parser.close()
+      return format ?? fail('is empty')
+    },
   }
 }

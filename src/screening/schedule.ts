@@ -1,22 +1,31 @@
-/** Keeps the sanctions list up to date and the accounts screened while the server runs. */
-import { isStale, type SanctionsList } from '#src/ledger/ledger.ts'
+/** Keeps the sanctions list up to date, and screens accounts again: sanctions come after signup. */
+import { setImmediate } from 'node:timers/promises'
+
+import type { Clock } from '#src/core/time.ts'
+import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
 import { messageOf } from '#src/lib/message.ts'
+import type { Screen, Verdict } from '#src/selling/screening.ts'
 
 import { ListFault } from './list-format.ts'
 import { refreshList } from './list-refresh.ts'
 import { toPublicName } from './list-source.ts'
-import { rescreen, type RescreeningOptions } from './rescreening.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const REFRESH_MS = 6 * HOUR_MS
 const RESCREEN_MS = 24 * HOUR_MS
 const RETRY_MS = 10 * MINUTE_MS
+/** Accounts at once: few enough for a public RPC, each of which costs three questions. */
+const CONCURRENCY = 4
 
 /** Calls once after a time; what it returns cancels that. `setTimeout`, or a test's own. */
 export type StartTimer = (callback: () => void, delayMs: number) => () => void
 
-export type ScreeningSchedule = RescreeningOptions & {
+type ScreeningSchedule = {
+  ledger: Ledger
+  screen: Screen
+  clock: Clock
+  log: (line: string) => void
   /** An http(s) URL or the path of a file; undefined if there is only an oracle. */
   location: string | undefined
   staleAfterMs: number
@@ -24,45 +33,34 @@ export type ScreeningSchedule = RescreeningOptions & {
 }
 
 /** Begins at once. Reports what happens in lines without newline, and never throws. */
-export function startScreening(schedule: ScreeningSchedule): {
-  /** Stops everything, a download included; resolves when nothing uses the ledger any more. */
-  dispose(): Promise<void>
-} {
+export function startScreening(schedule: ScreeningSchedule) {
+  const { location, startTimer } = schedule
   const stop = new AbortController()
   const { signal } = stop
-  const accounts = createJob(schedule.startTimer, async () =>
+  const accounts = createJob(startTimer, async () =>
     (await rescreen(schedule, signal)) ? RESCREEN_MS : RETRY_MS,
   )
-  const { location } = schedule
-  if (location === undefined) {
-    accounts.run()
-    return { dispose: () => stopAll(stop, [accounts]) }
-  }
   let isFirst = true
-  const list = createJob(schedule.startTimer, async () => {
-    const outcome = await refresh({ ...schedule, location }, signal)
+  const list = createJob(startTimer, async () => {
+    const outcome = location && (await refresh({ ...schedule, location }, signal))
     // At the start too: the server may have been down while others were named.
     if ((isFirst || outcome === 'changed') && !signal.aborted) accounts.run()
     isFirst = false
     return outcome === 'failed' ? RETRY_MS : REFRESH_MS
   })
-  list.run()
-  return { dispose: () => stopAll(stop, [list, accounts]) }
-}
-
-async function stopAll(stop: AbortController, jobs: readonly Job[]): Promise<void> {
-  stop.abort()
-  await Promise.all(jobs.map((job) => job.dispose()))
-}
-
-type Job = {
-  /** Runs the work now; if it runs already, once more afterwards. */
-  run(): void
-  dispose(): Promise<void>
+  if (location === undefined) accounts.run()
+  else list.run()
+  return {
+    /** Stops everything, a download included; resolves when nothing uses the ledger any more. */
+    async dispose(): Promise<void> {
+      stop.abort()
+      await Promise.all([list.dispose(), accounts.dispose()])
+    },
+  }
 }
 
 /** Repeats work that returns the milliseconds until its next run, and never rejects. */
-function createJob(startTimer: StartTimer, work: () => Promise<number>): Job {
+function createJob(startTimer: StartTimer, work: () => Promise<number>) {
   let cancelTimer = () => {}
   let running: Promise<void> | undefined
   let isWanted = false
@@ -86,7 +84,7 @@ function createJob(startTimer: StartTimer, work: () => Promise<number>): Job {
 
   return {
     run,
-    async dispose() {
+    async dispose(): Promise<void> {
       isDisposed = true
       cancelTimer()
       await running
@@ -104,15 +102,15 @@ async function refresh(
     log(`${describe(list, schedule)} ${isChanged ? 'is in force' : 'is confirmed'}.`)
     return isChanged ? 'changed' : 'confirmed'
   } catch (error) {
-    if (!signal.aborted) log(toFailure(error, schedule))
+    if (signal.aborted) return 'failed'
+    const text = messageOf(error).replaceAll('\n', ' ')
+    const reason = error instanceof ListFault ? text : `could not be refreshed: ${text}`
+    const name = toPublicName(location)
+    log(
+      `The sanctions list at ${name} ${reason}. ${findInForce(schedule)} The next try is in ${RETRY_MS / MINUTE_MS} minutes.`,
+    )
     return 'failed'
   }
-}
-
-function toFailure(error: unknown, schedule: ScreeningSchedule & { location: string }): string {
-  const text = messageOf(error).replaceAll('\n', ' ')
-  const reason = error instanceof ListFault ? error.message : `could not be refreshed: ${text}`
-  return `The sanctions list at ${toPublicName(schedule.location)} ${reason}. ${findInForce(schedule)} The next try is in ${RETRY_MS / MINUTE_MS} minutes.`
 }
 
 function findInForce(schedule: ScreeningSchedule): string {
@@ -129,4 +127,64 @@ function describe(list: SanctionsList, { clock, staleAfterMs }: ScreeningSchedul
   const since = new Date(confirmedMs).toISOString()
   const stale = isStale(list, { nowMs: clock(), staleAfterMs }) ? ', which is too long ago,' : ''
   return `The sanctions list of ${publishedOn} with ${entryCount} addresses, confirmed at ${since}${stale}`
+}
+
+type Tally = Record<Verdict['verdict'], number> & { failed: number }
+
+/** Screens all accounts once, or until aborted. False asks for a retry. Never rejects. */
+async function rescreen(schedule: ScreeningSchedule, signal: AbortSignal): Promise<boolean> {
+  const tally: Tally = { clear: 0, hit: 0, unknown: 0, failed: 0 }
+  try {
+    const accounts = schedule.ledger.listAddressedAccounts().values()
+    const worker = async () => {
+      for (const account of accounts) {
+        await screenAccount(account, { ...schedule, signal, tally })
+        if (signal.aborted) return
+      }
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+  } catch (error) {
+    tally.failed++
+    schedule.log(`Accounts could not be screened: ${messageOf(error)}.`)
+  }
+  const { clear, hit, unknown, failed } = tally
+  const count = clear + hit + unknown
+  if (!signal.aborted && count > 0) {
+    schedule.log(
+      `Screened ${count} accounts: ${clear} clear, ${hit} sanctioned, ${unknown} unknown.`,
+    )
+  }
+  return failed === 0
+}
+
+async function screenAccount(
+  { id, address }: Account,
+  context: ScreeningSchedule & { signal: AbortSignal; tally: Tally },
+): Promise<void> {
+  const { ledger, screen, clock, log, signal, tally } = context
+  if (address === undefined) return
+  // Without an RPC nothing below waits, and requests would have to until all accounts are done.
+  await setImmediate()
+  if (signal.aborted) return
+  const verdict = await screen(address)
+  if (signal.aborted) return
+  tally[verdict.verdict]++
+  const isBlocked = toBlocked(verdict)
+  if (isBlocked === undefined) return
+  try {
+    if ((ledger.findAccount(id)?.blockedMs !== undefined) === isBlocked) return
+    ledger.setBlocked(id, isBlocked, { actor: 'system', nowMs: clock() })
+    log(`Account ${id} is ${isBlocked ? 'blocked: its address is sanctioned' : 'unblocked'}.`)
+  } catch (error) {
+    tally.failed++
+    log(`Account ${id} could not be ${isBlocked ? 'blocked' : 'unblocked'}: ${messageOf(error)}.`)
+  }
+}
+
+/** Whether the account is to be blocked from now on; undefined leaves it as it is. */
+function toBlocked({ verdict, grounds }: Verdict): boolean | undefined {
+  if (verdict === 'hit') return true
+  // The source that named the address may be the one that does not answer now.
+  const isDefinite = grounds.oracle !== 'silent' && grounds.issuers !== 'silent'
+  return verdict === 'clear' && isDefinite ? false : undefined
 }

@@ -5,7 +5,6 @@ import { messageOf } from '#src/lib/message.ts'
 import {
   judge,
   type OracleAnswer,
-  type Screen,
   type ScreeningGrounds,
   type SignupState,
   type Verdict,
@@ -18,17 +17,13 @@ export type Oracle = {
 
 export type ScreenerOptions = {
   ledger: Pick<Ledger, 'recordScreening' | 'sanctionsList'>
-  /** Undefined without an RPC. */
   oracle?: Oracle | undefined
   clock: Clock
   /** Time since its last confirmation after which the list is no longer relied upon. */
   staleAfterMs: number
   isListConfigured: boolean
-  /** Reports a verdict that could not be written down. */
   log?: ((line: string) => void) | undefined
 }
-
-export type Screener = { screen: Screen; signup(): SignupState }
 
 const UNCONFIGURED =
   'Nobody can be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.'
@@ -36,19 +31,18 @@ const UNANSWERED = 'No source of sanctions can be relied upon just now, so signu
 
 type ChainGrounds = Pick<ScreeningGrounds, 'oracle' | 'issuers'>
 const unasked: ChainGrounds = { oracle: 'absent', issuers: 'absent' }
+const silent: ChainGrounds = { oracle: 'silent', issuers: 'silent' }
 
-export function createScreener(options: ScreenerOptions): Screener {
+export function createScreener(options: ScreenerOptions) {
   const { ledger, oracle, clock, staleAfterMs, isListConfigured, log = () => {} } = options
   let lastVerdict: Verdict['verdict'] | undefined
 
   return {
-    async screen(anyCase) {
+    async screen(anyCase: string): Promise<Verdict> {
       const address = anyCase.toLowerCase()
       // On no list, for certain; but nobody can be meant by it.
-      if (!/^0x[0-9a-f]{40}$/.test(address)) {
-        return withoutLedger(address, { timeMs: clock(), chain: unasked })
-      }
-      const chain = await askChain(oracle, address)
+      if (!/^0x[0-9a-f]{40}$/.test(address)) return withoutLedger(address, clock(), unasked)
+      const chain = oracle ? await oracle.isSanctioned(address).catch(() => silent) : unasked
       try {
         const by = { actor: 'system', nowMs: clock() } as const
         const verdict = ledger.recordScreening({ address, chain, staleAfterMs }, by)
@@ -57,11 +51,11 @@ export function createScreener(options: ScreenerOptions): Screener {
       } catch (error) {
         lastVerdict = 'unknown'
         log(`A screening could not be written down: ${messageOf(error)}.`)
-        return withoutLedger(address, { timeMs: clock(), chain })
+        return withoutLedger(address, clock(), chain)
       }
     },
 
-    signup() {
+    signup(): SignupState {
       if (!isListConfigured && oracle === undefined) return { isOpen: false, reason: UNCONFIGURED }
       return lastVerdict === 'unknown' || (oracle === undefined && !hasFreshList(options))
         ? { isOpen: true, warning: UNANSWERED }
@@ -75,20 +69,8 @@ function hasFreshList({ ledger, clock, staleAfterMs }: ScreenerOptions): boolean
   return list !== undefined && !isStale(list, { nowMs: clock(), staleAfterMs })
 }
 
-async function askChain(oracle: Oracle | undefined, address: string): Promise<ChainGrounds> {
-  if (oracle === undefined) return unasked
-  try {
-    return await oracle.isSanctioned(address)
-  } catch {
-    return { oracle: 'silent', issuers: 'silent' }
-  }
-}
-
 /** Fails closed: without the ledger there is no list, and without a record no clear. */
-function withoutLedger(
-  address: string,
-  { timeMs, chain }: { timeMs: number; chain: ChainGrounds },
-): Verdict {
+function withoutLedger(address: string, timeMs: number, chain: ChainGrounds): Verdict {
   const grounds: ScreeningGrounds = { list: { answer: 'absent', isStale: false }, ...chain }
   const verdict = judge(grounds) === 'hit' ? 'hit' : 'unknown'
   return { verdict, address, timeMs, grounds }

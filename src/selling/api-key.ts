@@ -29,9 +29,7 @@ export function mintKey(randomBytes: (length: number) => Uint8Array): string {
   return body + checksumOf(body)
 }
 
-/**
- * True if the shape and the checksum are right; says nothing of whether the key was ever given out.
- */
+/** True if the shape and the checksum are right, whether the key was ever given out or not. */
 export function isWellFormedKey(text: string): boolean {
   if (text.length !== KEY_LENGTH || !shape.test(text)) return false
   const split = KEY_LENGTH - CHECKSUM_LENGTH
@@ -44,16 +42,12 @@ export function digestOf(key: string, digest = new Uint8Array(DIGEST_LENGTH)): U
   return digest
 }
 
-/** The last characters, by which its owner recognises it. */
 export const hintOf = (key: string): string => key.slice(-HINT_LENGTH)
 
 /** True if a text may hold a key, which then must not be kept. */
 export const holdsKey = (text: string): boolean => redactKeys(text) !== text
 
-/**
- * Hides every key in a text that is to be shown or logged; of one in
- * percent-encodings nothing is left.
- */
+/** Hides every key in a text that is shown or logged; of percent-encoded ones nothing is left. */
 export function redactKeys(text: string): string {
   if (text.includes('%') && decode(decode(text)).includes(KEY_PREFIX)) return HIDDEN
   return text.includes(KEY_PREFIX) ? text.replace(anywhere, HIDDEN) : text

@@ -13,13 +13,12 @@ export type Caller = {
   standing: Standing
 }
 
-/** The rate window of a caller, as the headers report it. */
+/** The rate window of a caller, as the headers report it: `limit` requests each. */
 export type RateState = {
-  /** Requests a window. */
   limit: number
   /** Never below 0. */
   remaining: number
-  /** Milliseconds to the end of the window; a whole window where none has begun. */
+  /** To the end of the window; a whole window where none has begun. */
   leftMs: number
   /** A minute if it is not said. */
   window?: 'minute' | 'day'
@@ -32,6 +31,5 @@ export const unauthenticatedError = () =>
     'This needs a valid API key: send `Authorization: Bearer bf_live_…`. POST /v1/keys/challenge begins a signup.',
   )
 
-/** The answer to every key of an account that is blocked. */
 export const blockedError = () =>
   new AppError('sanctioned', 'The address of this account is on a sanctions list.')

@@ -12,10 +12,7 @@ export type ChainVerdict =
   | { kind: 'open' }
   | { kind: 'unavailable'; reason: string }
 
-/**
- * Why a payment cannot be taken as it is; each is certain, none is a guess
- * from a node that did not answer.
- */
+/** Why a payment cannot be taken as it is; none is a guess from a node that did not answer. */
 export type PaymentFault =
   | 'nonce_used'
   | 'signature_invalid'
@@ -25,45 +22,27 @@ export type PaymentFault =
 
 export type Preflight =
   | { kind: 'ready' }
-  /**
-   * All that are found, at least one, in the order of `PaymentFault`: a
-   * spent nonce comes before all else.
-   */
+  /** All that are found, at least one, in the order of `PaymentFault`: a spent nonce first. */
   | { kind: 'fault'; faults: readonly PaymentFault[] }
   | { kind: 'unavailable'; reason: string }
 
 export type FoundTransfer = PaymentProof & { asset: string; from: string; amount: bigint }
 
-export type ChainHead = {
-  /** The block up to which all is final. */
-  finalNumber: number
-  latestNumber: number
-}
+/** `finalNumber`: the block up to which all is final. */
+export type ChainHead = { finalNumber: number; latestNumber: number }
 
 export type ChainView = {
-  /**
-   * Asks whether a signed payment would go through now, asking nothing of
-   * the facilitator. Never rejects.
-   */
+  /** Asks the chain alone whether a signed payment would go through now. Never rejects. */
   preflight(signed: SignedPayment, signature: string): Promise<Preflight>
   /** Looks for a payment. `fromBlock` was the newest when it was offered. Never rejects. */
   look(
     signed: SignedPayment,
     hint: { fromBlock: number; txHash?: string | undefined },
   ): Promise<ChainVerdict>
-  /**
-   * The newest head that was seen; asks the node if that is older than
-   * `ageMsMax`. Undefined without an answer.
-   */
+  /** The newest head seen; asks the node if it is older. Undefined without an answer. */
   head(ageMsMax: number): Promise<ChainHead | undefined>
-  /**
-   * All transfers of our tokens to an address in final blocks of a range
-   * (inclusive). Rejects without an answer.
-   */
+  /** Transfers of our tokens in final blocks of a range (inclusive). Rejects without an answer. */
   transfersTo(payTo: string, range: { from: number; to: number }): Promise<FoundTransfer[]>
-  /**
-   * Checks what must be true of the chain and of each token; a reason for
-   * each that fails. Never rejects.
-   */
+  /** Checks what must be true of the chain and of each token: why not, if not. Never rejects. */
   check(): Promise<{ chain?: string | undefined; tokens: Partial<Record<TokenSymbol, string>> }>
 }

@@ -1,10 +1,7 @@
 import { redactKeys } from './api-key.ts'
 
 const LENGTH_MAX = 40
-/**
- * Holds a key that begins in what is shown, also where each of its
- * characters is percent-encoded twice.
- */
+/** Holds a key that begins in what is shown, also with each character percent-encoded twice. */
 const LOOKED_AT_MAX = 512
 
 /** Returns at most 40 characters of the caller's own text for a message about it, keys hidden. */

@@ -1,5 +1,5 @@
 /** Port to whoever relays signed payments to the chain; `src/facilitator` has the real ones. */
-import type { PaymentRequirements } from './offer.ts'
+import type { PaymentRequirements } from './payment.ts'
 
 /**
  * What came of handing a payment over. Only `refused` says that nothing was sent to the chain; all

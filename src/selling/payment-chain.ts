@@ -1,13 +1,10 @@
 /**
- * The chains and tokens that can be paid with, as data: another chain is an entry here and a node
- * in `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts
- * themselves; every fact that a contract can confirm is confirmed at start
- * (`chain/token-checks.ts`).
+ * The chains and tokens that can be paid with: another chain is an entry here and a node in
+ * `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts; what a
+ * contract can confirm is confirmed at start (`chain/token-checks.ts`).
  */
 
-/**
- * How a signed payment moves the token: by the token itself (EIP-3009), or by Uniswap's Permit2.
- */
+/** How a signed payment moves the token: by itself (EIP-3009), or by Uniswap's Permit2. */
 export type TransferMethod = 'eip3009' | 'permit2'
 
 export const tokenSymbols = ['USDC', 'USDT'] as const
@@ -15,7 +12,6 @@ export type TokenSymbol = (typeof tokenSymbols)[number]
 
 export type PaymentToken = {
   symbol: TokenSymbol
-  /** What the token calls itself. */
   name: string
   /** Checksummed (EIP-55). */
   address: string
@@ -23,10 +19,7 @@ export type PaymentToken = {
   method: TransferMethod
   /** Name and version of the EIP-712 domain that a payer signs in; of tokens with EIP-3009. */
   domain?: { name: string; version: string } | undefined
-  /**
-   * The function, from an address to a boolean, by which its contract
-   * says whom its issuer has frozen.
-   */
+  /** The function of its contract, from an address to a boolean, that says who is frozen. */
   blockList: string
 }
 
@@ -37,7 +30,6 @@ export type PaymentChain = {
   /** CAIP-2. */
   network: Network
   name: string
-  /** What gas is paid in. */
   gasSymbol: string
   /** Addresses of pages for people: `${explorer}/tx/0x…`. */
   explorer: string
@@ -51,9 +43,11 @@ export type PaymentChain = {
   tokens: readonly PaymentToken[]
 }
 
-/** The same on every chain. */
-const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-const permit2Proxy = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+const everywhere = {
+  finality: 'finalized',
+  permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+  permit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+} as const
 
 /** Circle's own token, the same code wherever it is. */
 const usdcAt = (address: string): PaymentToken => ({
@@ -73,9 +67,7 @@ export const homeChain: PaymentChain = {
   name: 'Polygon',
   gasSymbol: 'POL',
   explorer: 'https://polygonscan.com',
-  finality: 'finalized',
-  permit2,
-  permit2Proxy,
+  ...everywhere,
   sanctionsOracle: '0x40C57923924B5c5c5455c48D93317139ADDaC8fb',
   tokens: [
     usdcAt('0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'),
@@ -99,9 +91,7 @@ export const paymentChains: readonly PaymentChain[] = [
     name: 'Base',
     gasSymbol: 'ETH',
     explorer: 'https://basescan.org',
-    finality: 'finalized',
-    permit2,
-    permit2Proxy,
+    ...everywhere,
     sanctionsOracle: '0x3A91A31cB3dC49b4db9Ce721F50a9D076c8D739B',
     tokens: [usdcAt('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')],
   },

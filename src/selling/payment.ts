@@ -1,4 +1,8 @@
 /**
+ * An offer is what the route `quote` makes: a tier at an amount. A signed payment names no product,
+ * only who pays and how much. For the account's own wallet that is enough, so it is offered the
+ * plain price; for any other wallet the amount is one that no other offer has.
+ *
  * A payment on its way:
  *
  *     received ─ screened ─ settling ─┬─ settled ─ provisioned
@@ -6,11 +10,48 @@
  *        │          │                 └─ unknown ─┴─ settled, or void
  *        └──────────┴── rejected, review
  *
- * `settling` is committed before the facilitator is called. Whatever is not a success that the
- * chain confirms is `pending` or `unknown`, never a failure; only the chain makes it `settled` or
- * `void`.
+ * `settling` is committed before the facilitator is called. What the chain does not confirm is
+ * `pending` or `unknown`, never a failure; only the chain makes it `settled` or `void`.
  */
-import type { TransferMethod } from './payment-chain.ts'
+import { DAY_MS } from '#src/core/time.ts'
+
+import type { Network, TokenSymbol, TransferMethod } from './payment-chain.ts'
+import type { Terms } from './tier.ts'
+
+/** How far ahead a payment's end may lie. */
+export const VALID_BEFORE_MS_MAX = DAY_MS
+
+/** x402 v2, scheme `exact`, exactly as a wallet consumes it. */
+export type PaymentRequirements = {
+  scheme: 'exact'
+  network: Network
+  /** Token contract, checksummed. */
+  asset: string
+  /** Atomic units, decimal digits. */
+  amount: string
+  payTo: string
+  maxTimeoutSeconds: number
+  extra: Record<string, string>
+}
+
+export type Offer = {
+  /** `quote_` and letters and digits. */
+  id: string
+  accountId: string
+  /** The account's wallet, lower case, at the plain price; undefined: the amount is unique. */
+  payer?: string | undefined
+  /** What is bought, as the catalogue had it. */
+  terms: Terms
+  periodDays: number
+  symbol: TokenSymbol
+  method: TransferMethod
+  requirements: PaymentRequirements
+  /** The newest block when it was made: the payment is in a later one. */
+  fromBlock: number
+  createdMs: number
+  /** Exclusive. */
+  expiresMs: number
+}
 
 /** States in which money may still arrive: no other payment may be asked for the same offer. */
 export const openStates = [
@@ -21,20 +62,16 @@ export const openStates = [
   'unknown',
   'settled',
 ] as const
-
 export const paymentStates = [...openStates, 'provisioned', 'rejected', 'void', 'review'] as const
 export type PaymentState = (typeof paymentStates)[number]
 
-/**
- * True while money may still arrive: what was rejected was not sent by
- * us, but its payer can send it.
- */
+/** True while money may still arrive: we did not send what was rejected, but its payer can. */
 export const isUndecided = ({ state }: Pick<Payment, 'state'>): boolean =>
   state === 'rejected' || openStates.some((open) => open === state)
 
 /** What a wallet signed, read strictly. Addresses in lower case. */
 export type SignedPayment = {
-  network: `eip155:${number}`
+  network: Network
   method: TransferMethod
   asset: string
   payer: string
@@ -44,10 +81,7 @@ export type SignedPayment = {
   /** Unix seconds: the chain takes it strictly after and strictly before. */
   validAfter: bigint
   validBefore: bigint
-  /**
-   * EIP-3009: `0x` and 64 lower-case hex digits. Permit2: decimal digits.
-   * Unique per payer and contract.
-   */
+  /** 0x and 64 lower-case hex digits; of Permit2 decimal digits. Unique per payer and contract. */
   nonce: string
   /** Whose nonces these are: the token, or Permit2. */
   nonceContract: string
@@ -58,11 +92,7 @@ export type SignedPayment = {
 }
 
 /** Where the chain says that money arrived. */
-export type PaymentProof = {
-  txHash: string
-  blockNumber: number
-  logIndex: number
-}
+export type PaymentProof = { txHash: string; blockNumber: number; logIndex: number }
 
 export type Payment = {
   /** `pay_` and letters and digits. */

@@ -1,6 +1,4 @@
-/**
- * What sanctions screening says of an address, and on what grounds: it is written into the audit.
- */
+/** What screening says of an address, and on what grounds: it is written into the audit. */
 
 /** `silent`: asked, without an answer. `absent`: not configured, or not there on this chain. */
 export type OracleAnswer = 'clear' | 'hit' | 'silent' | 'absent'

@@ -1,4 +1,6 @@
-/** A subscription gives an account a tier for a time. */
+/** A subscription gives an account a tier for a time: it was paid for, or granted. */
+import { DAY_MS } from '#src/core/time.ts'
+
 import { FREE_TIER_ID, type Terms, type Tier } from './tier.ts'
 
 export type Subscription = {
@@ -52,4 +54,48 @@ export function standingAt(
     }
   }
   return standing
+}
+
+/** A paid period in time; grants have none of this and are left alone. */
+export type Period = Pick<Subscription, 'id' | 'tierId' | 'startMs'> & {
+  terms: Terms
+  endMs: number
+}
+
+export type Booking = {
+  startMs: number
+  endMs: number
+  /** Periods that change, as they are afterwards. A running one is cut: see `rest`. */
+  moved: Period[]
+  /** What is left of a running period that was cut, after the new one; it needs an id. */
+  rest?: Omit<Period, 'id'> | undefined
+}
+
+/**
+ * Books `days` of `terms` beside the paid periods of an account: at once if the tier is higher than
+ * what runs, which is moved after it, whole; otherwise when the last period of the same or a higher
+ * tier ends. So periods never overlap, and no paid day is lost.
+ */
+export function bookPeriod(
+  periods: readonly Period[],
+  bought: { terms: Terms; days: number; nowMs: number },
+): Booking {
+  const { terms, nowMs } = bought
+  const lengthMs = bought.days * DAY_MS
+  const isAhead = (period: Period) => period.endMs > nowMs && period.terms.rank >= terms.rank
+  const startMs = Math.max(nowMs, ...periods.filter(isAhead).map(({ endMs }) => endMs))
+  const endMs = startMs + lengthMs
+  const moved: Period[] = []
+  let rest: Booking['rest']
+  for (const period of periods) {
+    if (period.endMs <= startMs) continue
+    if (period.startMs >= startMs) {
+      moved.push({ ...period, startMs: period.startMs + lengthMs, endMs: period.endMs + lengthMs })
+      continue
+    }
+    const { id: _, ...cut } = period
+    moved.push({ ...period, endMs: startMs })
+    rest = { ...cut, startMs: endMs, endMs: period.endMs + lengthMs }
+  }
+  return { startMs, endMs, moved, rest }
 }

@@ -25,78 +25,44 @@ export type Tier = Terms & {
   /** Length of what is bought; undefined where nothing is. */
   periodDays?: number | undefined
   isForSale: boolean
-  /** Where to ask for a tier that is not for sale. */
   contact?: string | undefined
 }
 
 /** The terms alone: an entry of the catalogue, which has a price as well, would pass for them. */
-export const termsOf = ({
-  tierId,
-  name,
-  rank,
-  coins,
-  routes,
-  requestsPerMinute,
-}: Terms): Terms => ({ tierId, name, rank, coins, routes, requestsPerMinute })
+export function termsOf(tier: Terms): Terms {
+  const { tierId, name, rank, coins, routes, requestsPerMinute } = tier
+  return { tierId, name, rank, coins, routes, requestsPerMinute }
+}
 
-/**
- * Streams that an account of a tier may take at once; by its
- * allowance, so that every tier has some.
- */
-export const streamsMaxOf = ({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number =>
-  streamSteps.find(({ from }) => requestsPerMinute >= from)?.streams ?? 1
-
-const streamSteps = [
-  { from: 1000, streams: 16 },
-  { from: 300, streams: 4 },
-  { from: 60, streams: 2 },
-]
+/** Streams that an account may take at once; by its allowance, so that every tier has some. */
+export function streamsMaxOf({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number {
+  if (requestsPerMinute >= 1000) return 16
+  if (requestsPerMinute >= 300) return 4
+  return requestsPerMinute >= 60 ? 2 : 1
+}
 
 /** The tier of everybody without another: it must always be in the catalogue. */
 export const FREE_TIER_ID = 'free'
 
+const forSale = { routes: tierRoutes, periodDays: 30, isForSale: true }
+
 /** The catalogue of a new ledger, lowest first (SPEC, Limits). */
 export const defaultTiers: readonly Tier[] = [
   {
-    tierId: FREE_TIER_ID,
-    name: 'Free',
-    rank: 1,
-    coins: ['btc'],
-    routes: ['markets', 'prices'],
-    requestsPerMinute: 10,
-    amountMillionths: 0,
-    isForSale: false,
+    ...{ tierId: FREE_TIER_ID, name: 'Free', rank: 1, requestsPerMinute: 10 },
+    ...{ coins: ['btc'], routes: ['markets', 'prices'], amountMillionths: 0, isForSale: false },
   },
   {
-    tierId: 'starter',
-    name: 'Starter',
-    rank: 2,
-    coins: ['btc', 'eth'],
-    routes: ['markets', 'prices', 'snapshots', 'quotes'],
-    requestsPerMinute: 60,
-    amountMillionths: 19_000_000,
-    periodDays: 30,
-    isForSale: true,
+    ...{ tierId: 'starter', name: 'Starter', rank: 2, requestsPerMinute: 60 },
+    ...{ ...forSale, coins: ['btc', 'eth'], amountMillionths: 19_000_000 },
   },
   {
-    tierId: 'pro',
-    name: 'Pro',
-    rank: 3,
-    coins: ['btc', 'eth', 'sol', 'xrp'],
-    routes: ['markets', 'prices', 'snapshots', 'quotes'],
-    requestsPerMinute: 300,
-    amountMillionths: 49_000_000,
-    periodDays: 30,
-    isForSale: true,
+    ...{ tierId: 'pro', name: 'Pro', rank: 3, requestsPerMinute: 300 },
+    ...{ ...forSale, coins: ['btc', 'eth', 'sol', 'xrp'], amountMillionths: 49_000_000 },
   },
   {
-    tierId: 'enterprise',
-    name: 'Enterprise',
-    rank: 4,
-    coins: ['btc', 'eth', 'sol', 'xrp'],
-    routes: ['markets', 'prices', 'snapshots', 'quotes'],
-    requestsPerMinute: 1000,
-    isForSale: false,
+    ...{ tierId: 'enterprise', name: 'Enterprise', rank: 4, requestsPerMinute: 1000 },
+    ...{ coins: ['btc', 'eth', 'sol', 'xrp'], routes: tierRoutes, isForSale: false },
     contact: 'Ask the operator of this server.',
   },
 ]
@@ -106,8 +72,6 @@ export const tiersWith = (
   tiers: readonly Tier[],
   { route, coin }: { route?: TierRoute | undefined; coin?: Coin | undefined },
 ): Tier[] =>
-  tiers.filter(
-    (tier) =>
-      (route === undefined || tier.routes.includes(route)) &&
-      (coin === undefined || tier.coins.includes(coin)),
-  )
+  tiers.filter(({ routes, coins }) => {
+    return (!route || routes.includes(route)) && (!coin || coins.includes(coin))
+  })

@@ -1,7 +1,7 @@
 /**
- * How damage is found: whatever a route may return is stored with a CRC-32, which is compared when
- * it is read from the file. Rows have a column for it, blobs end with it. Rows that could vanish
- * without a trace are covered by a sum of their checksums in the row of their market.
+ * How damage is found: whatever a route may return is stored with a CRC-32, compared when it is
+ * read. Rows have a column for it, blobs end with it. Rows that could vanish without a trace are
+ * covered by a sum of their checksums in the row of their market.
  */
 import { crc32 } from '#src/lib/crc32.ts'
 
@@ -27,10 +27,7 @@ type Row = Readonly<Record<string, unknown>>
 
 let scratch = new Float64Array(64)
 
-/**
- * Checksum of a row: of all values in the order of its columns,
- * without that of a column `checksum`.
- */
+/** Of all values in the order of the columns, but that of a column `checksum`. */
 export function checksumOf(row: Row): number {
   let count = 0
   // Unlike Object.entries, this makes nothing.
@@ -77,8 +74,6 @@ export function unseal(sealed: unknown, place: Place): Uint8Array | undefined {
   if (!(sealed instanceof Uint8Array) || sealed.length < SEAL_BYTES) return undefined
   const end = sealed.length - SEAL_BYTES
   const bytes = sealed.subarray(0, end)
-  const crc = crcOf(bytes, place)
-  for (let at = 0; at < SEAL_BYTES; at++)
-    if (sealed[end + at] !== ((crc >>> (at * 8)) & 255)) return undefined
-  return bytes
+  const crc = new DataView(sealed.buffer, sealed.byteOffset + end).getUint32(0, true)
+  return crc === crcOf(bytes, place) ? bytes : undefined
 }

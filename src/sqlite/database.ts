@@ -1,6 +1,6 @@
 /**
- * The only file that knows the SQLite driver, and what no other engine can do: opens a file, checks
- * that it is ours, brings it up to date, and runs transactions.
+ * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
+ * date, runs transactions.
  */
 import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, openSync } from 'node:fs'
@@ -21,13 +21,9 @@ const BUSY_TIMEOUT_MS = 5000
 const PAGE_CACHE_KIB = 16_384
 const MMAP_BYTES_MAX = 8 * 1024 ** 3
 
-/** When a caller may try again what the disk did not take. */
 const RETRY_AFTER_SECONDS = 30
 
-/**
- * A file that cannot be used or written; `message` says what to do, and
- * names a file only at its opening.
- */
+/** Says what to do; names a file only at its opening. */
 export class StoreFault extends AppError {
   constructor(message: string, options: ErrorOptions = {}) {
     super('storage_unavailable', message, { ...options, retryAfterSeconds: RETRY_AFTER_SECONDS })
@@ -35,15 +31,11 @@ export class StoreFault extends AppError {
   }
 }
 
-/**
- * What kind of file it is: its mark, so that no other's is taken for it, and how much it promises.
- */
+/** The mark of a kind of file, so that no other is taken for it, and how much it promises. */
 export type FileFormat = {
   name: 'history' | 'ledger'
   applicationId: number
-  /**
-   * NORMAL survives kill -9, and loses at most the last second at a power cut; FULL survives both.
-   */
+  /** NORMAL survives kill -9, but may lose the last second at a power cut; FULL survives both. */
   synchronous: 'NORMAL' | 'FULL'
   migrations: readonly string[]
 }
@@ -71,24 +63,19 @@ export type DatabaseOptions = {
   bytesMax?: number | undefined
 }
 
-/**
- * Opens or creates a file. `:memory:` is a fresh one that dies with
- * the handle. Throws `StoreFault`.
- */
+/** `:memory:` is a fresh file that dies with the handle. Throws `StoreFault`. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  assertSqliteVersion()
   const { isReadOnly = false, format = historyFormat } = options
   let db: Database | undefined
   try {
     if (!isReadOnly) makePrivate(path)
-    db = new Sqlite(
-      path,
-      isReadOnly
-        ? { readonly: true, strict: true }
-        : { create: true, readwrite: true, strict: true },
-    )
+    db = new Sqlite(path, {
+      ...(isReadOnly ? { readonly: true } : { create: true, readwrite: true }),
+      strict: true,
+    })
     // First: everything below must be able to wait for another process.
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    assertSqliteVersion(db)
     assertOurs(db, path, format)
     if (!isReadOnly) prepare(db, format, options.bytesMax)
     db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
@@ -112,10 +99,8 @@ function makePrivate(path: string): void {
   }
 }
 
-function assertSqliteVersion(): void {
-  const db = new Sqlite(':memory:')
+function assertSqliteVersion(db: Database): void {
   const version = String(readValue(db, 'SELECT sqlite_version()'))
-  db.close()
   if (Bun.semver.order(version, SQLITE_VERSION_MIN) < 0) {
     throw new StoreFault(
       `SQLite ${version} can lose commits; ${SQLITE_VERSION_MIN} or newer is needed. Run bookfeed with the Bun that package.json names.`,
@@ -167,7 +152,6 @@ function migrate(db: Database, { migrations, applicationId }: FileFormat): void 
   })
 }
 
-/** What the migrations make, by format. */
 const schemas = new WeakMap<FileFormat, readonly string[]>()
 
 /** Names of columns can be damaged like any other bytes. What an operator added is left alone. */
@@ -180,23 +164,15 @@ function assertSchema(db: Database, format: FileFormat): void {
     schemas.set(format, expected)
     fresh.close()
   }
-  const held = new Set(readSchema(db))
-  assertSound(
-    expected.every((part) => held.has(part)),
-    'the schema',
-  )
+  assertSound(new Set(expected).isSubsetOf(new Set(readSchema(db))), 'the schema')
 }
 
 const readSchema = (db: Database): string[] =>
-  db
-    .prepare<unknown, []>("SELECT sql FROM sqlite_schema WHERE type <> 'trigger'")
-    .values()
-    .map(String)
+  valuesOf(db, "SELECT sql FROM sqlite_schema WHERE type <> 'trigger'").map(String)
 
 /**
- * Runs `body` in one write transaction: all of it is kept, or nothing. `body` must be synchronous:
- * SQLite would commit at the first await, so a promise is refused and rolled back. Throws
- * `StoreFault` where the disk is full, fails or may not be written.
+ * Runs `body` in one write transaction: all of it is kept, or nothing. A promise is refused: SQLite
+ * would commit at the first await. Throws `StoreFault` where the disk is full or fails.
  */
 export function transact<T>(db: Database, body: () => T): T {
   try {
@@ -221,8 +197,7 @@ const diskFaults: Partial<Record<string, string>> = {
 
 /**
  * Runs `body` so that it waits neither for the disk (the next transaction that does takes these
- * with it) nor for another process that writes: the caller tries again, and requests are not held
- * up.
+ * with it) nor for another process that writes: the caller tries again.
  */
 export function withoutWaiting(db: Database, body: () => void): void {
   const synchronous = readNumber(db, 'PRAGMA synchronous')
@@ -236,10 +211,7 @@ export function withoutWaiting(db: Database, body: () => void): void {
   }
 }
 
-/**
- * Writes a page that changes nothing. Throws as `transact` does; a file that another
- * process writes can be written.
- */
+/** Writes what changes nothing. Throws as `transact` does; another process's lock is no fault. */
 export function probeWrite(db: Database): void {
   const version = readNumber(db, 'PRAGMA user_version')
   try {
@@ -274,11 +246,8 @@ export function createCommitCount(db: Database): () => unknown {
 export const fileBytesOf = (db: Database): number =>
   readNumber(db, 'PRAGMA page_count') * readNumber(db, 'PRAGMA page_size')
 
-/** What SQLite finds wrong with pages, rows and indexes. */
 export const listPageFaults = (db: Database): string[] =>
-  db
-    .prepare<unknown, []>('PRAGMA integrity_check')
-    .values()
+  valuesOf(db, 'PRAGMA integrity_check')
     .flat()
     .filter((answer) => answer !== 'ok')
     .map((answer) => `SQLite: ${answer}`)
@@ -300,11 +269,10 @@ export function closeDatabase(db: Database): void {
 const isThenable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-const readValue = (db: Database, sql: string): unknown =>
-  db.prepare<unknown, []>(sql).values()[0]?.[0]
+const valuesOf = (db: Database, sql: string) => db.prepare<unknown, []>(sql).values()
+const readValue = (db: Database, sql: string): unknown => valuesOf(db, sql)[0]?.[0]
 const readNumber = (db: Database, sql: string): number => Number(readValue(db, sql))
 
-/** What an operator can do about an error at the opening of a file. */
 export const toStoreFault = (error: unknown, path: string): StoreFault =>
   error instanceof StoreFault ? error : new StoreFault(toOpenMessage(error, path), { cause: error })
 

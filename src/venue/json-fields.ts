@@ -12,7 +12,7 @@ import {
 } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { VENUE_OPENED_MS } from '#src/core/time.ts'
-import { readTimestampMs, timestampFaults } from '#src/wire/timestamp-bytes.ts'
+import { toTimestampMs } from '#src/wire/snapshot-values.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -100,17 +100,13 @@ export function readOutcome(value: unknown, path: Path): Outcome {
   return outcome
 }
 
-const encoder = new TextEncoder()
-
 /**
  * Reads an ISO date-time in UTC, or Unix milliseconds or seconds; not of a
  * time before there was the venue.
  */
 export function readTimeMs(value: unknown, path: Path): number {
   const text = typeof value === 'number' ? String(value) : readText(value, path)
-  const bytes = encoder.encode(text)
-  const timeMs = readTimestampMs(bytes, 0, bytes.length)
-  if (timeMs < 0) throw new RecordFault(`${path}: ${timestampFaults[-timeMs]}`)
+  const timeMs = toTimestampMs(text, path)
   if (timeMs < VENUE_OPENED_MS) throw new RecordFault(`${path}: before 2020, when the venue opened`)
   return timeMs
 }

@@ -1,25 +1,17 @@
-/**
- * The JSON of consolidated books: that of a snapshot, with the source
- * of each level and of the whole.
- */
+/** The JSON of consolidated books: a snapshot's, with the source of each level and of all. */
 import type { ConsolidatedBook, LevelSource, TaggedLadder } from '#src/core/consolidated.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
 import { byteOf } from './json-bytes.ts'
-import { MILLIONTHS_BYTES_MAX, putMillionths } from './millionths-bytes.ts'
-import { piecesOf, putPiece, putText } from './row-bytes.ts'
+import { MILLIONTHS_BYTES_MAX, piecesOf, putMillionths, putPiece, putText } from './row-bytes.ts'
 import type { RowCut, RowField } from './row-cut.ts'
 
-/** A consolidated book of one outcome of a market. */
 export type ConsolidatedRow = {
   market: Market
   outcome: Outcome
-  /**
-   * The outcome's token; undefined where it is not known: then its
-   * ladder is the mirror of the other's.
-   */
+  /** Undefined where it is not known: then its ladder is the mirror of the other's. */
   assetId: string | undefined
   /** Of the state that the row shows, the newer of the two. */
   position: Position
@@ -51,10 +43,8 @@ const sourceEnds = piecesOf<LevelSource>({
 })
 const LEVEL_BYTES_MAX =
   pieces.price.length + pieces.size.length + sourceEnds.mirror.length + 2 * MILLIONTHS_BYTES_MAX
-/** More than everything but the levels can take. */
 const REST_BYTES_MAX = 1024
 
-/** Makes a printer; it reuses its buffer. */
 export function createConsolidatedPrinter(): PrintConsolidated {
   let bytes = new Uint8Array(16_384)
 

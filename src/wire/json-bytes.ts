@@ -1,13 +1,13 @@
 /**
  * Steps over JSON in UTF-8 bytes without building values. Every function takes the index of a value
- * and returns the index just past it, or `MALFORMED`. The caller guarantees one thing: the text is
- * followed by a zero byte. No JSON token contains one, so no function ever reads beyond it.
+ * and returns the index just past it, or `MALFORMED`. The text must be followed by a zero byte: no
+ * JSON token contains one, so no function reads beyond it.
  */
 
 export const MALFORMED = -1
 
 /** Bytes that end as said above, with room for a few more words, and how far they were read. */
-export type Cursor = { readonly bytes: Uint8Array; readonly view: DataView; at: number }
+export type Cursor = { readonly bytes: Buffer; readonly view: DataView; at: number }
 
 export const byteOf = {
   quote: 0x22,
@@ -35,10 +35,9 @@ export const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0
 
 export const isDigit = (byte: number): boolean => byte >= byteOf.zero && byte <= byteOf.nine
 
-export const isHexDigit = (byte: number): boolean =>
+const isHexDigit = (byte: number): boolean =>
   isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66)
 
-/** Returns the index of the first byte at or after `at` that is not JSON white space. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   let next = at
   while (isSpace(byteAt(bytes, next))) next++
@@ -46,7 +45,7 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
 }
 
 /** Steps over a string. Escapes and control characters are checked, UTF-8 is not. */
-export function skipString(bytes: Uint8Array, at: number): number {
+function skipString(bytes: Uint8Array, at: number): number {
   if (byteAt(bytes, at) !== byteOf.quote) return MALFORMED
   let next = at + 1
   for (;;) {
@@ -58,7 +57,6 @@ export function skipString(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Steps over any value. */
 export function skipValue(bytes: Uint8Array, at: number, depth = 0): number {
   const byte = byteAt(bytes, at)
   if (byte === byteOf.quote) return skipString(bytes, at)
@@ -68,7 +66,6 @@ export function skipValue(bytes: Uint8Array, at: number, depth = 0): number {
   return byte === 0x2d || isDigit(byte) ? skipNumber(bytes, at) : skipLiteral(bytes, at)
 }
 
-/** Whether `expected` is at `at`. */
 export function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
     if (bytes[at + index] !== expected[index]) return false
@@ -124,7 +121,6 @@ function skipNumber(bytes: Uint8Array, at: number): number {
   return skipDigits(bytes, sign === 0x2b || sign === 0x2d ? next + 2 : next + 1)
 }
 
-/** Steps over one digit or more. */
 export function skipDigits(bytes: Uint8Array, at: number): number {
   let next = at
   while (isDigit(byteAt(bytes, next))) next++

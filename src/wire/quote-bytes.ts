@@ -1,8 +1,15 @@
 /** Quotes as bytes of JSON: what `quoteText` prints, several times faster. */
 import { type BestLevels, imbalanceOf } from '#src/core/quote.ts'
 
-import { putHalfMillionths, putInteger, putMillionths } from './millionths-bytes.ts'
-import { piecesOf, putNull, putPiece, putSigned } from './row-bytes.ts'
+import {
+  piecesOf,
+  putHalfMillionths,
+  putInteger,
+  putMillionths,
+  putNull,
+  putPiece,
+  putSigned,
+} from './row-bytes.ts'
 
 const pieces = piecesOf({
   bid: '"bid":',
@@ -17,10 +24,7 @@ const pieces = piecesOf({
   noMid: ',"mid":null,"spread":null,"imbalance":null',
 })
 
-/**
- * Writes the members `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread` and `imbalance`, null
- * where a side is empty; at most 200 bytes.
- */
+/** Writes `bid` to `imbalance`, null where a side is empty; at most 200 bytes. */
 export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): number {
   const { bidPrice, bidSize, askPrice, askSize } = levels
   const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
@@ -42,7 +46,6 @@ export function putQuote(bytes: Uint8Array, start: number, levels: BestLevels): 
 
 const scratch = Buffer.alloc(256)
 
-/** What `putQuote` writes, as text. */
 export const quoteText = (levels: BestLevels): string =>
   scratch.toString('latin1', 0, putQuote(scratch, 0, levels))
 
@@ -60,7 +63,6 @@ export function putMid(bytes: Uint8Array, start: number, levels: BestLevels): nu
 
 const places = piecesOf({ id: '"id":"', up: '","outcome":"up"', down: '","outcome":"down"' })
 
-/** Writes the members `id` and `outcome`. */
 export function putPlace(
   bytes: Uint8Array,
   start: number,

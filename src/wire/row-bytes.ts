@@ -1,16 +1,15 @@
 /**
- * Writes rows of JSON as bytes, by the thousand: no string is made of a row or of a number in it.
- * Each function writes at an offset, where there must be room, and returns the offset after it. All
- * is ASCII.
+ * Writes rows of JSON as ASCII bytes, by the thousand: no string is made of a row or a number. Each
+ * function writes at an offset, where there must be room, and returns the offset after it.
  */
-import type { Millionths } from '#src/core/decimal.ts'
+import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import { toIso } from '#src/core/time.ts'
+import { threeDigits } from '#src/lib/digits.ts'
 
-import { putDigits, putMillionths } from './millionths-bytes.ts'
+import { byteOf } from './json-bytes.ts'
 
 const encoder = new TextEncoder()
 
-/** Encodes texts that are written often, under their names. */
 export const piecesOf = <Name extends string>(
   texts: Record<Name, string>,
 ): Record<Name, Uint8Array> => {
@@ -33,7 +32,6 @@ export function putPiece(bytes: Uint8Array, start: number, piece: Uint8Array): n
   return start + length
 }
 
-/** Writes a text that is no longer than there is room for. */
 export const putText = (bytes: Uint8Array, start: number, ascii: string): number =>
   start + encoder.encodeInto(ascii, bytes.subarray(start)).written
 
@@ -64,4 +62,62 @@ export function createTimePut(): (bytes: Uint8Array, start: number, timeMs: numb
     bytes[at] = ZULU
     return at + 1
   }
+}
+
+/** More than the text of any decimal takes. */
+export const MILLIONTHS_BYTES_MAX = 24
+
+const digits = new TextEncoder().encode(threeDigits.join(''))
+
+/** Writes the shortest decimal, with room for the longest: what follows may be written over. */
+export function putMillionths(bytes: Uint8Array, start: number, millionths: Millionths): number {
+  const whole = Math.floor(millionths / MILLIONTHS_PER_UNIT)
+  const fraction = millionths - whole * MILLIONTHS_PER_UNIT
+  let at = putInteger(bytes, start, whole)
+  if (fraction === 0) return at
+  at = putFraction(bytes, at, fraction)
+  while (bytes[at - 1] === byteOf.zero) at--
+  return at
+}
+
+/** Writes half of the sum of two prices, which is below 2^31 millionths: up to seven decimals. */
+export function putHalfMillionths(bytes: Uint8Array, start: number, sum: Millionths): number {
+  if ((sum & 1) === 0) return putMillionths(bytes, start, sum >> 1)
+  const below = sum >> 1
+  const whole = (below / MILLIONTHS_PER_UNIT) | 0
+  const at = putInteger(bytes, start, whole)
+  const end = putFraction(bytes, at, below - whole * MILLIONTHS_PER_UNIT)
+  bytes[end] = byteOf.zero + 5
+  return end + 1
+}
+
+export function putInteger(bytes: Uint8Array, start: number, value: number): number {
+  if (value >= 1000) {
+    const thousands = Math.floor(value / 1000)
+    return putDigits(bytes, putInteger(bytes, start, thousands), value - thousands * 1000)
+  }
+  if (value >= 100) return putDigits(bytes, start, value)
+  if (value < 10) {
+    bytes[start] = byteOf.zero + value
+    return start + 1
+  }
+  bytes[start] = digits[value * 3 + 1] ?? 0
+  bytes[start + 1] = digits[value * 3 + 2] ?? 0
+  return start + 2
+}
+
+export function putDigits(bytes: Uint8Array, start: number, value: number): number {
+  const from = value * 3
+  bytes[start] = digits[from] ?? 0
+  bytes[start + 1] = digits[from + 1] ?? 0
+  bytes[start + 2] = digits[from + 2] ?? 0
+  return start + 3
+}
+
+function putFraction(bytes: Uint8Array, start: number, fraction: number): number {
+  // Integers of 32 bits are divided several times faster.
+  const rest = fraction | 0
+  const thousandths = (rest / 1000) | 0
+  bytes[start] = byteOf.dot
+  return putDigits(bytes, putDigits(bytes, start + 1, thousandths), rest - thousandths * 1000)
 }

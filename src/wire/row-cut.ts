@@ -1,25 +1,16 @@
-/**
- * Takes parts out of a snapshot's JSON as it is stored. The store writes it in one form (fields in
- * this order, no white space, plain decimals), so a part is a run of bytes: nothing is parsed or
- * printed.
- */
+/** Takes parts out of a snapshot's JSON, which the store writes in one form: nothing is parsed. */
 import { snapshotFields } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
 
 import { byteOf } from './json-bytes.ts'
 import { putText } from './row-bytes.ts'
 
-/**
- * Fields that can be asked for, in their order. `receivedAt` is there only where it is asked for,
- * `sources` is of consolidated snapshots alone, and these have no `receivedAt`.
- */
+/** In their order. `receivedAt` only comes if asked for; `sources` is of consolidated rows. */
 export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
 export type RowField = (typeof rowFields)[number]
 
-/** Most levels of a side that can be asked for by number. */
 export const DEPTH_MAX = 500
 
-/** What is wanted of each row. */
 export type RowCut = {
   /** Levels of each side, from the best; undefined for all. */
   depth: number | undefined
@@ -27,7 +18,6 @@ export type RowCut = {
   fields: ReadonlySet<RowField> | undefined
 }
 
-/** True when nothing is cut away. */
 export const isWhole = ({ depth, fields }: RowCut): boolean =>
   depth === undefined && fields === undefined
 
@@ -40,7 +30,6 @@ export const nameOf = ({ depth, fields }: RowCut): string => {
 /** True when rows must be asked for with what is kept beside them. */
 export const wantsReceived = ({ fields }: RowCut): boolean => fields?.has('receivedAt') ?? false
 
-/** The value of a member `receivedAt`. */
 export const receivedText = (receivedMs: number | undefined): string =>
   receivedMs === undefined ? 'null' : `"${toIso(receivedMs)}"`
 
@@ -49,12 +38,10 @@ export type CutRow = (row: Uint8Array, receivedMs?: number) => Uint8Array
 
 const textFields = snapshotFields.slice(0, snapshotFields.indexOf('bids'))
 const sideFields = ['bids', 'asks'] as const
-/** What is around the name of a field. */
 const QUOTES = '"":'.length
 /** The member `receivedAt` and a comma take less. */
 const RECEIVED_BYTES_MAX = 64
 
-/** Makes a cut; it reuses its buffer. */
 export function createRowCut(cut: RowCut): CutRow {
   if (isWhole(cut)) return (row) => row
   const { depth, fields } = cut
@@ -68,20 +55,14 @@ export function createRowCut(cut: RowCut): CutRow {
   let out = new Uint8Array(8192)
   let length = 0
 
-  /** Appends a field, or a part of one, and a comma. */
   function keep(row: Uint8Array, start: number, end: number): void {
     out.set(row.subarray(start, end), length)
     length += end - start
     out[length++] = byteOf.comma
   }
 
-  /** Appends a side up to `depth` levels. */
-  function keepSide(
-    row: Uint8Array,
-    start: number,
-    { open, end }: { open: number; end: number },
-  ): void {
-    const stop = depth === undefined ? end : findLevelEnd(row, { at: open, end, depth })
+  function keepSide(row: Uint8Array, start: number, end: number): void {
+    const stop = depth === undefined ? end : findLevelEnd(row.subarray(0, end), start, depth)
     keep(row, start, stop)
     if (stop === end) return
     out[length - 1] = byteOf.closeBracket
@@ -101,9 +82,8 @@ export function createRowCut(cut: RowCut): CutRow {
       at = end + 1
     }
     for (const { keyLength, isKept } of sides) {
-      const open = at + keyLength
-      const end = row.indexOf(byteOf.closeBracket, open) + 1
-      if (isKept) keepSide(row, at, { open, end })
+      const end = row.indexOf(byteOf.closeBracket, at + keyLength) + 1
+      if (isKept) keepSide(row, at, end)
       at = end + 1
     }
     if (isReceived) length = putText(out, length, `"receivedAt":${receivedText(receivedMs)},`)
@@ -112,19 +92,13 @@ export function createRowCut(cut: RowCut): CutRow {
   }
 }
 
-/**
- * Returns the offset after the last of `depth` levels; `end`, that after
- * the side, if there are no more.
- */
-function findLevelEnd(
-  row: Uint8Array,
-  { at, end, depth }: { at: number; end: number; depth: number },
-): number {
+/** The offset after `depth` levels; that after the side, where `row` ends, if it has no more. */
+function findLevelEnd(row: Uint8Array, at: number, depth: number): number {
   let next = at
   for (let level = 0; level < depth; level++) {
     next = row.indexOf(byteOf.closeBrace, next) + 1
-    if (next === 0 || next > end) return end
+    if (next === 0) return row.length
   }
   // After the last level comes the bracket that ends the side.
-  return next === end - 1 ? end : next
+  return next === row.length - 1 ? row.length : next
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 import { type App, createApp } from '#src/app.ts'
-import { closedBilling } from '#src/billing/closed-billing.ts'
+import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import type { MarketHistory } from '#src/history/history.ts'

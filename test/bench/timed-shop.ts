@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createApp } from '#src/app.ts'
-import { createBilling } from '#src/billing/create-billing.ts'
+import { createBilling } from '#src/billing/billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createAvailability } from '#src/billing/availability.ts'
+import { createAvailability } from '#src/billing/offers.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { ChainVerdict } from '#src/selling/chain-view.ts'
-import type { Offer } from '#src/selling/offer.ts'
+import type { Offer } from '#src/selling/payment.ts'
 
 import { onlyPayment, openBilling, outcomeOf, paid, payWithUsdc, TX } from './scripted-billing.ts'
 

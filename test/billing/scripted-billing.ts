@@ -2,15 +2,14 @@
  * Billing on a real ledger in memory, with a chain, a facilitator and a screen
  * that say what they are told to.
  */
-import { createBilling } from '#src/billing/create-billing.ts'
+import { createBilling } from '#src/billing/billing.ts'
 import { AppError } from '#src/core/errors.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { ChainVerdict, FoundTransfer, Preflight } from '#src/selling/chain-view.ts'
 import type { SettleResult, SupportedKind } from '#src/selling/facilitator.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
-import type { Payment, SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
 import type { Verdict } from '#src/selling/screening.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import { startBillingJobs } from '#src/cli/billing-jobs.ts'
 import { createShop, describeBilling } from '#src/cli/billing.ts'
+import { startBillingJobs } from '#src/cli/server-jobs.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { by } from '../ledger/ledger-records.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { keyCommand, makeLocalKey } from '#src/cli/local-key.ts'
+import { keyCommand, makeLocalKey } from '#src/cli/serve.ts'
 import { digestOf } from '#src/selling/api-key.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 

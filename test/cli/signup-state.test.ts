@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { isLoopback, signupStateOf } from '#src/cli/signup-state.ts'
+import { isLoopback, signupStateOf } from '#src/cli/screening.ts'
 import { readConfig } from '#src/config.ts'
 
 const exposed = { BOOKFEED_HOST: '0.0.0.0' }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 
 import { type Bar, barPlaceOf, readBars } from '#src/core/bars.ts'
 import type { BestLevels } from '#src/core/quote.ts'
+import type { State, StatePart } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { State, StatePart } from '#src/core/states.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { runSteps } from '../support/run-steps.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { readChanges } from '#src/core/changes.ts'
+import type { StatePart } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { StatePart } from '#src/core/states.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { runSteps } from '../support/run-steps.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { coverageText } from '#src/core/coverage-text.ts'
-import type { Gap, GapReason } from '#src/core/coverage.ts'
+import { coverageText, type Gap, type GapReason } from '#src/core/coverage.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 
 const START_MS = Date.UTC(2026, 3, 14, 8)

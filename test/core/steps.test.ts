@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
 import { type Gap, silenceMs } from '#src/core/coverage.ts'
-import { intervalMs } from '#src/core/interval.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
+import { intervalMs, type StatePart } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import type { StatePart } from '#src/core/states.ts'
 import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 

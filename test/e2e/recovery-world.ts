@@ -4,7 +4,7 @@
  */
 
 import type { LittlePolygon, SandboxWallet } from '#dev/sandbox/little-polygon.ts'
-import { createBilling } from '#src/billing/create-billing.ts'
+import { createBilling } from '#src/billing/billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
@@ -14,9 +14,8 @@ import { openLedger } from '#src/ledger/open.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
-import type { Payment } from '#src/selling/payment.ts'
+import type { Offer, Payment } from '#src/selling/payment.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 
 import { signUsdc, type Wish } from '../chain/signed-payments.ts'

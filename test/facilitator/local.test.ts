@@ -9,8 +9,8 @@ import { addresses } from '#dev/sandbox/addresses.ts'
 import { hasAnvil, startAnvil } from '#dev/sandbox/anvil.ts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createLocalFacilitator, type LocalOptions } from '#src/facilitator/local.ts'
-import type { PaymentRequirements } from '#src/selling/offer.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
+import type { PaymentRequirements } from '#src/selling/payment.ts'
 
 import { permitTypes, transferTypes } from '../support/typed-data.ts'
 
@@ -340,7 +340,7 @@ describe.skipIf(!hasAnvil)('supported', () => {
 
 describe('src/facilitator', () => {
   test('behavior: neither viem nor the SDK is loaded with the files that use it', async () => {
-    const files = ['local', 'remote', 'cdp-token', 'gas-key'].map((name) =>
+    const files = ['local', 'remote', 'cdp-token', 'gas-wallet'].map((name) =>
       Bun.resolveSync(`#src/facilitator/${name}.ts`, import.meta.dir),
     )
     const external = ['viem', 'viem/*', '@x402/*']

@@ -8,7 +8,7 @@ import { historyMigrations } from '#db/migrations.ts'
 import { type Coin, statusOf } from '#src/core/market.ts'
 import type { CoinTotals, MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { createCoinTotals } from '#src/history/tables/coin-totals.ts'
+import { createCoinTotals } from '#src/history/tables/market-list.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { appendAll, aSnapshot, assetIdOf, conditionIdOf, START_MS } from './books.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
+import { decodeMarketPlace, encodeMarketPlace } from '#src/core/cursor.ts'
 import { parseConditionId } from '#src/core/market.ts'
-import { decodeMarketPlace, encodeMarketPlace } from '#src/core/place-cursor.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'

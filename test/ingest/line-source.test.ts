@@ -4,8 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
-import { createLineBatcher, type LineBatch } from '#src/ingest/line-batcher.ts'
-import { batchLines, openText, SourceFault } from '#src/ingest/line-source.ts'
+import {
+  batchLines,
+  createLineBatcher,
+  type LineBatch,
+  openText,
+  SourceFault,
+} from '#src/ingest/line-source.ts'
 import { createRandom } from '#src/lib/random.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 
 import type { MarketHistory } from '#src/history/history.ts'
-import type { StoredMarket } from '#src/history/tables/market-row.ts'
+import type { StoredMarket } from '#src/history/tables/market-table.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { aRecord, someLines } from '../support/snapshot-lines.ts'

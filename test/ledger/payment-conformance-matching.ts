@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Offer } from '#src/selling/offer.ts'
+import type { Offer } from '#src/selling/payment.ts'
 
 import { accountIdOf, addressOf, auditOf, by, NOW_MS } from './ledger-records.ts'
 import type { UsePayments } from './payment-conformance.ts'

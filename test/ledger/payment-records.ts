@@ -4,9 +4,14 @@
 
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { OfferDraft, OfferRules, UnmatchedTransfer } from '#src/ledger/payments.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { paymentChains } from '#src/selling/payment-chain.ts'
-import type { Payment, PaymentProof, PaymentState, SignedPayment } from '#src/selling/payment.ts'
+import type {
+  Offer,
+  Payment,
+  PaymentProof,
+  PaymentState,
+  SignedPayment,
+} from '#src/selling/payment.ts'
 
 import { accountIdOf, addressOf, by, createKeyOne, NOW_MS, tierOf } from './ledger-records.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { AMOUNT_SLOTS } from '#src/selling/offer.ts'
+import { AMOUNT_SLOTS } from '#src/ledger/payments/offer-table.ts'
 import { type Database, ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 import { accountIdOf, by, NOW_MS } from './ledger-records.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { coins } from '#src/core/market.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { CoinBody, CoinList } from '#src/modules/coins/model.ts'
+import type { CoinBody, CoinList } from '#src/modules/markets/model.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import {

@@ -8,7 +8,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { createGunzip } from 'node:zlib'
 
 import { openHistory } from '#src/history/open.ts'
-import { storeSimulation } from '#src/ingest/simulator/store-simulation.ts'
+import { storeSimulation } from '#src/ingest/simulator/simulator.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { gzipped } from '#src/modules/exports/pieces.ts'
+import { gzipped } from '#src/modules/exports/service.ts'
 
 const PIECES = 40
 const paces = ['at once', 'a turn each', 'late at the end'] as const

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 
 import { openHistory } from '#src/history/open.ts'
-import { storeSimulation } from '#src/ingest/simulator/store-simulation.ts'
+import { storeSimulation } from '#src/ingest/simulator/simulator.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { intervalMs } from '#src/core/interval.ts'
 import type { Outcome } from '#src/core/market.ts'
+import { intervalMs } from '#src/core/series.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 import { openHistory } from '#src/history/open.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { silenceMs } from '#src/core/coverage.ts'
-import { intervalMs } from '#src/core/interval.ts'
 import type { Outcome } from '#src/core/market.ts'
+import { intervalMs } from '#src/core/series.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'

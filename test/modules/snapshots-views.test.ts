@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { type Interval, intervalMs } from '#src/core/interval.ts'
 import type { Outcome } from '#src/core/market.ts'
+import { type Interval, intervalMs } from '#src/core/series.ts'
 import { snapshotFields, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 

@@ -1,8 +1,8 @@
 /** Routes that tell of a market at steps or moments say the same of each of them. */
 import { describe, expect, test } from 'bun:test'
 
-import { type Interval, intervalMs } from '#src/core/interval.ts'
 import { type Outcome, outcomes } from '#src/core/market.ts'
+import { type Interval, intervalMs } from '#src/core/series.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/lib/random.ts'

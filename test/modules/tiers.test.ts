@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 
 import { openLedger } from '#src/ledger/open.ts'
-import { type TierBody, TierList } from '#src/modules/tiers/model.ts'
+import { type TierBody, TierList } from '#src/modules/billing/model.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 
 import { createHarness, NOW_MS } from '../support/harness.ts'

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 
 import type { UsageRow } from '#src/ledger/ledger.ts'
+import { describeUsage } from '#src/modules/usage/index.ts'
 import { UsageBody } from '#src/modules/usage/model.ts'
-import { createUsageService } from '#src/modules/usage/service.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
@@ -117,11 +117,8 @@ const caller: Caller = {
 
 function usageOf(rows: readonly UsageRow[], leftMs = 60_000): UsageBody {
   const rate = { limit: 300, remaining: 0, leftMs }
-  return createUsageService({
-    clock: () => NOW_MS,
-    windowsOf: () => ({ data: rate, billing: rate }),
-    usageOf: () => rows,
-  }).usage(caller)
+  const windowsOf = () => ({ data: rate, billing: rate })
+  return describeUsage({ clock: () => NOW_MS, windowsOf, usageOf: () => rows }, caller)
 }
 
 describe('usage', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import fc from 'fast-check'
 
-import { bookPeriod, type Period } from '#src/selling/period.ts'
+import { bookPeriod, type Period } from '#src/selling/subscription.ts'
 import { defaultTiers, type Terms } from '#src/selling/tier.ts'
 
 const DAY_MS = 86_400_000

@@ -2,9 +2,8 @@
 import type { Billing, PaymentRequired, Settlement } from '#src/billing/billing.ts'
 import { AppError, type ErrorCode, type ErrorExtras } from '#src/core/errors.ts'
 import type { Caller } from '#src/selling/caller.ts'
-import type { Offer, PaymentRequirements } from '#src/selling/offer.ts'
 import { homeChain } from '#src/selling/payment-chain.ts'
-import type { Payment, PaymentState } from '#src/selling/payment.ts'
+import type { Offer, Payment, PaymentRequirements, PaymentState } from '#src/selling/payment.ts'
 import type { Subscription } from '#src/selling/subscription.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 

@@ -1,5 +1,5 @@
 import { type AppDeps, createApp } from '#src/app.ts'
-import { closedBilling } from '#src/billing/closed-billing.ts'
+import { closedBilling } from '#src/billing/billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { readConfig } from '#src/config.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'

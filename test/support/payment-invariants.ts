@@ -4,9 +4,7 @@
  * own hash.
  */
 
-import { createAuditChain } from '#src/ledger/audit-chain.ts'
-import { createAuditVerify } from '#src/ledger/audit-verify.ts'
-import { createAuditedRows } from '#src/ledger/audited-rows.ts'
+import { createAuditChain, createAuditedRows, verifyAudit } from '#src/ledger/audit.ts'
 import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
 
 /** An answer of `settle` to a signed payment. */
@@ -206,11 +204,11 @@ function readLedger(path: string): Ledger {
       bought: all<Span>(
         `SELECT p.account_id AS account, o.terms ->> 'tierId' AS tier, o.period_days AS days ${paid}`,
       ),
-      auditFaults: createAuditVerify({
+      auditFaults: verifyAudit({
         db,
         chain: createAuditChain(db),
         rows: createAuditedRows(db),
-      })(),
+      }),
     }
   } finally {
     db.close()

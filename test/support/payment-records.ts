@@ -1,7 +1,6 @@
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Offer } from '#src/selling/offer.ts'
 import { findChain } from '#src/selling/payment-chain.ts'
-import type { Payment, SignedPayment } from '#src/selling/payment.ts'
+import type { Offer, Payment, SignedPayment } from '#src/selling/payment.ts'
 
 import { NOW_MS } from './harness.ts'
 

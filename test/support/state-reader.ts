@@ -1,6 +1,6 @@
 /** States in a plain list, read as a store's are. */
+import type { ReadStates, State } from '#src/core/series.ts'
 import { comparePositions } from '#src/core/snapshot.ts'
-import type { ReadStates, State } from '#src/core/states.ts'
 import type { Random } from '#src/lib/random.ts'
 
 /** A reader of states that ascend, which counts what it hands out. */

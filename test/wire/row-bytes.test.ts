@@ -3,11 +3,13 @@ import { describe, expect, test } from 'bun:test'
 import { formatMillionths } from '#src/core/decimal.ts'
 import { type BestLevels, formatMid, imbalanceOf } from '#src/core/quote.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
-import { putHalfMillionths, putInteger, putMillionths } from '#src/wire/millionths-bytes.ts'
 import { putMid, putPlace, putQuote } from '#src/wire/quote-bytes.ts'
 import {
   createTimePut,
   piecesOf,
+  putHalfMillionths,
+  putInteger,
+  putMillionths,
   putNull,
   putPiece,
   putSigned,

@@ -1,36 +1,29 @@
 /**
  * What is kept of each row of a run beside its text. Hashes of the source: 20 bytes each, zeros
- * where unknown, nothing when none is known. Notes: whether it was verified, its sequence, when it
- * was received; one byte when all rows have the same verdict and nothing else, otherwise a byte or
- * two a row.
+ * where unknown, nothing when none is known. Notes: verdict, sequence, receipt; one byte when all
+ * rows have the same verdict and nothing else. Tops: price and size of each best level as
+ * differences from the row of the same outcome before; an empty side is 0 and 0.
  */
-import type { Beside, Snapshot } from '#src/core/snapshot.ts'
+import type { Beside, Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/lib/varint.ts'
 
 const HASH_BYTES = 20
-
-/** 40 hex digits as 20 bytes. */
-export const toHashBytes = (hash: string): Uint8Array => Uint8Array.fromHex(hash)
 
 export function encodeHashes(snapshots: readonly Snapshot[]): Uint8Array {
   const isKnown = snapshots.some(({ sourceHash }) => sourceHash !== undefined)
   const bytes = new Uint8Array(isKnown ? snapshots.length * HASH_BYTES : 0)
   snapshots.forEach(({ sourceHash }, row) => {
-    if (sourceHash !== undefined) bytes.set(toHashBytes(sourceHash), row * HASH_BYTES)
+    if (sourceHash !== undefined) bytes.set(Uint8Array.fromHex(sourceHash), row * HASH_BYTES)
   })
   return bytes
 }
 
-/** Whether any hash is known. */
-export const hasHashes = (bytes: Uint8Array): boolean => bytes.length > 0
-
-/** The hash of one row, or undefined where it is unknown. */
 export function readHash(bytes: Uint8Array, row: number): string | undefined {
   const hash = bytes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
   return hash.length === HASH_BYTES && hash.some((byte) => byte !== 0) ? hash.toHex() : undefined
 }
 
-export type RowNotes = {
+type RowNotes = {
   isVerified: boolean | undefined
   sequence: number
   /** From the venue's time to the recorder's. */
@@ -66,7 +59,6 @@ function putNotes(bytes: Uint8Array, at: number, snapshot: Snapshot): number {
     : putVarint(bytes, next, toUnsigned(receivedMs - timestampMs))
 }
 
-/** Reads the notes of `count` rows. */
 export function decodeNotes(bytes: Uint8Array, count: number): RowNotes[] {
   const [first = 0] = bytes
   if (first < BY_ROW) {
@@ -77,10 +69,7 @@ export function decodeNotes(bytes: Uint8Array, count: number): RowNotes[] {
   return Array.from({ length: count }, () => readNotes(reader))
 }
 
-/**
- * A clock that is behind the venue's makes a lag negative: even numbers are
- * from 0 up, odd ones from -1 down.
- */
+/** The lag is negative by a clock that is behind: even numbers are from 0 up, odd from -1 down. */
 const toUnsigned = (lagMs: number): number => (lagMs < 0 ? -lagMs * 2 - 1 : lagMs * 2)
 const toSigned = (value: number): number => (value % 2 === 0 ? value / 2 : -(value + 1) / 2)
 
@@ -102,3 +91,53 @@ export const withReceipt = (
   sequence: notes?.sequence === 0 ? undefined : notes?.sequence,
   receivedMs: notes?.lagMs === undefined ? undefined : timestampMs + notes.lagMs,
 })
+
+/** In millionths; an empty side is 0 and 0. */
+export type TopOfBook = readonly [
+  bidPrice: number,
+  bidSize: number,
+  askPrice: number,
+  askSize: number,
+]
+
+/** Numbers that a row takes among decoded tops. */
+export const TOP_FIELDS = 4
+const EMPTY: TopOfBook = [0, 0, 0, 0]
+
+export const topOf = ({ bids, asks }: { bids: Ladder; asks: Ladder }): TopOfBook => [
+  bids.prices[0] ?? 0,
+  bids.sizes[0] ?? 0,
+  asks.prices[0] ?? 0,
+  asks.sizes[0] ?? 0,
+]
+
+export function encodeTops(snapshots: readonly Snapshot[]): Uint8Array {
+  const bytes = new Uint8Array(snapshots.length * TOP_FIELDS * VARINT_BYTES_MAX)
+  const last = { up: EMPTY, down: EMPTY }
+  let at = 0
+  for (const snapshot of snapshots) {
+    const top = topOf(snapshot)
+    const before = last[snapshot.outcome]
+    for (let i = 0; i < TOP_FIELDS; i++) at = putVarint(bytes, at, (top[i] ?? 0) - (before[i] ?? 0))
+    last[snapshot.outcome] = top
+  }
+  return bytes.slice(0, at)
+}
+
+/** `TOP_FIELDS` numbers a row; outcomes come from the chunk. Throws on bytes of another run. */
+export function decodeTops(bytes: Uint8Array, outcomes: readonly number[]): Float64Array {
+  const reader = new VarintReader(bytes)
+  const tops = new Float64Array(outcomes.length * TOP_FIELDS)
+  /** Where the last row of each outcome begins; -1 before its first. */
+  const before = [-1, -1]
+  for (let row = 0; row < outcomes.length; row++) {
+    const outcome = outcomes[row] ?? 0
+    const from = before[outcome] ?? -1
+    const at = row * TOP_FIELDS
+    for (let i = 0; i < TOP_FIELDS; i++)
+      tops[at + i] = (from < 0 ? 0 : (tops[from + i] ?? 0)) + reader.next()
+    before[outcome] = at
+  }
+  if (!reader.isAtEnd) throw new Error('More tops than rows.')
+  return tops
+}

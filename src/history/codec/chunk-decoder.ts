@@ -1,4 +1,4 @@
-/** Reads the text of a single row out of a chunk, through the nearest checkpoint. */
+/** Reads rows of chunks back to text: single ones, whole chunks, slices, the rows of a page. */
 import { assert } from '#src/lib/assert.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
@@ -9,15 +9,11 @@ import { decodeFrame, TextBuffer } from './frame-decoder.ts'
 export class ChunkDecoder {
   readonly #buffer = new TextBuffer(131_072)
 
-  /** The row's JSON object. */
   text(chunk: Chunk, row: number): Uint8Array {
     return this.textWithComma(chunk, row).subarray(1)
   }
 
-  /**
-   * The row's JSON object after the comma that joins it to the row
-   * before. Throws when it is damaged.
-   */
+  /** The row's JSON object after its comma. Throws when it is damaged. */
   textWithComma(chunk: Chunk, row: number): Uint8Array {
     const text = this.#decode(chunk, row)
     assert(crc32(text, chunk.crc(row - 1)) === chunk.crc(row), 'a row agrees with its CRC')
@@ -48,10 +44,7 @@ export class ChunkDecoder {
     return this.#buffer.bytes.subarray(start, end)
   }
 
-  /**
-   * Every walk begins at the first row of its outcome, the costliest of all to
-   * decode: it stays with the chunk.
-   */
+  /** Every walk begins at the first row of its outcome, so that text stays with the chunk. */
   #firstText(chunk: Chunk, outcome: number): Uint8Array {
     const kept = chunk.firstTexts[outcome]
     if (kept !== undefined) return kept
@@ -62,7 +55,6 @@ export class ChunkDecoder {
     return text
   }
 
-  /** Visits the JSON object of every row in order, with its row number. */
   forEach(chunk: Chunk, visit: (text: Uint8Array, row: number) => void): void {
     this.#buffer.reserve(chunk.textEnd(chunk.count - 1))
     let end = 0
@@ -81,4 +73,152 @@ function nearestCheckpoint(chunk: Chunk, row: number): number {
     if (at <= row && chunk.outcome(at) === chunk.outcome(row)) return index
   }
   return -1
+}
+
+const COMMA = 0x2c
+const encoder = new TextEncoder()
+
+/** Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one outcome when it is given. */
+export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | undefined }
+
+/** Single rows of a chunk, ascending. */
+export type Picks = { chunk: Chunk; rows: readonly number[] }
+
+/** Joins rows by commas, the first without one; `ends` are the offsets after them. */
+export class SliceDecoder {
+  readonly #text = new TextBuffer(262_144)
+  readonly #reader = new ChunkDecoder()
+  readonly ends: number[] = []
+  readonly #isSeen: [boolean, boolean] = [false, false]
+  #at = 0
+
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#text.bytes
+  }
+
+  /** Empties the text and leaves `start` bytes free before it; there is room for `size` in all. */
+  begin(start: number, size: number): void {
+    this.#text.reserve(size)
+    this.ends.length = 0
+    this.#isSeen.fill(false)
+    this.#at = start
+  }
+
+  /** A frame needs the row before it of its outcome, so only the first of each is costly. */
+  addSlice({ chunk, from, to, outcome }: Slice): void {
+    const isOwn = outcome !== undefined && chunk.hasBoth
+    for (let row = from; row < to; row++) {
+      const rowOutcome = chunk.outcome(row)
+      if (isOwn && rowOutcome !== outcome) continue
+      if (!this.#isSeen[rowOutcome]) {
+        this.#addAlone(chunk, row)
+        continue
+      }
+      const gap = isOwn ? chunk.gap(row, chunk.previousRowOf(rowOutcome, row)) : 0
+      this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
+      this.ends.push(this.#at)
+    }
+  }
+
+  /** A pick whose predecessor was picked too continues from there. */
+  addPicks({ chunk, rows }: Picks): void {
+    /** The last pick of each outcome, and the end of its text. */
+    const before = Array.from({ length: 2 }, () => ({ row: -1, end: 0 }))
+    for (const row of rows) {
+      const outcome = chunk.outcome(row)
+      const previous = chunk.previousRowOf(outcome, row)
+      const picked = before[outcome]
+      if (picked === undefined || previous < 0 || picked.row !== previous) {
+        this.#addAlone(chunk, row)
+      } else {
+        const gap = chunk.gap(row, previous) - (this.#at - picked.end)
+        this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
+        this.ends.push(this.#at)
+      }
+      before[outcome] = { row, end: this.#at }
+    }
+  }
+
+  #addAlone(chunk: Chunk, row: number): void {
+    const isFirst = this.ends.length === 0
+    const text = isFirst ? this.#reader.text(chunk, row) : this.#reader.textWithComma(chunk, row)
+    this.#text.bytes.set(text, this.#at)
+    this.#at += text.length
+    this.#isSeen[chunk.outcome(row)] = true
+    this.ends.push(this.#at)
+  }
+}
+
+export function indexesOf(part: Slice | Picks): readonly number[] {
+  if ('rows' in part) return part.rows
+  const { chunk, from, to, outcome } = part
+  const rows: number[] = []
+  for (let row = from; row < to; row++) {
+    if (outcome === undefined || chunk.outcome(row) === outcome) rows.push(row)
+  }
+  return rows
+}
+
+/** Bytes of the rows' texts, each with its comma. */
+export function textLengthOf(part: Slice | Picks): number {
+  const { chunk } = part
+  const lengthOf = (row: number): number => chunk.textEnd(row) - chunk.textStart(row)
+  if ('rows' in part) return part.rows.reduce((sum, row) => sum + lengthOf(row), 0)
+  const { from, to, outcome } = part
+  if (outcome === undefined || !chunk.hasBoth) return chunk.textEnd(to - 1) - chunk.textStart(from)
+  let length = 0
+  for (let row = from; row < to; row++) if (chunk.outcome(row) === outcome) length += lengthOf(row)
+  return length
+}
+
+type Order = 'asc' | 'desc'
+
+/** Parts in ascending order, and the order in which their rows are wanted. */
+type RowList = { parts: readonly (Slice | Picks)[]; order: Order }
+
+export class PageTexts {
+  /** That of the last walk that ended: a buffer costs more than many rows. Walks may overlap. */
+  #spare: SliceDecoder | undefined;
+
+  /** Each row's JSON object, decoded once; valid until the next is asked for. */
+  *each({ parts, order }: RowList): Generator<Uint8Array> {
+    const decoder = this.#spare ?? new SliceDecoder()
+    this.#spare = undefined
+    try {
+      for (const part of order === 'asc' ? parts : parts.toReversed()) {
+        decoder.begin(0, textLengthOf(part))
+        if ('rows' in part) decoder.addPicks(part)
+        else decoder.addSlice(part)
+        yield* textsIn(decoder, order)
+      }
+    } finally {
+      this.#spare = decoder
+    }
+  }
+
+  /** The rows joined by commas between `prefix` and `suffix` (ASCII). */
+  joined(list: RowList, prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
+    const length = list.parts.reduce((sum, part) => sum + textLengthOf(part), 0)
+    const page = new Uint8Array(prefix.length + length + suffix.length)
+    let at = encoder.encodeInto(prefix, page).written
+    let isFirst = true
+    for (const text of this.each(list)) {
+      if (!isFirst) page[at++] = COMMA
+      isFirst = false
+      page.set(text, at)
+      at += text.length
+    }
+    at += encoder.encodeInto(suffix, page.subarray(at)).written
+    return page.subarray(0, at)
+  }
+}
+
+function* textsIn({ bytes, ends }: SliceDecoder, order: Order): Generator<Uint8Array> {
+  const step = order === 'asc' ? 1 : -1
+  const first = step > 0 ? 0 : ends.length - 1
+  for (let row = first; row >= 0 && row < ends.length; row += step) {
+    // All but the first have a comma before them.
+    const start = row === 0 ? 0 : (ends[row - 1] ?? 0) + 1
+    yield bytes.subarray(start, ends[row])
+  }
 }

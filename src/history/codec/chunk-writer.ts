@@ -3,16 +3,22 @@ import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
-import { type Checkpoint, CHECKPOINT_ROWS, CHUNK_ROWS, encodeChunk, outcomeCodes } from './chunk.ts'
-import { FrameEncoder } from './frame-encoder.ts'
-import { RowText, writeRowText } from './row-layout.ts'
+import {
+  type Checkpoint,
+  CHECKPOINT_ROWS,
+  CHUNK_ROWS,
+  type ChunkColumns,
+  encodeChunk,
+  outcomeCodes,
+} from './chunk.ts'
+import { FrameEncoder, RowText, writeRowText } from './frame-encoder.ts'
 
 /** Widest span of times or ids that the columns of one chunk hold. */
 const COLUMN_MAX = 2 ** 32 - 1
 
 const COMMA_CRC = crc32(Uint8Array.of(0x2c))
 
-/** What is kept of one outcome's rows: the first text, the last two, and how many there are. */
+/** The first and the last two texts of one outcome, and how many there are. */
 class Chain {
   count = 0
   readonly first = new RowText()
@@ -21,16 +27,10 @@ class Chain {
   lastRow = -1
 }
 
-/**
- * Adding a row costs the same however many there are; `reset` empties the writer for the next run.
- */
 export class ChunkWriter {
-  readonly times: number[] = []
-  readonly ids: number[] = []
-  readonly outcomes: number[] = []
-  readonly textLengths: number[] = []
-  readonly bitEnds: number[] = []
-  readonly textCrcs: number[] = []
+  readonly columns: ChunkColumns = {
+    ...{ times: [], ids: [], outcomes: [], textLengths: [], bitEnds: [], textCrcs: [] },
+  }
   readonly snapshots: StoredSnapshot[] = []
   readonly #checkpoints: Checkpoint[] = []
   readonly #rowBits = new BitWriter(32_768)
@@ -43,7 +43,7 @@ export class ChunkWriter {
   #greatestId = Number.NEGATIVE_INFINITY
 
   get count(): number {
-    return this.times.length
+    return this.columns.times.length
   }
 
   /** True when a row at this position must begin a new chunk. */
@@ -52,7 +52,7 @@ export class ChunkWriter {
     return (
       this.count >= CHUNK_ROWS ||
       spread > COLUMN_MAX ||
-      timestampMs - (this.times[0] ?? timestampMs) > COLUMN_MAX
+      timestampMs - (this.columns.times[0] ?? timestampMs) > COLUMN_MAX
     )
   }
 
@@ -76,15 +76,16 @@ export class ChunkWriter {
     }
     chain.lastRow = this.count
     chain.count++
-    this.times.push(snapshot.timestampMs)
-    this.ids.push(id)
+    const { times, ids, outcomes, textLengths, bitEnds, textCrcs } = this.columns
+    times.push(snapshot.timestampMs)
+    ids.push(id)
     this.#leastId = Math.min(id, this.#leastId)
     this.#greatestId = Math.max(id, this.#greatestId)
-    this.outcomes.push(outcome)
-    this.textLengths.push(row.length + 1)
+    outcomes.push(outcome)
+    textLengths.push(row.length + 1)
     this.#textEnds.push(textStart + row.length + 1)
-    this.bitEnds.push(this.#rowBits.length)
-    this.textCrcs.push(crc32(row.bytes.subarray(0, row.length), COMMA_CRC))
+    bitEnds.push(this.#rowBits.length)
+    textCrcs.push(crc32(row.bytes.subarray(0, row.length), COMMA_CRC))
     this.snapshots.push(snapshot)
   }
 
@@ -98,8 +99,9 @@ export class ChunkWriter {
   frames(from: number): Uint8Array[] {
     const stream = this.#rowBits.toWords()
     const bits = new BitWriter(1024)
-    return this.bitEnds.slice(from).map((end, index) => {
-      const start = this.bitEnds[from + index - 1] ?? 0
+    const { bitEnds } = this.columns
+    return bitEnds.slice(from).map((end, index) => {
+      const start = bitEnds[from + index - 1] ?? 0
       bits.reset()
       bits.reserve((end - start) >>> 3)
       bits.copy(stream, start, end)
@@ -110,7 +112,7 @@ export class ChunkWriter {
   /** The rows as a chunk. The writer is unchanged. */
   toChunk(): Uint8Array {
     return encodeChunk({
-      ...this,
+      columns: this.columns,
       rowStream: this.#rowBits.toBytes(READ_SLACK),
       checkpoints: this.#checkpoints,
       checkpointStream: this.#checkpointBits.toBytes(READ_SLACK),
@@ -118,19 +120,8 @@ export class ChunkWriter {
   }
 
   reset(): void {
-    for (const column of [
-      this.times,
-      this.ids,
-      this.outcomes,
-      this.textLengths,
-      this.bitEnds,
-      this.textCrcs,
-      this.snapshots,
-      this.#checkpoints,
-      this.#textEnds,
-    ]) {
-      column.length = 0
-    }
+    for (const column of Object.values(this.columns)) column.length = 0
+    for (const list of [this.snapshots, this.#checkpoints, this.#textEnds]) list.length = 0
     for (const chain of this.#chains) chain.count = 0
     this.#leastId = Number.POSITIVE_INFINITY
     this.#greatestId = Number.NEGATIVE_INFINITY

@@ -41,72 +41,67 @@ const FLAG_BOTH = 1
 const DOWN_BIT = 0x80000000
 const BIT_END_MASK = 0x7fffffff
 
-/** Outcomes as the columns hold them. */
 export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
 const { up: UP, down: DOWN } = outcomeCodes
 
 export type Checkpoint = { row: number; bitEnd: number }
 
+type Column = 'times' | 'ids' | 'outcomes' | 'textLengths' | 'bitEnds' | 'textCrcs'
 /** What a chunk is made of, row by row. Text lengths and CRCs include the comma before. */
-export type ChunkParts = {
-  times: readonly number[]
-  ids: readonly number[]
-  outcomes: readonly number[]
-  textLengths: readonly number[]
-  bitEnds: readonly number[]
-  textCrcs: readonly number[]
+export type ChunkColumns = { readonly [column in Column]: number[] }
+
+type ChunkParts = {
+  columns: ChunkColumns
   /** Each with `READ_SLACK` bytes after it. */
   rowStream: Uint8Array
-  checkpoints: readonly Checkpoint[]
-  checkpointStream: Uint8Array
+  checkpoints?: readonly Checkpoint[]
+  checkpointStream?: Uint8Array
 }
 
-export function encodeChunk(parts: ChunkParts): Uint8Array {
-  const count = parts.times.length
-  const hasBoth = parts.outcomes.includes(UP) && parts.outcomes.includes(DOWN)
+export function encodeChunk({
+  columns: { times, ids, outcomes, textLengths, bitEnds, textCrcs },
+  rowStream,
+  checkpoints = [],
+  checkpointStream = new Uint8Array(0),
+}: ChunkParts): Uint8Array {
+  const count = times.length
+  const hasBoth = outcomes.includes(UP) && outcomes.includes(DOWN)
   const columnsBytes = count * 4 * (hasBoth ? 6 : 5)
-  const checkpointsBytes = parts.checkpoints.length * CHECKPOINT_BYTES
+  const checkpointsBytes = checkpoints.length * CHECKPOINT_BYTES
   const streamStart = HEADER_BYTES + columnsBytes + checkpointsBytes
-  const blob = new Uint8Array(streamStart + parts.rowStream.length + parts.checkpointStream.length)
-  const firstMs = parts.times[0] ?? 0
-  const leastId = Math.min(...parts.ids)
-  const header = new Uint32Array(blob.buffer, 0, 5)
-  header.set([
-    CODE_VERSION,
-    count,
-    hasBoth ? FLAG_BOTH : 0,
-    parts.rowStream.length,
-    parts.checkpoints.length,
-  ])
+  const blob = new Uint8Array(streamStart + rowStream.length + checkpointStream.length)
+  const firstMs = times[0] ?? 0
+  const leastId = Math.min(...ids)
+  const flags = hasBoth ? FLAG_BOTH : 0
+  const header = [CODE_VERSION, count, flags, rowStream.length, checkpoints.length]
+  new Uint32Array(blob.buffer, 0, header.length).set(header)
   new Float64Array(blob.buffer, 24, 2).set([firstMs, leastId])
   const columns = new Uint32Array(blob.buffer, HEADER_BYTES, columnsBytes / 4)
   let textEnd = 0
   let crc = 0
   const ownCrcs = [0, 0]
   for (let row = 0; row < count; row++) {
-    const outcome = parts.outcomes[row] ?? UP
-    const textLength = parts.textLengths[row] ?? 0
-    const textCrc = parts.textCrcs[row] ?? 0
+    const outcome = outcomes[row] ?? UP
+    const textLength = textLengths[row] ?? 0
+    const textCrc = textCrcs[row] ?? 0
     textEnd += textLength
     crc = crcJoin(crc, textCrc, textLength)
     ownCrcs[outcome] = crcJoin(ownCrcs[outcome] ?? 0, textCrc, textLength)
-    columns[row] = (parts.times[row] ?? 0) - firstMs
-    columns[count + row] = (parts.ids[row] ?? 0) - leastId
+    columns[row] = (times[row] ?? 0) - firstMs
+    columns[count + row] = (ids[row] ?? 0) - leastId
     columns[count * 2 + row] = textEnd
-    columns[count * 3 + row] = (parts.bitEnds[row] ?? 0) + outcome * DOWN_BIT
+    columns[count * 3 + row] = (bitEnds[row] ?? 0) + outcome * DOWN_BIT
     columns[count * 4 + row] = crc
     if (hasBoth) columns[count * 5 + row] = ownCrcs[outcome] ?? 0
   }
-  const checkpoints = parts.checkpoints.flatMap(({ row, bitEnd }) => [row, bitEnd])
-  new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, checkpoints.length).set(checkpoints)
-  blob.set(parts.rowStream, streamStart)
-  blob.set(parts.checkpointStream, streamStart + parts.rowStream.length)
+  const pairs = checkpoints.flatMap(({ row, bitEnd }) => [row, bitEnd])
+  new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, pairs.length).set(pairs)
+  blob.set(rowStream, streamStart)
+  blob.set(checkpointStream, streamStart + rowStream.length)
   return blob
 }
 
-/**
- * A chunk read in place: one view of words and one of bytes, because there are very many of these.
- */
+/** A chunk read in place: one view of words and one of bytes, because there are very many. */
 export class Chunk {
   readonly count: number
   readonly hasBoth: boolean
@@ -117,14 +112,11 @@ export class Chunk {
   readonly firstTexts: (Uint8Array | undefined)[] = [undefined, undefined]
   readonly #firstMs: number
   readonly #leastId: number
-  /**
-   * The whole blob: columns at their offsets, and bits of rows at the
-   * positions of `bitStart` and `bitEnd`.
-   */
+  /** The whole blob, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
   readonly words: Int32Array
   readonly #bytes: DataView
   readonly #checkpoints: number
-  /** Bit offsets of the two streams in the blob. */
+  /** Bit offsets of the streams in the blob. */
   readonly #rowStream: number
   readonly #checkpointStream: number
 
@@ -157,9 +149,7 @@ export class Chunk {
     this.byteLength = blob.length + this.textEnd(0) * (this.hasBoth ? 2 : 1)
   }
 
-  /**
-   * A flipped bit in the columns must neither lead out of the blob nor make a page of gigabytes.
-   */
+  /** A flipped bit must neither lead out of the blob nor make a page of gigabytes. */
   #assertRising(): void {
     for (let row = 0; row < this.count; row++) {
       const text = this.textEnd(row) - this.textStart(row)
@@ -183,12 +173,10 @@ export class Chunk {
     return (this.words[HEADER_WORDS + this.count * 3 + row] ?? 0) >>> 31
   }
 
-  /** The codes of all rows. */
   outcomes(): number[] {
     return Array.from({ length: this.count }, (_, row) => this.outcome(row))
   }
 
-  /** True when no row is of this outcome. */
   lacks(outcome: number): boolean {
     return !this.hasBoth && this.outcome(0) !== outcome
   }

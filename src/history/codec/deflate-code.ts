@@ -1,10 +1,10 @@
 /**
- * The one Huffman code of the store. Every frame of every chunk is written in it, so frames from
- * anywhere join bit by bit into a single deflate block (RFC 1951) after one fixed header, and the
- * tables below are built once. It was fitted to the recorded days by `test/bench/fit-code.ts`,
- * which prints these; data of another kind costs a little more space and is as correct. It can
- * never change: a better code is a new `CODE_VERSION` beside this one.
+ * The one Huffman code of all frames, which so join bit by bit into a single deflate block (RFC
+ * 1951) after one fixed header. It was fitted to the recorded days by `test/bench/fit-code.ts`;
+ * data of another kind costs a little more space and is as correct. It can never change: a better
+ * code is a new `CODE_VERSION` beside this one.
  */
+import { toWords } from '#src/lib/bits.ts'
 import { reversedCodes } from '#src/lib/huffman.ts'
 
 export const CODE_VERSION = 1
@@ -27,16 +27,14 @@ const SPACE = 32
 const FIRST_PRINTABLE = SPACE
 const LAST_PRINTABLE = 126
 
-/**
- * Shortest length of each length code, nearest distance of each distance code (RFC 1951 §3.2.5).
- */
+/** Shortest length of each length code, nearest distance of each distance code: RFC 1951 §3.2.5. */
 export const lengthBases = [
   3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
   163, 195, 227, 258,
 ]
-const lengthExtraBits = [
-  0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
-]
+const lengthExtraBits = lengthBases.map((base, code) =>
+  code < 8 || base === MATCH_LENGTH_MAX ? 0 : (code >>> 2) - 1,
+)
 export const distanceBases = [
   1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049,
   3073, 4097, 6145, 8193, 12289, 16385, 24577,
@@ -77,10 +75,9 @@ export const distanceCodesByDistance = new Int32Array(MATCH_DISTANCE_MAX + 1)
 export const distanceBits = new Uint8Array(MATCH_DISTANCE_MAX + 1)
 
 /**
- * Decoding tables, indexed by the next `SYMBOL_BITS_MAX` or `DISTANCE_BITS_MAX` bits. An entry
- * holds the code's bits in bits 0-3, its extra bits in bits 4-7, and its value above. A symbol's
- * value is a byte, `END_OF_BLOCK`, or 256 and the base of a match length; a distance's is its base.
- * Entry 0 means that no code begins so.
+ * Decoding tables, by the next `SYMBOL_BITS_MAX` or `DISTANCE_BITS_MAX` bits. An entry holds the
+ * code's bits in bits 0-3, its extra bits in bits 4-7, and its value above: a byte, `END_OF_BLOCK`,
+ * 256 and the base of a length, or the base of a distance. Entry 0 means that no code begins so.
  */
 export const symbolTable = new Int32Array(1 << SYMBOL_BITS_MAX)
 export const distanceTable = new Int32Array(1 << DISTANCE_BITS_MAX)
@@ -88,9 +85,7 @@ export const distanceTable = new Int32Array(1 << DISTANCE_BITS_MAX)
 fillEncodingTables()
 fillDecodingTables()
 
-/**
- * The header of a final block in this code, ready to be copied: `headerBits` bits of `headerBytes`.
- */
+/** The header of a final block in this code: `headerBits` bits of `headerBytes`. */
 export const headerBits = 451
 export const headerBytes = Uint8Array.fromBase64(
   '7Z0JYxzXUkb/Cgw7NMWtva7Y933feQRIbAUM5CXEYXtB/HYMoUEXVHes9mg0oy7vVlnyLp1zPskG',
@@ -101,6 +96,16 @@ export const lineHeaderBits = 462
 export const lineHeaderBytes = Uint8Array.fromBase64(
   '7Z3pYlzXUkb/8xY0MxyKXXNtMc/zPHMJkNgKGMhNiMN0g3h2DOGANqh2W8etVrdOebbKkmdprfVJNg==',
 )
+
+/** RFC 1952: magic, deflate, no flags, no time, no extra flags, unknown system. */
+const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
+const memberStart = (header: Uint8Array, bits: number) => ({
+  words: toWords(Uint8Array.of(...gzipHeader, ...header)),
+  bits: gzipHeader.length * 8 + bits,
+})
+/** What a gzip member of a page, and one of lines, begins with: its header and the block's. */
+export const pageStart = memberStart(headerBytes, headerBits)
+export const lineStart = memberStart(lineHeaderBytes, lineHeaderBits)
 
 function fillEncodingTables(): void {
   lengthBases.forEach((base, index) => {
@@ -130,21 +135,16 @@ function fillDecodingTables(): void {
     const index = symbol - 257
     const value = index < 0 ? symbol : 256 + (lengthBases[index] ?? 0)
     const extraBits = index < 0 ? 0 : (lengthExtraBits[index] ?? 0)
-    fill(symbolTable, {
-      code: symbolCodes[symbol] ?? 0,
-      bits,
-      entry: (value << 8) | (extraBits << 4) | bits,
-    })
+    fill(symbolTable, symbolCodes[symbol] ?? 0, (value << 8) | (extraBits << 4) | bits)
   })
   distanceLengths.forEach((bits, index) => {
     const entry = ((distanceBases[index] ?? 0) << 8) | ((distanceExtraBits[index] ?? 0) << 4) | bits
-    fill(distanceTable, { code: distanceCodes[index] ?? 0, bits, entry })
+    fill(distanceTable, distanceCodes[index] ?? 0, entry)
   })
 }
 
-type Filling = { code: number; bits: number; entry: number }
-
-function fill(table: Int32Array, { code, bits, entry }: Filling): void {
+function fill(table: Int32Array, code: number, entry: number): void {
+  const bits = entry & 15
   if (bits === 0) return
   for (let at = code; at < table.length; at += 1 << bits) table[at] = entry
 }

@@ -1,7 +1,7 @@
 /**
  * Reads frames: back to text, or into the same frame for another distance to the previous row.
- * Words are loaded as signed integers, which the engine keeps out of floating point; the bits that
- * a sign would smear lie above those that are looked at.
+ * Words are signed, which the engine keeps out of floating point; smeared signs are above what is
+ * read.
  */
 import type { BitWriter } from '#src/lib/bits.ts'
 
@@ -44,10 +44,7 @@ export class TextBuffer {
  */
 export type FrameBits = { view: DataView; start: number; end: number; gap: number }
 
-/**
- * Writes the frame's text to `out` at `at`; returns the offset after it.
- * Throws on bits that are no frame.
- */
+/** Writes the frame's text to `out` at `at`; returns the offset after it. Throws on no frame. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the inner loop of every decoded page; a call a symbol would double its cost.
 export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): number {
   const { view, end, gap } = frame
@@ -90,9 +87,7 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
   return to
 }
 
-/**
- * Appends the frame to `bits`; only the distances that reach out of the frame are written again.
- */
+/** Appends the frame to `bits`; only distances that reach out of it are written again. */
 export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter): void {
   let position = start
   let written = 0

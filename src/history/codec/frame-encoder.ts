@@ -1,9 +1,15 @@
 /**
- * A frame is the text of one row in the store's Huffman code, as a run of bits. It either is
- * alone, or its matches reach back into the previous row of the same outcome and no further, so it
- * is valid wherever that row's text is the same number of bytes before it.
+ * The JSON text of one snapshot as it is served, and its frame: the text in the store's Huffman
+ * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
+ * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
+ * Two books are compared by their integers.
  */
+import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
+import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
+import { assert } from '#src/lib/assert.ts'
 import type { BitWriter } from '#src/lib/bits.ts'
+import { byteOf } from '#src/wire/json-bytes.ts'
+import { piecesOf, putMillionths, putPiece } from '#src/wire/row-bytes.ts'
 
 import {
   distanceBits,
@@ -18,13 +24,90 @@ import {
   MATCH_LENGTH_MAX,
   MATCH_LENGTH_MIN,
 } from './deflate-code.ts'
-import {
-  ID_OFFSET,
-  type LadderText,
-  PRICE_OFFSET,
-  type RowText,
-  SIZE_OFFSET,
-} from './row-layout.ts'
+
+/** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
+const LEVEL_BYTES_MAX = 64
+/** More than everything before the first level can take. */
+const HEADER_BYTES_MAX = 512
+
+/** Offset in every row of the first digit of its id. */
+const ID_OFFSET = '{"id":"'.length
+
+const pieces = piecesOf({ price: '{"price":', size: ',"size":' })
+/** Bytes from a level's `{` to its price, and from the price's end to its size. */
+const PRICE_OFFSET = pieces.price.length
+const SIZE_OFFSET = pieces.size.length
+
+/** One side: offset of its `[`, and per level price, size and the offsets of `{`, size and `}`. */
+class LadderText {
+  open = 0
+  count = 0
+  readonly prices: number[] = []
+  readonly sizes: number[] = []
+  readonly starts: number[] = []
+  readonly sizeStarts: number[] = []
+  readonly ends: number[] = []
+}
+
+/** A row's text and where its parts are. Reused from row to row: copy what must last. */
+export class RowText {
+  bytes = new Uint8Array(16_384)
+  length = 0
+  idEnd = 0
+  readonly bids = new LadderText()
+  readonly asks = new LadderText()
+}
+
+export function writeRowText(row: RowText, snapshot: StoredSnapshot): void {
+  const levels = snapshot.bids.prices.length + snapshot.asks.prices.length
+  const needed = HEADER_BYTES_MAX + levels * LEVEL_BYTES_MAX
+  if (row.bytes.length < needed) row.bytes = new Uint8Array(needed * 2)
+  const idText = String(snapshot.id)
+  const fixed = `","assetId":"${snapshot.assetId}","conditionId":"${snapshot.conditionId}","symbol":"${snapshot.coin}","outcome":"${snapshot.outcome}","timeframe":"${snapshot.timeframe}","timestamp":"`
+  let at = putText(row.bytes, 0, '{"id":"')
+  at = putText(row.bytes, at, idText)
+  row.idEnd = at
+  at = putText(row.bytes, at, fixed)
+  at = putText(row.bytes, at, new Date(snapshot.timestampMs).toISOString())
+  at = putText(row.bytes, at, '","bids":')
+  at = putLadder(row, { at, ladder: snapshot.bids, text: row.bids })
+  at = putText(row.bytes, at, ',"asks":')
+  at = putLadder(row, { at, ladder: snapshot.asks, text: row.asks })
+  row.bytes[at++] = byteOf.closeBrace
+  row.length = at
+}
+
+type LadderPlace = { at: number; ladder: Ladder; text: LadderText }
+
+function putLadder({ bytes }: RowText, { at: start, ladder, text }: LadderPlace): number {
+  const count = ladder.prices.length
+  let at = start
+  text.open = at
+  bytes[at++] = byteOf.openBracket
+  for (let i = 0; i < count; i++) {
+    if (i > 0) bytes[at++] = byteOf.comma
+    const price = ladder.prices[i] ?? 0
+    const size = ladder.sizes[i] ?? 0
+    assert(price > 0 && price < MILLIONTHS_PER_UNIT && size > 0, 'a level has a price and a size')
+    text.prices[i] = price
+    text.sizes[i] = size
+    text.starts[i] = at
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.price), price)
+    at = putPiece(bytes, at, pieces.size)
+    text.sizeStarts[i] = at
+    at = putMillionths(bytes, at, size)
+    text.ends[i] = at
+    bytes[at++] = byteOf.closeBrace
+  }
+  text.count = count
+  bytes[at++] = byteOf.closeBracket
+  return at
+}
+
+function putText(bytes: Uint8Array, start: number, text: string): number {
+  for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i)
+  return start + text.length
+}
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
 const WORTHWHILE_LENGTH = 5
@@ -34,15 +117,15 @@ const PRICE_START = '0.'.length
 /** `},` and what comes before the price's digits. */
 const LEVEL_GAP = '},'.length + PRICE_OFFSET + PRICE_START
 
-const OPEN_BRACKET = 0x5b
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const COMMA = 0x2c
+const { openBracket: OPEN_BRACKET, openBrace: OPEN_BRACE } = byteOf
+const { closeBrace: CLOSE_BRACE, comma: COMMA } = byteOf
 
-/** Writes frames; holds the match that may yet grow. */
 export class FrameEncoder {
   readonly #bits: BitWriter
   #bytes: Uint8Array = new Uint8Array(0)
+  /** Of the row before, whose text begins `#base` bytes before that of the row. */
+  #previous: Uint8Array = new Uint8Array(0)
+  #base = 0
   /** The pending match: where it starts in the row, how long it is, how far back it reaches. */
   #matchStart = 0
   #matchLength = 0
@@ -58,14 +141,20 @@ export class FrameEncoder {
     for (let i = 0; i < text.length; i++) this.#literal(text.charCodeAt(i))
   }
 
-  endOfBlock(): void {
-    this.#bits.put(endOfBlockCode, endOfBlockBits)
+  /** Ends the block and the gzip member around it (RFC 1952). */
+  endMember(textCrc: number, textBytes: number): Uint8Array<ArrayBuffer> {
+    const bits = this.#bits
+    bits.reserve(16)
+    bits.put(endOfBlockCode, endOfBlockBits)
+    bits.align()
+    bits.putUint32(textCrc)
+    bits.putUint32(textBytes)
+    return bits.view()
   }
 
   /**
-   * Writes the row at `start` to `end` of `bytes` so that it needs no other: what is between the
-   * digits of two levels is a match from one level before, all digits are literals. Nothing is
-   * compared but the two characters before, because this runs for each page.
+   * Writes the row so that it needs no other: what is between the digits of two levels is a match
+   * from one level before, all digits are literals. It runs for each page, so little is compared.
    */
   alone(bytes: Uint8Array, start: number, end: number): void {
     this.#begin(bytes, end - start)
@@ -103,12 +192,13 @@ export class FrameEncoder {
       return
     }
     this.#begin(row.bytes, row.length)
-    this.#header(row, previous, base)
-    let done = this.#ladder({ row, previous, base, isAsks: false }, row.bids.open + 1)
-    const asksOpen = row.asks.open + 1
-    this.#joinBack({ from: done, to: asksOpen, previousTo: previous.asks.open + 1, previous, base })
-    done = this.#ladder({ row, previous, base, isAsks: true }, asksOpen)
-    this.#joinBack({ from: done, to: row.length, previousTo: previous.length, previous, base })
+    this.#previous = previous.bytes
+    this.#base = base
+    this.#header(row, previous)
+    const bidsEnd = this.#ladder(row.bids, previous.bids, false)
+    this.#joinBack(bidsEnd, row.asks.open + 1, previous.asks.open + 1)
+    const asksEnd = this.#ladder(row.asks, previous.asks, true)
+    this.#joinBack(asksEnd, row.length, previous.length)
     this.#flush()
   }
 
@@ -119,17 +209,17 @@ export class FrameEncoder {
     this.#bits.reserve(length * 2 + 16)
   }
 
-  #header(row: RowText, previous: RowText, base: number): void {
+  #header(row: RowText, previous: RowText): void {
     const idLengthMax = Math.min(row.idEnd, previous.idEnd) - ID_OFFSET
-    const same = this.#sameAt(ID_OFFSET, previous, { at: ID_OFFSET, max: idLengthMax })
-    this.#copy(0, ID_OFFSET + same, base)
+    const same = this.#sameAt(ID_OFFSET, ID_OFFSET, idLengthMax)
+    this.#copy(0, ID_OFFSET + same, this.#base)
     this.#literals(ID_OFFSET + same, row.idEnd)
     const moved = row.idEnd - previous.idEnd
     const end = row.bids.open + 1
     let at = row.idEnd
     while (at < end) {
-      const kept = this.#sameAt(at, previous, { at: at - moved, max: end - at })
-      this.#copy(at, kept, base + moved)
+      const kept = this.#sameAt(at, at - moved, end - at)
+      this.#copy(at, kept, this.#base + moved)
       at += kept
       const changed = at
       while (at < end && row.bytes[at] !== previous.bytes[at - moved]) at++
@@ -137,11 +227,9 @@ export class FrameEncoder {
     }
   }
 
-  /** Writes the levels of one side from `from` to the end of the last size; returns that end. */
-  #ladder({ row, previous, base, isAsks }: Side, from: number): number {
-    const now = isAsks ? row.asks : row.bids
-    const old = isAsks ? previous.asks : previous.bids
-    let done = from
+  /** Writes the levels of one side to the end of the last size; returns that end. */
+  #ladder(now: LadderText, old: LadderText, isAsks: boolean): number {
+    let done = now.open + 1
     let j = 0
     let isAdjacent = true
     for (let i = 0; i < now.count; i++) {
@@ -149,7 +237,7 @@ export class FrameEncoder {
       const first = j
       while (j < old.count && isBetter(old.prices[j] ?? 0, price, isAsks)) j++
       const isShared = j < old.count && old.prices[j] === price
-      const level = { now, i, old, j, previous, base }
+      const level = { now, i, old, j }
       if (isShared) this.#sharedLevel(level, done, isAdjacent && j === first)
       else this.#newLevel(level, done)
       if (isShared) j++
@@ -161,23 +249,24 @@ export class FrameEncoder {
 
   /** Writes a level that the previous row has too, sharing the unchanged digits of its size. */
   #sharedLevel(level: Level, done: number, isAdjacent: boolean): void {
-    const { now, i, old, j, previous, base } = level
+    const { now, i, old, j } = level
+    const base = this.#base
     const start = now.sizeStarts[i] ?? 0
     const end = now.ends[i] ?? 0
     const oldStart = old.sizeStarts[j] ?? 0
     // Between two levels that follow each other in both rows is the same text.
     if (isAdjacent) this.#copy(done, start - done, base + start - oldStart)
-    else this.#joinBack({ from: done, to: start, previousTo: oldStart, previous, base })
+    else this.#joinBack(done, start, oldStart)
     if (now.sizes[i] === old.sizes[j]) {
       this.#copy(start, end - start, base + start - oldStart)
       return
     }
     const oldEnd = old.ends[j] ?? 0
     const shorter = Math.min(end - start, oldEnd - oldStart)
-    const head = this.#sameAt(start, previous, { at: oldStart, max: shorter })
+    const head = this.#sameAt(start, oldStart, shorter)
     let tail = 0
     const tailMax = shorter - head
-    while (tail < tailMax && this.#bytes[end - 1 - tail] === previous.bytes[oldEnd - 1 - tail])
+    while (tail < tailMax && this.#bytes[end - 1 - tail] === this.#previous[oldEnd - 1 - tail])
       tail++
     this.#copy(start, head, base + start - oldStart)
     this.#literals(start + head, end - tail)
@@ -185,7 +274,7 @@ export class FrameEncoder {
   }
 
   /** Writes a level that the previous row lacks, borrowing the fixed text of one that it has. */
-  #newLevel({ now, i, old, j, previous, base }: Level, done: number): void {
+  #newLevel({ now, i, old, j }: Level, done: number): void {
     const end = now.ends[i] ?? 0
     if (old.count === 0) {
       this.#literals(done, end)
@@ -195,39 +284,33 @@ export class FrameEncoder {
     const price = (now.starts[i] ?? 0) + PRICE_OFFSET
     const priceEnd = (now.sizeStarts[i] ?? 0) - SIZE_OFFSET
     const oldPrice = (old.starts[model] ?? 0) + PRICE_OFFSET
-    this.#joinBack({ from: done, to: price, previousTo: oldPrice, previous, base })
-    const same = this.#sameAt(price, previous, { at: oldPrice, max: priceEnd - price })
-    this.#copy(price, same, base + price - oldPrice)
+    this.#joinBack(done, price, oldPrice)
+    const same = this.#sameAt(price, oldPrice, priceEnd - price)
+    this.#copy(price, same, this.#base + price - oldPrice)
     this.#literals(price + same, priceEnd)
     const oldPriceEnd = (old.sizeStarts[model] ?? 0) - SIZE_OFFSET
-    this.#copy(priceEnd, SIZE_OFFSET, base + priceEnd - oldPriceEnd)
+    this.#copy(priceEnd, SIZE_OFFSET, this.#base + priceEnd - oldPriceEnd)
     this.#literals(priceEnd + SIZE_OFFSET, end)
   }
 
   /** How many bytes from `start` on agree with the previous row's from `at` on, `max` at most. */
-  #sameAt(start: number, previous: RowText, { at, max }: { at: number; max: number }): number {
+  #sameAt(start: number, at: number, max: number): number {
     let same = 0
-    while (same < max && this.#bytes[start + same] === previous.bytes[at + same]) same++
+    while (same < max && this.#bytes[start + same] === this.#previous[at + same]) same++
     return same
   }
 
-  /**
-   * Writes `from` to `to`, as much of its end as agrees with what comes
-   * before `previousTo` as a match.
-   */
-  #joinBack({ from, to, previousTo, previous, base }: Joint): void {
+  /** Writes `from` to `to`, the end that agrees with what is before `previousTo` as a match. */
+  #joinBack(from: number, to: number, previousTo: number): void {
     let same = 0
     const sameMax = Math.min(to - from, previousTo)
-    while (same < sameMax && this.#bytes[to - 1 - same] === previous.bytes[previousTo - 1 - same])
+    while (same < sameMax && this.#bytes[to - 1 - same] === this.#previous[previousTo - 1 - same])
       same++
     this.#literals(from, to - same)
-    this.#copy(to - same, same, base + to - previousTo)
+    this.#copy(to - same, same, this.#base + to - previousTo)
   }
 
-  /**
-   * Takes `length` bytes at `start` from `distance` before, growing the
-   * pending match if it continues.
-   */
+  /** Takes bytes at `start` from `distance` before, growing the pending match if it continues. */
   #copy(start: number, length: number, distance: number): void {
     if (length === 0) return
     if (distance === this.#matchDistance && start === this.#matchStart + this.#matchLength) {
@@ -246,9 +329,7 @@ export class FrameEncoder {
     for (let at = start; at < end; at++) this.#literal(this.#bytes[at] ?? 0)
   }
 
-  /**
-   * The same as `#literals` for codes of up to eight bits, which digits have: several at a time.
-   */
+  /** As `#literals` for codes of up to eight bits, which digits have: several at a time. */
   #digits(start: number, end: number): void {
     const bytes = this.#bytes
     let code = 0
@@ -301,17 +382,8 @@ export class FrameEncoder {
   }
 }
 
-type Side = { row: RowText; previous: RowText; base: number; isAsks: boolean }
 /** Level `i` of the row's side, and where it is or would be in the previous row's. */
-type Level = {
-  now: LadderText
-  i: number
-  old: LadderText
-  j: number
-  previous: RowText
-  base: number
-}
-type Joint = { from: number; to: number; previousTo: number; previous: RowText; base: number }
+type Level = { now: LadderText; i: number; old: LadderText; j: number }
 
 const isBetter = (price: number, other: number, isAsks: boolean): boolean =>
   isAsks ? price < other : price > other

@@ -1,37 +1,30 @@
 /**
  * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text
  * before, the rows' frames copied bit by bit, the text after. Only the first row of each outcome is
- * encoded again, because the row that it refers to is not on the page; the CRC is joined from
- * the columns. Nothing is inflated or deflated but that row.
+ * encoded again, because the row that it refers to is not on the page; the CRC is joined from the
+ * columns.
  */
-import { BitWriter, toWords } from '#src/lib/bits.ts'
+import { BitWriter } from '#src/lib/bits.ts'
 import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
-import { ChunkDecoder } from './chunk-decoder.ts'
+import { ChunkDecoder, type Slice, SliceDecoder, textLengthOf } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import { headerBits, headerBytes, literalBits } from './deflate-code.ts'
+import { literalBits, pageStart } from './deflate-code.ts'
 import { moveFrame } from './frame-decoder.ts'
 import { FrameEncoder } from './frame-encoder.ts'
-import { type Slice, SliceDecoder, textLengthOf } from './slices.ts'
 
 const COMMA_BYTE = 0x2c
 const COMMA = Uint8Array.of(COMMA_BYTE)
 const COMMA_BITS = literalBits[COMMA_BYTE] ?? 0
-/** RFC 1952: magic, deflate, no flags, no time, no extra flags, unknown system. */
-export const gzipHeader = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
-/** What every gzip page begins with: the member's header and the block's. */
-const pageStart = toWords(Uint8Array.of(...gzipHeader, ...headerBytes))
-const pageStartBits = gzipHeader.length * 8 + headerBits
 const OUTPUT_BYTES_START = 262_144
 
 const encoder = new TextEncoder()
 
-/** What the page in the making has so far. */
 type Progress = { crc: number; length: number; isSeen: [boolean, boolean] }
 
 /**
- * Reuses its buffers from page to page: a result is a view of one, to be used or copied before the
- * next. A copy of each costs as much as all the rest, because large arrays press on the collector.
+ * A result is a view of a buffer, to be used or copied before the next. A copy of each costs as
+ * much as all the rest, because large arrays press on the collector.
  */
 export class PageEncoder {
   readonly #bits = new BitWriter(OUTPUT_BYTES_START)
@@ -43,28 +36,20 @@ export class PageEncoder {
   gzip(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
     const bits = this.#bits
     bits.reset()
-    bits.reserve(pageStart.length * 4)
-    bits.copy(pageStart, 0, pageStartBits)
+    bits.reserve(pageStart.words.length * 4)
+    bits.copy(pageStart.words, 0, pageStart.bits)
     this.#frames.text(prefix)
-    const progress: Progress = {
-      crc: crc32(encoder.encode(prefix)),
-      length: prefix.length,
-      isSeen: [false, false],
-    }
+    const crc = crc32(encoder.encode(prefix))
+    const progress: Progress = { crc, length: prefix.length, isSeen: [false, false] }
     for (const slice of slices) {
       if (slice.outcome === undefined || !slice.chunk.hasBoth) this.#copyAll(slice, progress)
       else this.#copyOwn(slice, slice.outcome, progress)
     }
     this.#frames.text(suffix)
-    this.#frames.endOfBlock()
-    bits.reserve(16)
-    bits.align()
-    bits.putUint32(crcJoin(progress.crc, crc32(encoder.encode(suffix)), suffix.length))
-    bits.putUint32(progress.length + suffix.length)
-    return bits.view()
+    const textCrc = crcJoin(progress.crc, crc32(encoder.encode(suffix)), suffix.length)
+    return this.#frames.endMember(textCrc, progress.length + suffix.length)
   }
 
-  /** The same text, not compressed. */
   identity(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
     const text = this.#text
     const length = slices.reduce((sum, slice) => sum + textLengthOf(slice), 0)
@@ -101,8 +86,7 @@ export class PageEncoder {
     const bitEnd = chunk.bitEnd(to - 1)
     this.#bits.reserve((bitEnd - bitStart) >>> 3)
     this.#bits.copy(chunk.words, bitStart, bitEnd)
-    const crcBefore = from === 0 ? 0 : chunk.crc(from - 1)
-    const crcStart = comma > 0 ? crc32(COMMA, crcBefore) : crcBefore
+    const crcStart = comma > 0 ? crc32(COMMA, chunk.crc(from - 1)) : chunk.crc(from - 1)
     const length = chunk.textEnd(to - 1) - chunk.textStart(from) - comma
     // The CRC of the run joined to the page's, with one shift for both.
     progress.crc = crcBetween(progress.crc ^ crcStart, chunk.crc(to - 1), length)
@@ -110,10 +94,7 @@ export class PageEncoder {
     isSeen[chunk.outcome(from)] = true
   }
 
-  /**
-   * The rows of one outcome out of a chunk that holds both: their
-   * distances shrink by what lies between.
-   */
+  /** Rows of one outcome of a chunk with both: their distances shrink by what lies between. */
   #copyOwn({ chunk, from, to }: Slice, outcome: number, progress: Progress): void {
     this.#bits.reserve((chunk.bitEnd(to - 1) - chunk.bitStart(from)) >>> 2)
     let row = chunk.nextRowOf(outcome, from)

@@ -3,64 +3,53 @@ import { comparePositions, type Position, type StoredSnapshot } from '#src/core/
 import { assertSound } from '#src/sqlite/checksum.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
-import { GzipLines } from '../codec/gzip-lines.ts'
+import type { Chunk } from '../codec/chunk.ts'
 import { LineEncoder } from '../codec/line-encoder.ts'
-import { PlainLines } from '../codec/plain-lines.ts'
 import type { LinePiece, MarketHistory, StreamQuery } from '../history.ts'
-import type { ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
+import type { ChunkRef, ChunkTable, PassingChunk } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { ReadMarket } from './market-read.ts'
-import { type Bounds, type PageSlice, runsOf, toBounds } from './selection.ts'
-import type { MarketView } from './views.ts'
+import type { MarketView, ReadMarket } from './market-read.ts'
+import { type PageSlice, runsOf, sliceOf, toBounds } from './selection.ts'
 
 /**
- * A walk through all rows of a query. Each slice is searched after the last row that was used, in
- * the market as it is then: rows that are written meanwhile show if they belong after it, and none
- * is skipped or repeated, because a row's place never changes.
+ * A walk through all rows of a query. Each slice is searched after the last row used, in the market
+ * as it is then: rows written meanwhile show, and none is skipped or repeated, as a row's place is
+ * final.
  */
-class BulkWalk {
-  readonly #bounds: Bounds
-  readonly #chunks: Pick<ChunkTable, 'load'>
-
-  constructor(chunks: ChunkTable, query: StreamQuery) {
-    this.#bounds = toBounds({ ...query, order: 'asc', limit: 0 })
-    // The chunk that was read last: the next slice is often of the same one.
-    let held: { id: number; passing: PassingChunk } | undefined
-    this.#chunks = {
-      load(ref) {
-        if (held?.id === ref.id) return held.passing.chunk
-        held?.passing.release()
-        held = undefined
-        held = { id: ref.id, passing: chunks.pass(ref) }
-        return held.passing.chunk
-      },
-    }
+function createWalk(chunks: ChunkTable, query: StreamQuery) {
+  const bounds = toBounds({ ...query, order: 'asc', limit: 0 })
+  // The next slice is often of the chunk that was read last.
+  let held: { id: number; passing: PassingChunk } | undefined
+  const load = (ref: ChunkRef): Chunk => {
+    if (held?.id === ref.id) return held.passing.chunk
+    held?.passing.release()
+    held = undefined
+    held = { id: ref.id, passing: chunks.pass(ref) }
+    return held.passing.chunk
   }
 
-  /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
-  goAfter({ timestampMs, id }: Position): void {
-    const next = { timestampMs, id: id + 1 }
-    assertSound(comparePositions(next, this.#bounds.start) >= 0, 'the order of its chunks')
-    this.#bounds.start = next
-  }
+  return {
+    /** Continues after a row. Positions never fall, whatever the file says. Throws `Damage`. */
+    goAfter({ timestampMs, id }: Position): void {
+      const next = { timestampMs, id: id + 1 }
+      assertSound(comparePositions(next, bounds.start) >= 0, 'the order of its chunks')
+      bounds.start = next
+    },
 
-  /**
-   * The next rows that lie in one chunk; undefined when there are none
-   * right now. Throws `ChunkGone`.
-   */
-  find(view: MarketView): PageSlice | undefined {
-    const { start, end, outcome } = this.#bounds
-    for (const { chunk, ref } of runsOf(view, { chunks: this.#chunks }, this.#bounds)) {
-      const from = chunk.seek(start.timestampMs, start.id)
-      const to = chunk.seek(end.timestampMs, end.id)
-      const first = outcome === undefined ? from : chunk.nextRowOf(outcome, from)
-      if (first < to) return { chunk, ref, from, to, outcome }
-    }
-    return undefined
+    /** The next rows in one chunk; undefined when there are none right now. Throws `ChunkGone`. */
+    find(view: MarketView): PageSlice | undefined {
+      for (const run of runsOf(view, { chunks: { load } }, bounds)) {
+        const slice = sliceOf(run, bounds)
+        const { chunk, from, to, outcome } = slice
+        if ((outcome === undefined ? from : chunk.nextRowOf(outcome, from)) < to) return slice
+      }
+      return undefined
+    },
   }
 }
 
-/** Makes the verbs that read very much. */
+type Walk = ReturnType<typeof createWalk>
+
 export function createBulkReads(
   { chunks, snapshots }: Tables,
   read: ReadMarket,
@@ -69,7 +58,7 @@ export function createBulkReads(
   const rows = new ChunkDecoder()
 
   function* pieces(encoder: LineEncoder, query: StreamQuery): Generator<LinePiece> {
-    const walk = new BulkWalk(chunks, query)
+    const walk = createWalk(chunks, query)
     for (let isMore = true; isMore;) {
       encoder.begin()
       read(query.market, (view) => fill(encoder, walk, view))
@@ -93,7 +82,7 @@ export function createBulkReads(
   }
 
   function* runs(query: StreamQuery): Generator<readonly StoredSnapshot[]> {
-    const walk = new BulkWalk(chunks, query)
+    const walk = createWalk(chunks, query)
     for (;;) {
       const run = read(query.market, (view) => {
         const slice = walk.find(view)
@@ -110,9 +99,7 @@ export function createBulkReads(
     runs,
 
     lines(encoding) {
-      const encoder = new LineEncoder(
-        encoding === 'gzip' ? new GzipLines(rows) : new PlainLines(rows),
-      )
+      const encoder = new LineEncoder(encoding, rows)
       return {
         rows: (query) => pieces(encoder, query),
         end: () => encoder.end(),
@@ -127,8 +114,7 @@ export function createBulkReads(
   }
 }
 
-/** Fills a piece from slice after slice, as far as they go. */
-function fill(encoder: LineEncoder, walk: BulkWalk, view: MarketView): void {
+function fill(encoder: LineEncoder, walk: Walk, view: MarketView): void {
   while (!encoder.isFull) {
     const slice = walk.find(view)
     if (slice === undefined) return

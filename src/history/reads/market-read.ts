@@ -1,19 +1,119 @@
 /**
- * Reads of one market that another process may be rewriting at the same time, or that is damaged.
+ * What readers need of a market besides its books, kept in memory, and reads of it. Our own commits
+ * show at once; for those of other connections SQLite is asked for a number that changes with them,
+ * as rarely as the caller allows: asking costs as much as a fifth of a page.
  */
+import type { Gap } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import { createCache } from '#src/lib/cache.ts'
 import { assertSound, Damage } from '#src/sqlite/checksum.ts'
-import { codeOf, type Database, readConsistently } from '#src/sqlite/database.ts'
+import { codeOf, createCommitCount, type Database, readConsistently } from '#src/sqlite/database.ts'
 
-import { ChunkGone } from '../tables/chunk-table.ts'
-import type { MarketView, Views } from './views.ts'
+import { outcomeCodes } from '../codec/chunk.ts'
+import { ChunkGone, type ChunkRef, type TailRun } from '../tables/chunk-table.ts'
+import type { StoredMarket } from '../tables/market-table.ts'
+import type { Tables } from '../tables/tables.ts'
+
+/** A market with its chunks in order, unfinished run and gaps, of one state of the file. */
+export type MarketView = {
+  market: StoredMarket
+  refs: readonly ChunkRef[]
+  tail: TailRun | undefined
+  /** The same list as long as nothing in it changed. */
+  gaps: readonly Gap[]
+}
+
+const NO_GAPS: readonly Gap[] = []
+
+/** Chunk refs and gaps of all views together; one takes about 150 bytes. */
+const REFS_MAX = 200_000
+
+/** Makes the views of a file; `lagMs` is how late commits of other connections may show. */
+export function createViews({ db, markets, chunks, tails, gaps }: Tables, lagMs: number) {
+  const commitCount = createCommitCount(db)
+  const cache = createCache<string, { generation: number; view: MarketView }>(REFS_MAX)
+  let generation = 0
+  let seenCommits: unknown
+  let askedMs = Number.NEGATIVE_INFINITY
+
+  function currentGeneration(): number {
+    const nowMs = performance.now()
+    if (nowMs - askedMs < lagMs) return generation
+    askedMs = nowMs
+    const now = commitCount()
+    if (now !== seenCommits) generation++
+    seenCommits = now
+    return generation
+  }
+
+  function load(conditionId: string, before: MarketView | undefined): MarketView | undefined {
+    const market = markets.find(conditionId)
+    if (market === undefined || market.revision === before?.market.revision) return before
+    const isSameLayout = market.layout === before?.market.layout
+    const listGaps = () => (market.gapRevision === 0 ? NO_GAPS : gaps.list(market))
+    const view = {
+      market,
+      refs: isSameLayout ? before.refs : chunks.listRefs(market.id),
+      tail: tails.read(market.id),
+      gaps: market.gapRevision === before?.market.gapRevision ? before.gaps : listGaps(),
+    }
+    assertWhole(view)
+    return view
+  }
+
+  return {
+    /** Throws `Damage`. */
+    find(conditionId: string): MarketView | undefined {
+      const now = currentGeneration()
+      const kept = cache.get(conditionId)
+      if (kept?.generation === now) return kept.view
+      const view = readConsistently(db, () => load(conditionId, kept?.view))
+      if (view === undefined) return undefined
+      // What was committed since the number was read shows at the next use.
+      const size = view.refs.length + view.gaps.length + 1
+      cache.set(conditionId, { generation: now, view }, { size })
+      return view
+    },
+
+    /** To be called after every commit of our own, which SQLite does not count. */
+    invalidate(): void {
+      generation++
+    },
+  }
+}
+
+export type Views = ReturnType<typeof createViews>
+
+/** No row is missing, and positions rise: so every walk over a view ends. Throws `Damage`. */
+function assertWhole({ market, refs, tail }: MarketView): void {
+  let [ups, downs] = [0, 0]
+  let last = { timestampMs: -1, id: 0 }
+  let isRising = true
+  const goTo = (next: Position, least: number): void => {
+    isRising &&= comparePositions(next, last) >= least
+    last = next
+  }
+  for (const { firstMs, firstId, lastMs, lastId, counts } of refs) {
+    goTo({ timestampMs: firstMs, id: firstId }, 1)
+    goTo({ timestampMs: lastMs, id: lastId }, 0)
+    ups += counts[0]
+    downs += counts[1]
+  }
+  for (let row = 0; tail !== undefined && row < tail.chunk.count; row++) {
+    goTo({ timestampMs: tail.chunk.timeMs(row), id: tail.chunk.id(row) }, 1)
+    if (tail.chunk.outcome(row) === outcomeCodes.up) ups++
+    else downs++
+  }
+  const { up, down } = market.snapshotCounts
+  assertSound(isRising && ups === up && downs === down, `the list of chunks of market ${market.id}`)
+}
 
 /**
- * Runs `body` on a market as it is now, not as it was when it was found. A view was read in one
- * state of the file and chunks never change, so this needs no transaction; only when another
- * process has rewritten a market in between is a chunk gone, and the second time nothing can be. So
- * `body` may run twice.
+ * Runs `body` on a market as it is now. A view is of one state of the file and chunks never change,
+ * so this needs no transaction; only when another process has rewritten the market in between is a
+ * chunk gone, and the second time nothing can be. So `body` may run twice.
  */
 export type ReadMarket = <T>(
   market: Pick<Market, 'conditionId'>,
@@ -52,11 +152,7 @@ export function naming<T>(name: string, work: () => T, isMet = isDamage): T {
   }
 }
 
-/**
- * Runs a change of a market. Throws `damaged` when what is stored of it is not what was written.
- * What SQLite reports concerns the whole file, and stays as it is: nothing more should be written
- * to it.
- */
+/** For a change: what SQLite reports concerns the whole file, to which nothing more is written. */
 export const changing = <T>(conditionId: string, change: () => T): T =>
   naming(marketName(conditionId), change, (cause) => cause instanceof Damage)
 
@@ -67,6 +163,5 @@ const damagedError = (name: string, cause: unknown): AppError =>
     { cause },
   )
 
-/** True when an error says that stored bytes are not what was written. */
 const isDamage = (error: unknown): boolean =>
   error instanceof Damage || /^SQLITE_(CORRUPT|IOERR|NOTADB)$/.test(codeOf(error))

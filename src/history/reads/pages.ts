@@ -1,18 +1,25 @@
-/** The verbs that read rows of one market. */
+/** The verbs that read rows of one market: pages, best levels, single rows. */
 import type { Market, Outcome } from '#src/core/market.ts'
+import type { Beside, Position } from '#src/core/snapshot.ts'
 
-import { outcomeCodes } from '../codec/chunk.ts'
+import { TOP_FIELDS } from '../codec/beside.ts'
+import { indexesOf, PageTexts, type Picks, type Slice } from '../codec/chunk-decoder.ts'
+import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import { PageEncoder } from '../codec/page-encoder.ts'
-import { PageTexts, type Picks, type Slice } from '../codec/slices.ts'
-import { TOP_FIELDS } from '../codec/tops.ts'
-import type { Encoding, MarketHistory, Page, RowQuery, StoredRow, Top } from '../history.ts'
-import type { ChunkTable } from '../tables/chunk-table.ts'
+import type { MarketHistory, Page, RowQuery, StoredRow, Top } from '../history.ts'
+import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import { findBeside, findLastRow, findPosition, listReceived } from './lookups.ts'
-import type { ReadMarket } from './market-read.ts'
-import { type PageSlice, type Selection, selectRows } from './selection.ts'
-import { selectSteps, type StepSelection } from './step-selection.ts'
-import type { MarketView } from './views.ts'
+import type { MarketView, ReadMarket } from './market-read.ts'
+import {
+  findRef,
+  type PageSlice,
+  runsOf,
+  type Selection,
+  selectRows,
+  selectSteps,
+  type StepSelection,
+  toBounds,
+} from './selection.ts'
 
 type Verbs = Pick<MarketHistory, 'page' | 'at' | 'latest' | 'findPosition' | 'tops'>
 
@@ -24,10 +31,7 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
   const encoder = new PageEncoder()
   const texts = new PageTexts()
 
-  function findLast(
-    market: Market,
-    moment: { outcome: Outcome; toMs: number },
-  ): StoredRow | undefined {
+  function findLast(market: Market, moment: Moment): StoredRow | undefined {
     const found = read(market, (view) => findLastRow(view, chunks, moment))
     if (found === undefined) return undefined
     const { chunk, row } = found
@@ -54,8 +58,13 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
       return {
         ...{ revision, count, last, hasMore },
         received: order === 'asc' ? received : received.toReversed(),
-        encode: (encoding, prefix, suffix) =>
-          encode({ encoder, texts, order }, selection, { encoding, prefix, suffix }),
+        // Frames only join forwards, row after row: what skips or goes backwards is decoded.
+        encode(encoding, prefix, suffix) {
+          if (order === 'asc' && 'slices' in selection)
+            return encoder[encoding](selection.slices, prefix, suffix)
+          const text = texts.joined({ parts: partsOf(selection), order }, prefix, suffix)
+          return encoding === 'gzip' ? Bun.gzipSync(text, { level: GZIP_LEVEL }) : text
+        },
         texts: () => texts.each({ parts: partsOf(selection), order }),
       }
     },
@@ -67,25 +76,9 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
   }
 }
 
-type Encoders = { encoder: PageEncoder; texts: PageTexts; order: RowQuery['order'] }
-type PageParts = { encoding: Encoding; prefix: string; suffix: string }
-
-/** Frames only join forwards, row after row: what skips or goes backwards is decoded. */
-function encode(
-  { encoder, texts, order }: Encoders,
-  selection: Selection | StepSelection,
-  { encoding, prefix, suffix }: PageParts,
-): Uint8Array<ArrayBuffer> {
-  if (order === 'asc' && 'slices' in selection)
-    return encoder[encoding](selection.slices, prefix, suffix)
-  const text = texts.joined({ parts: partsOf(selection), order }, prefix, suffix)
-  return encoding === 'gzip' ? Bun.gzipSync(text, { level: GZIP_LEVEL }) : text
-}
-
 const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)[] =>
   'slices' in selection ? selection.slices : selection.picks
 
-/** Lists the tops of the rows of a query, in its order. */
 function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
   const tops: Top[] = []
   const { slices } = selectRows(view, chunks, query)
@@ -122,4 +115,73 @@ function addTops(
       askSize: columns[at + 3] ?? 0,
     })
   }
+}
+
+/** Before every row of the moment `toMs`, Unix milliseconds. */
+type Moment = { outcome: Outcome; toMs: number }
+
+/** The row is of a chunk in memory, and so readable whatever becomes of the file. */
+function findLastRow(
+  view: MarketView,
+  chunks: ChunkTable,
+  { outcome, toMs }: Moment,
+): { chunk: Chunk; row: number } | undefined {
+  const code = outcomeCodes[outcome]
+  const bounds = toBounds({ market: view.market, outcome, toMs, order: 'desc', limit: 1 })
+  for (const { chunk } of runsOf(view, { chunks }, bounds)) {
+    const row = chunk.previousRowOf(code, chunk.seek(toMs, 0))
+    if (row >= 0) return { chunk, row }
+  }
+  return undefined
+}
+
+/** What is kept beside a row, searched again because its chunk may have been cut meanwhile. */
+function findBeside({ refs, tail }: MarketView, chunks: ChunkTable, position: Position): Beside {
+  const { timestampMs, id } = position
+  const ref = refs[findRef(refs, position)]
+  const chunk = ref === undefined ? tail?.chunk : chunks.load(ref)
+  const row = chunk?.seek(timestampMs, id) ?? 0
+  // A better book may have taken its place.
+  if (chunk === undefined || row === chunk.count || chunk.id(row) !== id) return {}
+  return ref === undefined
+    ? (tail?.beside(row) ?? {})
+    : chunks.loadBeside(ref, chunk)(row, timestampMs)
+}
+
+/** When the rows of parts of this view were received, in the order of the parts. */
+const listReceived = (
+  { refs, tail }: MarketView,
+  chunks: ChunkTable,
+  parts: readonly (Slice | Picks)[],
+): (number | undefined)[] =>
+  parts.flatMap((part) => {
+    const { chunk } = part
+    const rows = indexesOf(part)
+    const [first = 0] = rows
+    const ref = refs[findRef(refs, { timestampMs: chunk.timeMs(first), id: chunk.id(first) })]
+    const besideOf = ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk)
+    return rows.map((row) => besideOf?.(row, chunk.timeMs(row)).receivedMs)
+  })
+
+/** Ids rise with positions except where rows came late, so likely chunks are searched first. */
+function findPosition(
+  { refs, tail }: MarketView,
+  chunks: ChunkTable,
+  id: number,
+): Position | undefined {
+  let found = tail && positionIn(tail.chunk, id)
+  const isLikely = (ref: ChunkRef): boolean => ref.firstId <= id && id <= ref.lastId
+  for (const ref of [...refs.filter(isLikely), ...refs.filter((other) => !isLikely(other))]) {
+    if (found !== undefined) return found
+    // Most of the others will not be needed again.
+    found = positionIn(isLikely(ref) ? chunks.load(ref) : chunks.pass(ref).chunk, id)
+  }
+  return found
+}
+
+function positionIn(chunk: Chunk, id: number): Position | undefined {
+  for (let row = 0; row < chunk.count; row++) {
+    if (chunk.id(row) === id) return { timestampMs: chunk.timeMs(row), id }
+  }
+  return undefined
 }

@@ -1,14 +1,12 @@
-/**
- * Chooses the rows of a page: between which positions they are, in which
- * runs, and whether more follows.
- */
+/** Chooses the rows of a page: between which positions, in which runs, and whether more follows. */
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import { decidedStepsEndMs } from '#src/core/steps.ts'
 
+import { indexesOf, type Picks, type Slice } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
-import type { Slice } from '../codec/slices.ts'
 import type { RowQuery } from '../history.ts'
 import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
-import type { MarketView } from './views.ts'
+import type { MarketView } from './market-read.ts'
 
 /** Positions `start` (inclusive) to `end` (exclusive), to be walked in the direction of `order`. */
 export type Bounds = {
@@ -31,7 +29,7 @@ type Source = {
 /** After every row of any market. */
 const LAST_POSITION = { timestampMs: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
 
-export const startOfMs = (timestampMs: number): Position => ({ timestampMs, id: 0 })
+const startOfMs = (timestampMs: number): Position => ({ timestampMs, id: 0 })
 
 export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery): Bounds {
   const start = startOfMs(fromMs)
@@ -43,10 +41,7 @@ export function toBounds({ order, outcome, after, fromMs = 0, toMs }: RowQuery):
   return { ...bounds, start: comparePositions(next, start) > 0 ? next : start }
 }
 
-/**
- * The runs that may hold rows within the bounds, in their direction;
- * each is read when it is asked for.
- */
+/** Runs that may hold rows within the bounds, in their direction; each is read when asked for. */
 export function* runsOf(
   { refs, tail }: MarketView,
   { chunks, isIdle }: Source,
@@ -65,9 +60,7 @@ export function* runsOf(
   if (isUp) yield* unfinished
 }
 
-/**
- * Index of the first chunk whose last row is at or after `position`; their number if there is none.
- */
+/** Index of the first chunk whose last row is at or after `position`; their number if none is. */
 export function findRef(refs: readonly ChunkRef[], position: Position): number {
   let low = 0
   let high = refs.length
@@ -81,8 +74,15 @@ export function findRef(refs: readonly ChunkRef[], position: Position): number {
   return low
 }
 
-/** A slice with the chunk's place in the table; without one it is of the unfinished run. */
-export type PageSlice = Slice & Pick<Run, 'ref'>
+/** Without `ref` it is of the unfinished run. */
+export type PageSlice = Slice & Run
+
+/** What of a run lies within the bounds. */
+export const sliceOf = ({ chunk, ref }: Run, { start, end, outcome }: Bounds): PageSlice => ({
+  ...{ chunk, ref, outcome },
+  from: chunk.seek(start.timestampMs, start.id),
+  to: chunk.seek(end.timestampMs, end.id),
+})
 
 export type Selection = {
   /** In ascending order, whatever the order of the query. */
@@ -93,7 +93,6 @@ export type Selection = {
   hasMore: boolean
 }
 
-/** Selects the rows of a query. */
 export function selectRows(view: MarketView, chunks: ChunkTable, query: RowQuery): Selection {
   const selection: Selection = { slices: [], count: 0, last: undefined, hasMore: false }
   const bounds = { ...toBounds(query), limit: query.limit }
@@ -102,23 +101,17 @@ export function selectRows(view: MarketView, chunks: ChunkTable, query: RowQuery
   return selection
 }
 
-/** Adds what the page still lacks from a run; true when it is known that more follows. */
-function take(
-  selection: Selection,
-  { chunk, ref }: Run,
-  { start, end, order, outcome, limit }: Bounds & { limit: number },
-): boolean {
-  const from = chunk.seek(start.timestampMs, start.id)
-  const to = chunk.seek(end.timestampMs, end.id)
+/** Adds what the page lacks from a run; true when it is known that more follows. */
+function take(selection: Selection, run: Run, bounds: Bounds & { limit: number }): boolean {
+  const { chunk, ref, from, to, outcome } = sliceOf(run, bounds)
   // Only sealed chunks were chosen by their outcome.
   if (from >= to || (outcome !== undefined && chunk.lacks(outcome))) return false
   const own = chunk.hasBoth ? outcome : undefined
-  const step = order === 'asc' ? 1 : -1
-  const wanted = limit - selection.count
-  const rows = { begin: step > 0 ? from : to - 1, stop: step > 0 ? to : from - 1, step }
-  const { count, last, hasMore } = pick(chunk, rows, { wanted, outcome: own })
+  const isUp = bounds.order === 'asc'
+  const wanted = bounds.limit - selection.count
+  const { count, last, hasMore } = pick({ chunk, from, to, outcome: own }, wanted, isUp ? 1 : -1)
   if (count > 0) {
-    const slice = step > 0 ? { from, to: last + 1 } : { from: last, to }
+    const slice = isUp ? { from, to: last + 1 } : { from: last, to }
     selection.slices.push({ chunk, ref, ...slice, outcome: own })
     selection.count += count
     selection.last = { timestampMs: chunk.timeMs(last), id: chunk.id(last) }
@@ -127,22 +120,16 @@ function take(
   return hasMore
 }
 
-type Rows = { begin: number; stop: number; step: number }
-
-/** Takes up to `wanted` matching rows; `last` is the last one taken. */
-function pick(
-  chunk: Chunk,
-  { begin, stop, step }: Rows,
-  { wanted, outcome }: { wanted: number; outcome: number | undefined },
-) {
+/** Takes up to `wanted` matching rows in the direction of `step`; `last` is the last one taken. */
+function pick({ chunk, from, to, outcome }: Slice, wanted: number, step: 1 | -1) {
+  const first = step > 0 ? from : to - 1
   if (outcome === undefined) {
-    const there = Math.abs(stop - begin)
-    const count = Math.min(wanted, there)
-    return { count, last: begin + (count - 1) * step, hasMore: count < there }
+    const count = Math.min(wanted, to - from)
+    return { count, last: first + (count - 1) * step, hasMore: count < to - from }
   }
   let count = 0
-  let last = begin
-  for (let row = begin; row !== stop; row += step) {
+  let last = first
+  for (let row = first; row >= from && row < to; row += step) {
     if (chunk.outcome(row) !== outcome) continue
     if (count === wanted) return { count, last, hasMore: true }
     last = row
@@ -150,3 +137,113 @@ function pick(
   }
   return { count, last, hasMore: false }
 }
+
+export type StepSelection = Omit<Selection, 'slices'> & { picks: Picks[] }
+
+type Place = { chunk: Chunk; row: number }
+/** Whether rows of each outcome were seen, by their codes. */
+type Seen = [up: boolean, down: boolean]
+
+/**
+ * Selects of each outcome the last row of every step (k·stepMs, (k+1)·stepMs], from columns alone.
+ * Steps begin at the same times for both, so what one keeps is known as soon as the walk leaves it.
+ * Of an open market steps that a later row may change are left out: a row on a page stays on it.
+ */
+export function selectSteps(
+  view: MarketView,
+  chunks: ChunkTable,
+  { stepMs = 1, ...asked }: RowQuery,
+): StepSelection {
+  const toMs = decidedStepsEndMs(view.market, { stepMs, ...asked })
+  const { order, after, limit } = asked
+  const bounds = { ...toBounds({ ...asked, toMs }), stepMs, after, toMs }
+  const picks: { chunk: Chunk; rows: number[] }[] = []
+  const selection: StepSelection = { picks, count: 0, last: undefined, hasMore: false }
+  for (const { chunk, row } of (order === 'asc' ? walkUp : walkDown)(view, chunks, bounds)) {
+    selection.hasMore = selection.count === limit
+    if (selection.hasMore) break
+    const part = picks.at(-1)
+    if (part?.chunk === chunk) part.rows.push(row)
+    else picks.push({ chunk, rows: [row] })
+    selection.last = { timestampMs: chunk.timeMs(row), id: chunk.id(row) }
+    selection.count++
+  }
+  if (order === 'desc') for (const { rows } of picks.reverse()) rows.reverse()
+  return selection
+}
+
+/** A step's end is in it. */
+const stepOf = (timestampMs: number, stepMs: number): number => Math.ceil(timestampMs / stepMs)
+
+type StepBounds = Bounds & { stepMs: number } & Pick<RowQuery, 'after' | 'toMs'>
+
+function* walkUp(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Generator<Place> {
+  const { stepMs, end } = bounds
+  /** The last rows so far of the step, one an outcome at most, the later one last. */
+  let held: Place[] = []
+  let step = Number.NaN
+  const isIdle = (ref: ChunkRef, next: ChunkRef | undefined): boolean =>
+    next !== undefined &&
+    next.lastMs < end.timestampMs &&
+    stepOf(ref.firstMs, stepMs) === stepOf(next.lastMs, stepMs) &&
+    isCovered(ref, bounds, (code) => (next.counts[code] ?? 0) > 0)
+  for (const run of runsOf(view, { chunks, isIdle }, bounds)) {
+    const { chunk } = run
+    for (const row of indexesOf(sliceOf(run, bounds))) {
+      const outcome = chunk.outcome(row)
+      const now = stepOf(chunk.timeMs(row), stepMs)
+      if (now !== step) {
+        yield* held
+        held = []
+        step = now
+      }
+      held = held.filter((other) => other.chunk.outcome(other.row) !== outcome)
+      held.push({ chunk, row })
+    }
+  }
+  yield* held
+}
+
+function* walkDown(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Generator<Place> {
+  const { stepMs, after } = bounds
+  let step = after === undefined ? Number.NaN : stepOf(after.timestampMs, stepMs)
+  let seen: Seen = after === undefined ? [false, false] : seenAfter(view, chunks, bounds)
+  const isIdle = (ref: ChunkRef): boolean =>
+    stepOf(ref.firstMs, stepMs) === step &&
+    stepOf(ref.lastMs, stepMs) === step &&
+    isCovered(ref, bounds, (code) => seen[code] === true)
+  for (const run of runsOf(view, { chunks, isIdle }, bounds)) {
+    const { chunk } = run
+    for (const row of indexesOf(sliceOf(run, bounds)).toReversed()) {
+      const outcome = chunk.outcome(row)
+      const now = stepOf(chunk.timeMs(row), stepMs)
+      if (now !== step) seen = [false, false]
+      step = now
+      if (seen[outcome]) continue
+      yield { chunk, row }
+      seen[outcome] = true
+    }
+  }
+}
+
+/** Outcomes with rows at or after `after` in its step: those before it are not the last ones. */
+function seenAfter(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Seen {
+  const { after = startOfMs(0), toMs = Number.MAX_SAFE_INTEGER, stepMs, outcome } = bounds
+  const stepEndMs = stepOf(after.timestampMs, stepMs) * stepMs
+  const end = startOfMs(Math.min(toMs, stepEndMs + 1))
+  const rest: Bounds = { start: after, end, order: 'asc', outcome }
+  const seen: Seen = [false, false]
+  const isIdle = (ref: ChunkRef): boolean => isCovered(ref, bounds, (code) => seen[code] === true)
+  for (const run of runsOf(view, { chunks, isIdle }, rest)) {
+    for (const row of indexesOf(sliceOf(run, rest))) seen[run.chunk.outcome(row)] = true
+  }
+  return seen
+}
+
+/** True when of the outcomes asked for the chunk holds none but those that `covers` takes. */
+const isCovered = (
+  { counts }: ChunkRef,
+  { outcome }: Bounds,
+  covers: (code: number) => boolean,
+): boolean =>
+  counts.every((count, code) => count === 0 || (outcome ?? code) !== code || covers(code))

@@ -1,16 +1,25 @@
-/** Rows of the chunk table, and the chunks read from it. */
-import { chunk as chunkTable } from '#db/history/schema.ts'
-import type { Beside, Position, Snapshot } from '#src/core/snapshot.ts'
+/** Rows of the chunk table, of the tail table, which holds unfinished runs, and chunks of both. */
+import { chunk as chunkTable, tail } from '#db/history/schema.ts'
+import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
+import { BitWriter, READ_SLACK, toWords } from '#src/lib/bits.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { release } from '#src/lib/release.ts'
-import { Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
+import { assertSealed, checksumOf, Damage, type Place, seal, unseal } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import { decodeNotes, encodeHashes, encodeNotes, readHash, withReceipt } from '../codec/beside.ts'
+import {
+  decodeNotes,
+  decodeTops,
+  encodeHashes,
+  encodeNotes,
+  encodeTops,
+  readHash,
+  topOf,
+  withReceipt,
+} from '../codec/beside.ts'
 import type { ChunkWriter } from '../codec/chunk-writer.ts'
-import { Chunk } from '../codec/chunk.ts'
-import { decodeTops, encodeTops } from '../codec/tops.ts'
+import { Chunk, encodeChunk } from '../codec/chunk.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
@@ -24,16 +33,14 @@ export type ChunkRef = Omit<RefRow, 'upCount' | 'downCount'> & {
 /** What a kept chunk weighs besides its bytes. */
 const ENTRY_BYTES = 1024
 
-/** The blobs of a chunk. */
 const kinds = ['tops', 'rows', 'hashes', 'notes'] as const
 type Kind = (typeof kinds)[number]
-export type ChunkBlobs = Pick<ChunkRow, Kind>
+type ChunkBlobs = Pick<ChunkRow, Kind>
 
 const refColumns = [
   ...['marketId', 'firstMs', 'firstId', 'lastMs', 'lastId', 'upCount', 'downCount'],
 ] as const
 
-/** What is kept of a chunk; its tops once they were asked for. */
 type Kept = { ref: ChunkRef; chunk: Chunk; tops: Float64Array | undefined }
 
 /** A chunk that is not kept: nothing of it may be read after its release. */
@@ -42,13 +49,9 @@ export type PassingChunk = { chunk: Chunk; release: () => void }
 /** Returns what is kept beside a row, whose time is given. */
 export type ReadBeside = (row: number, timestampMs: number) => Beside
 
-/**
- * A chunk was rewritten after its id was read; where nothing can have
- * been written since, it is damage.
- */
+/** Rewritten after its id was read; damage where nothing can have been written since. */
 export class ChunkGone extends Damage {}
 
-/** Finds chunks by the index alone. */
 function createChunkIndex(db: Database) {
   const refs = `SELECT ${sqlOf(chunkTable).columns(['id', ...refColumns])} FROM chunk WHERE market_id = $marketId`
   type OfMarket = { marketId: number }
@@ -60,14 +63,12 @@ function createChunkIndex(db: Database) {
     `${refs} ORDER BY last_ms DESC, last_id DESC LIMIT 1`,
   )
   return {
-    /** All chunks of a market, in order. */
     listRefs: (marketId: number): ChunkRef[] => listRefs.all({ marketId }).map(toRef),
 
     /** The first chunk whose last row is at or after `at`: the one that `at` is in, or would be. */
     findAt: (marketId: number, { timestampMs, id }: Position): ChunkRef | undefined =>
       findAt.all({ marketId, timestampMs, id }).map(toRef)[0],
 
-    /** The last chunk of a market. */
     findLast: (marketId: number): ChunkRef | undefined => findLast.all({ marketId }).map(toRef)[0],
   }
 }
@@ -77,9 +78,7 @@ function toRef(row: RefRow): ChunkRef {
   return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [upCount, downCount] }
 }
 
-/**
- * What the blobs of a chunk belong to: they hold in no other chunk, and under no other index entry.
- */
+/** What blobs belong to: they hold in no other chunk, and under no other index entry. */
 const placeOf = (
   kind: Kind,
   { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
@@ -98,12 +97,9 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Damage =>
 
 /** Reads blobs, as they are in the file now. Throws `Damage`, and `ChunkGone`. */
 function createBlobs(db: Database) {
-  const statements = new Map(
-    kinds.map((kind) => [
-      kind,
-      db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`),
-    ]),
-  )
+  const prepare = (kind: Kind) =>
+    db.prepare<unknown, [number]>(`SELECT ${kind} FROM chunk WHERE id = ?`)
+  const statements = new Map(kinds.map((kind) => [kind, prepare(kind)]))
   const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
     const row = statements.get(kind)?.values(ref.id)[0]
     if (row === undefined) throw new ChunkGone(`Chunk ${ref.id} is gone.`)
@@ -114,7 +110,6 @@ function createBlobs(db: Database) {
   return {
     readBlob,
 
-    /** What is kept beside the rows of a chunk. */
     loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
       const hashes = readBlob('hashes', ref)
       const notes = decodeNotes(readBlob('notes', ref), count)
@@ -146,22 +141,20 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
   return {
     /** Writes the run of `writer`, which holds at least one row. */
     insert(marketId: number, writer: ChunkWriter): void {
-      const { times, ids, count, snapshots } = writer
-      const downCount = writer.outcomes.reduce((sum, outcome) => sum + outcome, 0)
+      const { columns, count, snapshots } = writer
+      const { times, ids, outcomes } = columns
+      const downCount = outcomes.reduce((sum, outcome) => sum + outcome, 0)
       const [firstMs = 0, firstId = 0] = [times[0], ids[0]]
       const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
-      const ref = { marketId, firstMs, firstId, lastMs, lastId }
       const upCount = count - downCount
-      const blobs = sealBlobs(
-        { ...ref, id: 0, counts: [upCount, downCount] },
-        {
-          tops: encodeTops(snapshots),
-          rows: writer.toChunk(),
-          hashes: encodeHashes(snapshots),
-          notes: encodeNotes(snapshots),
-        },
-      )
-      insert.run({ ...ref, upCount, downCount, ...blobs })
+      const entry = { marketId, firstMs, firstId, lastMs, lastId, upCount, downCount }
+      const blobs = sealBlobs(toRef({ id: 0, ...entry }), {
+        tops: encodeTops(snapshots),
+        rows: writer.toChunk(),
+        hashes: encodeHashes(snapshots),
+        notes: encodeNotes(snapshots),
+      })
+      insert.run({ ...entry, ...blobs })
       relayout.run(marketId)
     },
 
@@ -169,7 +162,6 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
     findBlobs: (id: number): ChunkBlobs | undefined => findBlobs.get(id) ?? undefined,
     putBlobs: (id: number, blobs: ChunkBlobs) => putBlobs.run({ id, ...blobs }),
 
-    /** Replaces the notes of a chunk by those of its rows. */
     putNotes(ref: ChunkRef, rows: readonly Snapshot[]): void {
       note.run(seal(encodeNotes(rows), placeOf('notes', ref)), ref.id)
     },
@@ -210,9 +202,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
     /** Reads a chunk as it is in the file now, whatever is kept of it. */
     read,
 
-    /**
-     * Reads a chunk for one use, until its `release`: what is kept is used, and stays what it is.
-     */
+    /** Reads a chunk for one use, until its `release`; what is kept is used, and stays. */
     pass(ref: ChunkRef): PassingChunk {
       const kept = checked(cache.peek(ref.id), ref)
       if (kept !== undefined) return { chunk: kept.chunk, release() {} }
@@ -228,7 +218,7 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
       return chunk
     },
 
-    /** The decoded tops of a chunk that was loaded. */
+    /** Of a chunk that was loaded. */
     loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
       const cached = cache.get(ref.id)?.tops
       if (cached !== undefined) return cached
@@ -240,3 +230,113 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
 }
 
 export type ChunkTable = ReturnType<typeof createChunkTable>
+
+type TailRow = typeof tail.$inferSelect
+
+/** The unfinished run of a market as a chunk, and what its other columns would hold. */
+export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Float64Array }
+
+export function createTailTable(db: Database) {
+  const sql = sqlOf(tail)
+  const rowsOf = db.prepare<TailRow, [number]>(
+    `SELECT ${sql.columns()} FROM tail WHERE market_id = ? ORDER BY time_ms, id`,
+  )
+  const removeAll = db.prepare<unknown, [number]>('DELETE FROM tail WHERE market_id = ?')
+  const insert = db.prepare<unknown, [TailRow]>(sql.insert())
+  const update = db.prepare<unknown, [TailRow]>(
+    `UPDATE tail SET ${sql.set(['notes', 'checksum'])}
+     WHERE market_id = $marketId AND time_ms = $timeMs AND id = $id`,
+  )
+
+  const reseal = (row: TailRow, notes = row.notes): void => {
+    const noted = { ...row, notes }
+    update.run({ ...noted, checksum: checksumOf(noted) })
+  }
+
+  return {
+    /** Throws `Damage`. */
+    read(marketId: number): TailRun | undefined {
+      const rows = rowsOf.all(marketId)
+      for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
+      return toRun(rows)
+    },
+
+    /** Adds the rows of `writer` from `from` on. */
+    insert(marketId: number, writer: ChunkWriter, from: number): void {
+      const { times, ids, outcomes, textLengths, bitEnds, textCrcs } = writer.columns
+      const frames = writer.frames(from)
+      for (let row = from; row < writer.count; row++) {
+        const snapshot = writer.snapshots[row] as Snapshot
+        const [bidPrice, bidSize, askPrice, askSize] = topOf(snapshot)
+        const { sourceHash } = snapshot
+        // In the order of the table, which the checksum follows.
+        const columns: TailRow = {
+          marketId,
+          timeMs: times[row] ?? 0,
+          id: ids[row] ?? 0,
+          outcome: outcomes[row] ?? 0,
+          ...{ bidPrice, bidSize, askPrice, askSize },
+          textLength: textLengths[row] ?? 0,
+          bitLength: (bitEnds[row] ?? 0) - (bitEnds[row - 1] ?? 0),
+          textCrc: textCrcs[row] ?? 0,
+          frame: frames[row - from] ?? new Uint8Array(),
+          sourceHash: sourceHash === undefined ? null : Uint8Array.fromHex(sourceHash),
+          checksum: null,
+          notes: encodeNotes([snapshot]),
+        }
+        columns.checksum = checksumOf(columns)
+        insert.run(columns)
+      }
+    },
+
+    putNotes(marketId: number, rows: readonly StoredSnapshot[]): void {
+      const notesOf = new Map(rows.map((row) => [row.id, encodeNotes([row])]))
+      for (const row of rowsOf.all(marketId)) reseal(row, notesOf.get(row.id))
+    },
+
+    sealAll(marketId: number): void {
+      for (const row of rowsOf.all(marketId)) reseal(row)
+    },
+
+    removeAll(marketId: number): void {
+      removeAll.run(marketId)
+    },
+  }
+}
+
+function toRun(rows: readonly TailRow[]): TailRun | undefined {
+  if (rows.length === 0) return undefined
+  const bits = new BitWriter(rows.length * 256)
+  const bitEnds: number[] = []
+  for (const { frame, bitLength } of rows) {
+    bits.reserve(frame.length)
+    bits.copy(toWords(frame), 0, bitLength)
+    bitEnds.push(bits.length)
+  }
+  const parts = {
+    columns: {
+      times: rows.map((row) => row.timeMs),
+      ids: rows.map((row) => row.id),
+      outcomes: rows.map((row) => row.outcome),
+      textLengths: rows.map((row) => row.textLength),
+      bitEnds,
+      textCrcs: rows.map((row) => row.textCrc),
+    },
+    rowStream: bits.toBytes(READ_SLACK),
+  }
+  return {
+    chunk: new Chunk(encodeChunk(parts)),
+    beside: (row) => besideOf(rows[row]),
+    tops: Float64Array.from(
+      rows.flatMap((row) => [row.bidPrice, row.bidSize, row.askPrice, row.askSize]),
+    ),
+  }
+}
+
+const besideOf = (row: TailRow | undefined): Beside =>
+  row === undefined
+    ? {}
+    : {
+        sourceHash: row.sourceHash?.toHex(),
+        ...withReceipt(decodeNotes(row.notes, 1)[0], row.timeMs),
+      }

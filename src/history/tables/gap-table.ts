@@ -1,7 +1,4 @@
-/**
- * Rows of the gap table: times without snapshots, recorded by somebody
- * or derived from the snapshots.
- */
+/** Rows of the gap table: times without snapshots, recorded by somebody or derived. */
 import { gap } from '#db/history/schema.ts'
 import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/core/coverage.ts'
 import { type Outcome, outcomes } from '#src/core/market.ts'
@@ -10,15 +7,13 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import type { StoredMarket } from './market-row.ts'
+import type { StoredMarket } from './market-table.ts'
 
 type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
 /** A gap of one outcome, which its list is of. */
 export type OwnGap = Span & Pick<GapRow, 'reason'>
 
-/**
- * What gaps follow from: times of snapshots, or verdicts on their hashes; 0 is what was recorded.
- */
+/** What gaps follow from: times of snapshots, or verdicts on them; 0 is what was recorded. */
 const kinds = { time: 1, verdict: 2 } as const
 /** Whose derived gaps: those of a kind and an outcome of a market. */
 export type GapOwner = Pick<GapRow, 'marketId' | 'outcome' | 'kind'>
@@ -75,22 +70,16 @@ export function createGapTable(db: Database) {
     /** The sum that `list` compares, of the gaps as they are. */
     sum: (marketId: number): number => sumOf(list.all({ marketId })) % SUM_END,
 
-    /** Derived gaps that lie between two moments, ascending. */
+    /** Those between two moments, ascending. */
     derived: (owner: GapOwner, { fromMs, toMs }: Span = EVER): OwnGap[] =>
       derived.all({ ...owner, fromMs, toMs }),
 
-    /** The last of the derived gaps. */
     lastDerived: (owner: GapOwner): OwnGap | undefined => last.get(owner) ?? undefined,
 
-    /**
-     * Longest time between two snapshots with a derived gap between
-     * them; undefined when there is none.
-     */
+    /** Longest time between two snapshots with a derived gap between them. */
     longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,
 
-    /**
-     * Makes derived gaps that are `known` those that are `now`; no two of either begin together.
-     */
+    /** Makes `known` derived gaps those that are `now`; no two of either begin together. */
     replaceDerived(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): void {
       if (known.length + now.length === 0) return
       const removed = without(known, now).flatMap(({ fromMs, toMs }) =>

@@ -1,16 +1,16 @@
 /**
- * Lists of markets: pages by a keyset in either direction, each from
- * the index that fits its filters.
+ * Lists of markets, paged by a keyset from the index that fits the filters; and what is held of
+ * each coin, in a few rows that triggers keep with every write to `market`.
  */
-import { market } from '#db/history/schema.ts'
-import { type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
+import { coinTotal, market } from '#db/history/schema.ts'
+import { coins, type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
-import type { MarketQuery } from '../history.ts'
+import type { CoinTotals, MarketQuery } from '../history.ts'
 import { marketName, naming } from '../reads/market-read.ts'
-import { type MarketRow, toMarket } from './market-row.ts'
+import { type MarketRow, toMarket } from './market-table.ts'
 
 type Place = { orderMs: number; conditionId: string }
 type Values = Record<string, string | number | null>
@@ -19,25 +19,25 @@ type Values = Record<string, string | number | null>
  * `statusOf` of core/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by
  * them SQLite knows that it may use the partial indexes.
  */
+const notOver = 'winner IS NULL AND is_closed = 0 AND NOT coalesce(window_end_ms <= $now, FALSE)'
 const statusConditions: Readonly<Record<MarketStatus, string>> = {
   resolved: 'winner IS NOT NULL',
   closed: 'winner IS NULL AND (is_closed = 1 OR coalesce(window_end_ms <= $now, FALSE))',
-  upcoming:
-    'winner IS NULL AND is_closed = 0 AND NOT coalesce(window_end_ms <= $now, FALSE) AND coalesce(window_start_ms, 0) > $now',
-  open: 'winner IS NULL AND is_closed = 0 AND NOT coalesce(window_end_ms <= $now, FALSE) AND coalesce(window_start_ms, 0) <= $now',
+  upcoming: `${notOver} AND coalesce(window_start_ms, 0) > $now`,
+  open: `${notOver} AND coalesce(window_start_ms, 0) <= $now`,
 }
 
 const NOTHING_BEFORE: Place = { orderMs: -1, conditionId: '' }
 const NOTHING_AFTER: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
 
-/** Returns the function that lists one page of a coin's markets. */
 export function createMarketList(db: Database) {
   const columns = sqlOf(market).columns()
   return (query: MarketQuery): Market[] => {
     const { coin, limit, timeframe, status, winner } = query
     const range = rangeOf(query)
     const now = status === undefined || status === 'resolved' ? null : nowOf(query)
-    const values = { ...range.values, coin, limit, now }
+    const filters = { timeframe: timeframe ?? null, winner: winner ?? null }
+    const values = { ...range.values, ...filters, coin, limit, now }
     const conditions = ['coin = $coin', range.condition]
     if (timeframe !== undefined) conditions.push('timeframe = $timeframe')
     if (status !== undefined) conditions.push(statusConditions[status])
@@ -49,11 +49,7 @@ export function createMarketList(db: Database) {
        ORDER BY order_ms ${direction}, condition_id ${direction} LIMIT $limit`,
     )
     return naming(`The list of ${coin} markets`, () => {
-      const rows = statement.all({
-        ...values,
-        timeframe: timeframe ?? null,
-        winner: winner ?? null,
-      })
+      const rows = statement.all(values)
       // By filters most of the range may be no match: there it would cost more than the list.
       if (status === undefined && winner === undefined) assertListed(db, query, rows)
       return rows.map((row) => naming(marketName(row.conditionId), () => toMarket(row)))
@@ -62,8 +58,8 @@ export function createMarketList(db: Database) {
 }
 
 /**
- * An entry that an index has lost is in no list. So two indexes must agree on how many markets
- * there are from the first place of a page to its last, as far as that is cheap. Throws `Damage`.
+ * An entry that an index has lost is in no list. So two indexes must agree on how many markets a
+ * page spans, as far as that is cheap. Throws `Damage`.
  */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
   const end = rows.length < query.limit ? undefined : rows.at(-1)
@@ -77,10 +73,8 @@ function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow
   const [counts] = db
     .query<unknown, [Values]>(`SELECT ${countIn('market_order')}, ${byTimeframe}`)
     .values({
-      ...values,
-      coin: query.coin,
-      endMs: end?.orderMs ?? null,
-      endId: end?.conditionId ?? null,
+      ...{ ...values, coin: query.coin },
+      ...{ endMs: end?.orderMs ?? null, endId: end?.conditionId ?? null },
     }) as number[][]
   assertSound(counts?.[0] === counts?.[1], 'an index of markets')
 }
@@ -101,8 +95,7 @@ function nowOf({ status, nowMs }: MarketQuery): number {
 }
 
 /**
- * One bound at each end: where the page begins is the later of the cursor and the range's end, so
- * that the index is entered there.
+ * One bound at each end: a page begins at the later of cursor and range, to enter the index there.
  */
 function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
   const isAscending = order === 'asc'
@@ -122,3 +115,61 @@ function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
 
 const isBefore = (a: Place, b: Place): boolean =>
   a.orderMs < b.orderMs || (a.orderMs === b.orderMs && a.conditionId < b.conditionId)
+
+type Identity = Pick<Market, 'coin' | 'timeframe' | 'source'>
+type TotalsRow = Omit<typeof coinTotal.$inferSelect, keyof Identity> &
+  Identity & { isSound: number }
+
+/** As the triggers have it: db/history/migrations/0010_coin_total_seals.sql. */
+const IS_SOUND =
+  '(checksum IS NOT DISTINCT FROM (markets * 1000003 + snapshots * 7919 + coalesce(first_ms, 1) * 31 + coalesce(last_ms, 1) * 17) & 281474976710655)'
+
+/** Throws `Damage` where a row is not as the triggers left it. */
+export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] {
+  const held = db.prepare<TotalsRow, []>(
+    `SELECT ${sqlOf(coinTotal).columns()}, ${IS_SOUND} AS "isSound" FROM coin_total
+     ORDER BY coin, timeframe, source`,
+  )
+  // Left to itself SQLite takes an index of every market, in the order of the groups.
+  const open = db.prepare<Identity & { markets: number }, [{ now: number }]>(
+    `SELECT coin, timeframe, source, count(*) AS markets FROM market
+     ${indexedBy('market_live_order')} WHERE ${statusConditions.open}
+     GROUP BY coin, timeframe, source`,
+  )
+
+  return (now) => {
+    const counts = new Map(open.all({ now }).map((row) => [nameOf(row), row.markets]))
+    const rows = held.all()
+    assertSound(rows.every(({ isSound }) => isSound === 1) && areKnown(rows), 'the totals of coins')
+    return rows.map(({ coin, timeframe, source, markets, snapshots, firstMs, lastMs }) => ({
+      ...{ coin, timeframe, source, markets, snapshots },
+      openMarkets: counts.get(nameOf({ coin, timeframe, source })) ?? 0,
+      firstSnapshotMs: firstMs ?? undefined,
+      lastSnapshotMs: lastMs ?? undefined,
+    }))
+  }
+}
+
+/** Names have no checksum: a damaged one is not one of ours. */
+const areKnown = (rows: readonly Identity[]): boolean =>
+  rows.every(
+    ({ coin, timeframe, source }) =>
+      coins.includes(coin) && timeframe in timeframeMs && /^(recorded|simulated)$/.test(source),
+  )
+
+const nameOf = ({ coin, timeframe, source }: Identity): string => `${coin} ${timeframe} ${source}`
+
+/** Totals against the markets, which also shows when a market is missing. */
+export function checkCoinTotals(db: Database): string[] {
+  const groups = db
+    .prepare<unknown, []>(
+      `SELECT DISTINCT coin FROM (
+         SELECT coin, timeframe, source, markets, snapshots, first_ms, last_ms FROM coin_total
+         WHERE ${IS_SOUND} UNION ALL
+         SELECT coin, timeframe, source, count(*), sum(up_count + down_count), min(first_ms), max(last_ms)
+         FROM market GROUP BY coin, timeframe, source
+       ) AS totals GROUP BY coin, timeframe, source, markets, snapshots, first_ms, last_ms HAVING count(*) <> 2`,
+    )
+    .values()
+  return groups.map(([coin]) => `coin_total table: the totals of ${coin} differ from its markets`)
+}

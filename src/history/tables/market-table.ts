@@ -1,47 +1,147 @@
-/** Rows of the market table. */
+/** Rows of the market table, as the domain knows them, and what may be said of a known market. */
 import { market } from '#db/history/schema.ts'
-import type { Market, MarketFacts } from '#src/core/market.ts'
-import { checksumOf } from '#src/sqlite/checksum.ts'
+import { AppError } from '#src/core/errors.ts'
+import {
+  type Market,
+  type MarketFacts,
+  otherOutcome,
+  type OutcomeMap,
+  outcomes,
+  windowFault,
+  type WinnerSource,
+  winnerSources,
+} from '#src/core/market.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
-import { assertNearWindow, assertSame, isSameFacts, mergeFacts } from './market-facts.ts'
-import { createMarketList } from './market-list.ts'
-import {
-  factColumns,
-  heldColumns,
-  type MarketRow,
-  placeRow,
-  type StoredMarket,
-  toFactRow,
-  toHeldRow,
-  toMarket,
-} from './market-row.ts'
+type Names = 'coin' | 'timeframe' | 'source'
+type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
+/** Texts are those of the domain. */
+export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Winner> &
+  Pick<MarketFacts, Names> & { [name in keyof Winner]-?: NonNullable<Winner[name]> | null }
+
+/** With what only the store knows of it. */
+export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' | 'gapSum'>
+
+const laterFacts = [
+  ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
+  ...['tickSize', 'strike', 'finalPrice'],
+] as const
+
+const factColumns = [
+  ...['conditionId', 'coin', 'timeframe', 'source', 'upAssetId', 'downAssetId', 'orderMs'],
+  ...laterFacts,
+] as const
+
+/** Columns of what is held; of all but these a change moves entries of indexes. */
+const heldColumns = [
+  ...['upCount', 'downCount', 'firstMs', 'lastMs', 'upFirstMs', 'upLastMs'],
+  ...['downFirstMs', 'downLastMs', 'upLongestMs', 'downLongestMs'],
+  ...['upVerifiedCount', 'downVerifiedCount'],
+] as const
+
+export const orderOf = ({ windowStartMs, firstSnapshotMs }: Partial<Market>): number =>
+  windowStartMs ?? firstSnapshotMs ?? 0
+
+const placeRow = (market: Pick<Market, 'assetIds' | 'windowStartMs' | 'firstSnapshotMs'>) => ({
+  upAssetId: market.assetIds.up ?? null,
+  downAssetId: market.assetIds.down ?? null,
+  orderMs: orderOf(market),
+})
+
+/** The columns of facts; the first snapshot is of what is held. */
+function toFactRow(
+  facts: MarketFacts & Pick<Market, 'assetIds'>,
+  firstSnapshotMs: number | undefined,
+) {
+  const { conditionId, coin, timeframe, source } = facts
+  const later = laterFacts.map((fact) => [fact, facts[fact] ?? null] as const)
+  const place = placeRow({ ...facts, firstSnapshotMs })
+  return { conditionId, coin, timeframe, source, ...place, ...Object.fromEntries(later) }
+}
+
+const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[number]> => ({
+  upCount: market.snapshotCounts.up,
+  downCount: market.snapshotCounts.down,
+  firstMs: market.firstSnapshotMs ?? null,
+  lastMs: market.lastSnapshotMs ?? null,
+  upFirstMs: market.spans.up?.firstMs ?? null,
+  upLastMs: market.spans.up?.lastMs ?? null,
+  downFirstMs: market.spans.down?.firstMs ?? null,
+  downLastMs: market.spans.down?.lastMs ?? null,
+  upLongestMs: market.longestSilenceMs.up ?? null,
+  downLongestMs: market.longestSilenceMs.down ?? null,
+  upVerifiedCount: market.verifiedCounts.up,
+  downVerifiedCount: market.verifiedCounts.down,
+})
+
+/** Throws `Damage`. */
+export function toMarket(row: MarketRow): StoredMarket {
+  assertSealed(row, `the row of market ${row.conditionId}`)
+  return {
+    id: row.id,
+    conditionId: row.conditionId,
+    coin: row.coin,
+    timeframe: row.timeframe,
+    source: row.source,
+    revision: row.revision,
+    layout: row.layout,
+    orderMs: row.orderMs,
+    gapRevision: row.gapRevision,
+    tradeSum: row.tradeSum,
+    gapSum: row.gapSum,
+    slug: row.slug ?? undefined,
+    question: row.question ?? undefined,
+    windowStartMs: row.windowStartMs ?? undefined,
+    windowEndMs: row.windowEndMs ?? undefined,
+    winner: row.winner ?? undefined,
+    winnerSource: row.winnerSource ?? undefined,
+    tickSize: row.tickSize ?? undefined,
+    strike: row.strike ?? undefined,
+    finalPrice: row.finalPrice ?? undefined,
+    assetIds: toMap(row.upAssetId, row.downAssetId),
+    snapshotCounts: { up: row.upCount, down: row.downCount },
+    verifiedCounts: { up: row.upVerifiedCount, down: row.downVerifiedCount },
+    spans: {
+      up: toSpan(row.upFirstMs, row.upLastMs),
+      down: toSpan(row.downFirstMs, row.downLastMs),
+    },
+    longestSilenceMs: toMap(row.upLongestMs, row.downLongestMs),
+    firstSnapshotMs: row.firstMs ?? undefined,
+    lastSnapshotMs: row.lastMs ?? undefined,
+    isClosed: row.isClosed === 1,
+  }
+}
+
+const toMap = <T>(up: T | null, down: T | null): OutcomeMap<T> => ({
+  up: up ?? undefined,
+  down: down ?? undefined,
+})
+
+const toSpan = (firstMs: number | null, lastMs: number | null) =>
+  firstMs === null || lastMs === null ? undefined : { firstMs, lastMs }
 
 type ById = { id: number }
 
-/** Finds, lists and writes markets. */
 export function createMarketTable(db: Database) {
   const sql = sqlOf(market)
-  const findBy = (condition: string) => {
-    const statement = db.prepare<MarketRow, [Record<string, string | number>]>(
+  const findBy = <Value extends string | number>(condition: string) => {
+    const statement = db.prepare<MarketRow, [Value]>(
       `SELECT ${sql.columns()} FROM market WHERE ${condition}
        ORDER BY order_ms DESC, condition_id DESC LIMIT 1`,
     )
-    return (values: Record<string, string | number>): StoredMarket | undefined => {
-      const row = statement.get(values)
+    return (value: Value): StoredMarket | undefined => {
+      const row = statement.get(value)
       return row === null ? undefined : toMarket(row)
     }
   }
-  const byCondition = findBy('condition_id = $conditionId')
-  const bySlug = findBy('slug = $slug')
-  const byAsset = findBy('up_asset_id = $assetId OR down_asset_id = $assetId')
-  const byId = findBy('id = $id')
-  // Left to itself SQLite looks at every market.
-  const unsealed = db.prepare<ById, []>(
-    `SELECT id FROM market ${indexedBy('market_unsealed')} WHERE checksum IS NULL ORDER BY id`,
-  )
-  const ids = db.prepare<ById, []>('SELECT id FROM market ORDER BY id')
+  const find = findBy<string>('condition_id = ?1')
+  const listIds = (from: string): (() => number[]) => {
+    const statement = db.prepare<ById, []>(`SELECT id FROM market ${from} ORDER BY id`)
+    return () => statement.all().map(({ id }) => id)
+  }
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
@@ -53,12 +153,8 @@ export function createMarketTable(db: Database) {
     'SELECT min(time_ms) AS "firstMs", max(time_ms) AS "lastMs" FROM trade WHERE market_id = $id',
   )
   const holdings = createHoldings(db)
-  const find = (conditionId: string): StoredMarket | undefined => byCondition({ conditionId })
 
-  /**
-   * Throws `market_conflict` for a window, reported for the first time,
-   * that is far from what is held.
-   */
+  /** Throws `market_conflict` for a new window that is far from what is held. */
   function assertHoldings(known: StoredMarket, facts: MarketFacts): void {
     const { windowStartMs, windowEndMs, id, firstSnapshotMs, lastSnapshotMs } = known
     if (windowStartMs === facts.windowStartMs && windowEndMs === facts.windowEndMs) return
@@ -69,19 +165,15 @@ export function createMarketTable(db: Database) {
 
   return {
     find,
-    findBySlug: (slug: string): StoredMarket | undefined => bySlug({ slug }),
-    findByAsset: (assetId: string): StoredMarket | undefined => byAsset({ assetId }),
-    findById: (id: number): StoredMarket | undefined => byId({ id }),
-    ids: (): number[] => ids.all().map(({ id }) => id),
+    findBySlug: findBy<string>('slug = ?1'),
+    findByAsset: findBy<string>('up_asset_id = ?1 OR down_asset_id = ?1'),
+    findById: findBy<number>('id = ?1'),
+    ids: listIds(''),
+    // Left to itself SQLite looks at every market.
+    unsealedIds: listIds(`${indexedBy('market_unsealed')} WHERE checksum IS NULL`),
     listUnclosed: (): string[] => unclosed.all().map(({ name }) => name),
-    unsealedIds: (): number[] => unsealed.all().map(({ id }) => id),
-    list: createMarketList(db),
 
-    /**
-     * Throws `market_conflict` when the market is known as another coin, timeframe or source, under
-     * another slug, with another window, other assets, or another winner by a source that is not
-     * outranked, and for a window that is far from books or trades that are held.
-     */
+    /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */
     put(reported: MarketFacts): StoredMarket {
       const known = find(reported.conditionId)
       assertSame(known, reported)
@@ -101,9 +193,6 @@ export function createMarketTable(db: Database) {
   }
 }
 
-export type MarketTable = ReturnType<typeof createMarketTable>
-
-/** Writes what is held of markets. */
 function createHoldings(db: Database) {
   const sql = sqlOf(market)
   const prepareUpdate = <Values extends ById>(set: string) =>
@@ -116,8 +205,6 @@ function createHoldings(db: Database) {
        AND (up_asset_id IS DISTINCT FROM $upAssetId OR down_asset_id IS DISTINCT FROM $downAssetId
          OR order_ms <> $orderMs)`,
   )
-  const close = prepareUpdate('is_closed = 1, revision = revision + 1')
-  const touch = prepareUpdate('revision = revision + 1')
   const byId = db.prepare<MarketRow, [ById]>(`SELECT ${sql.columns()} FROM market WHERE id = $id`)
   const putSums = prepareUpdate<Pick<MarketRow, 'id' | 'tradeSum' | 'gapSum'>>(
     sql.set(['tradeSum', 'gapSum']),
@@ -130,14 +217,20 @@ function createHoldings(db: Database) {
     if (row !== null) putChecksum.run({ id, checksum: checksumOf(row) })
   }
 
+  const revise = (set: string) => {
+    const statement = prepareUpdate(set)
+    return (id: number): void => {
+      statement.run({ id })
+      seal(id)
+    }
+  }
+
   return {
-    /** A market that has no checksum yet. */
     findUnsealed(id: number): MarketRow | undefined {
       const row = byId.get({ id })
       return row?.checksum === null ? row : undefined
     },
 
-    /** Writes the sums of a market's trades and gaps, and its checksum. */
     putSums(sums: Pick<MarketRow, 'id' | 'tradeSum' | 'gapSum'>): void {
       putSums.run(sums)
       seal(sums.id)
@@ -154,16 +247,76 @@ function createHoldings(db: Database) {
       seal(id)
     },
 
-    /** Marks a market as final and raises its revision. */
-    close(id: number): void {
-      close.run({ id })
-      seal(id)
-    },
+    close: revise('is_closed = 1, revision = revision + 1'),
 
-    /** Raises the revision of a market of which something else was written. */
-    touch(id: number): void {
-      touch.run({ id })
-      seal(id)
-    },
+    /** To be called when something else of the market was written. */
+    touch: revise('revision = revision + 1'),
   }
 }
+
+const conflict = (text: string): AppError => new AppError('market_conflict', text)
+
+/** What can never change; the name and the window, once known, decide where a market is listed. */
+const fixedFacts = ['coin', 'timeframe', 'source', 'slug', 'windowStartMs', 'windowEndMs'] as const
+type FixedFacts = { [fact in (typeof fixedFacts)[number]]?: MarketFacts[fact] }
+
+export function assertSame(
+  known: FixedFacts | undefined,
+  facts: FixedFacts & { conditionId: string },
+): void {
+  for (const fact of fixedFacts) {
+    const now = facts[fact]
+    const before = known?.[fact] ?? now
+    if (now !== undefined && now !== before)
+      throw conflict(`Market ${facts.conditionId} is known with ${fact} ${before}, not ${now}.`)
+  }
+}
+
+/** Throws for the time of a book or trade that is too far from the window. */
+export function assertNearWindow(market: MarketFacts, timeMs: number | undefined): void {
+  const fault = timeMs === undefined ? undefined : windowFault(market, timeMs)
+  if (fault !== undefined) throw conflict(`Market ${market.conditionId}: ${fault}.`)
+}
+
+export function assertAsset(
+  assetIds: Market['assetIds'],
+  { outcome, assetId, conditionId }: Pick<Snapshot, 'outcome' | 'assetId' | 'conditionId'>,
+): void {
+  const known = assetIds[outcome] ?? assetId
+  if (known !== assetId || assetIds[otherOutcome(outcome)] === assetId)
+    throw conflict(`Asset ${assetId} is not the ${outcome} outcome of market ${conditionId}.`)
+}
+
+function mergeFacts(known: Market | undefined, facts: MarketFacts) {
+  const { conditionId } = facts
+  const assetIds = { ...known?.assetIds }
+  for (const outcome of outcomes) {
+    const assetId = facts.assetIds?.[outcome]
+    if (assetId === undefined) continue
+    assertAsset(assetIds, { outcome, assetId, conditionId })
+    assetIds[outcome] = assetId
+  }
+  const later = laterFacts.map((fact) => [fact, facts[fact] ?? known?.[fact]] as const)
+  return { ...facts, ...Object.fromEntries(later), ...mergeWinner(known, facts), assetIds }
+}
+
+/** The known winner stays unless the source of the other outranks its own. */
+function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {
+  const { winner } = facts
+  if (winner === undefined) return { winner: known?.winner, winnerSource: known?.winnerSource }
+  const winnerSource =
+    facts.winnerSource ?? (facts.source === 'simulated' ? 'simulated' : 'dataset')
+  if (known?.winnerSource === undefined || outranks(winnerSource, known.winnerSource))
+    return { winner, winnerSource }
+  if (known.winner === winner) return { winner, winnerSource: known.winnerSource }
+  throw conflict(
+    `Market ${facts.conditionId} is known to be won by ${known.winner} (${known.winnerSource}), not ${winner} (${winnerSource}).`,
+  )
+}
+
+const outranks = (one: WinnerSource, other: WinnerSource): boolean =>
+  winnerSources.indexOf(one) < winnerSources.indexOf(other)
+
+const isSameFacts = (known: Market, facts: MarketFacts): boolean =>
+  laterFacts.every((fact) => facts[fact] === known[fact]) &&
+  outcomes.every((outcome) => facts.assetIds?.[outcome] === known.assetIds[outcome])

@@ -11,13 +11,11 @@ import type { Totals } from '../history.ts'
 const CURSOR_KEY_BYTES = 32
 /** The row that covers all others. */
 const CHECKSUM = 'checksum'
-/** Sum of the checksums of all batches. */
 const BATCH_SUM = 'batch_sum'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
 
-/** Reads and writes the meta and batch tables. */
 export function createMetaTable(db: Database) {
   const meta = createMeta(db)
   const sql = sqlOf(batch)
@@ -48,17 +46,13 @@ export function createMetaTable(db: Database) {
   }
 
   return {
-    /**
-     * The key of this history, made at its first opening. Throws
-     * `Damage` where the table is damaged.
-     */
+    /** The cursor key, made at the first opening. Throws `Damage`. */
     open(): Uint8Array {
       if (meta.get(CHECKSUM) === undefined) transact(db, complete)
       assertSound(meta.isSound(), 'the meta table')
       return meta.get('cursor_key') as Uint8Array
     },
 
-    /** Sentences on what does not agree with itself. */
     verify: (): string[] => [
       ...(meta.isSound() ? [] : ['meta table: it is not as it was written']),
       ...(meta.get(BATCH_SUM) === sumBatches() ? [] : ['batch table: it is not as it was written']),
@@ -82,10 +76,7 @@ export function createMetaTable(db: Database) {
       return next
     },
 
-    /**
-     * The last market that was brought up to date after a migration, until
-     * `settleCoverage`: src/history/backfill.ts.
-     */
+    /** The last market brought up to date after a migration, until `settleCoverage`. */
     coverageDueAfter(): number | undefined {
       const value = meta.get('coverage_due')
       return value === undefined ? undefined : Number(value)
@@ -101,8 +92,6 @@ export function createMetaTable(db: Database) {
     }),
   }
 }
-
-export type MetaTable = ReturnType<typeof createMetaTable>
 
 /** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
 function createMeta(db: Database) {

@@ -5,12 +5,18 @@ import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { ChunkDecoder } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'
-import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
+import {
+  type ChunkRef,
+  type ChunkTable,
+  createChunkTable,
+  createTailTable,
+  type ReadBeside,
+  type TailRun,
+} from './chunk-table.ts'
 import { createGapTable } from './gap-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
 import { createSpotTable } from './spot-table.ts'
-import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
 /** `chunkCacheBytes` bounds the chunks kept in memory. */
@@ -25,7 +31,6 @@ export function createTables(db: Database, chunkCacheBytes: number) {
     gaps: createGapTable(db),
     trades: createTradeTable(db),
     spot: createSpotTable(db),
-    /** Rows read back from chunks and tails. */
     snapshots: createSnapshots(chunks),
   }
 }
@@ -51,7 +56,6 @@ function createSnapshots(chunks: ChunkTable) {
   }
 
   return {
-    /** Reads one row's text. */
     scan,
 
     ofChunk(ref: ChunkRef): StoredSnapshot[] {

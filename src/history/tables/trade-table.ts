@@ -14,7 +14,6 @@ type Range = { marketId: number; fromMs: number; toMs: number }
 
 const sides = ['buy', 'sell'] as const
 
-/** Reads and writes trades. */
 export function createTradeTable(db: Database) {
   const sql = sqlOf(trade)
   const inRange = `SELECT ${sql.columns()} FROM trade
@@ -86,8 +85,6 @@ export function createTradeTable(db: Database) {
     },
   }
 }
-
-export type TradeTable = ReturnType<typeof createTradeTable>
 
 function toTrade(row: TradeRow): Trade {
   assertSealed(row, `trade ${row.id} of market ${row.marketId}`)

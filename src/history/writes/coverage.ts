@@ -1,102 +1,147 @@
 /**
- * What follows from the times and verdicts of a market's snapshots: when each outcome was first and
- * last seen, its longest pause, how many books were verified, and its derived gaps. A row after the
- * last one of its outcome costs a comparison; late rows are compared with their neighbours, in the
- * columns of the chunks.
+ * What follows from times and verdicts of a market's snapshots. A row after the last one of its
+ * outcome costs a comparison; late rows are compared with their neighbours, in chunks' columns.
  */
-import { type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
+import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/core/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { ReadBeside } from '../tables/chunk-table.ts'
-import { type GapOwner, ownerOf, type OwnGap } from '../tables/gap-table.ts'
-import type { StoredMarket } from '../tables/market-row.ts'
+import { type GapOwner, type GapTable, ownerOf, type OwnGap } from '../tables/gap-table.ts'
+import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { GoneRow } from './arrivals.ts'
-import { newOutcomeTallies, TimeTally } from './tallies.ts'
-import { createVerdictGaps } from './verdict-gaps.ts'
+import type { GoneRow } from './append.ts'
+
+/** Takes times, ascending; measures the pauses between them. */
+export class TimeTally {
+  /** Pauses longer than is usual: from the millisecond after a snapshot to the next, exclusive. */
+  readonly gaps: Span[] = []
+  /** Longest pause; negative while there are not two times. */
+  longestMs = -1
+  /** Both -1 while there is no snapshot. */
+  firstMs = -1
+  lastMs = -1
+  readonly #quietMs: number
+
+  constructor(quietMs: number) {
+    this.#quietMs = quietMs
+  }
+
+  get span(): { firstMs: number; lastMs: number } | undefined {
+    return this.lastMs < 0 ? undefined : { firstMs: this.firstMs, lastMs: this.lastMs }
+  }
+
+  get longest(): number | undefined {
+    return this.longestMs < 0 ? undefined : this.longestMs
+  }
+
+  /** Continues after a snapshot, with the longest pause before it. */
+  resume(lastMs: number, longestMs: number | undefined): void {
+    this.firstMs = lastMs
+    this.lastMs = lastMs
+    this.longestMs = longestMs ?? -1
+  }
+
+  add(timeMs: number): void {
+    const fromMs = this.lastMs
+    // How many states a millisecond has says nothing about pauses.
+    if (timeMs === fromMs) return
+    this.lastMs = timeMs
+    if (fromMs < 0) {
+      this.firstMs = timeMs
+      return
+    }
+    const ms = timeMs - fromMs
+    if (ms > this.longestMs) this.longestMs = ms
+    if (ms > this.#quietMs) this.gaps.push({ fromMs: fromMs + 1, toMs: timeMs })
+  }
+}
 
 /**
- * Rows that were put in and taken out; ids from `firstNewId` on are of no row before. Of what is
- * taken out something of its time and outcome is left.
+ * Knows where books contradict their hash: from the millisecond of a contradicted row to the first
+ * verified one of a later millisecond, in whatever order within one.
  */
-export type RowChange = {
+export class VerdictTally {
+  verifiedCount = 0
+  readonly #closed: Span[] = []
+  #openMs = -1
+  #contradictedMs = -1
+
+  /** Continues after an open span, if any: all rows to come are later. */
+  constructor(openMs = -1) {
+    this.#openMs = openMs
+    this.#contradictedMs = openMs
+  }
+
+  add(timeMs: number, isVerified: boolean | undefined): void {
+    if (isVerified === true) this.#verify(timeMs)
+    if (isVerified === false) this.#contradict(timeMs)
+  }
+
+  #verify(timeMs: number): void {
+    this.verifiedCount++
+    if (this.#openMs < 0 || timeMs <= this.#contradictedMs) return
+    this.#closed.push({ fromMs: this.#openMs, toMs: timeMs })
+    this.#openMs = -1
+  }
+
+  #contradict(timeMs: number): void {
+    this.#contradictedMs = timeMs
+    if (this.#openMs >= 0) return
+    const last = this.#closed.at(-1)
+    // A verified row of the same millisecond ended it too early.
+    this.#openMs = last?.toMs === timeMs ? last.fromMs : timeMs
+    if (last?.toMs === timeMs) this.#closed.pop()
+  }
+
+  /** Ascending and apart from each other; the last one may be endless. */
+  get gaps(): Span[] {
+    const open = { fromMs: this.#openMs, toMs: ENDLESS_MS }
+    return this.#openMs < 0 ? [...this.#closed] : [...this.#closed, open]
+  }
+}
+
+export type OutcomeTally = { times: TimeTally; verdicts: VerdictTally }
+
+export const newOutcomeTallies = (quietMs: number): { up: OutcomeTally; down: OutcomeTally } => ({
+  up: { times: new TimeTally(quietMs), verdicts: new VerdictTally() },
+  down: { times: new TimeTally(quietMs), verdicts: new VerdictTally() },
+})
+
+/** Rows put in and taken out, each in order; ids from `firstNewId` on are of no row before. */
+type RowChange = {
   rows: readonly StoredSnapshot[]
   gone: readonly GoneRow[]
   firstNewId: number
+  /** Of pauses between the rows that are new. */
+  reason: GapReason
 }
-
-/** New rows of one outcome, all of them stored already. */
-type Addition = {
-  /** Of the rows after those held before. */
-  tally: TimeTally
-  count: number
-  /** Before the addition; undefined when nothing was held. */
-  held: { firstMs: number; lastMs: number } | undefined
-  /** Times of the rows among those held before; both inclusive. */
-  late: Span | undefined
-}
-
-/** What a late addition is merged with. */
-type Context = { owner: GapOwner; quietMs: number; reason: GapReason; change: RowChange }
 
 /** Keeps spans, counts, pauses and derived gaps true. Both verbs need a transaction around them. */
 export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>) {
   const { gaps } = tables
   const times = createMarketTimes(tables)
-  const verdicts = createVerdictGaps({ gaps, times })
+  const updateTimes = createTimesUpdate(gaps, times)
+  const updateVerdicts = createVerdictUpdate(gaps, times)
 
-  /**
-   * Derives the gaps around late rows again; returns the longest
-   * pause there, with and without them.
-   */
-  function mergeGaps(late: Span, { owner, quietMs, reason, change }: Context) {
-    const now = new TimeTally(quietMs)
-    const before = new TimeTally(quietMs)
-    const timesBefore = change.gone
-      .filter(({ outcome }) => outcomeCodes[outcome] === owner.outcome)
-      .map(({ timestampMs }) => timestampMs)
-    for (const run of times.around(owner, late)) {
-      for (let row = 0; row < run.count; row++) {
-        if (run.outcome(row) !== owner.outcome) continue
-        now.add(run.timeMs(row))
-        if (run.id(row) < change.firstNewId) timesBefore.push(run.timeMs(row))
-      }
-    }
-    for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
-    const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
-    gaps.replaceDerived(owner, known, inherit(now.gaps, { known, reason }))
-    return { nowMs: now.longestMs, beforeMs: before.longestMs }
-  }
-
-  /** Stores the derived gaps of an addition and returns the outcome's longest pause. */
-  function apply(market: Market, { tally, late }: Addition, context: Context): number | undefined {
-    const { owner, reason } = context
-    const { longestMs } = tally
-    gaps.replaceDerived(owner, [], inherit(tally.gaps, { known: [], reason }))
-    if (late === undefined) return tally.longest
-    const { nowMs, beforeMs } = mergeGaps(late, context)
-    // The longest one lies elsewhere, or there is a longer one here.
-    if (beforeMs < longestMs || nowMs >= longestMs) return Math.max(longestMs, nowMs)
-    const outcome = outcomes[owner.outcome] ?? 'up'
-    return gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
+  /** Derives all gaps of a kind of an outcome again. */
+  function rederive(owner: GapOwner, found: readonly Span[], reason: GapReason): void {
+    const known = gaps.derived(owner)
+    gaps.replaceDerived(owner, known, inherit(found, reason, known))
   }
 
   return {
-    /** Returns what is held of a market after a change; its rows are in order and not empty. */
-    add(market: StoredMarket, change: RowChange, reason: GapReason): Market {
-      const quietMs = silenceMs(market.timeframe)
-      const { up, down } = sortOut(market, change.rows, quietMs)
-      const longest = (outcome: Outcome, addition: Addition): number | undefined => {
-        if (addition.count === 0) return market.longestSilenceMs[outcome]
-        const owner = ownerOf(market, outcome, 'time')
-        return apply(market, addition, { owner, quietMs, reason, change })
+    /** Returns what is held of a market after a change, whose rows are not empty. */
+    add(market: StoredMarket, change: RowChange): Market {
+      const up = updateTimes(market, 'up', change)
+      const down = updateTimes(market, 'down', change)
+      updateVerdicts(market, change)
+      return {
+        ...withHeld(market, change),
+        spans: { up: up.span, down: down.span },
+        longestSilenceMs: { up: up.longest, down: down.longest },
       }
-      const longestSilenceMs = { up: longest('up', up), down: longest('down', down) }
-      verdicts.update(market, change)
-      const spans = { up: spanOf(up), down: spanOf(down) }
-      return { ...withHeld(market, change), spans, longestSilenceMs }
     },
 
     /** Derives everything again; `reason` is that of pauses of which nothing was derived yet. */
@@ -104,11 +149,10 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
       const found = times.scan(market)
       const { up, down } = found
       for (const outcome of outcomes) {
-        const owner = ownerOf(market, outcome, 'time')
-        const known = gaps.derived(owner)
-        gaps.replaceDerived(owner, known, inherit(found[outcome].times.gaps, { known, reason }))
+        const { times: own, verdicts } = found[outcome]
+        rederive(ownerOf(market, outcome, 'time'), own.gaps, reason)
+        rederive(ownerOf(market, outcome, 'verdict'), verdicts.gaps, 'hash_mismatch')
       }
-      verdicts.derive(market, found)
       return {
         ...market,
         verifiedCounts: { up: up.verdicts.verifiedCount, down: down.verdicts.verifiedCount },
@@ -121,27 +165,52 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
 
 export type Coverage = ReturnType<typeof createCoverage>
 
-/** Which rows follow those of their outcome, and which lie among them. */
-function sortOut(
-  market: Market,
-  rows: readonly StoredSnapshot[],
-  quietMs: number,
-): Record<Outcome, Addition> {
-  const emptyAddition = (outcome: Outcome): Addition => {
+/** Keeps the gaps of pauses; the function returns an outcome's span and longest pause. */
+function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
+  /** Derives the gaps around late rows; returns the longest pause there, with and without them. */
+  function mergeGaps(late: Span, owner: GapOwner, change: RowChange & { quietMs: number }) {
+    const now = new TimeTally(change.quietMs)
+    const before = new TimeTally(change.quietMs)
+    const timesBefore = change.gone
+      .filter(({ outcome }) => outcomeCodes[outcome] === owner.outcome)
+      .map(({ timestampMs }) => timestampMs)
+    for (const run of times.around(owner, late)) {
+      for (let row = 0; row < run.count; row++) {
+        if (run.outcome(row) !== owner.outcome) continue
+        now.add(run.timeMs(row))
+        if (run.id(row) < change.firstNewId) timesBefore.push(run.timeMs(row))
+      }
+    }
+    for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
+    const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
+    gaps.replaceDerived(owner, known, inherit(now.gaps, change.reason, known))
+    return { nowMs: now.longestMs, beforeMs: before.longestMs }
+  }
+
+  return (market: StoredMarket, outcome: Outcome, change: RowChange) => {
     const held = market.spans[outcome]
+    const own = change.rows.filter((row) => row.outcome === outcome)
+    const [first] = own
+    if (first === undefined) return { span: held, longest: market.longestSilenceMs[outcome] }
+    const owner = ownerOf(market, outcome, 'time')
+    const quietMs = silenceMs(market.timeframe)
     const tally = new TimeTally(quietMs)
     if (held !== undefined) tally.resume(held.lastMs, market.longestSilenceMs[outcome])
-    return { tally, count: 0, held, late: undefined }
+    const late = own.filter(({ timestampMs }) => timestampMs < tally.lastMs)
+    for (const { timestampMs } of own.slice(late.length)) tally.add(timestampMs)
+    gaps.replaceDerived(owner, [], inherit(tally.gaps, change.reason))
+    const { lastMs, longestMs } = tally
+    const span = { firstMs: Math.min(held?.firstMs ?? Infinity, first.timestampMs), lastMs }
+    const last = late.at(-1)
+    if (last === undefined) return { span, longest: tally.longest }
+    const lateSpan = { fromMs: first.timestampMs, toMs: last.timestampMs }
+    const { nowMs, beforeMs } = mergeGaps(lateSpan, owner, { ...change, quietMs })
+    // The longest one lies elsewhere, or there is a longer one here.
+    if (beforeMs < longestMs || nowMs >= longestMs)
+      return { span, longest: Math.max(longestMs, nowMs) }
+    const longest = gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
+    return { span, longest }
   }
-  const additions = { up: emptyAddition('up'), down: emptyAddition('down') }
-  for (const { outcome, timestampMs } of rows) {
-    const addition = additions[outcome]
-    addition.count++
-    if (addition.held === undefined || timestampMs >= addition.held.lastMs)
-      addition.tally.add(timestampMs)
-    else addition.late = { fromMs: addition.late?.fromMs ?? timestampMs, toMs: timestampMs }
-  }
-  return additions
 }
 
 /** Counts, and the first and last time of all. */
@@ -164,19 +233,11 @@ function withHeld(market: Market, { rows, gone }: RowChange): Market {
   }
 }
 
-function spanOf({ tally: { span }, held, late }: Addition): TimeTally['span'] {
-  if (span === undefined) return undefined
-  const { firstMs, lastMs } = span
-  return { firstMs: Math.min(held?.firstMs ?? firstMs, late?.fromMs ?? firstMs), lastMs }
-}
-
-/**
- * Gives each gap the reason of the known one that it is a part of. Both
- * lists ascend and do not overlap.
- */
+/** Gives each gap the reason of the known one that it is a part of. Both lists are in order. */
 function inherit(
   gaps: readonly Span[],
-  { known, reason }: { known: readonly OwnGap[]; reason: GapReason },
+  reason: GapReason,
+  known: readonly OwnGap[] = [],
 ): OwnGap[] {
   let at = 0
   return gaps.map((gap) => {
@@ -187,15 +248,10 @@ function inherit(
   })
 }
 
-/**
- * Reads when snapshots were and what their hashes say, from columns of chunks and unfinished runs.
- */
+/** Reads times and verdicts from columns of chunks and unfinished runs. */
 function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
-    /**
-     * Runs that hold an outcome's rows of a span, its end included, and
-     * the ones before and after these.
-     */
+    /** Runs with an outcome's rows of a span, its end included, and those before and after. */
     around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
       const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
       const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)
@@ -233,12 +289,44 @@ function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) 
   }
 }
 
-export type MarketTimes = ReturnType<typeof createMarketTimes>
+type MarketTimes = ReturnType<typeof createMarketTimes>
 
 function skipUnreadable(read: () => void): void {
   try {
     read()
   } catch {
     // What was read before it counts.
+  }
+}
+
+/**
+ * Keeps the gaps of books that contradict their hash: each from its own millisecond to the next
+ * verified book of its outcome. A market without such a book costs nothing; one whose rows come in
+ * order, a look at the new ones. `market` is as it was before.
+ */
+function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
+  function updateOutcome(market: StoredMarket, outcome: Outcome, change: RowChange): void {
+    const isOwn = (row: { outcome: Outcome }): boolean => row.outcome === outcome
+    const rows = change.rows.filter(isOwn)
+    const isContradicted = rows.some(({ isVerified }) => isVerified === false)
+    // Every contradicted row that is held has a gap.
+    if (!isContradicted && market.gapRevision === 0) return
+    const owner = ownerOf(market, outcome, 'verdict')
+    const last = gaps.lastDerived(owner)
+    if (!isContradicted && last === undefined) return
+    const heldMs = market.spans[outcome]?.lastMs ?? -1
+    if (change.gone.some(isOwn) || !rows.every(({ timestampMs }) => timestampMs > heldMs)) {
+      const { verdicts } = times.scan(market)[outcome]
+      gaps.replaceDerived(owner, gaps.derived(owner), inherit(verdicts.gaps, 'hash_mismatch'))
+      return
+    }
+    const open = last?.toMs === ENDLESS_MS ? [last] : []
+    const tally = new VerdictTally(open[0]?.fromMs)
+    for (const { timestampMs, isVerified } of rows) tally.add(timestampMs, isVerified)
+    gaps.replaceDerived(owner, open, inherit(tally.gaps, 'hash_mismatch'))
+  }
+
+  return (market: StoredMarket, change: RowChange): void => {
+    for (const outcome of outcomes) updateOutcome(market, outcome, change)
   }
 }

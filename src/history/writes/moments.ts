@@ -17,10 +17,7 @@ import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
 
-/**
- * A state of the millisecond: one that is held has its `id`, one that
- * arrives its place in the batch.
- */
+/** One that is held has its `id`, one that arrives its place in the batch, `index`. */
 export type State = Pick<Snapshot, 'outcome' | 'sourceHash' | 'isVerified' | 'receivedMs'> & {
   sequence: number
   occurrence: number
@@ -32,10 +29,7 @@ export type State = Pick<Snapshot, 'outcome' | 'sourceHash' | 'isVerified' | 're
   isChanged: boolean
 }
 
-/**
- * What becomes of a millisecond: rows to take out, and states to put
- * in, of which some keep their id.
- */
+/** Rows to take out, and states to put in, of which some keep their id. */
 export type Settlement = { gone: State[]; made: State[] }
 
 /** `held` in the order of ids; their `occurrence` is found here. */
@@ -124,10 +118,7 @@ function raiseSequences(states: readonly State[]): void {
   }
 }
 
-/**
- * Rows of an outcome keep their ids up to the first that another one has to come before:
- * ids rise within a millisecond.
- */
+/** Rows of an outcome keep their ids up to the first that another has to come before. */
 function arrange(held: readonly State[], kept: readonly State[]): Settlement {
   const made: State[] = []
   const untouched = new Set<number>()

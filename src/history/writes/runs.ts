@@ -1,8 +1,9 @@
 /**
- * Open runs: the writers of markets that grow, rebuilt from the file when it changed without us.
+ * Late rows are merged into sealed chunks, never in place; open runs grow in writers, which are
+ * rebuilt from the file when it changed without us.
  */
 import type { Market } from '#src/core/market.ts'
-import { comparePositions, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 
 import { ChunkWriter } from '../codec/chunk-writer.ts'
@@ -15,23 +16,18 @@ const OPEN_RUNS_MAX = 128
 /** The unfinished run of a market at a revision; `savedCount` of its rows are in the tail table. */
 type Run = { revision: number; writer: ChunkWriter; savedCount: number }
 
-/**
- * What becomes of a market's end: ids that go, rows among the unfinished run, rows
- * after it, and whether it is sealed.
- */
-export type RunChange = {
-  gone: ReadonlySet<number>
+/** Rows that go, rows among those held, rows after these, each in order. */
+type RunChange = {
+  gone: readonly Position[]
   late: readonly StoredSnapshot[]
   fresh: readonly StoredSnapshot[]
   isClosed: boolean
 }
 
-/**
- * Adds rows to the ends of markets and seals what is full. Every verb
- * needs a transaction around it.
- */
+/** Every verb needs a transaction around it. */
 export function createRuns({ chunks, tails, snapshots }: Tables) {
   const open = createCache<number, Run>(OPEN_RUNS_MAX)
+  const mergeIntoChunks = createMerge({ chunks, snapshots })
 
   function load(market: Market): Run {
     const known = open.get(market.id)
@@ -56,10 +52,7 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
     run.writer.reset()
   }
 
-  /**
-   * Takes the last chunk back as the run when it is not full, so that frequent
-   * sealing leaves no tiny chunks.
-   */
+  /** Takes a last chunk that is not full back as the run, so that sealing leaves no tiny chunks. */
   function reopen(market: Market, run: Run): void {
     const last = chunks.findLast(market.id)
     if (last === undefined || last.counts[0] + last.counts[1] >= CHUNK_ROWS) return
@@ -76,12 +69,14 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
   }
 
   return {
-    /** Changes the end of a market whose row is written right after, at the next revision. */
+    /** Changes a market whose row is written right after, at the next revision. */
     change(market: Market, { gone, late, fresh, isClosed }: RunChange): void {
+      const afterChunks = mergeIntoChunks(market, late, gone)
       const run = load(market)
-      const kept = run.writer.snapshots.filter(({ id }) => !gone.has(id))
-      if (late.length > 0 || kept.length < run.writer.count) {
-        const merged = [...kept, ...late].sort(comparePositions)
+      const goneIds = new Set(gone.map(({ id }) => id))
+      const kept = run.writer.snapshots.filter(({ id }) => !goneIds.has(id))
+      if (afterChunks.length > 0 || kept.length < run.writer.count) {
+        const merged = [...kept, ...afterChunks].sort(comparePositions)
         clear(market, run)
         add(market, run, merged)
       }
@@ -93,23 +88,62 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
       run.revision = market.revision + 1
     },
 
-    /**
-     * Keeps a run as it is while something else of its market is written,
-     * which raises the revision by one.
-     */
+    /** Keeps a run while something else of its market is written, which raises its revision. */
     keep({ id, revision }: Market): void {
       const run = open.get(id)
       if (run?.revision === revision) run.revision++
     },
 
-    /** Forgets a run whose market was changed otherwise; it is read again when needed. */
+    /** Forgets a run whose market was changed otherwise. */
     forget(marketId: number): void {
       open.delete(marketId)
     },
 
-    /** Forgets all runs: a transaction that changed some of them came to nothing. */
+    /** A transaction that changed some of them came to nothing. */
     forgetAll: (): void => open.clear(),
   }
 }
 
 export type Runs = ReturnType<typeof createRuns>
+
+/** Returns the function that changes chunks and returns the rows that lie after the last one. */
+function createMerge({ chunks, snapshots }: Pick<Tables, 'chunks' | 'snapshots'>) {
+  const writer = new ChunkWriter()
+
+  /** Writes rows as chunks of about equal size, none of which is tiny. */
+  function rewrite(market: Market, rows: readonly StoredSnapshot[]): void {
+    writer.reset()
+    const size = Math.ceil(rows.length / Math.ceil(rows.length / CHUNK_ROWS))
+    for (const row of rows) {
+      if (writer.count >= size || writer.isFullFor(row)) flush(market)
+      writer.add(row)
+    }
+    flush(market)
+  }
+
+  function flush(market: Market): void {
+    if (writer.count > 0) chunks.insert(market.id, writer)
+    writer.reset()
+  }
+
+  return (
+    market: Market,
+    late: readonly StoredSnapshot[],
+    goneRows: readonly Position[],
+  ): readonly StoredSnapshot[] => {
+    let [rows, gone] = [late, goneRows]
+    for (;;) {
+      const [next] = [...rows.slice(0, 1), ...gone.slice(0, 1)].sort(comparePositions)
+      const ref = next && chunks.findAt(market.id, next)
+      if (ref === undefined) return rows
+      const end = { timestampMs: ref.lastMs, id: ref.lastId }
+      const within = rows.filter((row) => comparePositions(row, end) <= 0)
+      const goneIds = new Set(gone.map(({ id }) => id))
+      const kept = snapshots.ofChunk(ref).filter(({ id }) => !goneIds.has(id))
+      chunks.remove(ref)
+      rewrite(market, [...kept, ...within].sort(comparePositions))
+      rows = rows.slice(within.length)
+      gone = gone.filter((position) => comparePositions(position, end) > 0)
+    }
+  }
+}

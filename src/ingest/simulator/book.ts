@@ -1,36 +1,19 @@
 /**
  * The book of a simulated market as an array of sizes over every price the venue allows: whole
- * cents and, near 0 and 1, tenths of a cent. One number says which side a slot is on: slots up to
- * `bid` hold bids, slots from `ask` on hold asks, slots between are vacant. So a book cannot be
- * crossed. It is the book of Up; that of Down is its exact mirror (up.bids[p] = down.asks[1 - p]).
+ * cents and, near 0 and 1, tenths of a cent. Slots up to `bid` hold bids, slots from `ask` on hold
+ * asks, so it cannot be crossed. It is the book of Up; that of Down is its exact mirror.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder } from '#src/core/snapshot.ts'
 import type { Random } from '#src/lib/random.ts'
 
-import {
-  CLOSE_SHARE,
-  EDGE_DISTANCE_MIN,
-  EDGE_PERCENTS,
-  FINE_FILL_SHARE,
-  FOLLOW_MILLS,
-  HUNDREDTHS,
-  JUMP_MILLS,
-  JUMP_SPREADS,
-  lookUp,
-  type Model,
-  OPEN_SHARE,
-  REFILL_SHARE,
-  REVERT_SHARE,
-  TOUCH_PERCENTS,
-} from './model.ts'
+import { HUNDREDTHS, lookUp, type Model } from './model.ts'
 
 const MILLS_PER_UNIT = 1_000
 const MILLS_PER_CENT = 10
 const CENTS_PER_UNIT = 100
 const MILLIONTHS_PER_MILL = 1_000
 const MILLIONTHS_PER_HUNDREDTH = 10_000
-
 /** The finer tick holds below this price and above its complement. */
 export const FINE_MILLS = 40
 
@@ -48,48 +31,61 @@ const slotPrices = slotMills.map((mills): Millionths => mills * MILLIONTHS_PER_M
 
 /** Thick levels vary less in size than others: hundredths of a share, before their percentage. */
 const EDGE_SIZE = 400 * HUNDREDTHS
-
+/** Levels at the touch are thinner; by distance from it in ticks. */
+const TOUCH_PERCENTS = [50, 72, 88, 97] as const
+/** Cheap orders far from the touch are thicker; from one tick off 0 (bids) or 1 (asks) on. */
+const EDGE_PERCENTS = [3_000, 720, 500, 230, 220, 110, 120] as const
+/** Ticks from the touch beyond which `EDGE_PERCENTS` holds. */
+const EDGE_DISTANCE_MIN = 12
+/** In 13 % of changes a level goes back to the size before its last. */
+const REVERT_SHARE = 0.11
+/** Most vacant levels that are tried are filled again: half of all states have all 99. */
+const REFILL_SHARE = 0.8
+/** Thousandths by which the fair price may leave the middle before the touch follows. */
+const FOLLOW_MILLS = 19
+/** Thousandths beyond which both sides are requoted at once: 3 % of states. */
+const JUMP_MILLS = 31
+/** A spread of two or more ticks closes by one with this chance at each state. */
+const CLOSE_SHARE = 0.5
+/** A touch of one tick loses a best level with this chance at each state. */
+const OPEN_SHARE = 0.015
+/** Spread after a jump in ticks. Of all states 79 % have one tick, 12 % two, 4 % three. */
+const JUMP_SPREADS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 10] as const
+/** Of the levels that a finer tick allows 40 % are taken (4 to 35 levels recorded). */
+const FINE_FILL_SHARE = 0.4
 /** At the finer tick the touch follows the price more closely. */
 const FINE_TICK_DIVISOR = 4
 
 const emptyLadder: Ladder = { prices: [], sizes: [] }
-
-type BookSides = { bids: Ladder; asks: Ladder }
-const emptySides: BookSides = { bids: emptyLadder, asks: emptyLadder }
+const emptySides = { bids: emptyLadder, asks: emptyLadder }
 
 /** The working state of one book. Sizes are hundredths of a share; 0 is a vacant slot. */
-export type SimulatedBook = ReturnType<typeof newBook>
-
-const newBook = (parts: { model: Model; random: Random; sizes: Int32Array }) => ({
-  ...parts,
-  /** The size before the last of each slot. */
-  formerSizes: new Int32Array(SLOTS),
-  /** The size that each slot tends to. */
-  usualSizes: new Int32Array(SLOTS),
-  /** The slot of the best bid; -1 when there is none. */
-  bid: -1,
-  /** The slot of the best ask; `SLOTS` when there is none. */
-  ask: 0,
-  /** True while orders at tenths of a cent are allowed. */
-  isFine: false,
-  up: emptySides,
-  down: emptySides,
-})
+export type SimulatedBook = ReturnType<typeof createBook>
 
 /** Opens a book with a spread of one cent around even odds; `sizes` has `SLOTS` entries. */
-export function createBook(parts: Parameters<typeof newBook>[0]): SimulatedBook {
-  const book = newBook(parts)
+export function createBook(parts: { model: Model; random: Random; sizes: Int32Array }) {
+  const book = {
+    ...parts,
+    /** Before the last change of each slot. */
+    formerSizes: new Int32Array(SLOTS),
+    /** What each slot tends to. */
+    usualSizes: new Int32Array(SLOTS),
+    /** The slots of the best; -1 and `SLOTS` when there is none. */
+    bid: -1,
+    ask: 0,
+    /** Orders at tenths of a cent are allowed. */
+    isFine: false,
+    up: emptySides,
+    down: emptySides,
+  }
   setTouch(book, slotOfCents(50), slotOfCents(51))
   return book
 }
 
-/** Returns the slot of a price in whole cents, 1 to 99. */
+/** The slot of a price in whole cents, 1 to 99. */
 export const slotOfCents = (cents: number): number => slotOfMills.get(cents * MILLS_PER_CENT) ?? -1
 
-/**
- * Returns the next slot up (`step` 1) or down (-1) that may hold an order now;
- * `SLOTS` or -1 when there is none.
- */
+/** The next slot up (`step` 1) or down (-1) that may hold an order now; `SLOTS` or -1 if none. */
 function slotBeside(book: SimulatedBook, from: number, step: 1 | -1): number {
   let slot = from + step
   while (slot >= 0 && slot < SLOTS && !book.isFine && !isWholeCent(slot)) slot += step
@@ -99,9 +95,7 @@ function slotBeside(book: SimulatedBook, from: number, step: 1 | -1): number {
 const slotAbove = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, 1)
 const slotBelow = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, -1)
 
-/**
- * Moves the touch: fills what either side gained, vacates what lies between. Counts the changes.
- */
+/** Moves the touch: fills what a side gained, vacates what lies between. Counts the changes. */
 export function setTouch(book: SimulatedBook, bid: number, ask: number): number {
   const former = { bid: book.bid, ask: book.ask }
   const first = Math.max(0, Math.min(bid, former.bid))
@@ -116,7 +110,7 @@ export function setTouch(book: SimulatedBook, bid: number, ask: number): number 
   return changes
 }
 
-/** Gives a slot what its side now asks for. Returns whether anything changed. */
+/** Gives a slot what its side now asks for. Returns, as those below, whether that is a change. */
 function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): boolean {
   const isTouch = slot === book.bid || slot === book.ask
   const isVacant = book.sizes[slot] === 0
@@ -130,9 +124,7 @@ function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): bo
   return !isVacant
 }
 
-/**
- * Changes one level's size, or fills it again if it is vacant. Returns whether anything changed.
- */
+/** Changes a level's size, or fills it again if it is vacant. */
 export function changeLevel(book: SimulatedBook, slot: number): boolean {
   const { model, random, sizes } = book
   const size = sizes[slot] ?? 0
@@ -153,7 +145,7 @@ export function changeLevel(book: SimulatedBook, slot: number): boolean {
   return true
 }
 
-/** Vacates a level away from the touch. Returns whether anything changed. */
+/** Vacates a level away from the touch. */
 export function removeLevel(book: SimulatedBook, slot: number): boolean {
   if (slot === book.bid || slot === book.ask || book.sizes[slot] === 0) return false
   book.sizes[slot] = 0
@@ -179,11 +171,8 @@ export function renewLadders(book: SimulatedBook): void {
   const { up, down } = book
   const bids = listLevels(book, up.bids, -1)
   const asks = listLevels(book, up.asks, 1)
-  book.down = {
-    bids: mirror(asks, up.asks, down.bids),
-    asks: mirror(bids, up.bids, down.asks),
-  }
   book.up = { bids, asks }
+  book.down = { bids: mirror(asks, up.asks, down.bids), asks: mirror(bids, up.bids, down.asks) }
 }
 
 function listLevels(book: SimulatedBook, former: Ladder, step: 1 | -1): Ladder {
@@ -214,9 +203,7 @@ function mirror(ladder: Ladder, former: Ladder, formerMirror: Ladder): Ladder {
   }
 }
 
-/**
- * Places a fresh order of a size that is usual at this distance from the touch and from the edge.
- */
+/** Places a fresh order of a size that is usual this far from the touch and from the edge. */
 function fill(book: SimulatedBook, slot: number): void {
   const { model, random } = book
   const isBid = slot <= book.bid
@@ -259,17 +246,13 @@ function endSize(book: SimulatedBook, size: number): number {
   return Math.max(HUNDREDTHS, size - (size % HUNDREDTHS)) + ending
 }
 
-/** Returns whether an order is placed at a slot that falls to a side. */
-function isTaken(book: SimulatedBook, slot: number): boolean {
-  return isWholeCent(slot) || (book.isFine && book.random.uniform() < FINE_FILL_SHARE)
-}
+/** Whether an order is placed at a slot that falls to a side. */
+const isTaken = (book: SimulatedBook, slot: number): boolean =>
+  isWholeCent(slot) || (book.isFine && book.random.uniform() < FINE_FILL_SHARE)
 
 const isWholeCent = (slot: number): boolean => (slotMills[slot] ?? 0) % MILLS_PER_CENT === 0
 
-/**
- * Moves the touch towards a price in thousandths: late, by a tick on one side, or at once. Returns
- * how many levels that changed.
- */
+/** Moves the touch towards a price in thousandths: late, by a tick, or at once. Counts changes. */
 export function followPrice(book: SimulatedBook, mills: number): number {
   if (book.bid < 0 || book.ask >= SLOTS) return requote(book, mills)
   const deviation = mills - ((slotMills[book.bid] ?? 0) + (slotMills[book.ask] ?? 0)) / 2
@@ -283,11 +266,8 @@ export function followPrice(book: SimulatedBook, mills: number): number {
 }
 
 /** Empties the asks of a book that is going to 1, or the bids of one that is going to 0. */
-export function withdrawSide(book: SimulatedBook, isUp: boolean): number {
-  return isUp
-    ? setTouch(book, slotBelow(book, SLOTS), SLOTS)
-    : setTouch(book, -1, slotAbove(book, -1))
-}
+export const withdrawSide = (book: SimulatedBook, isUp: boolean): number =>
+  isUp ? setTouch(book, slotBelow(book, SLOTS), SLOTS) : setTouch(book, -1, slotAbove(book, -1))
 
 function requote(book: SimulatedBook, mills: number): number {
   let ask = slotAbove(book, -1)
@@ -304,11 +284,10 @@ function requote(book: SimulatedBook, mills: number): number {
 }
 
 /** Narrows a wide spread from the side that the price comes from. */
-function closeIn(book: SimulatedBook, isUp: boolean): number {
-  return isUp
+const closeIn = (book: SimulatedBook, isUp: boolean): number =>
+  isUp
     ? setTouch(book, slotAbove(book, book.bid), book.ask)
     : setTouch(book, book.bid, slotBelow(book, book.ask))
-}
 
 /** Takes the best level that the price goes to, unless it is the last. */
 function moveAway(book: SimulatedBook, isUp: boolean): number {

@@ -17,42 +17,55 @@ import {
   SLOTS,
   withdrawSide,
 } from './book.ts'
-import {
-  CHANGE_RANK_NOISE,
-  FINE_TICK_SHARE,
-  GAP_STICKINESS,
-  LATE_MS,
-  LATE_REMOVAL_SHARE,
-  LEAD_GAP_FACTOR,
-  LEAD_MS,
-  lookUp,
-  type Model,
-  rateOf,
-  REMOVAL_SHARE,
-  RESOLVED_SHARE,
-  STATES_PER_SECOND,
-  TAIL_MS_MAX,
-  TOUCH_CHANGE_SHARE,
-  WITHDRAW_SIGMAS_MAX,
-  WITHDRAW_SIGMAS_MIN,
-} from './model.ts'
-import { advancePrice, createPrice, normalProbability, oddsSigmas } from './price.ts'
+import { lookUp, type Model, STATES_PER_SECOND } from './model.ts'
 
+/** After a gap on one side of the median the next is on the same side in 62 % of cases. */
+const GAP_STICKINESS = 0.25
+/** Half-width of what the rank of a state's changes may differ by from the rank of its gap. */
+const CHANGE_RANK_NOISE = 0.3
+/** The best level of a side changes in most states: it is tried first, with this chance. */
+const TOUCH_CHANGE_SHARE = 0.7
+/** Few levels away from the touch vanish. */
+const REMOVAL_SHARE = 0.002
+/** In a window's last minute makers withdraw: ladders of 60 to 95 levels become common. */
+const LATE_MS = 60_000
+const LATE_REMOVAL_SHARE = 0.06
+/**
+ * Standard deviations from even odds beyond which the losing side withdraws, drawn for each market.
+ * On 20260413 that makes 15 % of states one-sided in the last half minute, 6 % in the one before,
+ * 3 % and 1 % before those; 1.6 % to 0.8 % on 20260414. (Another source's 76 % is in neither.)
+ */
+const WITHDRAW_SIGMAS_MIN = 3
+const WITHDRAW_SIGMAS_MAX = 14
+/** 87 % of states after the end of a window are one-sided. */
+const RESOLVED_SHARE = 0.87
+/** Markets whose tick falls to 0.001 beyond 0.96 and 0.04; 0.3 % of states have such levels. */
+const FINE_TICK_SHARE = 0.02
+/** Before its window opens a price moves 0.55 cents a second, within it 1.4 to 2 at even odds. */
+const LEAD_VOLATILITY = 0.2
+/** Recording begins this long before a window, sparsely (62 states), and ends soon after it. */
+export const LEAD_MS = 190_000
+const LEAD_GAP_FACTOR = 38
+export const TAIL_MS_MAX = 4_500
 /** Draws a state may spend on one changed level before it does with fewer. */
 const DRAWS_PER_CHANGE = 4
-
 /** Share of a finely ticked book's draws that go to the slots next to the touch. */
 const FINE_CHANGE_SHARE = 0.3
 const FINE_REACH = 12
-
 /** A side that withdrew comes back when the odds are below this share of what made it leave. */
 const RETURN_SHARE = 0.8
-
+/** Nearer the end than this the odds would be infinite. */
+const REMAINING_MS_MIN = 50
+/** Odds of a market that is decided. */
+const DECIDED_SIGMAS = 20
 /** Where the sizes begin in what the hash is of: identity (8), time (2), outcome, bid, ask. */
 const HASH_HEADER = 13
 const UINT32_VALUES = 4_294_967_296
 
-export type MarketPlan = {
+/** States relative to a 5-minute window: 329 to 920 frames a second (venue notes, 2026-09-21). */
+const rateOf = (timeframe: Timeframe): number => (timeframe === '5m' ? 1 : 0.36)
+
+type MarketPlan = {
   seed: string
   coin: Coin
   timeframe: Timeframe
@@ -81,7 +94,15 @@ export function createMarket(plan: MarketPlan, model: Model) {
     random,
     conditionId: `0x${conditionDigest}`,
     assetIds: { up: nameAsset(name, 'up'), down: nameAsset(name, 'down') },
-    price: createPrice({ random, windowStartMs, windowEndMs }, startMs),
+    price: {
+      ...{ random, windowStartMs, windowEndMs },
+      /** Of the last state. */
+      timestampMs: startMs,
+      /** A random walk; its variance over the window is one. */
+      walk: 0,
+      /** Known from the end of the window on. */
+      winner: undefined as Outcome | undefined,
+    },
     book: createBook({ model, random, sizes: hashInput.subarray(HASH_HEADER) }),
     /** No state is later than this. */
     endMs: windowEndMs + random.integer(TAIL_MS_MAX),
@@ -93,7 +114,7 @@ export function createMarket(plan: MarketPlan, model: Model) {
     hashBytes,
     /** The state that last changed each slot. */
     changedAt: new Int32Array(SLOTS),
-    /** Real gaps are longer than the recorded ones by this. */
+    /** Gaps are longer than the recorded ones by this. */
     gapFactor: STATES_PER_SECOND / (statesPerSecond * rateOf(timeframe)),
     gapRank: random.uniform(),
     hasWithdrawn: false,
@@ -173,15 +194,13 @@ function moveTouch(market: SimulatedMarket): number {
   const limit = market.withdrawSigmas * (market.hasWithdrawn ? RETURN_SHARE : 1)
   const hasWithdrawn =
     price.winner === undefined ? Math.abs(sigmas) > limit : market.isOneSidedAtEnd
-  const isMoved = hasWithdrawn !== market.hasWithdrawn || isOnOtherSide(book, sigmas)
+  /** The side that is empty has since won. */
+  const isOnOtherSide = sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
+  const isMoved = hasWithdrawn !== market.hasWithdrawn || isOnOtherSide
   market.hasWithdrawn = hasWithdrawn
   if (!hasWithdrawn) return followPrice(book, mills)
   return isMoved ? withdrawSide(book, sigmas > 0) : 0
 }
-
-/** Returns whether the side that is empty is the one that has since won. */
-const isOnOtherSide = (book: SimulatedBook, sigmas: number): boolean =>
-  sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
 
 /** Long gaps go with many changes: the rank of one is near the rank of the other. */
 function drawChangeCount(market: SimulatedMarket): number {
@@ -204,9 +223,8 @@ function drawTouch({ book, random, states }: SimulatedMarket, draw: number): num
 function drawSlot({ book, model, random }: SimulatedMarket): number {
   const isBid = random.uniform() < 0.5
   if (book.isFine && random.uniform() < FINE_CHANGE_SHARE) {
-    const slot = isBid
-      ? book.bid - random.integer(FINE_REACH)
-      : book.ask + random.integer(FINE_REACH)
+    const distance = random.integer(FINE_REACH)
+    const slot = isBid ? book.bid - distance : book.ask + distance
     return (book.sizes[slot] ?? 0) > 0 ? slot : -1
   }
   const distance = lookUp(model.distances, random.uniform())
@@ -221,20 +239,18 @@ function slotAtDistance(book: SimulatedBook, isBid: boolean, distance: number): 
 }
 
 function toSnapshot(market: SimulatedMarket, outcome: Outcome): Snapshot {
-  const { plan, book, price, conditionId } = market
+  const { plan, book, price, conditionId, assetIds } = market
   const { coin, timeframe } = plan
   const { bids, asks } = book[outcome]
-  const assetId = market.assetIds[outcome]
   const { timestampMs } = price
+  const assetId = assetIds[outcome]
   const sourceHash = hashState(market, outcome)
   return { coin, conditionId, timeframe, assetId, outcome, timestampMs, bids, asks, sourceHash }
 }
 
 /** The SHA-1 of what a state consists of: not the venue's formula, but as unlikely to repeat. */
-function hashState(
-  { hashInput, hashBytes, price, book }: SimulatedMarket,
-  outcome: Outcome,
-): string {
+function hashState(market: SimulatedMarket, outcome: Outcome): string {
+  const { hashInput, hashBytes, price, book } = market
   hashInput[8] = price.timestampMs % UINT32_VALUES
   hashInput[9] = Math.floor(price.timestampMs / UINT32_VALUES)
   hashInput[10] = outcome === 'up' ? 1 : 0
@@ -247,3 +263,51 @@ const nameAsset = (name: string, outcome: Outcome): string =>
   BigInt(`0x${sha256(`${name}/${outcome}`)}`).toString()
 
 const sha256 = (text: string): string => Bun.SHA256.hash(text, 'hex')
+
+/**
+ * The fair price is that of a bet on the sign of a random walk at the window's end. So it is a
+ * martingale, moves more the nearer the end is, and runs to 0 or 1; the walk's last value is the
+ * market's winner. Only exact IEEE operations, the same on every platform.
+ */
+type FairPrice = SimulatedMarket['price']
+
+/** Moves the price on to a time; one step however long, with the right distribution. */
+function advancePrice(price: FairPrice, timestampMs: number): void {
+  const { windowStartMs, windowEndMs } = price
+  const former = price.timestampMs
+  price.timestampMs = timestampMs
+  if (price.winner !== undefined) return
+  if (timestampMs < windowStartMs) {
+    price.walk += step(price, timestampMs - former) * LEAD_VOLATILITY
+    return
+  }
+  // What moved the price before the window does not count: the start is the strike.
+  if (former < windowStartMs) price.walk = 0
+  const from = Math.max(former, windowStartMs)
+  price.walk += step(price, Math.min(timestampMs, windowEndMs) - from)
+  if (timestampMs >= windowEndMs) price.winner = price.walk >= 0 ? 'up' : 'down'
+}
+
+/** How many standard deviations of what is to come Up is ahead; negative when behind. */
+function oddsSigmas(price: FairPrice): number {
+  if (price.winner !== undefined) return price.winner === 'up' ? DECIDED_SIGMAS : -DECIDED_SIGMAS
+  const windowMs = price.windowEndMs - price.windowStartMs
+  const remainingMs = Math.max(REMAINING_MS_MIN, price.windowEndMs - price.timestampMs)
+  return price.walk / Math.sqrt(Math.min(1, remainingMs / windowMs))
+}
+
+/** The probability of a standard normal number below `x`, to 1.5e-7: Abramowitz, Stegun 26.2.19. */
+function normalProbability(x: number): number {
+  const size = Math.abs(x)
+  const c5 = 0.0000488906 + size * 0.000005383
+  const c3 = 0.0032776263 + size * (0.0000380036 + size * c5)
+  const base = 1 + size * (0.049867347 + size * (0.0211410061 + size * c3))
+  const power4 = base * base * (base * base)
+  const tail = 0.5 / (power4 * power4 * (power4 * power4))
+  return x < 0 ? tail : 1 - tail
+}
+
+function step(price: FairPrice, durationMs: number): number {
+  const windowMs = price.windowEndMs - price.windowStartMs
+  return price.random.normal() * Math.sqrt(Math.max(0, durationMs) / windowMs)
+}

@@ -1,22 +1,15 @@
 /**
- * What the simulator knows of real books. Figures quoted are measured on both full-rate recordings,
- * snapshots-btc-5m-20260413 and -20260414 (220,487 states of 99 tokens; see SOURCES.md next to
- * them), unless a line names one. A constant that differs from the figure beside it is fitted, so
- * that what comes out agrees with the figure. Every recording is of Bitcoin in 5-minute windows:
- * other coins and timeframes are that, relabelled.
+ * What the simulator knows of real books. Figures here, in book.ts and in market.ts are measured on
+ * both full-rate recordings, snapshots-btc-5m-20260413 and -20260414 (220,487 states of 99 tokens;
+ * see SOURCES.md next to them), unless a line names one. A constant that differs from the figure
+ * beside it is fitted, so that what comes out agrees with the figure. Every recording is of Bitcoin
+ * in 5-minute windows: other coins and timeframes are that, relabelled.
  */
-import type { Timeframe } from '#src/core/market.ts'
-
-/**
- * A quantile function: its values at ascending ranks, from 0 to 1. Values
- * between these are interpolated.
- */
-type Quantiles = { ranks: readonly number[]; values: readonly number[] }
 
 const fineRanks = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1]
 
 /** Milliseconds between two states of a token. */
-const gapMs: Quantiles = {
+const gapMs = {
   ranks: fineRanks,
   values: [2, 4, 5, 10, 15, 22, 32, 49, 73, 112, 190, 285, 438, 600, 1_700, 3_000],
 }
@@ -24,35 +17,20 @@ const gapMs: Quantiles = {
 /** States a second of a token that `gapMs` amounts to; SOURCES.md gives a median of 12. */
 export const STATES_PER_SECOND = 12.5
 
-/** After a gap on one side of the median the next is on the same side in 62 % of cases. */
-export const GAP_STICKINESS = 0.25
-
 /** Levels that differ between two states of a token. */
-const changedLevels: Quantiles = {
+const changedLevels = {
   ranks: fineRanks,
   values: [1, 1, 1.6, 3.4, 5.2, 7.3, 9.6, 12.5, 16, 21, 28, 34, 43, 50, 95, 99],
 }
-
-/** Half-width of what the rank of a state's changes may differ by from the rank of its gap. */
-export const CHANGE_RANK_NOISE = 0.3
 
 /**
  * Shares that a level in the middle of a ladder tends to. Recorded sizes 5 to 30 ticks from the
  * touch are 130 to 870 (p10 to p90) around 400; changes widen what is drawn here to that.
  */
-const levelShares: Quantiles = {
+const levelShares = {
   ranks: [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
   values: [5, 8, 48, 105, 200, 310, 410, 540, 700, 2_500, 7_000],
 }
-
-/** Levels at the touch are thinner; by distance from it in ticks. */
-export const TOUCH_PERCENTS = [50, 72, 88, 97] as const
-
-/** Cheap orders far from the touch are thicker; from one tick off 0 (bids) or 1 (asks) on. */
-export const EDGE_PERCENTS = [3_000, 720, 500, 230, 220, 110, 120] as const
-
-/** Ticks from the touch beyond which `EDGE_PERCENTS` holds. */
-export const EDGE_DISTANCE_MIN = 12
 
 /** A size ends in `.00`, in one of nine tenths, or else in any hundredth; of 10,000 sizes. */
 const sizeTenths = [2_190, 210, 180, 510, 440, 650, 180, 400, 680, 240] as const
@@ -71,81 +49,16 @@ const changesByDistance = [
   5, 5, 4, 4,
 ] as const
 
-/**
- * The best level of a side changes in most states: it is the first to be tried, with this chance.
- */
-export const TOUCH_CHANGE_SHARE = 0.7
-
 /** Shares by which a level changes most often, and how many of a thousand changes each makes. */
 const roundChanges = [5, 10, 100, 15, 20, 25, 30, 450, 200, 60, 50, 105, 6, 40, 35, 45, 75, 400]
 const roundChangeWeights = [198, 66, 66, 42, 37, 30, 29, 18, 16, 15, 13, 9, 9, 15, 8, 6, 6, 5]
 const CHANGE_PARTS = 1_000
 
 /** Shares by which a level changes otherwise: 20 % of changes are whole, 24 % have any ending. */
-const otherChangeShares: Quantiles = {
+const otherChangeShares = {
   ranks: [0, 0.3, 0.5, 0.75, 0.9, 0.98, 1],
   values: [1, 12, 40, 120, 260, 700, 2_000],
 }
-
-/** In 13 % of changes a level goes back to the size before its last. */
-export const REVERT_SHARE = 0.11
-
-/**
- * Few levels away from the touch vanish, and most are filled again: half of all states have all 99.
- */
-export const REMOVAL_SHARE = 0.002
-export const REFILL_SHARE = 0.8
-
-/** In a window's last minute makers withdraw: ladders of 60 to 95 levels become common. */
-export const LATE_MS = 60_000
-export const LATE_REMOVAL_SHARE = 0.06
-
-/** Thousandths by which the fair price may leave the middle before the touch follows. */
-export const FOLLOW_MILLS = 19
-
-/** Thousandths beyond which both sides are requoted at once: 3 % of states. */
-export const JUMP_MILLS = 31
-
-/** A spread of two or more ticks closes by one with this chance at each state. */
-export const CLOSE_SHARE = 0.5
-
-/** A touch of one tick loses a best level with this chance at each state. */
-export const OPEN_SHARE = 0.015
-
-/** Spread after a jump in ticks. Of all states 79 % have one tick, 12 % two, 4 % three. */
-export const JUMP_SPREADS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 10] as const
-
-/**
- * Standard deviations from even odds beyond which the losing side withdraws, drawn for each market.
- * On 20260413 that makes 15 % of states one-sided in the last half minute, 6 % in the one before,
- * 3 % and 1 % before those; 1.6 % to 0.8 % on 20260414. Another source's 76 % is not seen in
- * either.
- */
-export const WITHDRAW_SIGMAS_MIN = 3
-export const WITHDRAW_SIGMAS_MAX = 14
-
-/** 87 % of states after the end of a window are one-sided. */
-export const RESOLVED_SHARE = 0.87
-
-/**
- * Markets whose tick falls to 0.001 beyond 0.96 and 0.04; 0.3 % of
- * recorded states have such levels.
- */
-export const FINE_TICK_SHARE = 0.02
-
-/** Of the levels that a finer tick allows 40 % are taken (4 to 35 levels recorded). */
-export const FINE_FILL_SHARE = 0.4
-
-/** Recording begins this long before a window, sparsely (62 states), and ends soon after it. */
-export const LEAD_MS = 190_000
-export const LEAD_GAP_FACTOR = 38
-export const TAIL_MS_MAX = 4_500
-
-/** Before its window opens a price moves 0.55 cents a second, within it 1.4 to 2 at even odds. */
-export const LEAD_VOLATILITY = 0.2
-
-/** States relative to a 5-minute window: 329 to 920 frames a second (venue notes, 2026-09-21). */
-export const rateOf = (timeframe: Timeframe): number => (timeframe === '5m' ? 1 : 0.36)
 
 /** Hundredths of a share: sizes in the recordings have two decimals at most. */
 export const HUNDREDTHS = 100
@@ -176,11 +89,13 @@ export const createModel = () => ({
   otherChanges: tabulateQuantiles(otherChangeShares, HUNDREDTHS),
 })
 
-/** Returns the entry of a table at a rank from 0 to 1. */
-export function lookUp(table: Int32Array, rank: number): number {
-  return table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
-}
+/** The entry of a table at a rank from 0 to 1. */
+export const lookUp = (table: Int32Array, rank: number): number =>
+  table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
 
+type Quantiles = { ranks: readonly number[]; values: readonly number[] }
+
+/** Values between those given are interpolated. */
 function tabulateQuantiles({ ranks, values }: Quantiles, scale: number): Int32Array {
   let next = 1
   return Int32Array.from({ length: TABLE_LENGTH }, (_, index) => {
@@ -192,10 +107,7 @@ function tabulateQuantiles({ ranks, values }: Quantiles, scale: number): Int32Ar
   })
 }
 
-/**
- * Gives the value of each index the share `weight / parts` of the
- * table, and that of -1 what is left.
- */
+/** Gives the value of each index `weight / parts` of the table, and that of -1 what is left. */
 function tabulateWeights(
   weights: readonly number[],
   parts: number,

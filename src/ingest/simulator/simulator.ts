@@ -1,10 +1,10 @@
 /**
  * Makes order books of any number of markets from a seed: the same options give the same bytes, and
- * a market is the same whatever runs beside it. Statistics follow the recordings, see
- * `model.ts`; nothing of it was ever traded, and its facts say `simulated`.
+ * a market is the same whatever runs beside it. Statistics follow the recordings (model.ts).
  */
 import {
   type Coin,
+  coins,
   type MarketFacts,
   type Outcome,
   outcomes,
@@ -12,12 +12,19 @@ import {
   timeframeMs,
 } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
-import { createModel, LEAD_MS, STATES_PER_SECOND, TAIL_MS_MAX } from './model.ts'
+import {
+  advanceMarket,
+  createMarket,
+  LEAD_MS,
+  type SimulatedMarket,
+  TAIL_MS_MAX,
+} from './market.ts'
+import { createModel, STATES_PER_SECOND } from './model.ts'
 
-/** Snapshots after which a batch ends. */
 const BATCH_SNAPSHOTS = 1_000
 
 export type SimulateOptions = {
@@ -41,56 +48,54 @@ export type SimulatedBatch = {
   snapshots: readonly Snapshot[]
   /** Of markets that began in this batch, and with the winner of those that closed in it. */
   facts: readonly MarketFacts[]
+  /** Of the simulated time, 0 to 1: how far the simulation is. */
+  fraction: number
 }
 
-/** Yields the books of all markets in order of time, lazily. */
+/** Yields the books of all markets in order of time. */
 export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, void, undefined> {
   const waiting = listWindows(options)
   const model = createModel()
+  const { fromMs, toMs } = simulatedSpan(options)
   const live: SimulatedMarket[] = []
-  let batch = createBatch()
+  let snapshots: Snapshot[] = []
+  let facts: MarketFacts[] = []
+  const endBatch = (): SimulatedBatch => {
+    const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
+    const batch = { snapshots, facts, fraction: Math.min(1, (lastMs - fromMs) / (toMs - fromMs)) }
+    snapshots = []
+    facts = []
+    return batch
+  }
   for (let next = 0; next < waiting.length || live.length > 0;) {
     const market = findEarliest(live)
     const window = waiting[next]
     if (window && (!market || window.windowStartMs - LEAD_MS <= market.nextMs)) {
       const opened = createMarket(window, model)
       live.push(opened)
-      batch.facts.push(toFacts(opened))
+      facts.push(toFacts(opened))
       next++
       continue
     }
     // A market is live here: otherwise a window would be waiting.
-    if (market && advanceMarket(market, batch.snapshots) !== undefined) {
+    if (market && advanceMarket(market, snapshots) !== undefined) {
       live.splice(live.indexOf(market), 1)
-      batch.facts.push(toFacts(market))
+      facts.push(toFacts(market))
     }
-    if (batch.snapshots.length < BATCH_SNAPSHOTS) continue
-    yield batch
-    batch = createBatch()
+    if (snapshots.length >= BATCH_SNAPSHOTS) yield endBatch()
   }
-  if (batch.snapshots.length + batch.facts.length > 0) yield batch
+  if (snapshots.length + facts.length > 0) yield endBatch()
 }
 
-/** Returns the time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
-export function simulatedSpan(options: SimulateOptions): { fromMs: number; toMs: number } {
-  const spans = options.timeframes.map((timeframe) => {
-    const firstMs = alignUp(options.startMs, timeframe)
-    const lastMs = firstMs + options.markets * timeframeMs[timeframe]
-    return { fromMs: firstMs - LEAD_MS, toMs: lastMs + TAIL_MS_MAX }
-  })
-  return {
-    fromMs: Math.min(...spans.map(({ fromMs }) => fromMs)),
-    toMs: Math.max(...spans.map(({ toMs }) => toMs)),
-  }
+/** The time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
+export function simulatedSpan({ timeframes, startMs, markets }: SimulateOptions) {
+  const starts = timeframes.map((timeframe) => alignUp(startMs, timeframe))
+  const ends = timeframes.map((each) => alignUp(startMs, each) + markets * timeframeMs[each])
+  return { fromMs: Math.min(...starts) - LEAD_MS, toMs: Math.max(...ends) + TAIL_MS_MAX }
 }
 
-function alignUp(timestampMs: number, timeframe: Timeframe): number {
-  return Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
-}
-
-function createBatch(): { snapshots: Snapshot[]; facts: MarketFacts[] } {
-  return { snapshots: [], facts: [] }
-}
+const alignUp = (timestampMs: number, timeframe: Timeframe): number =>
+  Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
 
 /** At most a few windows of each coin and timeframe are live at once, so a scan is short. */
 function findEarliest(live: readonly SimulatedMarket[]): SimulatedMarket | undefined {
@@ -102,19 +107,18 @@ function findEarliest(live: readonly SimulatedMarket[]): SimulatedMarket | undef
 }
 
 function listWindows(options: SimulateOptions) {
-  const { seed, coins, timeframes, markets, startMs } = options
-  const only = options.outcomes ?? 'both'
+  const { seed, timeframes, markets, startMs, statesPerSecond = STATES_PER_SECOND } = options
+  const { outcomes: only = 'both', maxSnapshotsPerMarket = Number.POSITIVE_INFINITY } = options
   const shared = {
-    seed: String(seed),
-    statesPerSecond: options.statesPerSecond ?? STATES_PER_SECOND,
+    ...{ seed: String(seed), statesPerSecond, maxSnapshots: maxSnapshotsPerMarket },
     outcomes: only === 'both' ? outcomes : [only],
-    maxSnapshots: options.maxSnapshotsPerMarket ?? Number.POSITIVE_INFINITY,
   }
   const windows = timeframes.flatMap((timeframe) => {
     const lengthMs = timeframeMs[timeframe]
     const firstMs = alignUp(startMs, timeframe)
     return Array.from({ length: markets }, (_, index) => firstMs + index * lengthMs).flatMap(
-      (windowStartMs) => coins.map((coin) => ({ ...shared, coin, timeframe, windowStartMs })),
+      (windowStartMs) =>
+        options.coins.map((coin) => ({ ...shared, coin, timeframe, windowStartMs })),
     )
   })
   return windows.sort((a, b) => a.windowStartMs - b.windowStartMs)
@@ -135,5 +139,72 @@ function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
     windowEndMs,
     winner,
     winnerSource: winner === undefined ? undefined : 'simulated',
+  }
+}
+
+/** Hex digits of the options' digest that name a simulation's batches. */
+const NAME_LENGTH = 32
+
+/**
+ * Adds simulated markets to the history, one transaction a step; the caller may stop between two.
+ * The options name the batches, so doing it again adds what is missing and nothing else.
+ */
+export function* storeSimulation(history: MarketHistory, options: SimulateOptions) {
+  const name = nameSimulation(options)
+  /** `snapshots` are those made; those not held before are `accepted`. */
+  const progress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
+  let index = 0
+  for (const { snapshots, facts, fraction } of simulate(options)) {
+    for (const known of facts) history.putMarket(known)
+    const batch = { id: `simulate-${name}-${index++}`, snapshots, source: 'simulated' } as const
+    const result = history.append({ ...batch, gapReason: 'venue_silent' })
+    const closed = facts.filter(({ winner }) => winner !== undefined)
+    for (const { conditionId } of closed) history.close(conditionId)
+    progress.markets += closed.length
+    progress.snapshots += snapshots.length
+    if (result.kind === 'appended') progress.accepted += result.accepted
+    progress.fraction = fraction
+    yield { ...progress }
+  }
+  yield { ...progress, fraction: 1 }
+}
+
+function nameSimulation(options: SimulateOptions): string {
+  const { seed, coins, timeframes, markets, startMs } = options
+  const { statesPerSecond, outcomes = 'both', maxSnapshotsPerMarket } = options
+  const parts = [String(seed), coins, timeframes, markets, startMs, outcomes]
+  const text = JSON.stringify([...parts, statesPerSecond ?? null, maxSnapshotsPerMarket ?? null])
+  return Bun.SHA256.hash(text, 'hex').slice(0, NAME_LENGTH)
+}
+
+const SAMPLE_MARKETS = 3
+/** Far below real rates: about 8,000 snapshots in all, made well within a second. */
+const SAMPLE_STATES_PER_SECOND = 1
+/** Recordings end a few seconds after their window; the sample is of the past altogether. */
+const SETTLE_MS = 10_000
+
+/**
+ * Fills an empty history with the last few finished 5-minute windows of every coin, simulated, so
+ * that a first start has something to show. Prints the percentage at each quarter of the way.
+ */
+export function makeSample(
+  history: MarketHistory,
+  { print, clock }: { print: (line: string) => void; clock: Clock },
+): void {
+  const windowMs = timeframeMs['5m']
+  const endMs = Math.floor((clock() - SETTLE_MS) / windowMs) * windowMs
+  let quarters = 0
+  const steps = storeSimulation(history, {
+    seed: 'sample',
+    coins,
+    timeframes: ['5m'],
+    markets: SAMPLE_MARKETS,
+    startMs: endMs - SAMPLE_MARKETS * windowMs,
+    statesPerSecond: SAMPLE_STATES_PER_SECOND,
+  })
+  for (const { fraction } of steps) {
+    if (Math.floor(fraction * 4) === quarters) continue
+    quarters = Math.floor(fraction * 4)
+    print(`Making a simulated sample: ${quarters * 25} %`)
   }
 }

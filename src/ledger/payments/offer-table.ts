@@ -2,26 +2,23 @@
 import { createHash } from 'node:crypto'
 
 import { offer as offers } from '#db/ledger/schema.ts'
+import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
 import {
-  AMOUNT_SLOTS,
-  AMOUNT_SLOTS_WIDE,
   type Offer,
+  openStates,
   type PaymentRequirements,
   VALID_BEFORE_MS_MAX,
-} from '#src/selling/offer.ts'
-import type { TokenSymbol, TransferMethod } from '#src/selling/payment-chain.ts'
-import { openStates } from '#src/selling/payment.ts'
+} from '#src/selling/payment.ts'
 import type { Terms } from '#src/selling/tier.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
+import { printTerms } from '../account-tables.ts'
 import type { OfferDraft, OfferRules, PaymentStore, ReservedOffer } from '../payments.ts'
-import { createRows, type Row } from '../rows.ts'
-import { printTerms } from '../subscription-table.ts'
-import { namesOf } from './payment-table.ts'
+import { change, createRows, exists, type Row } from '../rows.ts'
+import { namesOf } from './payment-tables.ts'
 
 /** An amount of a token that is asked for at a moment. */
-type Place = { network: string; asset: string; nowMs: number }
-type AtAmount = Place & { amount: string }
+type AtAmount = { network: string; asset: string; amount: string; nowMs: number }
 type OfAccount = { accountId: string; nowMs: number }
 
 /** An offer whose payment is open, however late it is, too: the amount must go on naming it. */
@@ -37,120 +34,147 @@ const IS_TIMELY = `(created_ms <= $endMs AND $endMs <= expires_ms + ${VALID_BEFO
 /** A wallet has an offer at the price with each purchase: the newest are enough. */
 const CANDIDATES_MAX = 100
 
-/** Finds, adds and releases offers, and finds amounts that are free. */
 export function createOfferTable(db: Database) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
-  return { ...createReaders(db, rows), ...createAmounts(db, rows), ...createWriters(db, rows) }
+  return {
+    get: rows.get,
+    reads: createReads(db, rows),
+    findAmount: createFindAmount(db, rows),
+
+    /** False if there is no such offer, it has no unique amount, or a payment has it. */
+    release: change<[{ id: string; nowMs: number }]>(
+      db,
+      `UPDATE offer SET reserved_until_ms = $nowMs,
+         expires_ms = CASE WHEN expires_ms < $nowMs THEN expires_ms ELSE $nowMs END
+       WHERE id = $id AND payer IS NULL AND reserved_until_ms > $nowMs AND NOT ${IS_TAKEN}`,
+    ),
+
+    insert({ terms, requirements, ...offer }: Offer, reservedUntilMs: number): void {
+      const { network, asset, amount } = requirements
+      rows.insert({
+        ...offer,
+        ...{ network, asset: asset.toLowerCase(), amount, reservedUntilMs },
+        terms: printTerms(terms),
+        requirements: JSON.stringify(requirements),
+      })
+    },
+  }
 }
 
 type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
 
-function createReaders(db: Database, rows: Offers) {
+/** See `PaymentStore`. */
+function createReads(db: Database, rows: Offers) {
   type Signed = AtAmount & { endMs: number }
-  const ofPayer = rows.one<Signed & { payer: string }>(
+  const ofPayer = rows.one<[Signed & { payer: string }]>(
     `WHERE id IN (SELECT id FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
        AND created_ms <= $nowMs ORDER BY seq DESC LIMIT ${CANDIDATES_MAX})
      ORDER BY ${IS_TIMELY} DESC, ${IS_TAKEN}, created_ms DESC, seq DESC LIMIT 1`,
   )
-  const byAmount = rows.one<Signed & { accountId: string }>(
+  const byAmount = rows.one<[Signed & { accountId: string }]>(
     `WHERE ${AT_AMOUNT} AND payer IS NULL AND created_ms <= $nowMs
        AND (${IS_RESERVED} OR (account_id = $accountId AND ${IS_TIMELY}))
      ORDER BY ${IS_RESERVED} DESC, created_ms DESC, seq DESC LIMIT 1`,
   )
-  const reserved = createRows(db, offers, { what: 'offer', parse: toReserved }).list<{
-    nowMs: number
-  }>(`WHERE reserved_until_ms > $nowMs AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`)
+  const reserved = createRows(db, offers, { what: 'offer', parse: toReserved }).list<
+    [nowMs: number]
+  >(`WHERE reserved_until_ms > ? AND payer IS NULL AND ${IS_UNPAID} ORDER BY created_ms, seq`)
   // The empty text keeps the engine from the index of amounts, which other accounts share.
-  const ofAccount = rows.list<Omit<AtAmount, 'nowMs'> & { accountId: string }>(
+  const ofAccount = rows.list<[Omit<AtAmount, 'nowMs'> & { accountId: string }]>(
     `WHERE account_id = $accountId AND network || '' = $network AND asset = $asset
        AND amount = $amount ${NEWEST_FIRST} LIMIT 20`,
   )
-  const taken = rows.one<{ id: string }>(`WHERE id = $id AND ${IS_TAKEN}`)
 
   return {
-    find: rows.find,
-    get: rows.get,
-    isTaken: (id: string): boolean => taken({ id }) !== undefined,
-    listReserved: (nowMs: number): ReservedOffer[] => reserved({ nowMs }),
+    findOffer: rows.find,
+    isOfferTaken: exists<[id: string]>(db, `SELECT 1 FROM offer WHERE id = ? AND ${IS_TAKEN}`),
+    listReservedOffers: reserved,
 
-    listOf: (({ asset, amount, ...query }) =>
-      ofAccount({
-        ...query,
-        asset: asset.toLowerCase(),
-        amount: String(amount),
-      })) satisfies PaymentStore['listOffersOf'],
+    listOffersOf: ({ asset, amount, ...query }) =>
+      ofAccount({ ...query, asset: asset.toLowerCase(), amount: String(amount) }),
 
-    findFor: ((signed, { accountId, nowMs }) => {
+    findOfferFor(signed, { accountId, nowMs }) {
       const { network, payer } = signed
       // The digits of a uint256 would be no integer to SQLite.
       const endMs = Math.min(Number(signed.validBefore) * 1000, Number.MAX_SAFE_INTEGER)
       const asset = signed.asset.toLowerCase()
       const query = { network, asset, amount: String(signed.amount), nowMs, endMs }
       return ofPayer({ ...query, payer }) ?? byAmount({ ...query, accountId })
-    }) satisfies PaymentStore['findOfferFor'],
-  }
+    },
+  } satisfies Partial<PaymentStore>
 }
 
+/**
+ * What is taken off a price, in atomic units, so that an amount is unique: up to a cent, and up to
+ * ten, but no more than a hundredth of the price, once the cent is nearly full.
+ */
+export const AMOUNT_SLOTS = 10_000
+const AMOUNT_SLOTS_WIDE = 100_000
 /** How many amounts of each range are tried: enough while one in five of the wide range is free. */
 const PROBES = 20
 
-function createAmounts(db: Database, rows: Offers) {
-  const holder = rows.one<AtAmount>(
-    `WHERE ${AT_AMOUNT} AND payer IS NULL AND ${IS_RESERVED} LIMIT 1`,
+function createFindAmount(db: Database, rows: Offers) {
+  const isHeld = exists<[AtAmount]>(
+    db,
+    `SELECT 1 FROM offer WHERE ${AT_AMOUNT} AND payer IS NULL AND ${IS_RESERVED}`,
   )
-  const openOnes = rows.list<OfAccount & { payer: string | null }>(
+  const openOnes = rows.list<[OfAccount & { payer: string | null }]>(
     `WHERE account_id = $accountId AND payer IS NOT DISTINCT FROM $payer
        AND reserved_until_ms > $nowMs ${NEWEST_FIRST}`,
   )
-  const begun = db.prepare<unknown, [{ id: string }]>(
-    'SELECT 1 FROM payment WHERE offer_id = $id LIMIT 1',
-  )
+  const isBegun = exists<[id: string]>(db, 'SELECT 1 FROM payment WHERE offer_id = ?')
   const counts = db.prepare<{ every: number; uniqueOnes: number }, [OfAccount]>(
     `SELECT count(*) AS every, count(*) - count(payer) AS "uniqueOnes" FROM offer
      WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,
   )
-  const openOf = ({ accountId, payer }: OfferDraft, nowMs: number) =>
-    openOnes({ accountId, payer: payer ?? null, nowMs })
 
-  return {
-    countReserved: (accountId: string, nowMs: number) =>
-      counts.get({ accountId, nowMs }) ?? { every: 0, uniqueOnes: 0 },
+  /** The price, or less where the wallet has an open offer of something else at that amount. */
+  function ownAmount(draft: OfferDraft, open: Offer[], price: bigint): bigint | undefined {
+    const others = open.filter((offer) => isOfToken(offer, draft) && !isSame(offer, draft))
+    const amounts = new Set(others.map(({ requirements }) => requirements.amount))
+    for (let amount = price; amount > 0n; amount--) {
+      if (!amounts.has(String(amount))) return amount
+    }
+    return undefined
+  }
 
-    /** An offer of the same that nobody has begun to pay, at the price or less. */
-    findSame: (draft: OfferDraft, { atomic, usableUntilMs }: OfferRules, nowMs: number) =>
-      openOf(draft, nowMs).find(
-        (offer) =>
-          offer.expiresMs >= usableUntilMs &&
-          isSame(offer, draft) &&
-          isNear(BigInt(offer.requirements.amount), atomic) &&
-          begun.get({ id: offer.id }) === null,
-      ),
-
-    /** The price, or less where the wallet has an open offer of something else at that amount. */
-    ownAmount(draft: OfferDraft, price: bigint, nowMs: number): bigint | undefined {
-      const others = openOf(draft, nowMs).filter(
-        (offer) => isOfToken(offer, draft) && !isSame(offer, draft),
-      )
-      const amounts = new Set(others.map(({ requirements }) => requirements.amount))
-      for (let amount = price; amount > 0n; amount--) {
-        if (!amounts.has(String(amount))) return amount
+  /** An amount below the price that no offer has; undefined if none of those tried is free. */
+  function uniqueAmount({ id, requirements }: OfferDraft, price: bigint, nowMs: number) {
+    const { network, asset } = requirements
+    const place = { network, asset: asset.toLowerCase(), nowMs }
+    const cent = atMost(AMOUNT_SLOTS, price - 1n)
+    const wide = Math.max(cent, atMost(AMOUNT_SLOTS_WIDE, price / 100n))
+    for (const range of [cent, wide]) {
+      for (let probe = 0; probe < PROBES && range > 0; probe++) {
+        const amount = price - 1n - BigInt(slotOf(`${id} ${range} ${probe}`, range))
+        if (!isHeld({ ...place, amount: String(amount) })) return amount
       }
-      return undefined
-    },
+    }
+    return undefined
+  }
 
-    /** An amount below the price that no offer has; undefined if none of those tried is free. */
-    uniqueAmount(id: string, price: bigint, { network, asset, nowMs }: Place): bigint | undefined {
-      const place = { network, asset: asset.toLowerCase(), nowMs }
-      const cent = atMost(AMOUNT_SLOTS, price - 1n)
-      const wide = Math.max(cent, atMost(AMOUNT_SLOTS_WIDE, price / 100n))
-      for (const range of [cent, wide]) {
-        for (let probe = 0; probe < PROBES && range > 0; probe++) {
-          const amount = price - 1n - BigInt(slotOf(`${id} ${range} ${probe}`, range))
-          if (holder({ ...place, amount: String(amount) }) === undefined) return amount
-        }
-      }
-      return undefined
-    },
+  /** An offer of the same that nobody has begun to pay, or the amount of another one. */
+  return (draft: OfferDraft, rules: OfferRules, nowMs: number) => {
+    const { accountId, payer } = draft
+    const open = openOnes({ accountId, payer: payer ?? null, nowMs })
+    const offer = open.find(
+      (known) =>
+        known.expiresMs >= rules.usableUntilMs &&
+        isSame(known, draft) &&
+        isNear(BigInt(known.requirements.amount), rules.atomic) &&
+        !isBegun(known.id),
+    )
+    if (offer !== undefined) return { kind: 'open', offer } as const
+    const isUnique = payer === undefined
+    const { every, uniqueOnes } = counts.get({ accountId, nowMs }) ?? { every: 0, uniqueOnes: 0 }
+    const isFull = every >= rules.offersMax || (isUnique && uniqueOnes >= rules.uniqueMax)
+    if (isFull) return { kind: 'limit' } as const
+    const amount = isUnique
+      ? uniqueAmount(draft, rules.atomic, nowMs)
+      : ownAmount(draft, open, rules.atomic)
+    return amount === undefined
+      ? ({ kind: 'no_amount' } as const)
+      : ({ kind: 'free', amount } as const)
   }
 }
 
@@ -173,28 +197,6 @@ const isSame = (offer: Offer, draft: OfferDraft): boolean =>
   printTerms(offer.terms) === printTerms(draft.terms) &&
   offer.periodDays === draft.periodDays &&
   offer.requirements.payTo === draft.requirements.payTo
-
-function createWriters(db: Database, rows: Offers) {
-  const release = db.prepare<unknown, [{ id: string; nowMs: number }]>(
-    `UPDATE offer SET reserved_until_ms = $nowMs,
-       expires_ms = CASE WHEN expires_ms < $nowMs THEN expires_ms ELSE $nowMs END
-     WHERE id = $id AND payer IS NULL AND reserved_until_ms > $nowMs AND NOT ${IS_TAKEN}`,
-  )
-  return {
-    insert({ terms, requirements, ...offer }: Offer, reservedUntilMs: number): void {
-      const { network, asset, amount } = requirements
-      rows.insert({
-        ...offer,
-        ...{ network, asset: asset.toLowerCase(), amount, reservedUntilMs },
-        terms: printTerms(terms),
-        requirements: JSON.stringify(requirements),
-      })
-    },
-
-    /** False if there is no such offer, it has no unique amount, or a payment has it. */
-    release: (id: string, nowMs: number): boolean => release.run({ id, nowMs }).changes > 0,
-  }
-}
 
 const toOffer = (row: Row<typeof offers>): Offer => {
   const { reservedUntilMs, ...offer } = toReserved(row)

@@ -1,103 +1,194 @@
-/** Offers and payments in the ledger's file. Every verb is one transaction with its audit rows. */
-import type { Offer } from '#src/selling/offer.ts'
+/**
+ * Offers and payments in the ledger's file. Every verb is one transaction with its audit rows; the
+ * rules of a payment's states are those of selling/payment.ts.
+ */
+import { assert } from '#src/lib/assert.ts'
+import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
+import { bookPeriod, type Period, type Subscription } from '#src/selling/subscription.ts'
 
-import type { PaymentStore } from '../payments.ts'
+import type { Deed } from '../ledger.ts'
+import { LedgerRuleError, type PaymentChange, type PaymentStore } from '../payments.ts'
 import type { Tables } from '../sqlite-ledger.ts'
-import { createMoves } from './moves.ts'
-import { createOfferTable } from './offer-table.ts'
-import { createPaymentTable } from './payment-table.ts'
-import { createProvision } from './provision.ts'
-import { createScanTable, createTransferTable } from './transfer-table.ts'
+import { createScans, createTransferTable, type PaymentTable } from './payment-tables.ts'
 
-export type PaymentParts = ReturnType<typeof createParts>
-
-const createParts = (ledger: Tables) => ({
-  ...ledger,
-  offers: createOfferTable(ledger.db),
-  payments: createPaymentTable(ledger.db),
-})
-
-/** Makes the payments of an open ledger. */
-export function createPayments(ledger: Tables): PaymentStore {
-  const parts = createParts(ledger)
-  const { db, atomically, note, offers, payments } = parts
-  const scans = createScanTable(db)
-  const { write, ...moves } = createMoves(parts)
+export function createPayments(tables: Tables): PaymentStore {
+  const { atomically, note, offers, payments, subscriptions } = tables
   return {
-    openOffer: createOpenOffer(parts),
-    findOffer: offers.find,
-    findOfferFor: offers.findFor,
-    isOfferTaken: offers.isTaken,
-    listReservedOffers: offers.listReserved,
+    ...offers.reads,
+    ...payments.reads,
+    openOffer: createOpenOffer(tables),
     releaseOffer: (id, by) =>
       atomically(() => {
-        const isReleased = offers.release(id, by.nowMs)
+        const isReleased = offers.release({ id, nowMs: by.nowMs })
         if (isReleased) note(by, 'offer.released', id)
         return isReleased
       }),
-    listOffersOf: offers.listOf,
-
-    findPayment: payments.find,
-    findUndecidedPayment: payments.findUndecided,
-    findPaymentByNonce: payments.findByNonce,
-    listPayments: payments.list,
-    listPaymentsIn: payments.listIn,
-    listPaymentsLike: payments.listLike,
-    countFailedPayments: payments.countFailed,
-
-    ...moves,
-    ...createProvision(parts, write),
-    ...createReview(parts),
-
-    scannedBlock: scans.find,
-    setScannedBlock: (network, blockNumber) => atomically(() => scans.put(network, blockNumber)),
+    ...createMoves(tables),
+    findSubscriptionOf: subscriptions.findOfPayment,
+    ...createReview(tables),
+    ...createScans(tables),
   }
 }
 
 const createOpenOffer =
-  ({ atomically, note, accounts, offers }: PaymentParts): PaymentStore['openOffer'] =>
+  ({ atomically, note, accounts, offers }: Tables): PaymentStore['openOffer'] =>
   (draft, rules, by) =>
     atomically(() => {
       const { nowMs } = by
-      const { accountId, requirements } = draft
-      accounts.get(accountId)
-      const same = offers.findSame(draft, rules, nowMs)
-      if (same !== undefined) return { kind: 'open', offer: same }
-      const isUnique = draft.payer === undefined
-      const { every, uniqueOnes } = offers.countReserved(accountId, nowMs)
-      const isFull = every >= rules.offersMax || (isUnique && uniqueOnes >= rules.uniqueMax)
-      if (isFull) return { kind: 'limit' }
-      const amount = isUnique
-        ? offers.uniqueAmount(draft.id, rules.atomic, { ...requirements, nowMs })
-        : offers.ownAmount(draft, rules.atomic, nowMs)
-      if (amount === undefined) return { kind: 'no_amount' }
-      const terms = { ...requirements, amount: String(amount) }
-      const offer: Offer = { ...draft, requirements: terms, createdMs: nowMs }
+      accounts.get(draft.accountId)
+      const found = offers.findAmount(draft, rules, nowMs)
+      if (found.kind !== 'free') return found
+      const requirements = { ...draft.requirements, amount: String(found.amount) }
+      const offer: Offer = { ...draft, requirements, createdMs: nowMs }
       offers.insert(offer, rules.reservedUntilMs)
       note(by, 'offer.opened', offer.id)
       return { kind: 'opened', offer: offers.get(offer.id) }
     })
 
-function createReview({ db, atomically, note, payments }: PaymentParts) {
-  const transfers = createTransferTable(db)
+/** States that are nobody's unless somebody has leased them. */
+const leasable: readonly PaymentState[] = ['settling', 'pending', 'unknown']
+/** States in which an offer is free for another payment. */
+const spent: readonly PaymentState[] = ['rejected', 'void']
+/** As `spent`; money under review may have come on top of another payment of the same offer. */
+const beside: readonly PaymentState[] = [...spent, 'review']
 
-  /** Notes it where it belongs; false if nothing of that name waits for a decision. */
-  function resolve(id: string, resolution: string): boolean {
-    const payment = payments.find(id)
-    const isWaiting = payment?.state === 'review' && payment.resolution === undefined
-    if (isWaiting) payments.update({ ...payment, resolution })
-    if (payment !== undefined) return isWaiting
-    const transfer = transfers.find(id)
-    if (transfer === undefined || transfer.resolution !== undefined) return false
-    transfers.resolve({ id, resolution })
-    return true
+function createMoves(tables: Tables) {
+  const { atomically, note, offers, payments, subscriptions } = tables
+
+  /** Writes and audits a payment whose state has changed. */
+  function write(payment: Payment, by: Deed): Payment {
+    payments.update(payment)
+    note(by, `payment.${payment.state}`, payment.id)
+    return payment
   }
+
+  return {
+    claim: ({ id, offer, signed, proof }, by) =>
+      atomically(() => {
+        const existing = payments.reads.findPaymentByNonce(signed)
+        if (existing !== undefined) return { kind: 'existing', payment: existing }
+        const { requirements, accountId } = offers.get(offer.id)
+        const other = payments.listOfOffer(offer.id).find(({ state }) => !spent.includes(state))
+        if (other !== undefined && !proof) return { kind: 'offer_taken', payment: other }
+        assert(BigInt(requirements.amount) === signed.amount, 'a payment is of its offer’s amount')
+        assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
+        const times = { createdMs: by.nowMs, updatedMs: by.nowMs }
+        const state: PaymentState = other === undefined ? 'received' : 'review'
+        payments.insert({ id, offerId: offer.id, accountId, state, signed, attempts: 0, ...times })
+        note(by, 'payment.received', id)
+        const claimed = payments.get(id)
+        if (state === 'received') return { kind: 'claimed', payment: claimed }
+        const where = { txHash: proof?.txHash, proof: unlessTaken(payments, signed.network, proof) }
+        const payment = write({ ...claimed, reason: 'paid_twice', ...where }, by)
+        return { kind: 'claimed', payment }
+      }),
+
+    move: (id, change, by) =>
+      atomically(() => {
+        // These two states mean more than a word in a column.
+        assert(change.to !== 'settling', 'only a lease makes a payment settling')
+        assert(change.to !== 'provisioned', 'only provision makes a payment provisioned')
+        const before = payments.find(id)
+        if (before === undefined || !change.from.includes(before.state)) return undefined
+        const after = changed(before, change, by)
+        assertAlone(payments, after)
+        return write(after, by)
+      }),
+
+    lease: (id, untilMs, by) =>
+      atomically(() => {
+        const payment = payments.find(id)
+        if (payment === undefined || !isLeasable(payment, by.nowMs)) return undefined
+        const attempts = payment.attempts + 1
+        const lease = { leaseUntilMs: untilMs, updatedMs: by.nowMs, reason: undefined }
+        return write({ ...payment, state: 'settling', attempts, ...lease }, by)
+      }),
+
+    provision: (id, ids, by) =>
+      atomically(() => {
+        const existing = subscriptions.findOfPayment(id)
+        if (existing !== undefined) return existing
+        const payment = payments.get(id)
+        if (payment.state !== 'settled') {
+          throw new Error(`Payment ${id} is ${payment.state}, not settled.`)
+        }
+        book(tables, { payment, ids }, by)
+        write({ ...payment, state: 'provisioned', updatedMs: by.nowMs }, by)
+        return subscriptions.get(ids.subscriptionId)
+      }),
+  } satisfies Partial<PaymentStore>
+}
+
+function isLeasable({ state, leaseUntilMs }: Payment, nowMs: number): boolean {
+  if (state === 'screened') return true
+  return leasable.includes(state) && (leaseUntilMs === undefined || leaseUntilMs <= nowMs)
+}
+
+/** Whoever had the lease is done with it: it moved the payment, or somebody knew more. */
+function changed(before: Payment, change: PaymentChange, by: Deed): Payment {
+  const { to: state, reason, txHash = before.txHash } = change
+  // What will never be paid has no place where it was.
+  const proof = change.proof ?? (spent.includes(state) ? undefined : before.proof)
+  assert(state !== 'settled' || proof !== undefined, 'a settled payment has its proof')
+  return { ...before, state, reason, txHash, proof, leaseUntilMs: undefined, updatedMs: by.nowMs }
+}
+
+/** The proof, unless it is that of another payment. */
+const unlessTaken = (payments: PaymentTable, network: string, proof?: PaymentProof) =>
+  proof && payments.findByProof(network, proof) === undefined ? proof : undefined
+
+/** Throws `LedgerRuleError` if the transfer or the offer belongs to another payment. */
+function assertAlone(payments: PaymentTable, { id, state, offerId, signed, proof }: Payment): void {
+  const paid = proof && payments.findByProof(signed.network, proof)
+  if (paid !== undefined && paid.id !== id) {
+    throw new LedgerRuleError(`The transfer of payment ${id} has paid payment ${paid.id} already.`)
+  }
+  if (beside.includes(state)) return
+  const holder = payments
+    .listOfOffer(offerId)
+    .find((other) => other.id !== id && !beside.includes(other.state))
+  if (holder === undefined) return
+  throw new LedgerRuleError(`Payment ${holder.id} has the offer of payment ${id}.`)
+}
+
+/** Turns money into time: the only place where paid periods are made and moved. */
+function book(
+  { record, subscriptions, offers }: Tables,
+  { payment, ids }: { payment: Payment; ids: Parameters<PaymentStore['provision']>[1] },
+  by: Deed,
+): void {
+  const { accountId } = payment
+  const { terms, periodDays: days } = offers.get(payment.offerId)
+  const periods = subscriptions.list(accountId).flatMap(toPeriod)
+  const { startMs, endMs, moved, rest } = bookPeriod(periods, { terms, days, nowMs: by.nowMs })
+  const add = (period: Period, paymentId?: string): void => {
+    subscriptions.insert({ ...period, accountId, paymentId, createdMs: by.nowMs })
+    record(by, 'subscription.added', period.id)
+  }
+  for (const period of moved) {
+    subscriptions.move(period)
+    record(by, 'subscription.moved', period.id)
+  }
+  // What was cut off carries no payment: that has one subscription, which goes on being its.
+  if (rest !== undefined) add({ ...rest, id: ids.restId })
+  add({ id: ids.subscriptionId, tierId: terms.tierId, terms, startMs, endMs }, payment.id)
+}
+
+/** Grants have no terms of their own, and stay where they are. */
+function toPeriod({ id, tierId, terms, startMs, endMs }: Subscription): Period[] {
+  if (terms === undefined || endMs === undefined) return []
+  return [{ id, tierId, terms, startMs, endMs }]
+}
+
+function createReview({ db, atomically, note, payments }: Tables) {
+  const transfers = createTransferTable(db)
 
   return {
     addUnmatchedTransfer: (transfer, by) =>
       atomically(() => {
-        const { id, network } = transfer
-        if (transfers.find(id) !== undefined || transfers.findByLog(network, transfer)) return false
+        const { id, network, txHash, logIndex } = transfer
+        if (transfers.find(id) !== undefined) return false
+        if (transfers.hasLog({ network, txHash, logIndex })) return false
         if (payments.findByProof(network, transfer) !== undefined) return false
         transfers.insert(transfer)
         note(by, 'transfer.unmatched', id)
@@ -108,9 +199,14 @@ function createReview({ db, atomically, note, payments }: PaymentParts) {
 
     resolveReview: (id, resolution, by) =>
       atomically(() => {
-        const isResolved = resolve(id, resolution)
-        if (isResolved) note(by, 'review.resolved', id)
-        return isResolved
+        const payment = payments.find(id)
+        const item = payment ?? transfers.find(id)
+        const isOpen = item !== undefined && item.resolution === undefined
+        if (!isOpen || (payment && payment.state !== 'review')) return false
+        if (payment) payments.update({ ...payment, resolution })
+        else transfers.resolve({ id, resolution })
+        note(by, 'review.resolved', id)
+        return true
       }),
   } satisfies Partial<PaymentStore>
 }

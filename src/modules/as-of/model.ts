@@ -8,18 +8,14 @@ import {
   maxAgeParameter,
   outcomeParameter,
 } from '#src/http/data-query.ts'
-import { exampleMarket, nullable, text, time } from '#src/http/fields.ts'
+import { choice, exampleMarket, groups, nullable, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { AgedSnapshotBody, SnapshotBody } from '#src/http/snapshot-body.ts'
 
-/** Most moments in one call. */
 const MOMENTS_MAX = 500
 
 const ts = time('The moment asked for, UTC.', '2026-04-14T08:00:11.000Z')
-const outcome = literals(outcomes, {
-  description: 'Outcome whose book is wanted.',
-  examples: ['up'],
-})
+const outcome = choice(outcomes, 'Outcome whose book is wanted.', 'up')
 
 export const AsOfQuery = Type.Object({
   ts: asOfParameter,
@@ -45,11 +41,7 @@ const conditionId = Type.String({
 })
 
 const Moment = Type.Object(
-  {
-    conditionId,
-    outcome,
-    ts: asOfParameter,
-  },
+  { conditionId, outcome, ts: asOfParameter },
   { additionalProperties: false },
 )
 
@@ -58,15 +50,7 @@ export const BatchBody = Type.Object({
     minItems: 1,
     maxItems: MOMENTS_MAX,
     description: 'Moments of markets of the coin, in any order; each is answered by itself.',
-    examples: [
-      [
-        {
-          conditionId: conditionId.examples?.[0],
-          outcome: outcome.examples?.[0],
-          ts: exampleMarket.tsMs,
-        },
-      ],
-    ],
+    examples: [[{ conditionId: exampleMarket.conditionId, outcome: 'up', ts: exampleMarket.tsMs }]],
   }),
   maxAgeMs: maxAgeParameter,
   ...cutParameters,
@@ -74,22 +58,19 @@ export const BatchBody = Type.Object({
 export type BatchBody = Static<typeof BatchBody>
 
 export const BatchAnswer = Type.Object({
-  data: Type.Array(
-    Type.Object({
-      conditionId: text('Of the market; where there is none what was sent, in lower case.'),
-      outcome: literals(outcomes, { description: 'Of the request.' }),
-      ts,
-      snapshot: nullable(SnapshotBody, 'Null where there is an error.'),
-      ageMs: nullable(
-        Type.Integer(),
-        'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
-        328,
-      ),
-      error: nullable(
-        literals(['unknown_market', 'no_snapshot', 'stale'], {}),
-        'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
-      ),
-    }),
-    { description: 'One answer for each request, in their order.' },
-  ),
+  data: groups('One answer for each request, in their order.', {
+    conditionId: text('Of the market; where there is none what was sent, in lower case.'),
+    outcome: choice(outcomes, 'Of the request.'),
+    ts,
+    snapshot: nullable(SnapshotBody, 'Null where there is an error.'),
+    ageMs: nullable(
+      Type.Integer(),
+      'Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old.',
+      328,
+    ),
+    error: nullable(
+      literals(['unknown_market', 'no_snapshot', 'stale'], {}),
+      'The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.',
+    ),
+  }),
 })

@@ -1,5 +1,7 @@
-import type { Settlement } from '#src/billing/billing.ts'
-import { AppError } from '#src/core/errors.ts'
+import type { Billing, Settlement } from '#src/billing/billing.ts'
+import type { CursorCodec } from '#src/core/cursor.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
 import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
 import { route } from '#src/http/route.ts'
@@ -11,7 +13,22 @@ import {
   readPaymentHeader,
   toPaymentHeader,
 } from '#src/http/x402.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { Tier } from '#src/selling/tier.ts'
 
+import {
+  pollUrlOf,
+  statusOf,
+  toActive,
+  toChainBody,
+  toPaymentBody,
+  toPending,
+  toPeriod,
+  toQuoteBody,
+  toReceipt,
+  toSettleResponse,
+  toTierBody,
+} from './bodies.ts'
 import {
   ActiveBody,
   ChainList,
@@ -24,18 +41,15 @@ import {
   ReceiptQuery,
   SettleBody,
   SubscriptionBody,
+  TierList,
 } from './model.ts'
-import type { BillingService } from './service.ts'
-import {
-  pollUrlOf,
-  statusOf,
-  toActive,
-  toPaymentBody,
-  toPending,
-  toSettleResponse,
-} from './settlement-body.ts'
-
-type Deps = { service: BillingService; idempotency: Idempotency }
+type Deps = {
+  billing: Billing
+  listTiers: () => readonly Tier[]
+  cursors: CursorCodec
+  clock: Clock
+  idempotency: Idempotency
+}
 
 const noStore = { 'Cache-Control': 'no-store' }
 /** Six a minute: within the allowance of the Free tier, which most buyers have. */
@@ -57,17 +71,27 @@ const signatureParameter = {
 
 const shared = { tag: 'billing', allowance: 'billing', caching: 'no-store' } as const
 
-/** `/v1/billing`: from a tier to a period of it, paid by x402, and what was paid. */
 export const billingRoutes = (deps: Deps) => [
   ...offerRoutes(deps),
   settleRoute(deps),
   ...accountRoutes(deps),
 ]
 
-const offerRoutes = ({ service, idempotency }: Deps) => [
+const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
   route({
     ...shared,
-    method: 'GET',
+    path: '/v1/billing/tiers',
+    access: 'open',
+    operationId: 'listTiers',
+    summary: 'The catalogue of tiers',
+    description: 'The live catalogue. What was bought stays as it was when it was bought.',
+    ok: { description: 'The catalogue.', schema: TierList },
+    // The operator may change the catalogue at any time.
+    caching: 'no-cache',
+    answer: () => listTiers().map(toTierBody),
+  }),
+  route({
+    ...shared,
     path: '/v1/billing/x402/chains',
     access: 'open',
     operationId: 'listChains',
@@ -75,7 +99,7 @@ const offerRoutes = ({ service, idempotency }: Deps) => [
     description: 'What cannot be paid with just now is listed with the reason.',
     ok: { description: 'The chains.', schema: ChainList },
     caching: 'no-cache',
-    answer: () => service.chains(),
+    answer: () => billing.chains().map(toChainBody),
   }),
   route({
     ...shared,
@@ -110,7 +134,7 @@ const offerRoutes = ({ service, idempotency }: Deps) => [
         body: JSON.stringify(order),
       }
       return idempotency.remember(request, call, async () => {
-        const body = await service.quote(caller, order)
+        const body = toQuoteBody(await billing.quote(caller, order))
         const header = toPaymentHeader(body.paymentRequired)
         return jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
       })
@@ -118,7 +142,7 @@ const offerRoutes = ({ service, idempotency }: Deps) => [
   }),
 ]
 
-const settleRoute = ({ service }: Deps) =>
+const settleRoute = ({ billing }: Deps) =>
   route({
     ...shared,
     method: 'POST',
@@ -159,17 +183,15 @@ const settleRoute = ({ service }: Deps) =>
       const inHeader = readPaymentHeader(request)
       if (inBody !== undefined && inHeader !== undefined) throw twoPaymentsError()
       const payload = inBody ?? inHeader
-      if (payload !== undefined) return toAnswer(await service.settle(caller, payload))
+      if (payload !== undefined) return toAnswer(await billing.settle(caller, payload))
       if (quoteId === undefined) throw noPaymentError()
-      return service.demand(caller, quoteId)
+      throw demandError(billing, caller, quoteId)
     },
   })
 
-/** What an account has paid, and for what. */
-const accountRoutes = ({ service }: Deps) => [
+const accountRoutes = (deps: Deps) => [
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/billing/x402/payments/:id',
     access: 'key',
     operationId: 'getPayment',
@@ -183,13 +205,12 @@ const accountRoutes = ({ service }: Deps) => [
     },
     fails: ['unknown_payment', 'billing_unavailable', 'storage_unavailable'],
     async answer({ caller, id }) {
-      const settlement = await service.payment(caller, id)
+      const settlement = await deps.billing.payment(caller, id)
       return jsonResponse(toPaymentBody(settlement), { headers: headersOf(settlement) })
     },
   }),
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/billing/payments',
     access: 'key',
     operationId: 'listPayments',
@@ -198,35 +219,33 @@ const accountRoutes = ({ service }: Deps) => [
     query: ReceiptQuery,
     ok: { description: 'A page of receipts.', schema: ReceiptList },
     fails: ['billing_unavailable'],
-    answer: ({ caller, query }) => service.payments(caller, query),
+    answer: ({ caller, query }) => listReceipts(deps, caller, query),
   }),
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/billing/subscription',
     access: 'key',
     operationId: 'getSubscription',
     summary: 'Your tier, and what you have paid ahead',
     description: 'The period that runs, and those that have yet to begin.',
     ok: { description: 'The subscription.', schema: SubscriptionBody },
-    answer: ({ caller }) => service.subscription(caller),
+    answer: ({ caller }) => describeSubscription(deps, caller),
   }),
 ]
 
 function toAnswer(settlement: Settlement): Response {
-  if (statusOf(settlement) === 'active') {
-    return jsonResponse(toActive(settlement), { headers: settledHeaders(settlement) })
-  }
-  const headers = { ...pendingHeaders, Location: pollUrlOf(settlement.payment) }
-  return jsonResponse(toPending(settlement), { status: 202, headers })
+  const headers = headersOf(settlement)
+  if (statusOf(settlement) === 'active') return jsonResponse(toActive(settlement), { headers })
+  const location = { Location: pollUrlOf(settlement.payment) }
+  return jsonResponse(toPending(settlement), { status: 202, headers: { ...headers, ...location } })
 }
 
-const pendingHeaders = { ...noStore, 'Retry-After': String(POLL_SECONDS) }
-
-const settledHeaders = (settlement: Settlement) => ({
-  ...noStore,
-  [PAYMENT_RESPONSE_HEADER]: toPaymentHeader(toSettleResponse(settlement)),
-})
+function headersOf(settlement: Settlement): Record<string, string> {
+  const status = statusOf(settlement)
+  if (status === 'pending') return { ...noStore, 'Retry-After': String(POLL_SECONDS) }
+  if (status !== 'active') return noStore
+  return { ...noStore, [PAYMENT_RESPONSE_HEADER]: toPaymentHeader(toSettleResponse(settlement)) }
+}
 
 const twoPaymentsError = () =>
   new AppError(
@@ -235,14 +254,70 @@ const twoPaymentsError = () =>
   )
 
 const noPaymentError = () =>
-  new AppError(
-    'invalid_parameter',
+  parameterError(
+    'paymentPayload',
     `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
-    { param: 'paymentPayload' },
   )
 
-function headersOf(settlement: Settlement): Record<string, string> {
-  const status = statusOf(settlement)
-  if (status === 'active') return settledHeaders(settlement)
-  return status === 'pending' ? pendingHeaders : noStore
+/** Tells who sends no payment what to sign; throws why there is nothing. */
+function demandError(billing: Billing, caller: Caller, quoteId: string): AppError {
+  const { offer, paymentRequired } = billing.challenge(caller, quoteId)
+  const error = 'PAYMENT-SIGNATURE header is required'
+  const { network } = offer.requirements
+  return new AppError(
+    'payment_required',
+    'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload` or in the header `PAYMENT-SIGNATURE`.',
+    {
+      paymentRequired: { ...paymentRequired, error },
+      paymentResponse: {
+        success: false,
+        errorReason: 'payment_required',
+        transaction: '',
+        network,
+      },
+      retryAction: 'sign_anew',
+    },
+  )
+}
+
+/** Throws `cursor_invalid` and `cursor_mismatch`. */
+function listReceipts(
+  { billing, cursors }: Deps,
+  caller: Caller,
+  { limit, cursor }: ReceiptQuery,
+): ReceiptList {
+  const scope = `payments ${caller.accountId}`
+  const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
+  // One more than asked shows whether a next page exists.
+  const found = billing.payments(caller, { limit: limit + 1, after })
+  const last = found.length > limit ? found[limit - 1] : undefined
+  const nextCursor = last === undefined ? null : cursors.encode(scope, toPayload(last.payment))
+  return { data: found.slice(0, limit).map(toReceipt), nextCursor }
+}
+
+const TIME_BYTES = 6
+type Place = { createdMs: number; id: string }
+
+function toPayload({ createdMs, id }: Place): Uint8Array {
+  const payload = Buffer.alloc(TIME_BYTES + Buffer.byteLength(id))
+  payload.writeUIntBE(createdMs, 0, TIME_BYTES)
+  payload.write(id, TIME_BYTES)
+  return payload
+}
+
+function toPlace(payload: Uint8Array): Place {
+  const bytes = Buffer.from(payload)
+  return { createdMs: bytes.readUIntBE(0, TIME_BYTES), id: bytes.toString('utf8', TIME_BYTES) }
+}
+
+function describeSubscription({ billing, clock }: Deps, caller: Caller): SubscriptionBody {
+  const { terms, subscription } = caller.standing
+  const nowMs = clock()
+  const upcoming = billing.subscriptions(caller).filter(({ startMs }) => startMs > nowMs)
+  return {
+    tier: { id: terms.tierId, name: terms.name },
+    current: subscription ? toPeriod(subscription) : null,
+    upcoming: upcoming.map(toPeriod),
+    free: subscription === undefined,
+  }
 }

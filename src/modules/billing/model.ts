@@ -1,11 +1,23 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { retryActions } from '#src/core/errors.ts'
-import { listOf, nullable, object, text, textOrNull, time, timeOrNull } from '#src/http/fields.ts'
+import { coins } from '#src/core/market.ts'
+import {
+  choice,
+  listOf,
+  nullable,
+  object,
+  positive,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+} from '#src/http/fields.ts'
 import { literals, opaqueObject } from '#src/http/schema-reader.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 import { tokenSymbols } from '#src/selling/payment-chain.ts'
 import { paymentStates } from '#src/selling/payment.ts'
+import { tierRoutes } from '#src/selling/tier.ts'
 
 const EXAMPLE_HASH = `0x${'5e'.repeat(32)}`
 const payer = text(
@@ -13,14 +25,15 @@ const payer = text(
   '0x52908400098527886e0f7030069857d2e4169ee7',
 )
 const network = text('CAIP-2 identifier of the chain.', 'eip155:137')
-const symbol = literals(tokenSymbols, { description: 'Symbol of the token.' })
+const symbol = choice(tokenSymbols, 'Symbol of the token.')
 const tierId = text('Identifier of the tier.', 'pro')
-const quoteId = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  description: '`quoteId` of POST /v1/billing/x402/quote.',
-  examples: ['quote_4c1f7d2b9a0e4f55'],
-})
+const boundedText = (maxLength: number, description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength, description, examples: [example] })
+const quoteId = boundedText(
+  100,
+  '`quoteId` of POST /v1/billing/x402/quote.',
+  'quote_4c1f7d2b9a0e4f55',
+)
 export const paymentId = text('Name of the payment.', 'pay_9b2e6f0c1d3a4875')
 const transaction = text('Hash of the transaction.', EXAMPLE_HASH)
 const explorerUrl = text(
@@ -42,10 +55,10 @@ const tokenFacts = {
     '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
   ),
   decimals: Type.Integer({ minimum: 0, maximum: 36, examples: [6] }),
-  transferMethod: literals(['eip3009', 'permit2'], {
-    description:
-      'How a signed payment moves the token: by itself (EIP-3009), or by Permit2, which must be approved once.',
-  }),
+  transferMethod: choice(
+    ['eip3009', 'permit2'],
+    'How a signed payment moves the token: by itself (EIP-3009), or by Permit2, which must be approved once.',
+  ),
   eip712Domain: nullable(
     Type.Object({
       name: Type.String({ examples: ['USD Coin'] }),
@@ -62,7 +75,39 @@ const chainFacts = {
   finality: text('Tag of the block from which on a payment counts.', 'finalized'),
 }
 
-export const ChainBody = object('Chain', {
+const TierBody = object('Tier', {
+  id: text('Identifier of the tier.', 'pro'),
+  tierId: text('The same, under the name by which a tier is bought.', 'pro'),
+  name: text('Name of the tier for people.', 'Pro'),
+  coins: Type.Array(literals(coins, {}), {
+    description: 'Coins that the tier includes.',
+    examples: [['btc', 'eth', 'sol', 'xrp']],
+  }),
+  routes: Type.Array(literals(tierRoutes, {}), {
+    description: 'Kinds of data that the tier includes.',
+    examples: [['markets', 'prices', 'snapshots', 'quotes']],
+  }),
+  requestsPerMinute: positive('Requests a minute for each API key.', 300),
+  concurrentStreams: positive('Exports at a time for each account.', 4),
+  priceUsdc: nullable(
+    Type.String({ examples: ['49'] }),
+    'Price of a period in USDC, as a decimal; null where it is agreed upon.',
+  ),
+  periodDays: nullable(
+    Type.Integer({ minimum: 1, examples: [30] }),
+    'Days that a payment buys; null where nothing is bought.',
+  ),
+  isForSale: Type.Boolean({ description: 'True if the tier can be bought here.' }),
+  contact: nullable(
+    Type.String({ examples: ['Ask the operator of this server.'] }),
+    'Where to ask for a tier that is not for sale; else null.',
+  ),
+})
+export type TierBody = Static<typeof TierBody>
+
+export const TierList = Type.Array(TierBody, { description: 'The catalogue, lowest tier first.' })
+
+const ChainBody = object('Chain', {
   ...chainFacts,
   tokens: Type.Array(
     Type.Object({
@@ -76,24 +121,9 @@ export type ChainBody = Static<typeof ChainBody>
 export const ChainList = Type.Array(ChainBody, { description: 'Every chain that is known.' })
 
 export const QuoteOrder = Type.Object({
-  tierId: Type.String({
-    minLength: 1,
-    maxLength: 64,
-    description: 'Tier to buy, of GET /v1/billing/tiers.',
-    examples: ['pro'],
-  }),
-  network: Type.String({
-    minLength: 1,
-    maxLength: 64,
-    description: 'Chain to pay on, of GET /v1/billing/x402/chains.',
-    examples: ['eip155:137'],
-  }),
-  token: Type.String({
-    minLength: 1,
-    maxLength: 16,
-    description: 'Symbol of the token to pay with.',
-    examples: ['USDC'],
-  }),
+  tierId: boundedText(64, 'Tier to buy, of GET /v1/billing/tiers.', 'pro'),
+  network: boundedText(64, 'Chain to pay on, of GET /v1/billing/x402/chains.', 'eip155:137'),
+  token: boundedText(16, 'Symbol of the token to pay with.', 'USDC'),
   payer: Type.Optional(
     Type.String({
       pattern: '^0x[0-9a-fA-F]{40}$',
@@ -108,12 +138,10 @@ export const QuoteOrder = Type.Object({
 const period = {
   tierId,
   name: text('Name of the tier for people.', 'Pro'),
-  periodDays: Type.Integer({ minimum: 1, description: 'Days that are bought.', examples: [30] }),
+  periodDays: positive('Days that are bought.', 30),
 }
 
-const paymentState = literals(paymentStates, {
-  description: 'Step that the payment has reached.',
-})
+const paymentState = choice(paymentStates, 'Step that the payment has reached.')
 const pollUrl = text(
   'Address to ask again, relative to the server; the same as the header Location.',
   '/v1/billing/x402/payments/pay_9b2e6f0c1d3a4875',
@@ -184,7 +212,7 @@ export const SettleBody = Type.Object({
   ),
 })
 
-export const PeriodBody = object('SubscriptionPeriod', {
+const PeriodBody = object('SubscriptionPeriod', {
   id: text('Name of the period.', 'sub_71c0f2a94be85d36'),
   tierId,
   startsAt: time('Inclusive.', '2026-04-14T08:00:00.000Z'),
@@ -200,7 +228,7 @@ const Proof = Type.Object(
   { paymentId, transaction, network, amount, amountUsd, payer, explorerUrl },
   { $id: 'PaymentProof', description: 'Where the chain says that money arrived.' },
 )
-const retryAction = literals(retryActions, { description: 'What to do next.' })
+const retryAction = choice(retryActions, 'What to do next.')
 const authorizationExpiresAt = time(
   'After that the signed payment can move nothing any more.',
   '2026-04-14T08:10:00.000Z',
@@ -223,11 +251,10 @@ export const PendingBody = object('PendingSettlement', {
 })
 export type PendingBody = Static<typeof PendingBody>
 
-export const statuses = ['active', 'pending', 'failed', 'review'] as const
-const status = literals(statuses, {
-  description:
-    '`active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.',
-})
+const status = choice(
+  ['active', 'pending', 'failed', 'review'],
+  '`active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.',
+)
 const reason = text('Why it is where it is; an open set of codes.', 'insufficient_balance')
 
 export const PaymentBody = object('Payment', {
@@ -257,7 +284,7 @@ export const ReceiptQuery = Type.Object({
 })
 export type ReceiptQuery = Static<typeof ReceiptQuery>
 
-export const ReceiptBody = object('Receipt', {
+const ReceiptBody = object('Receipt', {
   paymentId,
   quoteId,
   status,

@@ -1,34 +1,34 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { gapReasons, tallyReasons } from '#src/core/coverage.ts'
-import { coins, marketStatuses, outcomes, timeframes } from '#src/core/market.ts'
+import { marketStatuses, outcomes, timeframes } from '#src/core/market.ts'
 import { momentParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
 import {
-  conditionIdField,
+  choice,
   count,
+  group,
+  groups,
+  heldFields,
   listOf,
+  marketFields,
   nullable,
   object,
   shareOrNull,
   time,
   timeOrNull,
+  verifiedField,
 } from '#src/http/fields.ts'
-import { literals } from '#src/http/schema-reader.ts'
 
 const duration = (description: string, example: number) =>
-  Type.Integer({ minimum: 0, description: `${description}, milliseconds.`, examples: [example] })
+  count(`${description}, milliseconds.`, example)
 
-const reason = literals(gapReasons, {
-  description:
-    '`recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.',
-})
-const tallyReason = literals(tallyReasons, {
-  description:
-    'As in `gaps` of a market; or `window_unknown`: snapshots are held of a market whose trading window is not known, so they count in no window and `durationMs` is 0.',
-})
-const verified = shareOrNull(
-  "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
-  0.999596,
+const reason = choice(
+  gapReasons,
+  '`recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.',
+)
+const tallyReason = choice(
+  tallyReasons,
+  'As in `gaps` of a market; or `window_unknown`: snapshots are held of a market whose trading window is not known, so they count in no window and `durationMs` is 0.',
 )
 const longestSilenceMs = nullable(
   Type.Integer(),
@@ -40,8 +40,8 @@ const from = time('Start, inclusive.', '2026-04-14T08:00:00.000Z')
 const to = time('End, exclusive.', '2026-04-14T08:05:00.000Z')
 const durationMs = duration('Length', 300_000)
 
-export const OutcomeCoverageBody = object('OutcomeCoverage', {
-  outcome: literals(outcomes, { description: 'Outcome of the market.' }),
+const OutcomeCoverageBody = object('OutcomeCoverage', {
+  outcome: choice(outcomes, 'Outcome of the market.'),
   covered: shareOrNull(
     'Share of the requested time in which it is recorded, rounded down to six decimals; null of no time, and if the trading window is not known unless both `from` and `to` are sent.',
     0.982166,
@@ -53,33 +53,18 @@ export const OutcomeCoverageBody = object('OutcomeCoverage', {
   gaps: Type.Array(Type.Object({ from, to, durationMs, reason }), {
     description: 'When it is not, and why.',
   }),
-  wholeMarket: Type.Object(
-    {
-      snapshots: count('Snapshots held.', 2481),
-      verifiedSnapshots: count("Those whose books reproduce the venue's own hash.", 2480),
-      verified,
-      longestSilenceMs,
-      firstSnapshot: timeOrNull(
-        'Time of the first snapshot; null when there is none.',
-        '2026-04-14T07:56:50.120Z',
-      ),
-      lastSnapshot: timeOrNull(
-        'Time of the last snapshot; null when there is none.',
-        '2026-04-14T08:05:03.887Z',
-      ),
-    },
-    { description: 'What is held of the outcome, whatever `from` and `to`.' },
-  ),
+  wholeMarket: group('What is held of the outcome, whatever `from` and `to`.', {
+    snapshots: count('Snapshots held.', 2481),
+    verifiedSnapshots: count("Those whose books reproduce the venue's own hash.", 2480),
+    verified: verifiedField,
+    longestSilenceMs,
+    ...heldFields,
+  }),
 })
 
 export const MarketCoverageBody = object('Coverage', {
-  conditionId: conditionIdField,
-  symbol: literals(coins, { description: 'Coin in lower case.' }),
-  timeframe: literals(timeframes, { description: "Length of the market's window." }),
-  source: literals(['recorded', 'simulated'], {
-    description: 'Where the books come from: the venue, or our simulator.',
-  }),
-  status: literals(marketStatuses, { description: 'Stage of the market.' }),
+  ...marketFields,
+  status: choice(marketStatuses, 'Stage of the market.'),
   requested: Type.Object(
     {
       from: timeOrNull(
@@ -105,19 +90,6 @@ export const MarketCoverageBody = object('Coverage', {
 export type MarketCoverageBody = Static<typeof MarketCoverageBody>
 
 export const MarketCoverageQuery = Type.Object(rangeParameters('the time to look at'))
-export type MarketCoverageQuery = Static<typeof MarketCoverageQuery>
-
-export const dayStates = ['available', 'degraded', 'missing', 'pending'] as const
-
-export const TimeframeDay = Type.Object({
-  timeframe: literals(timeframes, { description: 'Length of the windows.' }),
-  markets: count('Markets that are known.', 288),
-  windows: count('Windows of this length that a whole day has.', 288),
-  covered: shareOrNull(
-    "Share of the windows' time that is recorded; null while none has begun.",
-    0.9821,
-  ),
-})
 
 export const CoverageDay = object('CoverageDay', {
   day: Type.String({
@@ -125,13 +97,19 @@ export const CoverageDay = object('CoverageDay', {
     description: 'UTC day in which the windows begin.',
     examples: ['2026-04-14'],
   }),
-  state: literals(dayStates, {
-    description:
-      '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing, or the window of a market is not known. `missing`: nothing is recorded. `pending`: the day is not over.',
-  }),
+  state: choice(
+    ['available', 'degraded', 'missing', 'pending'],
+    '`available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing, or the window of a market is not known. `missing`: nothing is recorded. `pending`: the day is not over.',
+  ),
   markets: count('Markets whose windows begin on the day.', 415),
-  timeframes: Type.Array(TimeframeDay, {
-    description: 'Timeframes of which there are markets, shortest first.',
+  timeframes: groups('Timeframes of which there are markets, shortest first.', {
+    timeframe: choice(timeframes, 'Length of the windows.'),
+    markets: count('Markets that are known.', 288),
+    windows: count('Windows of this length that a whole day has.', 288),
+    covered: shareOrNull(
+      "Share of the windows' time that is recorded; null while none has begun.",
+      0.9821,
+    ),
   }),
   snapshots: Type.Object(
     { up: count('Of up.', 712_114), down: count('Of down.', 711_980) },
@@ -152,7 +130,7 @@ export const CoverageDay = object('CoverageDay', {
         'What is missing in the windows, by reason, added up over both outcomes; a window that is not held is one of each, `import`.',
     },
   ),
-  verified,
+  verified: verifiedField,
   longestSilenceMs,
 })
 export type CoverageDay = Static<typeof CoverageDay>

@@ -1,14 +1,15 @@
+import { DAY_MS, toIso } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import type { ExampleMarket } from '#src/http/fields.ts'
 import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
-import { preferredType } from '#src/http/media-type.ts'
+import { preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 
 import errorsText from '../../../docs/errors.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 
-const errorTypes = {
-  markdown: 'text/markdown; charset=utf-8',
-  html: 'text/html; charset=utf-8',
-}
+const types = { markdown: 'text/markdown; charset=utf-8', html: 'text/html; charset=utf-8' }
 
 const STYLE = `
   body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif }
@@ -22,27 +23,15 @@ const negotiated = { chosenBy: 'Accept', policy: POLICY } as const
 
 const text = { schema: { type: 'string' as const } }
 
-/**
- * Serves the page that the `type` of every problem points to, docs/errors.md
- * itself, and docs/llms.txt for agents.
- */
+/** Serves docs/errors.md, which the `type` of every problem points to, and docs/llms.txt. */
 export const documentationRoutes = () => {
   const errors = {
-    markdown: createFixedText({
-      text: errorsText,
-      contentType: errorTypes.markdown,
-      ...negotiated,
-    }),
-    html: createFixedText({
-      text: toPage('Errors', errorsText),
-      contentType: errorTypes.html,
-      ...negotiated,
-    }),
+    markdown: createFixedText({ text: errorsText, contentType: types.markdown, ...negotiated }),
+    html: createFixedText({ text: errorsPage(), contentType: types.html, ...negotiated }),
   }
   const llms = createFixedText({ text: llmsText, contentType: 'text/plain; charset=utf-8' })
   return [
     route({
-      method: 'GET',
       path: '/errors',
       access: 'none',
       tag: 'documentation',
@@ -55,10 +44,9 @@ export const documentationRoutes = () => {
         headers: fixedTextHeaders(negotiated),
       },
       caching: 'tag',
-      answer: ({ request }) => errors[preferredType(request, errorTypes, 'markdown')](request),
+      answer: ({ request }) => errors[preferredType(request, types, 'markdown')](request),
     }),
     route({
-      method: 'GET',
       path: '/llms.txt',
       access: 'none',
       tag: 'documentation',
@@ -78,13 +66,25 @@ export const documentationRoutes = () => {
 }
 
 /** Headings of codes get the code as their anchor; Bun's own would drop the underscores. */
-function toPage(title: string, markdown: string): string {
-  const body = Bun.markdown.html(markdown).replace(/<h2>(\w+)<\/h2>/g, '<h2 id="$1">$1</h2>')
+function errorsPage(): string {
+  const body = Bun.markdown.html(errorsText).replace(/<h2>(\w+)<\/h2>/g, '<h2 id="$1">$1</h2>')
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Bookfeed</title>
+<title>Errors · Bookfeed</title>
 <style>${STYLE}</style>
 ${body}`
+}
+
+/** What the examples are about; its moment is the first at which every held outcome has a book. */
+export function findExample(
+  history: Pick<MarketHistory, 'listMarkets' | 'coinTotals'>,
+): ExampleMarket | undefined {
+  const market = findExampleMarket(history)
+  if (market === undefined) return undefined
+  const { coin, timeframe, conditionId, spans, orderMs } = market
+  const tsMs = Math.max(spans.up?.firstMs ?? 0, spans.down?.firstMs ?? 0)
+  const day = toIso(orderMs - (orderMs % DAY_MS)).slice(0, 'YYYY-MM-DD'.length)
+  return { coin, timeframe, conditionId, tsMs, day }
 }

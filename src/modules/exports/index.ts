@@ -1,15 +1,11 @@
-import { acceptsGzip } from '#src/http/content-coding.ts'
 import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
-import { preferredType } from '#src/http/media-type.ts'
+import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
-import type { Work } from '#src/http/work.ts'
 
 import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './model.ts'
-import type { ExportPlan } from './plan.ts'
-import type { ExportService } from './service.ts'
-
-type Deps = { service: ExportService; work: Pick<Work, 'run'> }
+import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
+import { createExportService, type ExportDeps } from './service.ts'
 
 const mediaTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
@@ -38,90 +34,85 @@ const ok = {
   },
 }
 
-/** Whole markets and days as one stream, and what became of it. */
-export const exportRoutes = ({ service, work }: Deps) => [
-  route({
-    method: 'GET',
-    path: '/v1/:coin/markets/:conditionId/export',
-    access: 'snapshots',
-    tag: 'exports',
-    operationId: 'exportMarket',
-    summary: 'All snapshots of a market as one file',
-    description,
-    query: MarketExportQuery,
-    ok,
-    isCovered: true,
-    caching: 'tag',
-    fails: ['too_many_streams'],
-    answer({ market, query, request }) {
-      const plan = service.planMarket(market, query, formatOf(request, query.format))
-      return answer({ service, request }, plan, service.coverageOf(plan))
-    },
-  }),
-  route({
-    method: 'GET',
-    path: '/v1/:coin/export',
-    access: 'snapshots',
-    tag: 'exports',
-    operationId: 'exportDay',
-    summary: 'All snapshots of a coin and day as one file',
-    description: `The markets of a day one after the other, oldest window first, each as its own export would be. \`X-Coverage\` counts windows that are not held, too: of \`timeframe\`, or of each timeframe held that day. ${description}`,
-    query: DayExportQuery,
-    ok,
-    isCovered: true,
-    caching: 'tag',
-    fails: ['too_many_streams'],
-    async answer({ coin, query, request }) {
-      const format = formatOf(request, query.format)
-      const plan = await work.run(request, service.planDay(coin, query, format))
-      const coverage = await work.run(request, service.dayCoverageOf(plan))
-      return answer({ service, request }, plan, coverage)
-    },
-  }),
-  route({
-    method: 'GET',
-    path: '/v1/exports',
-    access: 'key',
-    tag: 'exports',
-    operationId: 'listExports',
-    summary: 'What became of your exports',
-    description:
-      'Whether each was sent whole, how many snapshots it had, and its SHA-256 to check a file with. The last 20 of an account, until the server restarts.',
-    ok: { description: 'The exports.', schema: ExportList },
-    caching: 'private, no-store',
-    isInMemory: true,
-    answer: ({ caller }): ExportList => ({
-      data: service.list(caller.accountId),
-      nextCursor: null,
-    }),
-  }),
-]
+const shared = {
+  access: 'snapshots',
+  tag: 'exports',
+  ok,
+  isCovered: true,
+  caching: 'tag',
+  fails: ['too_many_streams'],
+} as const
 
-type Call = { service: ExportService; request: Request }
+export function exportRoutes(deps: ExportDeps) {
+  const { history, clock, work } = deps
+  const service = createExportService(deps)
+
+  async function answer(request: Request, plan: ExportPlan): Promise<Response> {
+    const coverage = await work.run(request, coverageOf(history, plan, clock()))
+    // Parquet is compressed inside.
+    const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
+    const etag = `"${service.tagOf(plan, isGzip)}"`
+    const caching = cachingHeaders(service.isClosed(plan))
+    const common = { ...caching, Vary: VARY, [COVERAGE_HEADER]: coverage }
+    const unchanged = answerUnchanged(request, etag, common)
+    if (unchanged !== undefined) return unchanged
+    const { exportId, pieces, onEnd } = service.begin(plan, request, isGzip)
+    const headers: Record<string, string> = {
+      'Content-Type': mediaTypes[plan.format],
+      'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
+      ...common,
+      ETag: etag,
+      'X-Export-Id': exportId,
+    }
+    if (isGzip) headers['Content-Encoding'] = 'gzip'
+    return streamResponse(request, { headers, pieces, onEnd })
+  }
+
+  return [
+    route({
+      ...shared,
+      path: '/v1/:coin/markets/:conditionId/export',
+      operationId: 'exportMarket',
+      summary: 'All snapshots of a market as one file',
+      description,
+      query: MarketExportQuery,
+      answer({ market, query, request }) {
+        const format = formatOf(request, query.format)
+        return answer(request, planMarket(history, { market, query, format }))
+      },
+    }),
+    route({
+      ...shared,
+      path: '/v1/:coin/export',
+      operationId: 'exportDay',
+      summary: 'All snapshots of a coin and day as one file',
+      description: `The markets of a day one after the other, oldest window first, each as its own export would be. \`X-Coverage\` counts windows that are not held, too: of \`timeframe\`, or of each timeframe held that day. ${description}`,
+      query: DayExportQuery,
+      async answer({ coin, query, request }) {
+        const format = formatOf(request, query.format)
+        const plan = await work.run(request, planDay(history, { coin, query, format }))
+        return answer(request, plan)
+      },
+    }),
+    route({
+      path: '/v1/exports',
+      access: 'key',
+      tag: 'exports',
+      operationId: 'listExports',
+      summary: 'What became of your exports',
+      description:
+        'Whether each was sent whole, how many snapshots it had, and its SHA-256 to check a file with. The last 20 of an account, until the server restarts.',
+      ok: { description: 'The exports.', schema: ExportList },
+      caching: 'private, no-store',
+      isInMemory: true,
+      answer: ({ caller }): ExportList => ({
+        data: service.list(caller.accountId),
+        nextCursor: null,
+      }),
+    }),
+  ]
+}
 
 /** The parameter goes before the header; a header that leaves none of ours is passed over. */
 const formatOf = (request: Request, asked: Format | undefined): Format =>
   asked ?? preferredType(request, mediaTypes, 'ndjson')
-
-function answer({ service, request }: Call, plan: ExportPlan, coverage: string): Response {
-  // Parquet is compressed inside.
-  const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
-  const etag = `"${service.tagOf(plan, isGzip)}"`
-  const shared = {
-    ...cachingHeaders(service.isClosed(plan)),
-    Vary: VARY,
-    [COVERAGE_HEADER]: coverage,
-  }
-  const unchanged = answerUnchanged(request, etag, shared)
-  if (unchanged !== undefined) return unchanged
-  const { exportId, pieces, onEnd } = service.begin(plan, request, isGzip)
-  const headers: Record<string, string> = {
-    'Content-Type': mediaTypes[plan.format],
-    'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
-    ...shared,
-    ETag: etag,
-    'X-Export-Id': exportId,
-  }
-  if (isGzip) headers['Content-Encoding'] = 'gzip'
-  return streamResponse(request, { headers, pieces, onEnd })
-}

@@ -3,18 +3,18 @@ import { type Static, Type } from '@sinclair/typebox'
 import { conditionIdPattern } from '#src/core/market.ts'
 import { outcomeParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
 import {
+  choice,
   count,
   exampleMarket,
   listOf,
+  nullable,
   object,
   text,
   textOrNull,
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
-import { literals } from '#src/http/schema-reader.ts'
 
-/** Pattern of the `id` of a snapshot. */
 const ID = '[1-9][0-9]{0,15}'
 
 const formats = ['ndjson', 'csv', 'parquet'] as const
@@ -24,19 +24,18 @@ export const LEVELS_MAX = 4000
 export const STATE_LEVELS_MAX = 25
 export const STATE_LEVELS_DEFAULT = 10
 
-/** What both exports have. */
 const shared = {
   format: Type.Optional(
-    literals(formats, {
-      description:
-        'Goes before `Accept`, which may weigh `application/x-ndjson`, `text/csv` and `application/vnd.apache.parquet` by `q`; NDJSON when neither says, and when `Accept` leaves none of the three.',
-    }),
+    choice(
+      formats,
+      'Goes before `Accept`, which may weigh `application/x-ndjson`, `text/csv` and `application/vnd.apache.parquet` by `q`; NDJSON when neither says, and when `Accept` leaves none of the three.',
+    ),
   ),
   shape: Type.Optional(
-    literals(['levels', 'states'], {
-      description:
-        'Of CSV and Parquet: a row a level (`levels`, the default, whole books), or a row a snapshot with its best `depth` levels a side (`states`).',
-    }),
+    choice(
+      ['levels', 'states'],
+      'Of CSV and Parquet: a row a level (`levels`, the default, whole books), or a row a snapshot with its best `depth` levels a side (`states`).',
+    ),
   ),
   depth: Type.Optional(
     Type.Integer({
@@ -46,10 +45,10 @@ const shared = {
     }),
   ),
   include: Type.Optional(
-    literals(['receivedAt'], {
-      description:
-        'Adds to each row when the recorder received its state: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet.',
-    }),
+    choice(
+      ['receivedAt'],
+      'Adds to each row when the recorder received its state: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet.',
+    ),
   ),
   outcome: outcomeParameter,
 }
@@ -89,17 +88,19 @@ export const DayExportQuery = Type.Object({
 })
 export type DayExportQuery = Static<typeof DayExportQuery>
 
-export const ExportBody = object('Export', {
+const ExportBody = object('Export', {
   exportId: text('The `X-Export-Id` of the answer.', 'exp_8f3k2m9q4t7w'),
   name: text('Name of the file, without its ending.', 'btc-updown-5m-1776153600'),
-  state: literals(['running', 'complete', 'broken_off'], {
-    description: 'Only a `complete` one was sent to its end.',
-  }),
-  format: literals(formats, { description: 'Format of the file.' }),
-  contentEncoding: Type.Union([Type.Literal('gzip'), Type.Null()], {
-    description: 'What the bytes were sent as; `bytes` and `sha256` are of these.',
-    examples: ['gzip'],
-  }),
+  state: choice(
+    ['running', 'complete', 'broken_off'],
+    'Only a `complete` one was sent to its end.',
+  ),
+  format: choice(formats, 'Format of the file.'),
+  contentEncoding: nullable(
+    Type.Literal('gzip'),
+    'What the bytes were sent as; `bytes` and `sha256` are of these.',
+    'gzip',
+  ),
   snapshots: count('Snapshots sent.', 4962),
   bytes: count('Bytes sent, as encoded.', 452118),
   sha256: textOrNull(

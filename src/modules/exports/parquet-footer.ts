@@ -4,14 +4,9 @@
  */
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
-/**
- * Of the magic number that a file begins and ends with, and of the
- * length between it and the metadata.
- */
+/** Of the magic number that a file begins and ends with, and of the length before the last. */
 const WORD_BYTES = 4
-/**
- * Type of the elements of a list, in the low half of its header; a larger count follows the header.
- */
+/** Type of elements, in the low half of a list's header; a larger count follows the header. */
 const STRUCT = 12
 const SHORT_LIST_MAX = 14
 const MAGIC = 0x31524150
@@ -38,10 +33,7 @@ export function createParquetFooter(file: ParquetWriter) {
   let restBytes = 0
 
   return {
-    /**
-     * Takes what the file has written since the last time from it, as one group: parts
-     * of its columns in their order.
-     */
+    /** Takes what the file has written since, parts of its columns in order, as one group. */
     take(): void {
       const parts = file.row_groups.splice(0)
       const [first] = parts

@@ -1,13 +1,10 @@
-/**
- * Parquet, one row group after the other: typed columns, prices and sizes as DECIMAL of six places,
- * so that nothing is a float.
- */
+/** Parquet, one row group after the other: prices and sizes are DECIMAL, so nothing is a float. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
 
 import { createParquetFooter } from './parquet-footer.ts'
-import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './source.ts'
+import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './plan.ts'
 
 /** Values of a group: what one export holds in memory. */
 const GROUP_VALUES = 30_000
@@ -16,33 +13,32 @@ const STEP_VALUES = 4_000
 
 /** Values of a column; integers are BigInt where they are written as 64 bits. */
 type Values = (bigint | string | number | Date | null)[]
-type Column = { name: string; element: Omit<SchemaElement, 'name'> }
 
-const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' } as const
+const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const
 const decimal = { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: 6 } as const
-const optional = { repetition_type: 'OPTIONAL' } as const
-
 const time = {
   type: 'INT64',
   converted_type: 'TIMESTAMP_MILLIS',
   logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
 } as const
 
-const firstColumns: readonly Column[] = [
-  { name: 'timestamp', element: { ...time, repetition_type: 'REQUIRED' } },
-  { name: 'id', element: { type: 'INT64', repetition_type: 'REQUIRED' } },
-  { name: 'conditionId', element: text },
-  { name: 'outcome', element: text },
+const required = { repetition_type: 'REQUIRED' } as const
+const optional = { repetition_type: 'OPTIONAL' } as const
+
+const firstColumns: readonly SchemaElement[] = [
+  { name: 'timestamp', ...time, ...required },
+  { name: 'id', type: 'INT64', ...required },
+  { name: 'conditionId', ...text, ...required },
+  { name: 'outcome', ...text, ...required },
 ]
 
-const levelColumns: readonly Column[] = [
-  { name: 'side', element: { ...text, ...optional } },
-  { name: 'level', element: { type: 'INT32', ...optional } },
-  { name: 'price', element: { ...decimal, ...optional } },
-  { name: 'size', element: { ...decimal, ...optional } },
+const levelColumns: readonly SchemaElement[] = [
+  { name: 'side', ...text, ...optional },
+  { name: 'level', type: 'INT32', ...optional },
+  { name: 'price', ...decimal, ...optional },
+  { name: 'size', ...decimal, ...optional },
 ]
 
-/** A whole file of all snapshots. */
 export function* parquetPieces(
   source: Source,
   progress: Progress,
@@ -53,10 +49,7 @@ export function* parquetPieces(
   const bytes = new PieceWriter()
   const file = new ParquetWriter({
     writer: bytes,
-    schema: [
-      { name: 'bookfeed', num_children: columns.length },
-      ...columns.map(({ name, element }): SchemaElement => ({ name, ...element })),
-    ],
+    schema: [{ name: 'bookfeed', num_children: columns.length }, ...columns],
     createdBy: 'bookfeed',
     // Of every column and group, until the end: with many columns they outweigh the rows.
     statistics: shape.kind === 'levels',
@@ -101,13 +94,11 @@ export function* parquetPieces(
 
 const NOTHING = new Uint8Array(0)
 
-const receivedColumn: Column = { name: 'received_at', element: { ...time, ...optional } }
-
-function columnsOf({ kind, depth, withReceived }: Shape): readonly Column[] {
-  const element = { ...decimal, ...optional }
-  const own =
-    kind === 'levels' ? levelColumns : stateColumns(depth).map((name) => ({ name, element }))
-  return [...firstColumns, ...own, ...(withReceived ? [receivedColumn] : [])]
+function columnsOf({ kind, depth, withReceived }: Shape): readonly SchemaElement[] {
+  const states = () => stateColumns(depth).map((name) => ({ name, ...decimal, ...optional }))
+  const received = { name: 'received_at', ...time, ...optional }
+  const own = kind === 'levels' ? levelColumns : states()
+  return [...firstColumns, ...own, ...(withReceived ? [received] : [])]
 }
 
 function addRows(group: Values[], snapshot: StoredSnapshot, shape: Shape): void {

@@ -1,12 +1,19 @@
-/** What an export will be: its markets, its rows and its shape, from what was asked. */
-import type { Span } from '#src/core/coverage.ts'
-import { AppError } from '#src/core/errors.ts'
-import type { Coin, Market, Timeframe } from '#src/core/market.ts'
-import { readRange } from '#src/core/range.ts'
+/** What an export is: its markets, its rows and its shape, from what was asked. */
+import {
+  type CoverageTally,
+  type Span,
+  spanOf,
+  tallyCoverage,
+  tallyText,
+} from '#src/core/coverage.ts'
+import { parameterError } from '#src/core/errors.ts'
+import { type Coin, type Market, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { DAY_MS, parseMoment } from '#src/core/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import { DAY_MS, parseMoment, readRange } from '#src/core/time.ts'
+import { tallyMissing } from '#src/core/windows.ts'
+import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
+import { assert } from '#src/lib/assert.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 import {
@@ -17,105 +24,125 @@ import {
   STATE_LEVELS_DEFAULT,
   STATE_LEVELS_MAX,
 } from './model.ts'
-import type { Shape, Source } from './source.ts'
 
-/** An export that was asked for, not begun. */
 export type ExportPlan = {
   format: Format
   shape: Shape
   markets: readonly Market[]
   source: Source
-  /** Of the file, without its ending. */
   name: string
-  /** A market may still be added before it, Unix milliseconds. */
-  openUntilMs: number
   /** The windows that the export should have; undefined for that of a market. */
   windows: DayWindows | undefined
 }
 
-/**
- * Windows that begin in a span, of each timeframe, by the starts of all that
- * are held of the day, ascending.
- */
-export type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
+/** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
+export type Shape = {
+  kind: 'levels' | 'states'
+  depth: number
+  /** When its state was received, last in each row. */
+  withReceived?: boolean
+}
+
+export type Source = {
+  history: Pick<MarketHistory, 'findMarket' | 'lines' | 'page' | 'runs'>
+  /** Each is read when its turn comes: what is kept while an export runs is small. */
+  conditionIds: readonly string[]
+  outcome: Outcome | undefined
+  fromMs?: number | undefined
+  toMs?: number | undefined
+  /** In the first market: what comes after it is exported. */
+  after: Position | undefined
+}
+
+/** Windows that begin in a span, by the starts of those that are held of the day, ascending. */
+type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
+
+export type Progress = { snapshots: number }
 
 /** Markets that are looked at in a step; a millisecond or two. */
-export const MARKETS_A_STEP = 50
+const MARKETS_A_STEP = 50
 
-/** Plans exports of a history. */
-export function createPlanner(history: MarketHistory) {
-  function positionOf(market: Market, id: string): Position {
-    const position = history.findPosition(market, Number(id))
-    if (position !== undefined) return position
-    throw parameterError('after', `Market ${market.conditionId} has no snapshot ${id}.`)
-  }
-
-  function* listDay(coin: Coin, { day, timeframe }: DayExportQuery): Steps<Market[]> {
-    const fromMs = readDay(day)
-    const filters = { coin, timeframe: timeframe as Timeframe | undefined }
-    const query = { ...filters, fromMs, toMs: fromMs + DAY_MS, limit: MARKETS_A_STEP }
-    const markets: Market[] = []
-    for (const page of marketPages(history, { ...query, order: 'asc' })) {
-      if (markets.length > 0) yield
-      markets.push(...page)
-    }
-    return markets
-  }
-
-  return {
-    /** Throws `invalid_parameter`. */
-    planMarket(market: Market, query: MarketExportQuery, format: Format): ExportPlan {
-      const { outcome, after } = query
-      const place = after === undefined ? undefined : positionOf(market, after)
-      const markets = [market]
-      const rows = { conditionIds: idsOf(markets), outcome, ...readRange(query), after: place }
-      return {
-        format,
-        shape: readShape(query, format),
-        markets,
-        source: { history, ...rows },
-        name: nameOf(market),
-        openUntilMs: 0,
-        windows: undefined,
-      }
-    },
-
-    /** Throws `invalid_parameter`. */
-    *planDay(coin: Coin, query: DayExportQuery, format: Format): Steps<ExportPlan> {
-      const { day, outcome, after } = query
-      const timeframe = query.timeframe as Timeframe | undefined
-      const listed = yield* listDay(coin, query)
-      let markets = listed
-      let place: Position | undefined
-      if (after !== undefined) {
-        const [conditionId = '', id = ''] = after.split(':')
-        markets = markets.slice(markets.findIndex((one) => one.conditionId === conditionId))
-        const [market] = markets
-        if (market?.conditionId !== conditionId) {
-          throw parameterError('after', `The export of ${day} has no market ${conditionId}.`)
-        }
-        place = positionOf(market, id)
-      }
-      const range = { fromMs: undefined, toMs: undefined }
-      const startMs = readDay(day)
-      const endMs = startMs + DAY_MS
-      // What continues from a market is asked for from there.
-      const fromMs = after === undefined ? startMs : (markets[0]?.orderMs ?? startMs)
-      return {
-        format,
-        shape: readShape(query, format),
-        markets,
-        source: { history, conditionIds: idsOf(markets), outcome, ...range, after: place },
-        openUntilMs: endMs,
-        windows: { fromMs, toMs: endMs, startsMs: startsOf(listed, timeframe) },
-        name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
-      }
-    },
+export function* queriesOf({ history, conditionIds, ...rows }: Source): Generator<StreamQuery> {
+  const { outcome, fromMs, toMs, after } = rows
+  for (const [index, conditionId] of conditionIds.entries()) {
+    const market = history.findMarket(conditionId)
+    // It was found when the export began, and none is ever removed.
+    assert(market !== undefined, 'a market is found again')
+    yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
   }
 }
 
-const idsOf = (markets: readonly Market[]): string[] =>
-  markets.map(({ conditionId }) => conditionId)
+/** Names of the columns that hold the levels of `states`: bids, then asks, the best level first. */
+export const stateColumns = (depth: number): string[] =>
+  ['bid', 'ask'].flatMap((side) =>
+    Array.from({ length: depth }, (_, index) => [
+      `${side}_price_${index + 1}`,
+      `${side}_size_${index + 1}`,
+    ]).flat(),
+  )
+
+/** Throws `invalid_parameter`. */
+export function planMarket(
+  history: MarketHistory,
+  { market, query, format }: { market: Market; query: MarketExportQuery; format: Format },
+): ExportPlan {
+  const { slug, conditionId } = market
+  const { outcome, after } = query
+  const place = after === undefined ? undefined : positionOf(history, market, after)
+  const rows = { conditionIds: [conditionId], outcome, ...readRange(query), after: place }
+  return {
+    format,
+    shape: readShape(query, format),
+    markets: [market],
+    source: { history, ...rows },
+    name: slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId,
+    windows: undefined,
+  }
+}
+
+/** Throws `invalid_parameter`. */
+export function* planDay(
+  history: MarketHistory,
+  { coin, query, format }: { coin: Coin; query: DayExportQuery; format: Format },
+): Steps<ExportPlan> {
+  const { day, outcome, after, timeframe } = query
+  const startMs = readDay(day)
+  const endMs = startMs + DAY_MS
+  const span = { fromMs: startMs, toMs: endMs, limit: MARKETS_A_STEP, order: 'asc' } as const
+  const listed: Market[] = []
+  for (const page of marketPages(history, { coin, timeframe, ...span })) {
+    if (listed.length > 0) yield
+    listed.push(...page)
+  }
+  let markets = listed
+  let place: Position | undefined
+  if (after !== undefined) {
+    const [id = '', snapshotId = ''] = after.split(':')
+    markets = listed.slice(listed.findIndex(({ conditionId }) => conditionId === id))
+    const [market] = markets
+    if (market?.conditionId !== id) {
+      throw parameterError('after', `The export of ${day} has no market ${id}.`)
+    }
+    place = positionOf(history, market, snapshotId)
+  }
+  const conditionIds = markets.map(({ conditionId }) => conditionId)
+  // What continues from a market is asked for from there.
+  const fromMs = after === undefined ? startMs : (markets[0]?.orderMs ?? startMs)
+  return {
+    format,
+    shape: readShape(query, format),
+    markets,
+    source: { history, conditionIds, outcome, after: place },
+    windows: { fromMs, toMs: endMs, startsMs: startsOf(listed, timeframe) },
+    name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
+  }
+}
+
+function positionOf(history: MarketHistory, market: Market, id: string): Position {
+  const position = history.findPosition(market, Number(id))
+  if (position !== undefined) return position
+  throw parameterError('after', `Market ${market.conditionId} has no snapshot ${id}.`)
+}
 
 /** Of the timeframes that were asked for or that are held. */
 function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {
@@ -151,15 +178,32 @@ function readShape({ shape, depth, after, include }: ShapeQuery, format: Format)
   return { kind: 'states', depth: depth ?? STATE_LEVELS_DEFAULT, ...more }
 }
 
-/** Start of a day in Unix milliseconds. */
 function readDay(day: string): number {
   const startMs = parseMoment(`${day}T00:00:00Z`)
   if (startMs !== undefined) return startMs
   throw parameterError('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
 }
 
-const nameOf = ({ slug, conditionId }: Market): string =>
-  slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId
-
-const parameterError = (param: string, message: string) =>
-  new AppError('invalid_parameter', message, { param })
+/** Over all markets, and all windows of a day that have none; made in steps. */
+export function* coverageOf(
+  history: MarketHistory,
+  { markets, windows, source: { outcome, fromMs, toMs } }: ExportPlan,
+  nowMs: number,
+): Steps<string> {
+  const tallies: CoverageTally[] = []
+  for (const [index, market] of markets.entries()) {
+    if (index > 0 && index % MARKETS_A_STEP === 0) yield
+    const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs }
+    const span = spanOf(question)
+    // On a day nothing is missing of a window that has not opened.
+    if (windows === undefined || span.toMs > span.fromMs) tallies.push(tallyCoverage(question))
+  }
+  if (windows !== undefined) {
+    const { startsMs, ...range } = windows
+    const asked = outcome === undefined ? outcomes.length : 1
+    for (const [timeframe, held] of startsMs) {
+      tallies.push(tallyMissing(held, { timeframe, ...range, nowMs }, asked))
+    }
+  }
+  return tallyText(tallies)
+}

@@ -1,39 +1,39 @@
-/** Exports: what is asked for, made piece by piece while it is sent. */
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
 
-import { coverageText, tallyText } from '#src/core/coverage-text.ts'
-import {
-  type CoverageQuestion,
-  type CoverageTally,
-  spanOf,
-  tallyCoverage,
-} from '#src/core/coverage.ts'
-import { outcomes } from '#src/core/market.ts'
-import type { Clock } from '#src/core/time.ts'
-import { tallyMissing } from '#src/core/windows.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
 import type { Encoding, MarketHistory } from '#src/history/history.ts'
-import { callerOf } from '#src/http/access.ts'
+import { callerOf } from '#src/http/gate.ts'
 import type { BodyEnd } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
+import { createCache } from '#src/lib/cache.ts'
 
-import { csvPieces } from './csv.ts'
-import { ndjsonPieces, receivedPieces } from './ndjson.ts'
+import type { ExportBody } from './model.ts'
 import { parquetPieces } from './parquet.ts'
-import { gzipped, inTurns } from './pieces.ts'
-import { createPlanner, type DayWindows, type ExportPlan, MARKETS_A_STEP } from './plan.ts'
-import { createExportRecords } from './records.ts'
-import type { Progress } from './source.ts'
+import type { ExportPlan, Progress } from './plan.ts'
+import { csvPieces, ndjsonPieces, receivedPieces } from './text.ts'
 
-type Deps = { history: MarketHistory; clock: Clock; mint: () => string; work: Work }
+export type ExportDeps = { history: MarketHistory; clock: Clock; mint: () => string; work: Work }
 
-/** Makes the service of a history. */
-export function createExportService({ history, clock, mint, work }: Deps) {
-  const records = createExportRecords({ clock, mint })
+/** Accounts whose exports are remembered, and how many of each; about 500 bytes an export. */
+const ACCOUNTS_MAX = 1000
+const EXPORTS_MAX = 20
+/** For text that is compressed while it is sent: the level that costs least. */
+const GZIP_LEVEL = 1
+const NOTHING = new Uint8Array(0)
+
+export function createExportService({ history, clock, mint, work }: ExportDeps) {
+  const records = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
+
+  /** Lists an export; beyond the newest only those that run stay. */
+  function list(accountId: string, record: ExportBody): void {
+    const older = records.get(accountId) ?? []
+    const kept = older.filter(({ state }, at) => state === 'running' || at < EXPORTS_MAX - 1)
+    records.set(accountId, [record, ...kept], { size: 1 })
+  }
 
   return {
-    ...createPlanner(history),
-
     /** Names everything that decides the bytes; fit for an `ETag`. */
     tagOf({ format, shape, markets, source }: ExportPlan, isGzip: boolean): string {
       const { outcome, fromMs, toMs, after } = source
@@ -44,41 +44,25 @@ export function createExportService({ history, clock, mint, work }: Deps) {
     },
 
     /** True when nothing but a backfill can change it. */
-    isClosed: ({ markets, openUntilMs }: ExportPlan): boolean =>
-      clock() >= openUntilMs && markets.every((market) => market.isClosed),
-
-    /** Of the export of a market. */
-    coverageOf: ({ markets, source: { outcome, fromMs, toMs } }: ExportPlan) =>
-      coverageText(
-        ...markets.map((market) => {
-          return { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
-        }),
-      ),
-
-    /** Over all markets of a day, and all of its windows that have none; made in steps. */
-    *dayCoverageOf(plan: ExportPlan): Steps<string> {
-      const { markets, windows, source } = plan
-      const { outcome } = source
-      const nowMs = clock()
-      const tallies: CoverageTally[] = []
-      for (const [index, market] of markets.entries()) {
-        if (index > 0 && index % MARKETS_A_STEP === 0) yield
-        const question = { market, gaps: history.gaps(market), outcome, nowMs }
-        // Nothing is missing of a window that has not opened.
-        if (hasBegun(question)) tallies.push(tallyCoverage(question))
-      }
-      const asked = outcome === undefined ? outcomes.length : 1
-      const missing = windows === undefined ? [] : missingTallies(windows, asked, nowMs)
-      return tallyText([...tallies, ...missing])
-    },
+    isClosed: ({ markets, windows }: ExportPlan): boolean =>
+      clock() >= (windows?.toMs ?? 0) && markets.every((market) => market.isClosed),
 
     /** Begins an export for the caller. Throws `too_many_streams` and `unavailable`. */
     begin(plan: ExportPlan, request: Request, isGzip: boolean) {
       const close = work.openStream(request)
       const { accountId } = callerOf(request)
-      const contentEncoding = isGzip ? 'gzip' : null
-      const { format, name } = plan
-      const record = records.create({ name, format, contentEncoding })
+      const record: ExportBody = {
+        exportId: `exp_${mint()}`,
+        name: plan.name,
+        state: 'running',
+        format: plan.format,
+        contentEncoding: isGzip ? 'gzip' : null,
+        snapshots: 0,
+        bytes: 0,
+        sha256: null,
+        startedAt: toIso(clock()),
+        endedAt: null,
+      }
       const encoding = isGzip ? 'gzip' : 'identity'
       const made = inTurns(piecesOf(plan, record, encoding), () => work.turn(accountId))
       const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
@@ -86,7 +70,7 @@ export function createExportService({ history, clock, mint, work }: Deps) {
 
       /** Lists the export when its first piece is asked for, and counts what passes. */
       async function* tracked(): typeof pieces {
-        records.begin(accountId, record)
+        list(accountId, record)
         for await (const piece of pieces) {
           hasher.update(piece)
           record.bytes += piece.length
@@ -94,36 +78,19 @@ export function createExportService({ history, clock, mint, work }: Deps) {
         }
       }
 
-      return {
-        exportId: record.exportId,
-        pieces: tracked(),
-        onEnd({ isWhole }: BodyEnd): void {
-          close()
-          records.end(record, isWhole ? hasher.digest('hex') : undefined)
-        },
+      function onEnd({ isWhole }: BodyEnd): void {
+        close()
+        record.state = isWhole ? 'complete' : 'broken_off'
+        record.sha256 = isWhole ? hasher.digest('hex') : null
+        record.endedAt = toIso(clock())
       }
+
+      return { exportId: record.exportId, pieces: tracked(), onEnd }
     },
 
-    list: records.list,
+    list: (accountId: string): ExportBody[] => records.get(accountId) ?? [],
   }
 }
-
-export type ExportService = ReturnType<typeof createExportService>
-
-const hasBegun = (question: CoverageQuestion): boolean => {
-  const { fromMs, toMs } = spanOf(question)
-  return toMs > fromMs
-}
-
-/** What of the windows of a day has no market, over so many outcomes. */
-const missingTallies = (
-  { startsMs, ...range }: DayWindows,
-  asked: number,
-  nowMs: number,
-): CoverageTally[] =>
-  [...startsMs].map(([timeframe, held]) =>
-    tallyMissing(held, { timeframe, ...range, nowMs }, asked),
-  )
 
 /** Sent as it is stored, which is compressed. */
 const isStored = ({ format, shape }: ExportPlan): boolean =>
@@ -134,4 +101,39 @@ function piecesOf(plan: ExportPlan, progress: Progress, encoding: Encoding): Gen
   if (isStored(plan)) return ndjsonPieces(source, progress, encoding)
   if (format === 'ndjson') return receivedPieces(source, progress)
   return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
+}
+
+/** Makes one piece a turn, and passes on those that hold something. */
+async function* inTurns(
+  pieces: Generator<Uint8Array>,
+  turn: () => Promise<void>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for (;;) {
+      await turn()
+      const { done, value } = pieces.next()
+      if (done) return
+      if (value.length > 0) yield value
+    }
+  } finally {
+    pieces.return(undefined)
+  }
+}
+
+/** One gzip member, compressed in the runtime's thread pool. */
+export async function* gzipped(
+  pieces: AsyncGenerator<Uint8Array, void, undefined>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  // Objects: a piece is taken as it is, and no more than one is waiting.
+  const source = Readable.from(pieces, { highWaterMark: 1 })
+  const gzip = createGzip({ level: GZIP_LEVEL })
+  source.on('error', (error) => gzip.destroy(error))
+  // Apart from the last piece, or the bytes would depend on whether both are there at once.
+  source.on('end', () => gzip.write(NOTHING, () => gzip.end()))
+  try {
+    for await (const piece of source.pipe(gzip, { end: false })) yield piece as Uint8Array
+  } finally {
+    source.destroy()
+    gzip.destroy()
+  }
 }

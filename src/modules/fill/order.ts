@@ -1,38 +1,33 @@
-/** Reads an order from the texts of a query. */
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
-import { AppError } from '#src/core/errors.ts'
+import { parameterError } from '#src/core/errors.ts'
 import type { FeeTerms, FillAmount, Order } from '#src/core/fill.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
 import type { FillQuery } from './model.ts'
 
 /** What a decimal may be, in millionths; both bounds are inclusive. */
-type Bounds = { min: Millionths; max: Millionths; step: Millionths; expected: string }
+type Bounds = { min: Millionths; max: Millionths; step?: Millionths; expected: string }
 
 const amountBounds: Bounds = {
   min: 1,
   max: 9_000_000_000 * MILLIONTHS_PER_UNIT,
-  step: 1,
-  expected:
-    'a plain decimal above 0 and at most 9000000000 with at most six decimals, such as 12.5',
+  expected: 'above 0 and at most 9000000000 with at most six decimals, such as 12.5',
 }
 const bpsBounds: Bounds = {
   min: 0,
   max: 10_000 * MILLIONTHS_PER_UNIT,
   step: 100,
-  expected: 'a plain decimal from 0 to 10000 with at most four decimals, such as 12.5',
+  expected: 'from 0 to 10000 with at most four decimals, such as 12.5',
 }
 const rateBounds: Bounds = {
   min: 0,
   max: MILLIONTHS_PER_UNIT,
-  step: 1,
-  expected: 'a plain decimal from 0 to 1 with at most six decimals, such as 0.07',
+  expected: 'from 0 to 1 with at most six decimals, such as 0.07',
 }
 const priceBounds: Bounds = {
   min: 1,
   max: MILLIONTHS_PER_UNIT - 1,
-  step: 1,
-  expected: 'a plain decimal above 0 and below 1 with at most six decimals, such as 0.55',
+  expected: 'above 0 and below 1 with at most six decimals, such as 0.55',
 }
 
 /** Throws `invalid_parameter`. */
@@ -65,11 +60,9 @@ function readFee(query: FillQuery): FeeTerms {
 
 function read(param: string, text: string | undefined, bounds: Bounds): Millionths | undefined {
   if (text === undefined) return undefined
-  const { min, max, step, expected } = bounds
+  const { min, max, step = 1, expected } = bounds
   const value = parseMillionths(text)
   if (value !== undefined && value >= min && value <= max && value % step === 0) return value
-  throw parameterError(param, `\`${param}\` is "${excerpt(text)}", but must be ${expected}.`)
+  const sent = `\`${param}\` is "${excerpt(text)}"`
+  throw parameterError(param, `${sent}, but must be a plain decimal ${expected}.`)
 }
-
-const parameterError = (param: string, message: string) =>
-  new AppError('invalid_parameter', message, { param })

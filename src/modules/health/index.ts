@@ -1,52 +1,68 @@
 import { AppError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { route } from '#src/http/route.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 
 import { Health, Readiness } from './model.ts'
 
-/**
- * Port: each thing that must hold for requests to be sent here, and why not, if that may be shown.
- */
-export type CheckReadiness = () => Record<
-  keyof Readiness['checks'],
-  { holds: boolean; reason?: string | undefined }
->
+/** Whether something holds, and if not why, where that may be shown. */
+type Check = { holds: boolean; reason?: string | undefined }
 
-type Deps = { checkReadiness: CheckReadiness; signup: () => SignupState; version: string }
+type Deps = {
+  history: Pick<MarketHistory, 'findBatch' | 'probeWrite'>
+  ledger: Pick<Ledger, 'listTiers' | 'probeWrite'>
+  /** Monotonic milliseconds. */
+  timer: Clock
+  signup: () => SignupState
+  version: string
+}
 
 const RETRY_AFTER_SECONDS = 5
+/** A file is written at most that often, however often it is asked. */
+const PROBE_EVERY_MS = 1_000
 
-/** `GET /healthz` says that the process lives, `GET /readyz` that it wants requests. */
-export const healthRoutes = ({ checkReadiness, signup, version }: Deps) => [
-  route({
-    method: 'GET',
-    path: '/healthz',
-    access: 'none',
-    tag: 'health',
-    operationId: 'getHealth',
-    summary: 'Whether the process lives',
-    description: 'Asks nothing of the storage. Restart the process when this fails.',
-    ok: { description: 'The process lives.', schema: Health },
-    caching: 'no-store',
-    answer: () => ({ status: 'ok', version }) satisfies Health,
-  }),
-  route({
-    method: 'GET',
-    path: '/readyz',
-    access: 'none',
-    tag: 'health',
-    operationId: 'getReadiness',
-    summary: 'Whether requests should be sent here',
-    description:
-      'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out. `detail` says which, and why.',
-    ok: { description: 'Send requests.', schema: Readiness },
-    caching: 'no-store',
-    fails: ['unavailable'],
-    answer: () => toReadiness(checkReadiness(), signup()),
-  }),
-]
+export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
+  const { history, ledger, timer, signup, version } = deps
+  // One row is enough: it goes through the file, its locks and its schema. Of no market, because
+  // one that is damaged stops no other.
+  const checkHistory = createCheck(() => history.findBatch(''), history.probeWrite, timer)
+  const checkLedger = createCheck(() => ledger.listTiers(), ledger.probeWrite, timer)
+  const checkAll = (): Record<keyof Readiness['checks'], Check> => ({
+    history: checkHistory(),
+    ledger: checkLedger(),
+    accepting: { holds: isAccepting() },
+  })
+  return [
+    route({
+      path: '/healthz',
+      access: 'none',
+      tag: 'health',
+      operationId: 'getHealth',
+      summary: 'Whether the process lives',
+      description: 'Asks nothing of the storage. Restart the process when this fails.',
+      ok: { description: 'The process lives.', schema: Health },
+      caching: 'no-store',
+      answer: () => ({ status: 'ok', version }) satisfies Health,
+    }),
+    route({
+      path: '/readyz',
+      access: 'none',
+      tag: 'health',
+      operationId: 'getReadiness',
+      summary: 'Whether requests should be sent here',
+      description:
+        'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out. `detail` says which, and why.',
+      ok: { description: 'Send requests.', schema: Readiness },
+      caching: 'no-store',
+      fails: ['unavailable'],
+      answer: () => toReadiness(checkAll(), signup()),
+    }),
+  ]
+}
 
-function toReadiness(found: ReturnType<CheckReadiness>, signup: SignupState): Readiness {
+function toReadiness(found: Record<string, Check>, signup: SignupState): Readiness {
   const failed = Object.entries(found).filter(([, { holds }]) => !holds)
   if (failed.length > 0) {
     const names = failed.map(([name]) => name).join(', ')
@@ -59,4 +75,28 @@ function toReadiness(found: ReturnType<CheckReadiness>, signup: SignupState): Re
   const { isOpen: open } = signup
   const reason = signup.isOpen ? signup.warning : signup.reason
   return { ready: true, checks, signup: reason === undefined ? { open } : { open, reason } }
+}
+
+/** Reads each time, and writes once a second at most; what that threw counts meanwhile. */
+function createCheck(read: () => void, write: () => void, timer: Clock): () => Check {
+  let triedMs = Number.NEGATIVE_INFINITY
+  let failed: Check | undefined
+  return () => {
+    const unread = tryOut(read)
+    if (unread === undefined && timer() - triedMs >= PROBE_EVERY_MS) {
+      triedMs = timer()
+      failed = tryOut(write)
+    }
+    return unread ?? failed ?? { holds: true }
+  }
+}
+
+/** Another error than ours may say anything, and is not shown. */
+function tryOut(use: () => void): Check | undefined {
+  try {
+    use()
+    return undefined
+  } catch (error) {
+    return { holds: false, reason: error instanceof AppError ? error.message : undefined }
+  }
 }

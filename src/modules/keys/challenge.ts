@@ -22,27 +22,15 @@ const SEAL_BYTES = 16
 const SEALED_BYTES = TIME_BYTES + RANDOM_BYTES
 const noncePattern = new RegExp(`^[0-9a-f]{${2 * (SEALED_BYTES + SEAL_BYTES)}}$`)
 
-/** A message of ours that has not expired; who signed it is another question. */
-export type Genuine = {
-  /** Lower case. */
-  address: string
-  nonce: string
-  expiresMs: number
-}
-
 export type ChallengeDeps = {
   ledger: Pick<Ledger, 'challengeKey'>
   /** Never steps back, or a message that was answered and forgotten would come back to life. */
   clock: Clock
   randomBytes: (length: number) => Uint8Array
   wallets: Wallets
-  /** The address of this server as callers know it. */
   origin: () => string
 }
 
-export type Challenges = ReturnType<typeof createChallenges>
-
-/** Makes what gives out messages and knows them again. */
 export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
   const { challengeKey } = ledger
 
@@ -67,7 +55,6 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
   }
 
   return {
-    /** Writes a message for an address. */
     async issue(address: string): Promise<Challenge> {
       const sealed = Buffer.alloc(SEALED_BYTES)
       sealed.writeUIntBE(clock(), 0, TIME_BYTES)
@@ -79,15 +66,18 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       return { message, nonce, expiresAt: toIso(fields.expiresMs) }
     },
 
-    /** Throws `challenge_invalid` for what is not a message of ours, and `challenge_expired`. */
-    async verify(message: string): Promise<Genuine> {
+    /**
+     * The address, in lower case, of a message of ours; who signed it is another question. Throws
+     * `challenge_invalid` and `challenge_expired`.
+     */
+    async verify(message: string) {
       const read = await wallets.readSignIn(message)
       const { address, nonce = '' } = read
       if (address === undefined)
         throw refuse('The message names no account: `0x` and 40 hex digits.')
       const isOurs = isGenuine(challengeKey, address, nonce)
       const expected = fieldsOf(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
-      assertFields(read, { ...expected, nonce: isOurs ? nonce : undefined })
+      assertFields(read, expected, isOurs)
       assertFresh(expected.expiresMs, clock())
       if ((await wallets.writeSignIn(expected)) !== message) {
         throw refuse('The message has something added to it or is laid out differently.')
@@ -95,10 +85,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       return { address: expected.address, nonce, expiresMs: expected.expiresMs }
     },
 
-    /**
-     * Throws `challenge_expired`: while the wallet was asked, the time may have run out and the use
-     * of this very message been forgotten.
-     */
+    /** To be asked again after any wait: the use of this very message may have been forgotten. */
     assertFresh,
   }
 }
@@ -126,22 +113,21 @@ const refuse = (why: string) =>
     { param: 'message' },
   )
 
-type Expected = Omit<SignIn, 'nonce'> & { nonce: string | undefined }
-
 /** Says which field is wrong, the ones first by which a wallet is lured to another server. */
-function assertFields(read: Partial<SignIn>, expected: Expected): void {
-  const { domain, uri, chainId, nonce, issuedMs, expiresMs, statement } = expected
+function assertFields(read: Partial<SignIn>, expected: SignIn, isNonceOurs: boolean): void {
+  const { domain, uri, chainId } = expected
   if (read.domain !== domain)
     throw refuse(`The message is for ${shown(read.domain)}, but this server is ${domain}.`)
   if (read.uri !== uri) throw refuse(`The URI is ${shown(read.uri)}, but must be ${uri}.`)
   if (read.chainId !== chainId)
     throw refuse(`The chain id is ${shown(read.chainId)}, but must be ${chainId}.`)
-  if (nonce === undefined)
-    throw refuse('The nonce is not one that this server gave to this address.')
-  if (read.issuedMs !== issuedMs) throw refuse('The time of issue is not that of the nonce.')
-  if (read.expiresMs !== expiresMs)
+  if (!isNonceOurs) throw refuse('The nonce is not one that this server gave to this address.')
+  if (read.issuedMs !== expected.issuedMs)
+    throw refuse('The time of issue is not that of the nonce.')
+  if (read.expiresMs !== expected.expiresMs)
     throw refuse('The time of expiration is not the one that was given.')
-  if (read.statement !== statement) throw refuse('The statement is not the one that was given.')
+  if (read.statement !== expected.statement)
+    throw refuse('The statement is not the one that was given.')
 }
 
 const shown = (value: string | number | undefined): string =>

@@ -11,17 +11,16 @@ import {
   RotatedKey,
   SignupBody,
 } from './model.ts'
-import type { KeyService } from './service.ts'
+import { createOwnKeys, createSignup, type KeyDeps } from './service.ts'
 
-type Deps = { service: KeyService; idempotency: Idempotency }
-
-const noStore = { 'Cache-Control': 'no-store' }
 const shared = { tag: 'account', caching: 'no-store' } as const
 
-/** `/v1/keys`: from a wallet to a key, and what is done with keys. */
-export const keyRoutes = (deps: Deps) => [...signupRoutes(deps), ...ownKeyRoutes(deps)]
+export const keyRoutes = ({ idempotency, ...deps }: KeyDeps & { idempotency: Idempotency }) => [
+  ...signupRoutes(createSignup(deps), idempotency),
+  ...ownKeyRoutes(createOwnKeys(deps), idempotency),
+]
 
-const signupRoutes = ({ service, idempotency }: Deps) => [
+const signupRoutes = (service: ReturnType<typeof createSignup>, idempotency: Idempotency) => [
   route({
     ...shared,
     method: 'POST',
@@ -70,11 +69,9 @@ const signupRoutes = ({ service, idempotency }: Deps) => [
   }),
 ]
 
-/** What an account does with its keys. */
-const ownKeyRoutes = ({ service, idempotency }: Deps) => [
+const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Idempotency) => [
   route({
     ...shared,
-    method: 'GET',
     path: '/v1/keys',
     access: 'key',
     operationId: 'listKeys',
@@ -104,10 +101,11 @@ const ownKeyRoutes = ({ service, idempotency }: Deps) => [
         secret: tokenOf(request),
         body: JSON.stringify(body),
       }
+      const asked = { caller, id }
       return idempotency.answer(
         request,
         call,
-        async () => (keep) => service.rotate({ caller, id }, body, keep),
+        async () => (keep) => service.rotate(asked, body, keep),
       )
     },
   }),
@@ -125,7 +123,7 @@ const ownKeyRoutes = ({ service, idempotency }: Deps) => [
     fails: ['unknown_key', 'storage_unavailable'],
     answer({ caller, id }) {
       service.revoke({ caller, id })
-      return new Response(null, { status: 204, headers: noStore })
+      return new Response(null, { status: 204, headers: { 'Cache-Control': 'no-store' } })
     },
   }),
 ]

@@ -1,9 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { listOf, nullable, object, text, time, timeOrNull } from '#src/http/fields.ts'
-import { literals } from '#src/http/schema-reader.ts'
-
-const OVERLAP_SECONDS_MAX = 604_800
+import { choice, listOf, nullable, object, text, time, timeOrNull } from '#src/http/fields.ts'
 
 const address = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',
@@ -69,7 +66,7 @@ export type SignupBody = Static<typeof SignupBody>
 export const RotateBody = Type.Object({
   overlapSeconds: Type.Integer({
     minimum: 0,
-    maximum: OVERLAP_SECONDS_MAX,
+    maximum: 604_800,
     default: 86_400,
     description: 'How long the old key continues to work; 0 ends it at once.',
     examples: [3600],
@@ -105,13 +102,11 @@ export const RotatedKey = object('RotatedKey', {
 })
 export type RotatedKey = Static<typeof RotatedKey>
 
-export const KeyBody = object('Key', {
+const KeyBody = object('Key', {
   id: keyId,
   label: shownLabel,
   hint,
-  status: literals(['active', 'expiring'], {
-    description: '`expiring` once the key was replaced by another.',
-  }),
+  status: choice(['active', 'expiring'], '`expiring` once the key was replaced by another.'),
   isCurrent: Type.Boolean({ description: 'True for the key that asks.' }),
   createdAt: time('When the key was made.'),
   expiresAt: timeOrNull('When the key ends, exclusive; null if it has no end.'),

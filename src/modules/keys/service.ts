@@ -1,91 +1,239 @@
-/** What an account does with its keys. Another account's keys are answered like unknown ones. */
-import { AppError } from '#src/core/errors.ts'
-import { toIso } from '#src/core/time.ts'
-import type { Keep, Outcome } from '#src/http/idempotency.ts'
-import { type ApiKey, type Deed, isValidKey } from '#src/ledger/ledger.ts'
+/**
+ * Keys: whoever signs our message with a wallet gets one of the wallet's account, and an account
+ * lists, replaces and revokes its own. At signup everything that may wait (wallet, screening) comes
+ * first and changes nothing; then one transaction takes the message as answered and makes account
+ * and key, or leaves all as it was. Another account's keys are answered like unknown ones.
+ */
+import { AppError, parameterError } from '#src/core/errors.ts'
+import { toIso, toIsoOrNull } from '#src/core/time.ts'
+import { jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
+import {
+  type ApiKey,
+  type Deed,
+  isValidKey,
+  type KeyMade,
+  type KeySecret,
+  type Ledger,
+  type Once,
+  type Replayed,
+} from '#src/ledger/ledger.ts'
+import { digestOf, hintOf, holdsKey, mintKey } from '#src/selling/api-key.ts'
 import { blockedError, type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
+import type { Screen, SignupState } from '#src/selling/screening.ts'
 
 import { type ChallengeDeps, createChallenges } from './challenge.ts'
-import type { KeyBody, KeyList, NewKey, RotateBody, RotatedKey } from './model.ts'
-import { type KeyDeps, keyLimitError, makeKey } from './new-key.ts'
-import { createSignup, type SignupDeps } from './signup.ts'
+import type {
+  Challenge,
+  KeyBody,
+  KeyList,
+  NewKey,
+  RotateBody,
+  RotatedKey,
+  SignupBody,
+} from './model.ts'
 
-export type KeyServiceDeps = ChallengeDeps & KeyDeps & SignupDeps
+export type KeyDeps = ChallengeDeps & {
+  ledger: Ledger
+  mint: () => string
+  screen: Screen
+  signup: () => SignupState
+  keysPerAccountMax: number
+}
 type Asked = { caller: Caller; id: string }
-type RotateRequest = { body: RotateBody; keep: Keep }
 
-/** Makes the service of a ledger. */
-export function createKeyService(deps: KeyServiceDeps) {
+const SCREENING_RETRY_SECONDS = 60
+const WALLET_RETRY_SECONDS = 10
+
+export function createSignup(deps: KeyDeps) {
+  const { ledger, clock, wallets, signup, keysPerAccountMax: keysMax } = deps
+  const challenges = createChallenges(deps)
+
   return {
-    ...createSignup(deps, createChallenges(deps)),
-
-    /** The caller's valid keys, oldest first. */
-    list(caller: Caller): KeyList {
-      const nowMs = deps.clock()
-      const keys = deps.ledger.listKeys(caller.accountId)
-      const valid = keys.filter((key) => isValidKey(key, nowMs))
-      return { data: valid.map((key) => toBody(key, caller.keyId)), nextCursor: null }
+    /** Gives out the message to be signed. Throws `signup_closed`. */
+    async challenge(address: string): Promise<Challenge> {
+      assertOpen(signup())
+      return challenges.issue(address)
     },
 
-    /** Replaces a key. Throws `unknown_key`, `key_replaced`, `key_limit`. */
-    rotate: (asked: Asked, body: RotateBody, keep: Keep): Outcome =>
-      rotate(deps, asked, { body, keep }),
+    /** Under whose name a signed message counts: that of the account it claims. */
+    async scopeOf(message: string): Promise<string> {
+      const { address = '' } = await wallets.readSignIn(message)
+      return `signup ${address.toLowerCase()}`
+    },
 
-    /** Ends a key for good; nothing happens if that was done before. Throws `unknown_key`. */
-    revoke(asked: Asked): void {
-      const { id } = findOwn(deps, asked)
-      deps.ledger.revokeKey(id, toDeed(deps, asked.caller))
+    /** Checks a signed message; what it returns makes the key. */
+    async prepare({ message, signature, label }: SignupBody): Promise<(keep: Keep) => Outcome> {
+      assertOpen(signup())
+      const genuine = await challenges.verify(message)
+      const { address } = genuine
+      assertSigned(await wallets.checkSignature({ address, message, signature }))
+      await assertAllowed(deps, address)
+      return (keep) =>
+        makeKey(deps, { label, keep }, (key, once) => {
+          const nowMs = clock()
+          challenges.assertFresh(genuine.expiresMs, nowMs)
+          const draft = { ...genuine, accountId: `acc_${deps.mint()}`, key, keysMax, once }
+          const done = ledger.signUp(draft, nowMs)
+          switch (done.kind) {
+            case 'nonce_used':
+              throw new AppError(
+                'challenge_used',
+                'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
+              )
+            // Since it was screened, or until it is screened again.
+            case 'blocked':
+              throw sanctionedError()
+            case 'key_limit':
+              throw keyLimitError(keysMax)
+            default:
+              return done
+          }
+        })
     },
   }
 }
 
-export type KeyService = ReturnType<typeof createKeyService>
+export function createOwnKeys(deps: KeyDeps) {
+  const { ledger, clock, keysPerAccountMax: keysMax } = deps
+  const toDeed = ({ accountId }: Caller): Deed => {
+    return { actor: `account:${accountId}`, nowMs: clock() }
+  }
 
-/**
- * The body may have come long after the key was checked, and after it was
- * revoked: the ledger checks it again.
- */
-function rotate(deps: KeyServiceDeps, { caller, id }: Asked, request: RotateRequest): Outcome {
-  const { label, overlapSeconds } = request.body
-  const deed = toDeed(deps, caller)
-  const overlapMs = overlapSeconds * 1000
-  const keysMax = deps.keysPerAccountMax
-  const print = (key: NewKey): RotatedKey => ({
-    ...key,
-    replaces: { id, expiresAt: toIso(deed.nowMs + overlapMs) },
-  })
-  return makeKey(deps, { label, keep: request.keep, print }, (key, once) => {
-    const { accountId, keyId: callerKeyId } = caller
-    const rotation = { id, accountId, callerKeyId, key, overlapMs, keysMax, once }
-    const done = deps.ledger.rotateKey(rotation, deed)
-    switch (done.kind) {
-      case 'caller_invalid':
-        throw unauthenticatedError()
-      case 'blocked':
-        throw blockedError()
-      case 'unknown_key':
-        throw unknownError(id)
-      case 'replaced':
-        throw replacedError(done.expiresMs)
-      case 'key_limit':
-        throw keyLimitError(keysMax)
-      default:
-        return done
-    }
-  })
+  return {
+    list(caller: Caller): KeyList {
+      const nowMs = clock()
+      const valid = ledger.listKeys(caller.accountId).filter((key) => isValidKey(key, nowMs))
+      return { data: valid.map((key) => toBody(key, caller.keyId)), nextCursor: null }
+    },
+
+    /**
+     * Replaces a key. The body may have come long after the caller's own was checked, and after it
+     * was revoked: the ledger checks it again. Throws `unknown_key`, `key_replaced`, `key_limit`.
+     */
+    rotate({ caller, id }: Asked, { label, overlapSeconds }: RotateBody, keep: Keep): Outcome {
+      const deed = toDeed(caller)
+      const overlapMs = overlapSeconds * 1000
+      const more = { replaces: { id, expiresAt: toIso(deed.nowMs + overlapMs) } }
+      return makeKey(deps, { label, keep, more }, (key, once) => {
+        const { accountId, keyId: callerKeyId } = caller
+        const rotation = { id, accountId, callerKeyId, key, overlapMs, keysMax, once }
+        const done = ledger.rotateKey(rotation, deed)
+        switch (done.kind) {
+          case 'caller_invalid':
+            throw unauthenticatedError()
+          case 'blocked':
+            throw blockedError()
+          case 'unknown_key':
+            throw unknownError(id)
+          case 'replaced':
+            throw replacedError(done.expiresMs)
+          case 'key_limit':
+            throw keyLimitError(keysMax)
+          default:
+            return done
+        }
+      })
+    },
+
+    /** Ends a key for good; nothing happens if that was done before. Throws `unknown_key`. */
+    revoke({ caller, id }: Asked): void {
+      if (ledger.findKey(id)?.accountId !== caller.accountId) throw unknownError(id)
+      ledger.revokeKey(id, toDeed(caller))
+    },
+  }
 }
 
-const toDeed = ({ clock }: KeyServiceDeps, { accountId }: Caller): Deed => ({
-  actor: `account:${accountId}`,
-  nowMs: clock(),
+function assertOpen(state: SignupState): void {
+  if (!state.isOpen) throw new AppError('signup_closed', state.reason)
+}
+
+function assertSigned(check: Awaited<ReturnType<KeyDeps['wallets']['checkSignature']>>): void {
+  switch (check) {
+    case 'valid':
+      return
+    case 'invalid':
+      throw signatureError('The signature is not one of this message by the account that it names.')
+    case 'contract_unsupported':
+      throw signatureError(
+        'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.',
+      )
+    case 'unavailable':
+      throw new AppError('unavailable', 'The wallet could not be asked just now. Try again.', {
+        retryAfterSeconds: WALLET_RETRY_SECONDS,
+      })
+  }
+}
+
+/** Fails closed: without an answer nobody is let in. A hit blocks what the address has already. */
+async function assertAllowed({ screen, ledger, clock }: KeyDeps, address: string) {
+  const { verdict } = await screen(address)
+  if (verdict === 'clear') return
+  if (verdict === 'unknown') {
+    throw new AppError('screening_unavailable', 'The address could not be screened. Try again.', {
+      retryAfterSeconds: SCREENING_RETRY_SECONDS,
+    })
+  }
+  const account = ledger.findAccountByAddress(address)
+  if (account) ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
+  throw sanctionedError()
+}
+
+/** Makes a key by a verb of the ledger, which throws for what it refuses; it is shown this once. */
+function makeKey(
+  { mint, randomBytes }: KeyDeps,
+  {
+    label,
+    keep,
+    more,
+  }: { label: string | undefined; keep: Keep; more?: Pick<RotatedKey, 'replaces'> },
+  verb: (key: KeySecret, once: Once | undefined) => KeyMade | Replayed,
+): Outcome {
+  if (label !== undefined && holdsKey(label)) {
+    throw parameterError('label', '`label` holds a key. It is kept in clear: choose another.')
+  }
+  const key = mintKey(randomBytes)
+  const answerOf = (made: KeyMade) =>
+    jsonAnswer(201, { ...toNewKey(key, made), ...more }, { 'Cache-Control': 'no-store' })
+  const once = keep && { id: keep.id, answer: (made: KeyMade) => keep.seal(answerOf(made)) }
+  const secret = { id: `key_${mint()}`, digest: digestOf(key), hint: hintOf(key), label }
+  const done = verb(secret, once)
+  return done.kind === 'made' ? { answer: answerOf(done) } : { replayed: done.answer }
+}
+
+const toNewKey = (key: string, { key: made, account, tierId }: KeyMade): NewKey => ({
+  key,
+  id: made.id,
+  label: made.label ?? null,
+  hint: made.hint,
+  tier: tierId,
+  createdAt: toIso(made.createdMs),
+  expiresAt: null,
+  address: account.address ?? null,
 })
 
-function findOwn({ ledger }: KeyServiceDeps, { caller, id }: Asked): ApiKey {
-  const key = ledger.findKey(id)
-  if (key?.accountId === caller.accountId) return key
-  throw unknownError(id)
-}
+const toBody = (key: ApiKey, currentId: string): KeyBody => ({
+  id: key.id,
+  label: key.label ?? null,
+  hint: key.hint,
+  status: key.expiresMs === undefined ? 'active' : 'expiring',
+  isCurrent: key.id === currentId,
+  createdAt: toIso(key.createdMs),
+  expiresAt: toIsoOrNull(key.expiresMs),
+  lastUsedAt: toIsoOrNull(key.lastUsedMs),
+})
+
+const signatureError = (message: string) =>
+  new AppError('signature_invalid', message, { param: 'signature' })
+
+const sanctionedError = () =>
+  new AppError('sanctioned', 'The address is on a sanctions list. No key can be given to it.')
+
+const keyLimitError = (max: number) =>
+  new AppError(
+    'key_limit',
+    `The account has ${max} valid keys, as many as it may have. GET /v1/keys lists them; revoke one by DELETE /v1/keys/{id}.`,
+  )
 
 const unknownError = (id: string) =>
   new AppError(
@@ -100,14 +248,3 @@ const replacedError = (expiresMs: number) =>
     `This key was replaced already and ends at ${toIso(expiresMs)}. Rotate the one that replaced it; GET /v1/keys lists both.`,
     { param: 'id' },
   )
-
-const toBody = (key: ApiKey, currentId: string): KeyBody => ({
-  id: key.id,
-  label: key.label ?? null,
-  hint: key.hint,
-  status: key.expiresMs === undefined ? 'active' : 'expiring',
-  isCurrent: key.id === currentId,
-  createdAt: toIso(key.createdMs),
-  expiresAt: key.expiresMs === undefined ? null : toIso(key.expiresMs),
-  lastUsedAt: key.lastUsedMs === undefined ? null : toIso(key.lastUsedMs),
-})

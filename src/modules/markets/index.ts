@@ -1,16 +1,57 @@
-import { RESUME_HEADER } from '#src/http/data-response.ts'
+import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src/core/coverage.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/core/cursor.ts'
+import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
+import { parameterError } from '#src/core/errors.ts'
+import {
+  type Coin,
+  coins,
+  coinTable,
+  type Market,
+  type Outcome,
+  outcomes,
+  statusOf,
+  timeframes,
+} from '#src/core/market.ts'
+import { type Clock, readRange, toIsoOrNull } from '#src/core/time.ts'
+import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
+import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
-import { ListQuery, MarketBody, MarketList } from './model.ts'
-import type { MarketService } from './service.ts'
+import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './model.ts'
 
-/** `GET /v1/{coin}/markets` lists markets, `GET /v1/{coin}/markets/{conditionId}` shows one. */
-export const marketRoutes = (service: MarketService) => [
+type History = Pick<MarketHistory, 'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals'>
+type Deps = { history: History; cursors: CursorCodec; clock: Clock }
+
+/** Markets that are read at once: two times are the usual page, and whether there is another. */
+const BLOCK = 51
+
+export const marketRoutes = (deps: Deps) => [
   route({
-    method: 'GET',
+    path: '/v1/coins',
+    access: 'open',
+    tag: 'markets',
+    operationId: 'listCoins',
+    summary: 'The coins',
+    description: 'What is recorded of each coin. Needs no key: everybody may see what there is.',
+    ok: { description: 'The coins.', schema: CoinList },
+    caching: 'digest',
+    fails: ['damaged'],
+    answer() {
+      const totals = Map.groupBy(deps.history.coinTotals(deps.clock()), ({ coin }) => coin)
+      const data = coins.map((coin) => describeCoin(coin, totals.get(coin) ?? []))
+      return { body: JSON.stringify({ data, nextCursor: null }) }
+    },
+  }),
+  route({
     path: '/v1/:coin/markets',
     access: 'markets',
-    tag: 'markets',
     operationId: 'listMarkets',
     summary: 'Markets of a coin',
     description:
@@ -25,19 +66,159 @@ export const marketRoutes = (service: MarketService) => [
       },
     },
     caching: 'digest',
-    answer: ({ coin, query }) => service.list(coin, query),
+    answer: ({ coin, query }) => listPage(deps, coin, query),
   }),
   route({
-    method: 'GET',
     path: '/v1/:coin/markets/:conditionId',
     access: 'markets',
-    tag: 'markets',
     operationId: 'getMarket',
     summary: 'One market',
     description:
       'What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.',
     ok: { description: 'The market.', schema: MarketBody },
     caching: 'digest',
-    answer: ({ market }) => ({ body: service.text(market) }),
+    answer: ({ market }) => ({ body: marketText(deps.history, market, deps.clock()) }),
   }),
 ]
+
+/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+function* listPage(deps: Deps, coin: Coin, query: ListQuery): Steps<DataAnswer> {
+  const { history, cursors, clock } = deps
+  const nowMs = clock()
+  if (query.slug !== undefined) {
+    const found = findBySlug(history, coin, query)
+    const text = found === undefined ? '' : marketText(history, found, nowMs)
+    return { body: `{"data":[${text}],"nextCursor":null}` }
+  }
+  const { limit, cursor } = query
+  const { scope, filters } = toFilters(coin, query)
+  const after = cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
+  const rows: string[] = []
+  let last: Market | undefined
+  let hasMore = false
+  const block = { ...filters, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
+  for (const page of marketPages(history, block)) {
+    hasMore = page.length > limit - rows.length
+    for (const market of page.slice(0, limit - rows.length)) {
+      rows.push(marketText(history, market, nowMs))
+      last = market
+      yield
+    }
+    if (hasMore) break
+  }
+  const place = last ?? after ?? startOfMarkets(filters)
+  const resumeCursor = cursors.encode(scope, encodeMarketPlace(place))
+  const nextCursor = hasMore ? `"${resumeCursor}"` : 'null'
+  return { body: `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`, resumeCursor }
+}
+
+function findBySlug(history: History, coin: Coin, query: ListQuery): Market | undefined {
+  for (const filter of ['timeframe', 'status', 'from', 'to', 'outcome', 'cursor'] as const) {
+    if (query[filter] === undefined) continue
+    throw parameterError(
+      filter,
+      `\`slug\` names one market, so \`${filter}\` cannot be sent with it. Leave out one of the two.`,
+    )
+  }
+  const market = history.findMarketBySlug(query.slug?.toLowerCase() ?? '')
+  return market?.coin === coin ? market : undefined
+}
+
+/** A list's filters, and the scope of its cursors: the same filters are the same scope. */
+function toFilters(coin: Coin, query: ListQuery) {
+  const { timeframe, status, outcome: winner, order } = query
+  const { fromMs, toMs } = readRange(query)
+  const named = Object.entries({ timeframe, status, fromMs, toMs, winner })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${value}`)
+  // Without filters it is the scope of the first release, whose cursors are still about.
+  const scope = `markets ${coin}${named.join('')}${order === 'asc' ? ' asc' : ''}`
+  const filters = { coin, timeframe, status, winner, order, fromMs, toMs }
+  return { scope, filters: filters satisfies Partial<MarketQuery> }
+}
+
+/** The JSON of a market, the same in a list and by itself. */
+export function marketText(history: History, market: Market, nowMs: number): string {
+  return JSON.stringify({
+    conditionId: market.conditionId,
+    symbol: market.coin,
+    timeframe: market.timeframe,
+    source: market.source,
+    status: statusOf(market, nowMs),
+    slug: market.slug ?? null,
+    question: market.question ?? null,
+    windowStart: toIsoOrNull(market.windowStartMs),
+    windowEnd: toIsoOrNull(market.windowEndMs),
+    tickSize: exactMillionths(market.tickSize),
+    strike: exactNumber(market.strike),
+    finalPrice: exactNumber(market.finalPrice),
+    winner: market.winner ?? null,
+    winnerSource: market.winnerSource ?? null,
+    outcomes: outcomes.map((outcome) => {
+      const question = { market, gaps: history.gaps(market), outcome, nowMs }
+      return describeOutcome(market, outcome, coveredOf(question))
+    }),
+    snapshots: market.snapshotCounts.up + market.snapshotCounts.down,
+    firstSnapshot: toIsoOrNull(market.firstSnapshotMs),
+    lastSnapshot: toIsoOrNull(market.lastSnapshotMs),
+    revision: market.revision,
+  })
+}
+
+type Covered = { covered: unknown; gaps: number }
+
+/** How much of the market's trading window an outcome is recorded. */
+function coveredOf(question: CoverageQuestion): Covered {
+  const { fromMs, toMs } = spanOf(question)
+  if (toMs === fromMs) return { covered: null, gaps: 0 }
+  const tally = tallyCoverage(question)
+  let gaps = 0
+  for (const [reason, { count }] of tally.gaps) if (reason !== 'window_unknown') gaps += count
+  return { covered: printedShare(tally.coveredMs, tally.totalMs), gaps }
+}
+
+function describeOutcome(market: Market, outcome: Outcome, { covered, gaps }: Covered) {
+  const snapshots = market.snapshotCounts[outcome]
+  const verifiedSnapshots = market.verifiedCounts[outcome]
+  return {
+    outcome,
+    assetId: market.assetIds[outcome] ?? null,
+    snapshots,
+    verifiedSnapshots,
+    firstSnapshot: toIsoOrNull(market.spans[outcome]?.firstMs),
+    lastSnapshot: toIsoOrNull(market.spans[outcome]?.lastMs),
+    coverage: {
+      covered,
+      gaps,
+      longestSilenceMs: market.longestSilenceMs[outcome] ?? null,
+      verified: printedShare(verifiedSnapshots, snapshots),
+    },
+  }
+}
+
+function describeCoin(coin: Coin, totals: readonly CoinTotals[]): CoinBody {
+  return {
+    symbol: coin,
+    name: coinTable[coin].name,
+    sources: [...new Set(totals.map(({ source }) => source))].sort(),
+    ...sumUp(totals),
+    timeframes: timeframes.flatMap((timeframe) => {
+      const held = totals.filter((each) => each.timeframe === timeframe)
+      return held.length === 0 ? [] : [{ timeframe, ...sumUp(held) }]
+    }),
+  }
+}
+
+function sumUp(totals: readonly CoinTotals[]) {
+  const firsts = totals.flatMap(({ firstSnapshotMs }) => firstSnapshotMs ?? [])
+  const lasts = totals.flatMap(({ lastSnapshotMs }) => lastSnapshotMs ?? [])
+  const sum = (pick: (each: CoinTotals) => number) =>
+    totals.reduce((total, each) => total + pick(each), 0)
+  return {
+    markets: sum(({ markets }) => markets),
+    openMarkets: sum(({ openMarkets }) => openMarkets),
+    snapshots: sum(({ snapshots }) => snapshots),
+    firstSnapshot: toIsoOrNull(firsts.length === 0 ? undefined : Math.min(...firsts)),
+    lastSnapshot: toIsoOrNull(lasts.length === 0 ? undefined : Math.max(...lasts)),
+  }
+}

@@ -8,41 +8,40 @@ import {
   timeframeParameter,
 } from '#src/http/data-query.ts'
 import {
-  conditionIdField,
+  choice,
   count,
   decimalOrNull,
+  described,
+  heldFields,
   listOf,
+  marketFields,
   nullable,
   object,
   shareOrNull,
+  slugField,
+  text,
   textOrNull,
   timeOrNull,
+  verifiedField,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 
-export const CoverageSummary = object(
-  'CoverageSummary',
-  {
-    covered: shareOrNull(
-      'Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet or its window is not known. GET …/coverage lists what is missing.',
-      0.982166,
-    ),
-    gaps: count('Gaps in that time.', 2),
-    longestSilenceMs: nullable(
-      Type.Integer(),
-      'Longest time between two consecutive snapshots, milliseconds; null of fewer than two.',
-      2140,
-    ),
-    verified: shareOrNull(
-      "Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots.",
-      0.999596,
-    ),
-  },
-  { description: 'How complete and how sure it is.' },
-)
+const CoverageSummary = described('CoverageSummary', 'How complete and how sure it is.', {
+  covered: shareOrNull(
+    'Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet or its window is not known. GET …/coverage lists what is missing.',
+    0.982166,
+  ),
+  gaps: count('Gaps in that time.', 2),
+  longestSilenceMs: nullable(
+    Type.Integer(),
+    'Longest time between two consecutive snapshots, milliseconds; null of fewer than two.',
+    2140,
+  ),
+  verified: verifiedField,
+})
 
-export const MarketOutcome = object('MarketOutcome', {
-  outcome: literals(outcomes, { description: 'Outcome of the market.' }),
+const MarketOutcome = object('MarketOutcome', {
+  outcome: choice(outcomes, 'Outcome of the market.'),
   assetId: textOrNull(
     "Identifier of the outcome's token; null until one is known.",
     '104472376509976988766346716475120511145011517755906344501669377783651998139803',
@@ -61,17 +60,12 @@ export const MarketOutcome = object('MarketOutcome', {
 })
 
 export const MarketBody = object('Market', {
-  conditionId: conditionIdField,
-  symbol: literals(coins, { description: 'Coin in lower case.' }),
-  timeframe: literals(timeframes, { description: "Length of the market's window." }),
-  source: literals(['recorded', 'simulated'], {
-    description: 'Where the books come from: the venue, or our simulator.',
-  }),
-  status: literals(marketStatuses, {
-    description:
-      '`upcoming` before the window, `open` in it, `closed` after it, `resolved` once the winner is known.',
-  }),
-  slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
+  ...marketFields,
+  status: choice(
+    marketStatuses,
+    '`upcoming` before the window, `open` in it, `closed` after it, `resolved` once the winner is known.',
+  ),
+  slug: slugField,
   question: textOrNull('The question that the market asks.', 'Bitcoin Up or Down?'),
   windowStart: timeOrNull(
     'Start of the window, inclusive; null where unknown.',
@@ -101,14 +95,7 @@ export const MarketBody = object('Market', {
   ),
   outcomes: Type.Array(MarketOutcome, { description: 'Up, then down.' }),
   snapshots: count('Snapshots held of both outcomes.', 4962),
-  firstSnapshot: timeOrNull(
-    'Time of the first snapshot; null when there is none.',
-    '2026-04-14T07:56:50.120Z',
-  ),
-  lastSnapshot: timeOrNull(
-    'Time of the last snapshot; null when there is none.',
-    '2026-04-14T08:05:03.887Z',
-  ),
+  ...heldFields,
   revision: count(
     'Rises whenever anything of the market or its history changes, also by a late backfill.',
     17,
@@ -122,13 +109,13 @@ export type MarketList = Static<typeof MarketList>
 export const ListQuery = Type.Object({
   timeframe: timeframeParameter('Only windows of this length.'),
   status: Type.Optional(
-    literals(marketStatuses, {
-      description:
-        'Only markets of this status at the moment of the request; `closed` are those without a known winner.',
-    }),
+    choice(
+      marketStatuses,
+      'Only markets of this status at the moment of the request; `closed` are those without a known winner.',
+    ),
   ),
   ...rangeParameters("the window's start"),
-  outcome: Type.Optional(literals(outcomes, { description: 'Only markets that it won.' })),
+  outcome: Type.Optional(choice(outcomes, 'Only markets that it won.')),
   slug: Type.Optional(
     Type.String({
       minLength: 1,
@@ -145,3 +132,36 @@ export const ListQuery = Type.Object({
   cursor: cursorParameter,
 })
 export type ListQuery = Static<typeof ListQuery>
+
+const holdings = {
+  markets: count('Markets that are known.', 8_640),
+  openMarkets: count('Those of them whose window runs now.', 1),
+  snapshots: count('Snapshots held.', 42_870_112),
+  firstSnapshot: heldFields.firstSnapshot,
+  lastSnapshot: timeOrNull(
+    'Time of the last snapshot; null when there is none.',
+    '2026-05-14T08:05:03.887Z',
+  ),
+}
+
+const CoinBody = object('Coin', {
+  symbol: choice(coins, 'Coin in lower case, as paths have it.'),
+  name: text('What people call it.', 'Bitcoin'),
+  sources: Type.Array(literals(['recorded', 'simulated'], {}), {
+    description: 'Where its books come from: the venue, our simulator, or both.',
+    examples: [['recorded']],
+  }),
+  ...holdings,
+  timeframes: Type.Array(
+    Type.Object({ timeframe: choice(timeframes, 'Length of the windows.'), ...holdings }),
+    { description: 'The same by timeframe, shortest first; those without a market are left out.' },
+  ),
+})
+export type CoinBody = Static<typeof CoinBody>
+
+export const CoinList = listOf(
+  CoinBody,
+  'Every coin, also one of which nothing is held.',
+  'Always null: the coins fit on one page.',
+)
+export type CoinList = Static<typeof CoinList>

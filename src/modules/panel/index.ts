@@ -1,30 +1,161 @@
-import { RESUME_HEADER } from '#src/http/data-response.ts'
+import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/core/coverage.ts'
+import {
+  type CursorCodec,
+  decodeMarketPlace,
+  encodeMarketPlace,
+  startOfMarkets,
+} from '#src/core/cursor.ts'
+import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
+import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
+import { type Coin, type Outcome, outcomes } from '#src/core/market.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { type Clock, toIso } from '#src/core/time.ts'
+import type { Trade } from '#src/core/trade.ts'
+import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
+import { quoteText } from '#src/wire/quote-bytes.ts'
+import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { PanelList, PanelQuery } from './model.ts'
-import type { PanelService } from './service.ts'
+import { type Offset, readRequest } from './request.ts'
+import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 
-/** `GET /v1/{coin}/panel`: markets at moments before their expiry. */
-export const panelRoutes = (service: PanelService) => [
-  route({
-    method: 'GET',
-    path: '/v1/:coin/panel',
-    access: 'snapshots',
-    tag: 'snapshots',
-    operationId: 'getPanel',
-    summary: 'Every market at moments before its expiry',
-    description:
-      'One row a market and offset: the state prevailing at that moment before the expiry, at or before it and never after, and who won. A market is in the panel once its expiry is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel, and if books of it are held in the range `X-Coverage` says `window_unknown`. `X-Coverage` counts the moments of windows that are not held, too, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
-    query: PanelQuery,
-    ok: {
-      description: 'A page of the panel.',
-      schema: PanelList,
-      headers: {
-        [RESUME_HEADER]: 'The place after the last market, also when `nextCursor` is null.',
+type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
+
+type Cell = {
+  market: ClosedMarket
+  offset: Offset
+  tsMs: number
+  maxAgeMs: number
+  coverage: Record<Outcome, CoverageTally>
+}
+
+export const panelRoutes = (deps: Deps) => {
+  const page = createPageMaker(deps)
+  return [
+    route({
+      path: '/v1/:coin/panel',
+      access: 'snapshots',
+      operationId: 'getPanel',
+      summary: 'Every market at moments before its expiry',
+      description:
+        'One row a market and offset: the state prevailing at that moment before the expiry, at or before it and never after, and who won. A market is in the panel once its expiry is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel, and if books of it are held in the range `X-Coverage` says `window_unknown`. `X-Coverage` counts the moments of windows that are not held, too, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
+      query: PanelQuery,
+      ok: {
+        description: 'A page of the panel.',
+        schema: PanelList,
+        headers: {
+          [RESUME_HEADER]: 'The place after the last market, also when `nextCursor` is null.',
+        },
       },
-    },
-    isCovered: true,
-    caching: 'digest',
-    answer: ({ coin, query }) => service.page(coin, query),
-  }),
-]
+      isCovered: true,
+      caching: 'digest',
+      answer: ({ coin, query }) => page(coin, query),
+    }),
+  ]
+}
+
+/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+function createPageMaker({ history, cursors, clock }: Deps) {
+  const scanner = createSnapshotScanner()
+
+  /** The state of an outcome prevailing at a moment; `null` if there is none. */
+  function stateAt({ market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
+    const row = history.at({ market, outcome, timestampMs: tsMs })
+    if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'
+    const text = row.text()
+    return stateText(scanner.scan(text, 0, text.length), tsMs)
+  }
+
+  /** What a row says after what its market's rows begin with. */
+  function rowText(cell: Cell): string {
+    const { market, offset, tsMs, coverage } = cell
+    const [trade] = history.trades({ market, toMs: tsMs + 1, last: 1 })
+    const place = `"offset":"${offset.text}","offsetMs":${-offset.beforeMs || 0},"ts":"${toIso(tsMs)}"`
+    const covered = `{"up":${coverage.up.coveredMs > 0},"down":${coverage.down.coveredMs > 0}}`
+    const states = `"up":${stateAt(cell, 'up')},"down":${stateAt(cell, 'down')}`
+    return `${place},"lastTrade":${tradeText(trade)},"covered":${covered},${states}`
+  }
+
+  return function* (coin: Coin, query: PanelQuery): Steps<DataAnswer> {
+    const { scope, offsets, range, maxAgeMs } = readRequest(coin, query)
+    const { cursor } = query
+    const after =
+      cursor === undefined ? undefined : decodeMarketPlace(cursors.decode(scope, cursor))
+    const nowMs = clock()
+    const chosen = yield* selectMarkets(history, { ...range, after }, nowMs)
+    const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
+    const missing = momentsOf(countMissing(chosen, { ...range, after }, nowMs))
+    const rows: string[] = []
+    const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
+    for (const market of chosen.markets) {
+      const head = marketText(market)
+      const gaps = history.gaps(market)
+      for (const offset of offsets) {
+        const tsMs = market.windowEndMs - offset.beforeMs
+        const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
+        const coverage = {
+          up: tallyCoverage({ ...question, outcome: 'up' }),
+          down: tallyCoverage({ ...question, outcome: 'down' }),
+        }
+        tallies.push(coverage.up, coverage.down)
+        rows.push(`${head},${rowText({ market, offset, tsMs, maxAgeMs, coverage })}}`)
+        yield
+      }
+    }
+    const last = chosen.markets.at(-1) ?? after ?? startOfMarkets({ ...range, order: 'asc' })
+    const resumeCursor = cursors.encode(scope, encodeMarketPlace(last))
+    const nextCursor = chosen.hasMore ? `"${resumeCursor}"` : 'null'
+    const body = `{"data":[${rows.join(',')}],"nextCursor":${nextCursor}}`
+    return { body, isClosed: chosen.isFinal, resumeCursor, coverage: tallyText(tallies) }
+  }
+}
+
+/** The expiry is not in the window any more; the state prevailing there was recorded before. */
+function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
+  const fromMs = Math.min(tsMs, windowEndMs - 1)
+  return { fromMs, toMs: fromMs + 1 }
+}
+
+function marketText(market: ClosedMarket): string {
+  const { conditionId, slug, timeframe, strike, finalPrice, winner, winnerSource } = market
+  const text = JSON.stringify({
+    conditionId,
+    slug: slug ?? null,
+    timeframe,
+    windowStart: toIso(market.windowStartMs),
+    windowEnd: toIso(market.windowEndMs),
+    strike: exactNumber(strike),
+    finalPrice: exactNumber(finalPrice),
+    winner: winner ?? null,
+    winnerSource: winnerSource ?? null,
+  })
+  return text.slice(0, -1)
+}
+
+/** Joined, not made of objects: a page has thousands of numbers. */
+function tradeText(trade: Trade | undefined): string {
+  if (trade === undefined) return 'null'
+  const { price, outcome, timestampMs } = trade
+  const traded = outcome === undefined ? 'null' : `"${outcome}"`
+  return `{"price":${formatMillionths(price)},"outcome":${traded},"timestamp":"${toIso(timestampMs)}"}`
+}
+
+function stateText(snapshot: Snapshot, tsMs: number): string {
+  const { timestampMs, bids, asks } = snapshot
+  const age = `"timestamp":"${toIso(timestampMs)}","ageMs":${tsMs - timestampMs}`
+  const quote = quoteText({
+    bidPrice: bids.prices[0] ?? 0,
+    bidSize: bids.sizes[0] ?? 0,
+    askPrice: asks.prices[0] ?? 0,
+    askSize: asks.sizes[0] ?? 0,
+  })
+  const depth = `"bids":${depthText(depthFigures(bids))},"asks":${depthText(depthFigures(asks))}`
+  return `{${age},${quote},${depth}}`
+}
+
+const depthText = ({ levels, size, usdc }: DepthFigures): string =>
+  `{"levels":${levels},"size":${size},"usdc":${usdc}}`

@@ -1,28 +1,25 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { outcomes, timeframeMs, winnerSources } from '#src/core/market.ts'
+import { outcomes, timeframes, winnerSources } from '#src/core/market.ts'
 import { cursorParameter, limitParameter, rangeParameters } from '#src/http/data-query.ts'
 import {
+  choice,
   conditionIdField,
   count,
   decimal,
   decimalOrNull,
   exampleMarket,
+  group,
   nullable,
   object,
+  slugField,
   text,
-  textOrNull,
   time,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 
-const timeframes = Object.keys(timeframeMs)
-
 export const PanelQuery = Type.Object({
-  timeframe: literals(timeframes, {
-    description: 'Only markets of this length.',
-    examples: [exampleMarket.timeframe],
-  }),
+  timeframe: choice(timeframes, 'Only markets of this length.', exampleMarket.timeframe),
   offsets: Type.String({
     minLength: 1,
     description:
@@ -42,14 +39,13 @@ export const PanelQuery = Type.Object({
 export type PanelQuery = Static<typeof PanelQuery>
 
 const depth = (side: string) =>
-  Type.Object(
-    {
-      levels: count('Number of levels.', 49),
-      size: decimal('Shares on all levels, exact.', 48210.55),
-      usdc: decimal('Sum of price times size over all levels, rounded to six decimals.', 11820.113),
-    },
-    { description: `What rests on the ${side} side.` },
-  )
+  group(`What rests on the ${side} side.`, {
+    levels: count('Number of levels.', 49),
+    size: decimal('Shares on all levels, exact.', 48210.55),
+    usdc: decimal('Sum of price times size over all levels, rounded to six decimals.', 11820.113),
+  })
+
+const flag = (description: string) => Type.Boolean({ description, examples: [true] })
 
 const PanelState = Type.Object({
   timestamp: time("The venue's time of the prevailing state.", '2026-04-14T08:03:59.873Z'),
@@ -86,11 +82,8 @@ const LastTrade = Type.Object({
 
 const PanelRow = object('PanelRow', {
   conditionId: conditionIdField,
-  slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
-  timeframe: literals(timeframes, {
-    description: "Length of the market's window.",
-    examples: [exampleMarket.timeframe],
-  }),
+  slug: slugField,
+  timeframe: choice(timeframes, "Length of the market's window.", exampleMarket.timeframe),
   windowStart: time('Start of the window, inclusive.', '2026-04-14T08:00:00.000Z'),
   windowEnd: time('End of the window: the expiry.', '2026-04-14T08:05:00.000Z'),
   strike: decimalOrNull("The coin's price that the end is compared with, in USD.", 76211.8001656),
@@ -106,10 +99,7 @@ const PanelRow = object('PanelRow', {
   ts: time('The moment of this row: `windowEnd` less the offset.', '2026-04-14T08:04:00.000Z'),
   lastTrade: nullable(LastTrade, 'Last trade at or before `ts`; null when none is held.'),
   covered: Type.Object(
-    {
-      up: Type.Boolean({ description: 'Of the outcome up.', examples: [true] }),
-      down: Type.Boolean({ description: 'Of the outcome down.', examples: [true] }),
-    },
+    { up: flag('Of the outcome up.'), down: flag('Of the outcome down.') },
     {
       description:
         'Whether `ts` lies in a recorded interval; false in a gap, where the prevailing state may have been another. At the very expiry it is asked of the millisecond before.',

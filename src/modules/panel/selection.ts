@@ -1,13 +1,11 @@
-/** Which markets a page of a panel has. */
 import { hasWindow } from '#src/core/coverage.ts'
+import { type MarketPlace, startOfMarkets } from '#src/core/cursor.ts'
 import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/core/market.ts'
-import { type MarketPlace, startOfMarkets } from '#src/core/place-cursor.ts'
 import { missingWindows } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
-/** A market whose window is known and over. */
 export type ClosedMarket = Market & { windowStartMs: number; windowEndMs: number }
 
 export type Selection = {
@@ -33,41 +31,41 @@ export type MarketRange = {
 /** Markets that are read in one step. */
 const BLOCK = 50
 
-/**
- * Reads markets, windows ascending, until the page is full; those
- * that are not over are passed over.
- */
+/** Reads markets, windows ascending, until the page is full; those not over are passed over. */
 export function* selectMarkets(
   history: Pick<MarketHistory, 'listMarkets'>,
   { limit, ...range }: MarketRange,
   nowMs: number,
 ): Steps<Selection> {
+  const isOver = (market: Market): market is ClosedMarket =>
+    hasWindow(market) && market.windowEndMs <= nowMs
   const toMs = Math.min(range.toMs ?? nowMs, nowMs)
-  const markets: ClosedMarket[] = []
-  const startsMs: number[] = []
-  const isBounded = range.toMs !== undefined && range.toMs <= nowMs
-  const skipped: Market[] = []
-  let skippedBefore = 0
-  const query = { ...range, toMs, order: 'asc', limit: BLOCK } as const
-  for (const listed of marketPages(history, query)) {
-    startsMs.push(...listed.flatMap(startOf))
-    for (const market of listed) {
-      if (isOver(market, nowMs)) {
-        if (markets.length === limit) {
-          const isFinal = skipped.length === 0 && areFinal(markets)
-          // What follows the last market is of the next page.
-          const unknown = countUnknown(skipped.slice(0, skippedBefore))
-          return { markets, hasMore: true, isFinal, startsMs, unknown }
-        }
-        markets.push(market)
-        skippedBefore = skipped.length
-      } else skipped.push(market)
-    }
+  const seen: Market[] = []
+  let count = 0
+  for (const listed of marketPages(history, { ...range, toMs, order: 'asc', limit: BLOCK })) {
+    seen.push(...listed)
+    count += listed.filter(isOver).length
+    if (count > limit) break
     yield
   }
-  const isFinal = isBounded && skipped.length === 0 && areFinal(markets)
-  return { markets, hasMore: false, isFinal, startsMs, unknown: countUnknown(skipped) }
+  const over = seen.filter(isOver)
+  const markets = over.slice(0, limit)
+  const [last, next] = [markets.at(-1), over[limit]]
+  const isEnded = next !== undefined || (range.toMs !== undefined && range.toMs <= nowMs)
+  const isFinal = isEnded && upTo(seen, next).every((each) => isOver(each) && isLasting(each))
+  const startsMs = seen.flatMap((market) => (hasWindow(market) ? market.windowStartMs : []))
+  // What follows the last market is of the next page.
+  const unknown = upTo(seen, next && last).filter(
+    (market) => !hasWindow(market) && market.firstSnapshotMs !== undefined,
+  ).length
+  return { markets, hasMore: next !== undefined, isFinal, startsMs, unknown }
 }
+
+/** What precedes a market in a list; all where there is no such market. */
+const upTo = (markets: readonly Market[], end: Market | undefined): readonly Market[] =>
+  end === undefined ? markets : markets.slice(0, markets.indexOf(end))
+
+const isLasting = ({ isClosed, winner }: Market): boolean => isClosed && winner !== undefined
 
 /**
  * Counts the windows in the range of a page that are over and that it has no market of. The range
@@ -92,14 +90,3 @@ export function countMissing(
   const missing = missingWindows(heldMs, { timeframe, fromMs, toMs, nowMs })
   return missing.reduce((sum, { windows }) => sum + windows, 0)
 }
-
-const countUnknown = (markets: readonly Market[]): number =>
-  markets.filter((market) => !hasWindow(market) && market.firstSnapshotMs !== undefined).length
-
-const areFinal = (markets: readonly Market[]): boolean =>
-  markets.every(({ isClosed, winner }) => isClosed && winner !== undefined)
-
-const startOf = (market: Market): number[] => (hasWindow(market) ? [market.windowStartMs] : [])
-
-const isOver = (market: Market, nowMs: number): market is ClosedMarket =>
-  hasWindow(market) && market.windowEndMs <= nowMs

@@ -1,26 +1,30 @@
+import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
+import type { Coin, Market, Outcome, Timeframe } from '#src/core/market.ts'
+import { formatMid } from '#src/core/quote.ts'
+import { toIso, toIsoOrNull } from '#src/core/time.ts'
+import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import { route } from '#src/http/route.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
 
-import { readPriceBars } from './bar-rows.ts'
-import { readPriceChanges } from './changes.ts'
 import { NowList, NowQuery, PriceList, PriceQuery } from './model.ts'
-import { pricesNow } from './now.ts'
+import { readPrices } from './over-time.ts'
 
+type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
 type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
   history: MarketHistory
 }
 
-/**
- * `GET /v1/{coin}/prices`: now; `GET
- * /v1/{coin}/markets/{conditionId}/prices`: of a market over time.
- */
+/** Each series has a price a second: among so many are all that go on. */
+const SERIES_MAX = 8
+const BLOCK = 200
+
 export const priceRoutes = (deps: Deps) => [
   route({
-    method: 'GET',
     path: '/v1/:coin/prices',
     access: 'prices',
-    tag: 'prices',
     operationId: 'listCurrentPrices',
     summary: 'Prices now',
     description:
@@ -36,10 +40,7 @@ export const priceRoutes = (deps: Deps) => [
       ...deps,
       name: 'prices',
       parameters: PriceQuery,
-      read: (asked) =>
-        asked.stepMs === undefined
-          ? readPriceChanges(deps.history, asked)
-          : readPriceBars(deps.history, { ...asked, stepMs: asked.stepMs }),
+      read: (request) => readPrices(deps.history, request),
     },
     {
       operationId: 'listPrices',
@@ -53,3 +54,59 @@ export const priceRoutes = (deps: Deps) => [
     },
   ),
 ]
+
+function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: string }> {
+  const data: ReturnType<typeof toBody>[] = []
+  for (const page of marketPages(history, { ...question, status: 'open', limit: BLOCK })) {
+    for (const market of page) {
+      data.push(toBody(history, market, question.nowMs))
+      yield
+    }
+  }
+  return { body: JSON.stringify({ data, nextCursor: null, spot: spotNow(history, question) }) }
+}
+
+/** The newest price of the coin, of the shortest average where there are several. */
+function spotNow(history: MarketHistory, { coin, nowMs }: Question) {
+  const newest = history.spot({ coin, toMs: nowMs + 1, order: 'desc', limit: SERIES_MAX })
+  const [tick] = newest.toSorted((a, b) => a.windowSeconds - b.windowSeconds)
+  if (tick === undefined) return null
+  const { price, source, windowSeconds, timestampMs } = tick
+  return { price: exactNumber(price), source, windowSeconds, timestamp: toIso(timestampMs) }
+}
+
+function toBody(history: MarketHistory, market: Market, nowMs: number) {
+  const { conditionId, timeframe, slug, windowStartMs, windowEndMs } = market
+  const [trade] = history.trades({ market, last: 1 })
+  return {
+    conditionId,
+    timeframe,
+    slug: slug ?? null,
+    windowStart: toIsoOrNull(windowStartMs),
+    windowEnd: toIsoOrNull(windowEndMs),
+    up: toPrice(history, { market, outcome: 'up', nowMs }),
+    down: toPrice(history, { market, outcome: 'down', nowMs }),
+    lastTrade: trade === undefined ? null : describeTrade(trade),
+  }
+}
+
+const describeTrade = ({ price, outcome, timestampMs }: Trade) => ({
+  price: exactMillionths(price),
+  outcome: outcome ?? null,
+  timestamp: toIso(timestampMs),
+})
+
+type Book = { market: Market; outcome: Outcome; nowMs: number }
+
+function toPrice(history: MarketHistory, { market, outcome, nowMs }: Book) {
+  const [top] = history.tops({ market, outcome, toMs: nowMs + 1, order: 'desc', limit: 1 })
+  if (top === undefined) return null
+  const { bidPrice, bidSize, askPrice, askSize, timestampMs } = top
+  const [hasBid, hasAsk] = [bidSize > 0, askSize > 0]
+  return {
+    bid: hasBid ? exactMillionths(bidPrice) : null,
+    ask: hasAsk ? exactMillionths(askPrice) : null,
+    mid: hasBid && hasAsk ? exactNumber(formatMid(bidPrice, askPrice)) : null,
+    timestamp: toIso(timestampMs),
+  }
+}

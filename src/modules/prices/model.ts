@@ -3,18 +3,23 @@ import { Type } from '@sinclair/typebox'
 import { outcomes, timeframes } from '#src/core/market.ts'
 import { timeframeParameter } from '#src/http/data-query.ts'
 import {
+  choice,
   conditionIdField,
   count,
   decimal,
   decimalOrNull,
+  described,
   exampleMarket,
   listOf,
   nullable,
   object,
+  positive,
+  slugField,
   text,
   textOrNull,
   time,
   timeOrNull,
+  topFields,
 } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { seriesParameters } from '#src/http/series.ts'
@@ -29,18 +34,8 @@ export const NowQuery = Type.Object({
   timeframe: timeframeParameter('Only markets of this length.'),
 })
 
-const outcome = literals(outcomes, {
-  description: 'Outcome that this is the price of.',
-  examples: ['up'],
-})
-const outcomeOrNull = (description: string) =>
-  Type.Union([literals(outcomes, {}), Type.Null()], { description, examples: ['down'] })
-const bid = decimalOrNull('Best bid in USDC per share, exact; null when the side is empty.', 0.53)
-const ask = decimalOrNull('Best ask in USDC per share, exact; null when the side is empty.', 0.54)
-const mid = decimalOrNull(
-  'Half of bid plus ask, exact: up to seven decimals; null when a side is empty.',
-  0.535,
-)
+const outcome = choice(outcomes, 'Outcome that this is the price of.', 'up')
+const outcomeOrNull = (description: string) => nullable(literals(outcomes, {}), description, 'down')
 
 const lastTradeMembers = (when: string) => ({
   lastTrade: decimalOrNull(
@@ -53,49 +48,41 @@ const lastTradeMembers = (when: string) => ({
   ),
 })
 
-const PriceRow = object(
+const PriceRow = described(
   'Price',
+  'A state at which the mid or the last trade changed; without `interval`.',
   {
     id: text('Identifier of the snapshot.', '1482734'),
     outcome,
     timestamp: time("The venue's time of the state, UTC.", '2026-04-14T08:00:10.672Z'),
-    ...{ bid, ask, mid },
+    ...topFields,
     ...lastTradeMembers('at or before `timestamp`'),
   },
-  { description: 'A state at which the mid or the last trade changed; without `interval`.' },
 )
 
 const mids = 'over the states with both sides; null when there is none'
-const PriceBar = object(
-  'Bar',
-  {
-    outcome,
-    start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
-    end: time('End of the step, exclusive.', '2026-04-14T08:01:00.000Z'),
-    open: decimalOrNull(`First mid, ${mids}.`, 0.505),
-    high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
-    low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
-    close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
-    ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
-    lastTradeUpdates: count(
-      "Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same.",
-      12,
-    ),
-    states: Type.Integer({
-      minimum: 1,
-      description: 'States of this outcome in the bar, with one side or none too.',
-      examples: [118],
-    }),
-    covered: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description:
-        'Share of the step that lies in the range and is recorded, rounded down to six decimals: below 1 the bar may lack states.',
-      examples: [0.998333],
-    }),
-  },
-  { description: 'What happened in a step; with `interval`.' },
-)
+const PriceBar = described('Bar', 'What happened in a step; with `interval`.', {
+  outcome,
+  start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
+  end: time('End of the step, exclusive.', '2026-04-14T08:01:00.000Z'),
+  open: decimalOrNull(`First mid, ${mids}.`, 0.505),
+  high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
+  low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
+  close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
+  ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
+  lastTradeUpdates: count(
+    "Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same.",
+    12,
+  ),
+  states: positive('States of this outcome in the bar, with one side or none too.', 118),
+  covered: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description:
+      'Share of the step that lies in the range and is recorded, rounded down to six decimals: below 1 the bar may lack states.',
+    examples: [0.998333],
+  }),
+})
 
 export const PriceList = listOf(
   Type.Union([PriceRow, PriceBar]),
@@ -103,18 +90,15 @@ export const PriceList = listOf(
 )
 
 const OutcomePrice = (name: string) =>
-  Type.Union(
-    [
-      Type.Object({
-        ...{ bid, ask, mid },
-        timestamp: time(
-          "The venue's time of the last state, UTC. Its age is left out, so that what did not change is a 304.",
-          '2026-04-14T08:00:10.672Z',
-        ),
-      }),
-      Type.Null(),
-    ],
-    { description: `Last state of "${name}"; null when none is recorded.` },
+  nullable(
+    Type.Object({
+      ...topFields,
+      timestamp: time(
+        "The venue's time of the last state, UTC. Its age is left out, so that what did not change is a 304.",
+        '2026-04-14T08:00:10.672Z',
+      ),
+    }),
+    `Last state of "${name}"; null when none is recorded.`,
   )
 
 const LastTrade = Type.Object({
@@ -125,11 +109,8 @@ const LastTrade = Type.Object({
 
 const OpenMarket = object('OpenMarket', {
   conditionId: conditionIdField,
-  timeframe: literals(timeframes, {
-    description: "Length of the market's window.",
-    examples: [exampleMarket.timeframe],
-  }),
-  slug: textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600'),
+  timeframe: choice(timeframes, "Length of the market's window.", exampleMarket.timeframe),
+  slug: slugField,
   windowStart: timeOrNull('Start of the window; null where unknown.', '2026-04-14T08:00:00.000Z'),
   windowEnd: timeOrNull('End of the window; null where unknown.', '2026-04-14T08:05:00.000Z'),
   up: OutcomePrice('up'),

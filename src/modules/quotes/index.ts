@@ -1,14 +1,25 @@
-import type { MarketHistory } from '#src/history/history.ts'
+import { type ChangesPage, readChanges } from '#src/core/changes.ts'
+import {
+  type ReadStates,
+  ROW_BYTES_MAX,
+  type SeriesPage,
+  type SeriesRequest,
+} from '#src/core/series.ts'
+import { listMarks, type Mark, placeOf, readPrevailing } from '#src/core/steps.ts'
+import type { MarketHistory, Top } from '#src/history/history.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
+import type { Steps } from '#src/lib/scheduler.ts'
+import { byteOf } from '#src/wire/json-bytes.ts'
+import { putPlace, putQuote } from '#src/wire/quote-bytes.ts'
+import { createTimePut, piecesOf, putInteger, putPiece, putText } from '#src/wire/row-bytes.ts'
+import { receivedText } from '#src/wire/row-cut.ts'
 
 import { quoteFields, QuoteList, QuoteQuery } from './model.ts'
-import { createQuotes } from './service.ts'
 
 type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
   history: MarketHistory
 }
 
-/** `GET /v1/{coin}/markets/{conditionId}/quotes`: best bid and ask of a market over time. */
 export const quoteRoutes = (deps: Deps) => [
   seriesRoute(
     {
@@ -16,7 +27,7 @@ export const quoteRoutes = (deps: Deps) => [
       name: 'quotes',
       parameters: QuoteQuery,
       rowFields: quoteFields,
-      read: createQuotes(deps.history),
+      read: (request) => readQuotes(deps.history, request),
     },
     {
       operationId: 'listQuotes',
@@ -30,3 +41,121 @@ export const quoteRoutes = (deps: Deps) => [
     },
   ),
 ]
+
+/** From the columns that the store keeps of the best of a book: no book is opened. */
+export function* readQuotes(history: MarketHistory, request: SeriesRequest): Steps<SeriesPage> {
+  const { market, stepMs, range, fields } = request
+  const withReceived = isReceived(fields)
+  const read: ReadStates<Top> = (part) => history.tops({ market, ...part, withReceived })
+  if (stepMs === undefined) return toChanges(yield* readChanges({ read, isSame, range }), fields)
+  const marks = yield* listMarks({ market, gaps: history.gaps(market), stepMs, range })
+  return yield* toSteps(read, marks, request)
+}
+
+type Fields = SeriesRequest['fields']
+
+const isReceived = (fields: Fields): boolean => fields?.includes('receivedAt') ?? false
+
+const isSame = (before: Top, { bidPrice, bidSize, askPrice, askSize }: Top): boolean =>
+  bidPrice === before.bidPrice &&
+  bidSize === before.bidSize &&
+  askPrice === before.askPrice &&
+  askSize === before.askSize
+
+/** `time` and `ageMs` come first, and only with `interval`. */
+const STEP_FIELDS = 2
+
+type Put<Row> = (bytes: Uint8Array, start: number, row: Row) => number
+
+const pieces = piecesOf({
+  open: '{',
+  timestamp: ',"timestamp":"',
+  next: '",',
+  close: '}',
+  time: '{"time":"',
+  age: '","ageMs":',
+  comma: ',',
+})
+
+function createPut(fields: Fields): Put<Top> {
+  const putTime = createTimePut()
+  const withReceived = isReceived(fields)
+  return (bytes, start, top) => {
+    let at = putPiece(bytes, putPlace(bytes, start, top), pieces.timestamp)
+    at = putPiece(bytes, putTime(bytes, at, top.timestampMs), pieces.next)
+    at = putQuote(bytes, at, top)
+    if (withReceived) at = putText(bytes, at, `,"receivedAt":${receivedText(top.receivedMs)}`)
+    return putPiece(bytes, at, pieces.close)
+  }
+}
+
+/** Writes of a whole row only what is wanted: no value has a comma in it. */
+function cutPut<Row>(put: Put<Row>, members: readonly string[], fields: Fields): Put<Row> {
+  if (fields === undefined) return put
+  const kept = members.map((name) => fields.includes(name))
+  const whole = new Uint8Array(ROW_BYTES_MAX)
+  return (bytes, start, row) => {
+    const end = put(whole, 0, row) - 1
+    let at = putPiece(bytes, start, pieces.open)
+    let from = 1
+    for (const isKept of kept) {
+      const comma = whole.subarray(0, end).indexOf(byteOf.comma, from)
+      const to = comma < 0 ? end : comma
+      if (isKept) at = putPiece(bytes, putPiece(bytes, at, whole.subarray(from, to)), pieces.comma)
+      from = to + 1
+    }
+    bytes[at - 1] = byteOf.closeBrace
+    return at
+  }
+}
+
+function toChanges({ rows, last, hasMore }: ChangesPage<Top>, fields: Fields): SeriesPage {
+  const putTop = createPut(fields)
+  const putOpened: Put<Top> = (bytes, start, top) =>
+    putTop(bytes, putPiece(bytes, start, pieces.open), top)
+  const putRow = cutPut(putOpened, quoteFields.slice(STEP_FIELDS), fields)
+  const put: SeriesPage['put'] = (row, bytes, start) => {
+    const top = rows[row]
+    return top ? putRow(bytes, start, top) : start
+  }
+  return { count: rows.length, put, last, hasMore }
+}
+
+type StepRow = { timeMs: number; top: Top }
+
+function createStepPut(fields: Fields): Put<StepRow> {
+  const putTime = createTimePut()
+  const putTop = createPut(fields)
+  return (bytes, start, { timeMs, top }) => {
+    let at = putTime(bytes, putPiece(bytes, start, pieces.time), timeMs)
+    at = putInteger(bytes, putPiece(bytes, at, pieces.age), timeMs - top.timestampMs)
+    return putTop(bytes, putPiece(bytes, at, pieces.comma), top)
+  }
+}
+
+/** `marks` has one more than the page where there is one. */
+function* toSteps(
+  read: ReadStates<Top>,
+  marks: readonly Mark[],
+  { range: { limit, order, outcome }, fields }: SeriesRequest,
+): Steps<SeriesPage> {
+  const taken = marks.slice(0, limit)
+  const ascending = order === 'asc' ? taken : taken.toReversed()
+  const states = yield* readPrevailing(read, ascending, outcome)
+  const rows = ascending.flatMap(({ timeMs }, index): StepRow[] => {
+    const top = states[index]
+    return top === undefined ? [] : [{ timeMs, top }]
+  })
+  if (order === 'desc') rows.reverse()
+  const putStep = cutPut(createStepPut(fields), quoteFields, fields)
+  const last = taken.at(-1)
+  return {
+    count: rows.length,
+    put(row, bytes, start) {
+      const step = rows[row]
+      return step ? putStep(bytes, start, step) : start
+    },
+    last: last && placeOf(last),
+    hasMore: marks.length > limit,
+  }
+}

@@ -2,24 +2,29 @@ import { Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
 import { fieldsParameterOf } from '#src/http/data-query.ts'
-import { count, decimalOrNull, listOf, text, time, timeOrNull } from '#src/http/fields.ts'
-import { literals } from '#src/http/schema-reader.ts'
+import {
+  choice,
+  count,
+  decimalOrNull,
+  listOf,
+  text,
+  time,
+  timeOrNull,
+  topFields,
+} from '#src/http/fields.ts'
 import { seriesParameters } from '#src/http/series.ts'
 
 const members = {
   time: time('The step; only with `interval`.', '2026-04-14T08:00:11.000Z'),
   ageMs: count('Milliseconds from `timestamp` to `time`; only with `interval`.', 328),
   id: text('Identifier of the snapshot that this is the top of.', '1482734'),
-  outcome: literals(outcomes, { description: 'Outcome whose book this is.', examples: ['up'] }),
+  outcome: choice(outcomes, 'Outcome whose book this is.', 'up'),
   timestamp: time("The venue's time of the state, UTC, milliseconds.", '2026-04-14T08:00:10.672Z'),
-  bid: decimalOrNull('Best bid in USDC per share, exact; null when the side is empty.', 0.53),
+  bid: topFields.bid,
   bidSize: decimalOrNull('Shares at the best bid, exact; null when the side is empty.', 12480.06),
-  ask: decimalOrNull('Best ask in USDC per share, exact; null when the side is empty.', 0.54),
+  ask: topFields.ask,
   askSize: decimalOrNull('Shares at the best ask, exact; null when the side is empty.', 96.5),
-  mid: decimalOrNull(
-    'Half of bid plus ask, exact: up to seven decimals; null when a side is empty.',
-    0.535,
-  ),
+  mid: topFields.mid,
   spread: decimalOrNull(
     'Ask minus bid, exact; negative when the book is crossed, null when a side is empty.',
     0.01,
@@ -34,7 +39,6 @@ const members = {
   ),
 }
 
-/** The members of a row in their order. */
 export const quoteFields = Object.keys(members)
 
 export const QuoteQuery = Type.Object({
@@ -50,7 +54,7 @@ export const QuoteQuery = Type.Object({
 })
 
 /** A client that sends `fields` must not read that what it left out is there. */
-export const QuoteRow = Type.Partial(Type.Object(members), {
+const QuoteRow = Type.Partial(Type.Object(members), {
   $id: 'Quote',
   description:
     'Without `fields` every member is there, but not `receivedAt`, and `time` and `ageMs` only with `interval`; with `fields` those that it names.',

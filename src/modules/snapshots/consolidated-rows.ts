@@ -1,7 +1,6 @@
 /**
- * Rows of consolidated ladders. Each stored state gives one, with what prevails of the other
- * outcome at its time, to the millisecond and with it: so the ladder of a row is what `at` says of
- * its time.
+ * Rows of consolidated ladders: of each stored state with what prevails of the other outcome at its
+ * time, inclusive, so that the ladder is what `at` says of that time.
  */
 import { consolidate } from '#src/core/consolidated.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
@@ -44,9 +43,7 @@ export function createConsolidatedRows(history: MarketHistory) {
   }
 }
 
-/**
- * With an outcome and a step: true if a state of the other book comes after `state` in its step.
- */
+/** With an outcome and a step: whether a state of the other book comes later in the step. */
 function isSuperseded(
   history: MarketHistory,
   { market, outcome, stepMs, toMs = Number.POSITIVE_INFINITY }: RowQuery,
@@ -81,10 +78,7 @@ function toRows(
 
 type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number | undefined }
 
-/**
- * Finds what prevails of the other outcome at the time of each state in turn, ascending: in the
- * slice itself where that is certain, else in the store.
- */
+/** Looks in the slice itself where that is certain, else in the store; states must ascend. */
 function createOtherFinder(history: MarketHistory, { market, states, stepMs }: Slice) {
   const seen = new Map<Outcome, StoredSnapshot | undefined>()
   const lastMs = states.at(-1)?.timestampMs ?? 0

@@ -1,66 +1,43 @@
-import type { Market } from '#src/core/market.ts'
-import { acceptsGzip } from '#src/http/content-coding.ts'
 import { readCut } from '#src/http/data-query.ts'
-import {
-  answerUnchanged,
-  cachingHeaders,
-  COVERAGE_HEADER,
-  finishPage,
-  respondPage,
-  RESUME_HEADER,
-  resumeAfter304,
-} from '#src/http/data-response.ts'
+import { answerTagged, RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
+import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import type { Work } from '#src/http/work.ts'
-import type { PageCache } from '#src/lib/page-cache.ts'
 
 import { PageQuery, SnapshotList } from './model.ts'
-import type { SnapshotService } from './service.ts'
+import { createSnapshotService, type SnapshotDeps } from './service.ts'
 
-type Deps = { service: SnapshotService; pages: PageCache; work: Work }
-
-/** `GET /v1/{coin}/markets/{conditionId}/snapshots`: the history of a market's books. */
-export const snapshotRoutes = (deps: Deps) => [
-  route({
-    method: 'GET',
-    path: '/v1/:coin/markets/:conditionId/snapshots',
-    access: 'snapshots',
-    tag: 'snapshots',
-    operationId: 'listSnapshots',
-    summary: "History of a market's order books",
-    description: `Full-depth books by \`timestamp\`, then by \`id\`, best level first. Follow \`nextCursor\` until it is \`null\`: a walk repeats nothing and skips nothing that was there when it began, also while rows are written. To follow an open market, resume from \`X-Resume-Cursor\`. Send \`Accept-Encoding: gzip\`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000. \`depth\`, \`interval\` and \`fields\` leave out what you do not need; what is left is as it was.`,
-    query: PageQuery,
-    ok: {
-      description: 'A page of snapshots.',
-      schema: SnapshotList,
-      bodyHeaders: {
-        [RESUME_HEADER]: `The place after the last row, also when \`nextCursor\` is null. ${resumeAfter304}`,
+export function snapshotRoutes({ work, ...deps }: SnapshotDeps & { work: Work }) {
+  const service = createSnapshotService(deps)
+  return [
+    route({
+      path: '/v1/:coin/markets/:conditionId/snapshots',
+      access: 'snapshots',
+      operationId: 'listSnapshots',
+      summary: "History of a market's order books",
+      description: `Full-depth books by \`timestamp\`, then by \`id\`, best level first. Follow \`nextCursor\` until it is \`null\`: a walk repeats nothing and skips nothing that was there when it began, also while rows are written. To follow an open market, resume from \`X-Resume-Cursor\`. Send \`Accept-Encoding: gzip\`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000. \`depth\`, \`interval\` and \`fields\` leave out what you do not need; what is left is as it was.`,
+      query: PageQuery,
+      ok: {
+        description: 'A page of snapshots.',
+        schema: SnapshotList,
+        bodyHeaders: {
+          [RESUME_HEADER]: `The place after the last row, also when \`nextCursor\` is null. ${resumeAfter304}`,
+        },
       },
-    },
-    isCovered: true,
-    caching: 'tag',
-    answer: (call) => answer(deps, call),
-  }),
-]
-
-type Call = { market: Market; query: PageQuery; request: Request }
-
-function answer(
-  { service, pages, work }: Deps,
-  { market, query, request }: Call,
-): Response | Promise<Response> {
-  const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-  const encoding = isGzip ? 'gzip' : 'identity'
-  const asked = service.toRequest({ market, query, cut: readCut(query), encoding })
-  const headers = cachingHeaders(market.isClosed)
-  headers[COVERAGE_HEADER] = service.coverageOf(asked)
-  const unchanged = answerUnchanged(request, `"${asked.tag}"`, headers)
-  if (unchanged !== undefined) return unchanged
-  if (isGzip) headers['Content-Encoding'] = 'gzip'
-  const page =
-    service.pageAtOnce(asked) ??
-    finishPage(work.run(request, service.make(asked)), { isGzip, pages })
-  return page instanceof Promise
-    ? page.then((made) => respondPage(made, headers))
-    : respondPage(page, headers)
+      isCovered: true,
+      caching: 'tag',
+      answer({ market, query, request }) {
+        const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
+        const encoding = isGzip ? 'gzip' : 'identity'
+        const asked = service.toRequest({ market, query, cut: readCut(query), encoding })
+        return answerTagged(request, {
+          ...{ tag: asked.tag, isGzip, pages: deps.pages, work },
+          isClosed: market.isClosed,
+          coverage: service.coverageOf(asked),
+          findPage: () => service.pageAtOnce(asked),
+          make: () => service.make(asked),
+        })
+      },
+    }),
+  ]
 }

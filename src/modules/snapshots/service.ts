@@ -1,15 +1,14 @@
+import { coverageText } from '#src/core/coverage.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
+import type { Market } from '#src/core/market.ts'
 /**
  * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of
  * the market included: it is the page's `ETag`, and what finished pages are kept under.
  */
-import type { CursorCodec } from '#src/core/cursor.ts'
-import { intervalMs } from '#src/core/interval.ts'
-import type { Market } from '#src/core/market.ts'
-import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
+import { intervalMs } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
-import type { Clock } from '#src/core/time.ts'
+import { type Clock, readRange } from '#src/core/time.ts'
 import type { Encoding, MarketHistory, Page as StorePage, RowQuery } from '#src/history/history.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
@@ -25,19 +24,16 @@ import {
 } from '#src/wire/row-cut.ts'
 
 import { createConsolidatedRows } from './consolidated-rows.ts'
-import { createCoverageNotes } from './coverage-notes.ts'
 import type { PageQuery } from './model.ts'
 
-type Deps = {
+export type SnapshotDeps = {
   history: MarketHistory
   cursors: CursorCodec
   clock: Clock
   pages: PageCache
 }
 
-/**
- * `tag` is what the page's tag is at the market's revision of the moment, `key` all of it but that.
- */
+/** `tag` is the page's at the market's revision of the moment, `key` all of it but that. */
 export type PageRequest = {
   tag: string
   key: string
@@ -47,19 +43,18 @@ export type PageRequest = {
   view: PageQuery['view']
   encoding: Encoding
 }
-/** What a page is asked for. */
 type Asked = { market: Market; query: PageQuery; cut: RowCut; encoding: Encoding }
-/** Where a page ends. */
 type PageEnd = { last: Position | undefined; hasMore: boolean }
+
+/** Spans remembered of one market; a walk of it asks for one. */
+const SPANS_MAX = 64
 
 const PREFIX = '{"data":['
 const CUT_BYTES_START = 65_536
 
-/** Makes the service of a history. */
-export function createSnapshotService(deps: Deps) {
-  const { history, cursors, clock, pages } = deps
+export function createSnapshotService(deps: SnapshotDeps) {
+  const { history, cursors, pages } = deps
   const maker = createPageMaker(deps)
-  const coverageOf = createCoverageNotes(history, clock)
   const historyTag = historyTagOf(history.cursorKey)
 
   return {
@@ -82,28 +77,17 @@ export function createSnapshotService(deps: Deps) {
       return { tag: `${key}.${market.revision}`, key, scope, rows, cut, view, encoding }
     },
 
-    /**
-     * The page, if it can be had at once: it is kept, or its rows only have to be
-     * joined. Valid until the next call.
-     */
+    /** The page, if it is kept or its rows only have to be joined; valid until the next call. */
     pageAtOnce(request: PageRequest): Page | undefined {
       const kept = pages.find(request.tag)
       return kept ?? (isJoined(request) ? pages.put(maker.join(request)) : undefined)
     },
 
-    /** Makes any other page, not compressed. */
     make: maker.make,
 
-    /** Whether the range of a page was recorded. */
-    coverageOf({ rows, view }: PageRequest): string {
-      const { market, outcome, fromMs, toMs } = rows
-      // A consolidated ladder is one of both books.
-      return coverageOf(market, { outcome: view === 'own' ? outcome : undefined, fromMs, toMs })
-    },
+    coverageOf: createCoverageNotes(deps),
   }
 }
-
-export type SnapshotService = ReturnType<typeof createSnapshotService>
 
 /** Frames only join forwards, row after row. */
 const isJoined = ({ rows, cut, view }: PageRequest): boolean =>
@@ -126,11 +110,10 @@ function putTexts(
   }
 }
 
-function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>) {
+function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'cursors'>) {
   const readConsolidated = createConsolidatedRows(history)
   const print = createConsolidatedPrinter()
 
-  /** What follows the rows, and the place to resume from. */
   function toEnd({ scope, rows }: PageRequest, { last, hasMore }: PageEnd) {
     const resumeCursor = cursors.encode(scope, encodePosition(last ?? rows.after ?? startOf(rows)))
     return { resumeCursor, suffix: `],"nextCursor":${hasMore ? `"${resumeCursor}"` : 'null'}}` }
@@ -189,7 +172,6 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
       }
     },
 
-    /** Not compressed. */
     *make(request: PageRequest): Steps<Page> {
       const { key, rows, view } = request
       const own = new ByteWriter(CUT_BYTES_START)
@@ -203,5 +185,28 @@ function createPageMaker({ history, cursors }: Pick<Deps, 'history' | 'cursors'>
       const version = isUnchanged ? revision : tagOf(own.view())
       return { tag: `${key}.${version}`, body: own.view(), resumeCursor }
     },
+  }
+}
+
+/** Remembers what time changes no more: a page takes little longer than to count gaps. */
+function createCoverageNotes({ history, clock }: SnapshotDeps) {
+  const notes = new WeakMap<Market, Map<string, string>>()
+
+  return ({ rows, view }: PageRequest): string => {
+    const { market, fromMs, toMs } = rows
+    // A consolidated ladder is one of both books.
+    const outcome = view === 'own' ? rows.outcome : undefined
+    const ask = () =>
+      coverageText({ market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() })
+    if (!market.isClosed && market.winner === undefined) return ask()
+    const own = notes.get(market) ?? new Map<string, string>()
+    const name = `${outcome}.${fromMs}.${toMs}`
+    const known = own.get(name)
+    if (known !== undefined) return known
+    const made = ask()
+    if (own.size === SPANS_MAX) own.clear()
+    own.set(name, made)
+    notes.set(market, own)
+    return made
   }
 }

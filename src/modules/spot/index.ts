@@ -7,10 +7,8 @@ import type { SpotService } from './service.ts'
 /** `GET /v1/{coin}/spot`: the price of the coin itself. */
 export const spotRoutes = (service: SpotService) => [
   route({
-    method: 'GET',
     path: '/v1/:coin/spot',
     access: 'prices',
-    tag: 'prices',
     operationId: 'listSpot',
     summary: 'Reference prices of a coin',
     description:

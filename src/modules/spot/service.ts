@@ -1,13 +1,11 @@
-/** Reference prices of a coin: every one, or bars. */
-import type { CursorCodec } from '#src/core/cursor.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
 import { exactNumber } from '#src/core/decimal.ts'
-import { intervalMs } from '#src/core/interval.ts'
 import type { Coin } from '#src/core/market.ts'
-import { decodePosition, encodePosition, startOf } from '#src/core/place-cursor.ts'
-import { readRange } from '#src/core/range.ts'
+/** Reference prices of a coin: every one, or bars. */
+import { intervalMs } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { type SpotBar, type StoredTick, toBars } from '#src/core/spot.ts'
-import { toIso } from '#src/core/time.ts'
+import { readRange, toIso } from '#src/core/time.ts'
 import type { MarketHistory, SpotQuery as StoreQuery } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 

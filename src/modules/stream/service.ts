@@ -1,9 +1,8 @@
 /** The live stream over WebSocket: the sessions of a server. */
-import type { CursorCodec } from '#src/core/cursor.ts'
+import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
-import { decodePosition, encodePosition } from '#src/core/place-cursor.ts'
 import { historyTagOf } from '#src/core/tag.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'

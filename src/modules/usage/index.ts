@@ -1,12 +1,22 @@
+import { type Clock, DAY_MS, toIso, toIsoOrNull } from '#src/core/time.ts'
 import { route } from '#src/http/route.ts'
+import type { UsageRow } from '#src/ledger/ledger.ts'
+import type { Caller, RateState } from '#src/selling/caller.ts'
 
-import { UsageBody } from './model.ts'
-import type { UsageService } from './service.ts'
+import { UsageBody, type UsageDay } from './model.ts'
 
-/** `GET /v1/usage` shows a caller its tier, its allowances and what it has used. */
-export const usageRoutes = (service: UsageService) => [
+type Deps = {
+  clock: Clock
+  /** Port: the current allowances of a caller, without taking from them. */
+  windowsOf: (caller: Caller) => { data: RateState; billing: RateState }
+  /** Port: the counters of a caller's account, those that are not written yet included. */
+  usageOf: (caller: Caller) => readonly UsageRow[]
+}
+
+const DAYS_MAX = 90
+
+export const usageRoutes = (deps: Deps) => [
   route({
-    method: 'GET',
     path: '/v1/usage',
     access: 'key',
     tag: 'account',
@@ -16,6 +26,48 @@ export const usageRoutes = (service: UsageService) => [
       'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
     ok: { description: 'What you may use and have used.', schema: UsageBody },
     caching: 'no-store',
-    answer: ({ caller }) => service.usage(caller),
+    answer: ({ caller }) => describeUsage(deps, caller),
   }),
 ]
+
+export function describeUsage({ clock, windowsOf, usageOf }: Deps, caller: Caller): UsageBody {
+  const nowMs = clock()
+  const { data, billing } = windowsOf(caller)
+  const { terms, subscription } = caller.standing
+  const { tierId, name, requestsPerMinute, coins, routes } = terms
+  return {
+    tier: { id: tierId, name, requestsPerMinute, coins: [...coins], routes: [...routes] },
+    period: subscription
+      ? { startsAt: toIso(subscription.startMs), endsAt: toIsoOrNull(subscription.endMs) }
+      : null,
+    windows: { data: toWindow(data, nowMs), billing: toWindow(billing, nowMs) },
+    days: toDays(usageOf(caller), toDay(nowMs - (DAYS_MAX - 1) * DAY_MS)),
+  }
+}
+
+const toDay = (timeMs: number): string => toIso(timeMs).slice(0, 10)
+
+/** Rounded up: who waits until then finds the window ended. */
+const toWindow = ({ limit, remaining, leftMs }: RateState, nowMs: number) => ({
+  limit,
+  remaining,
+  resetsAt: toIso(Math.ceil(nowMs + leftMs)),
+})
+
+function toDays(rows: readonly UsageRow[], fromDay: string): UsageDay[] {
+  const shown = rows.filter(({ day }) => day >= fromDay)
+  const days = Map.groupBy(shown, ({ day }) => day)
+  return [...days]
+    .sort(([a], [b]) => (a < b ? 1 : -1))
+    .map(([date, ofDay]) => ({ date, ...sum(ofDay), routes: toRoutes(ofDay) }))
+}
+
+const toRoutes = (rows: readonly UsageRow[]): UsageDay['routes'] =>
+  [...Map.groupBy(rows, ({ route }) => route)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([route, ofRoute]) => ({ route, ...sum(ofRoute) }))
+
+const sum = (rows: readonly UsageRow[]) => ({
+  requests: rows.reduce((total, { requests }) => total + requests, 0),
+  bytes: rows.reduce((total, { bytes }) => total + bytes, 0),
+})

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
-import { count, object, text, time } from '#src/http/fields.ts'
+import { count, group, nullable, object, text, time } from '#src/http/fields.ts'
 import { literals } from '#src/http/schema-reader.ts'
 import { tierRoutes } from '#src/selling/tier.ts'
 
@@ -10,48 +10,41 @@ const counters = {
   bytes: count('Bytes of the answers, as sent, without headers.', 402_112),
 }
 
-export const RateWindow = Type.Object({
+const RateWindow = Type.Object({
   limit: count('Requests a minute.', 300),
   remaining: count('Requests left.', 287),
   resetsAt: time('When the window ends and the next may begin.', '2026-04-14T08:01:00.000Z'),
 })
 
-export const UsageDay = object('UsageDay', {
+const UsageDay = object('UsageDay', {
   date: Type.String({ format: 'date', description: 'Day in UTC.', examples: ['2026-04-14'] }),
   ...counters,
   routes: Type.Array(
-    Type.Object({
-      route: text('What was asked for.', 'snapshots'),
-      ...counters,
-    }),
-    { description: 'The same by route, in the order of their names.' },
+    Type.Object({ route: text('What was asked for.', 'snapshots'), ...counters }),
+    {
+      description: 'The same by route, in the order of their names.',
+    },
   ),
 })
 export type UsageDay = Static<typeof UsageDay>
 
 export const UsageBody = object('Usage', {
-  tier: Type.Object(
-    {
-      id: text('Name of the tier in requests.', 'pro'),
-      name: text('Name of the tier for people.', 'Pro'),
-      requestsPerMinute: Type.Integer({ minimum: 1, examples: [300] }),
-      coins: Type.Array(literals(coins, {})),
-      routes: Type.Array(literals(tierRoutes, {})),
-    },
-    { description: 'What holds for you now.' },
-  ),
-  period: Type.Union(
-    [
-      Type.Object({
-        startsAt: time('Inclusive.', '2026-04-01T12:00:00.000Z'),
-        endsAt: Type.Union([
-          time('Exclusive; null for ever.', '2026-05-01T12:00:00.000Z'),
-          Type.Null(),
-        ]),
-      }),
-      Type.Null(),
-    ],
-    { description: 'The subscription that gives the tier; null on the Free tier.' },
+  tier: group('What holds for you now.', {
+    id: text('Name of the tier in requests.', 'pro'),
+    name: text('Name of the tier for people.', 'Pro'),
+    requestsPerMinute: Type.Integer({ minimum: 1, examples: [300] }),
+    coins: Type.Array(literals(coins, {})),
+    routes: Type.Array(literals(tierRoutes, {})),
+  }),
+  period: nullable(
+    Type.Object({
+      startsAt: time('Inclusive.', '2026-04-01T12:00:00.000Z'),
+      endsAt: Type.Union([
+        time('Exclusive; null for ever.', '2026-05-01T12:00:00.000Z'),
+        Type.Null(),
+      ]),
+    }),
+    'The subscription that gives the tier; null on the Free tier.',
   ),
   windows: Type.Object(
     { data: RateWindow, billing: RateWindow },

@@ -6,12 +6,10 @@ import { gunzipSync } from 'node:zlib'
 
 import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
-import { ChunkDecoder } from '#src/history/codec/chunk-decoder.ts'
+import { ChunkDecoder, PageTexts, type Slice } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk, CHUNK_ROWS } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
-import { PageTexts } from '#src/history/codec/slices.ts'
-import type { Slice } from '#src/history/codec/slices.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { aSnapshot, createBookMaker, NO_LEVELS, START_MS } from '../books.ts'

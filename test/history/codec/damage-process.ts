@@ -5,11 +5,10 @@
  */
 import { writeSync } from 'node:fs'
 
-import { ChunkDecoder } from '#src/history/codec/chunk-decoder.ts'
+import { ChunkDecoder, PageTexts } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
-import { PageTexts } from '#src/history/codec/slices.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { simulatedSnapshots } from '../books.ts'

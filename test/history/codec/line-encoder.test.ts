@@ -3,7 +3,7 @@ import { createGunzip, inflateRawSync } from 'node:zlib'
 
 import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
-import { ChunkDecoder } from '#src/history/codec/chunk-decoder.ts'
+import { ChunkDecoder, type Slice } from '#src/history/codec/chunk-decoder.ts'
 import { ChunkWriter } from '#src/history/codec/chunk-writer.ts'
 import { Chunk, CHUNK_ROWS } from '#src/history/codec/chunk.ts'
 import {
@@ -16,10 +16,7 @@ import {
   newlineBits,
   newlineCode,
 } from '#src/history/codec/deflate-code.ts'
-import { GzipLines } from '#src/history/codec/gzip-lines.ts'
 import { LineEncoder } from '#src/history/codec/line-encoder.ts'
-import { PlainLines } from '#src/history/codec/plain-lines.ts'
-import type { Slice } from '#src/history/codec/slices.ts'
 import type { Encoding } from '#src/history/history.ts'
 import { BitWriter, toWords } from '#src/lib/bits.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
@@ -33,8 +30,7 @@ const encodings = ['identity', 'gzip'] as const
 const chunkWriter = new ChunkWriter()
 const reader = new ChunkDecoder()
 
-const newEncoder = (encoding: Encoding): LineEncoder =>
-  new LineEncoder(encoding === 'gzip' ? new GzipLines(reader) : new PlainLines(reader))
+const newEncoder = (encoding: Encoding): LineEncoder => new LineEncoder(encoding, reader)
 
 function toChunk(rows: readonly StoredSnapshot[]): Chunk {
   chunkWriter.reset()

@@ -1,0 +1,61 @@
+/**
+ * Headers of every response: its id, the caller's window, and leave for pages of other origins.
+ * Browsers may call from any page: a key travels in a header that only the page's own code can set,
+ * and there are no cookies that a foreign page could ride on.
+ */
+import { KEY_PREFIX } from '#src/selling/api-key.ts'
+import type { RateState } from '#src/selling/caller.ts'
+
+export const REQUEST_ID_HEADER = 'X-Request-Id'
+
+/** The caller's id if it is harmless in a log and a header, and no key; otherwise a new one. */
+export function requestIdOf(request: Request, mint: () => string): string {
+  const sent = request.headers.get('x-request-id')
+  const isTaken = sent !== null && /^[\w.-]{1,64}$/.test(sent) && !sent.includes(KEY_PREFIX)
+  return isTaken ? sent : `req_${mint()}`
+}
+
+export const RATE_WINDOW_MS = 60_000
+const MS_PER_SECOND = 1000
+const WINDOW_SECONDS = { minute: 60, day: 86_400 }
+
+/**
+ * Reports a window, `nowMs` on the wall clock: three headers of the specification, and two of the
+ * IETF's draft (draft-ietf-httpapi-ratelimit-headers), which say the same.
+ */
+export function writeRateHeaders(headers: Headers, rate: RateState, nowMs: number): void {
+  const { limit, remaining, leftMs, window = 'minute' } = rate
+  headers.set('X-RateLimit-Limit', String(limit))
+  headers.set('X-RateLimit-Remaining', String(remaining))
+  headers.set('X-RateLimit-Reset', String(Math.ceil((nowMs + leftMs) / MS_PER_SECOND)))
+  headers.set('RateLimit', `"${window}";r=${remaining};t=${toSeconds(leftMs)}`)
+  headers.set('RateLimit-Policy', `"${window}";q=${limit};w=${WINDOW_SECONDS[window]}`)
+}
+
+/** Whole seconds after which the window is over: waiting exactly so long is enough. */
+export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / MS_PER_SECOND))
+
+const exposed =
+  'Content-Disposition, Content-Encoding, ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Retry-After, X-Coverage, X-Export-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor'
+const allowed =
+  'Authorization, Content-Type, Idempotency-Key, If-None-Match, PAYMENT-SIGNATURE, X-Request-Id'
+const PREFLIGHT_SECONDS = '86400'
+
+/** Lets a page of any origin read a response and our headers; without an `Origin` nobody asks. */
+export function writeCorsHeaders(request: Request, headers: Headers): void {
+  if (!request.headers.has('origin')) return
+  headers.set('Access-Control-Allow-Origin', '*')
+  headers.set('Access-Control-Expose-Headers', exposed)
+  // What may be kept says so to everybody, so that no cache gives a page somebody else's answer.
+  if (!headers.has('vary')) headers.set('Vary', 'Origin')
+}
+
+/** True for the question that a browser asks before a request; it never carries a key. */
+export const isPreflight = ({ method, headers }: Request): boolean =>
+  method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
+
+export function writePreflightHeaders(headers: Headers, methods: string): void {
+  headers.set('Access-Control-Allow-Methods', methods)
+  headers.set('Access-Control-Allow-Headers', allowed)
+  headers.set('Access-Control-Max-Age', PREFLIGHT_SECONDS)
+}

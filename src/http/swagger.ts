@@ -1,0 +1,217 @@
+/**
+ * The documentation at `/swagger`. The plugin's own page loads its script from a CDN at a fixed
+ * address; ours loads everything from the server, and its policy forbids the rest.
+ */
+import { swagger } from '@elysiajs/swagger'
+import { Elysia } from 'elysia'
+import { version } from 'swagger-ui-dist/package.json'
+import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+
+import { tagOf } from '#src/core/tag.ts'
+
+import { compressAside } from './data-response.ts'
+import { type ExampleMarket, exampleMarket } from './fields.ts'
+import { createFixedText } from './fixed-text.ts'
+import type { Components } from './openapi-operation.ts'
+
+import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
+
+const description = `Order-book history of prediction markets.
+
+- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Send Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z.
+- A market has three names: its \`conditionId\`, its slug, and the id of either of its assets.
+- Lists are paged: send \`nextCursor\` as \`cursor\` until it is \`null\`.
+- Every failure is a problem document (RFC 9457); branch on its \`code\`. All codes: [/errors](/errors).
+- Data needs an API key: \`Authorization: Bearer bf_live_…\`. \`POST /v1/keys/challenge\` begins a signup with a wallet.
+- Limits are exact, per key and minute; every response says what is left. Billing has a window of its own.
+- Every response carries \`X-Request-Id\`. \`HEAD\` works wherever \`GET\` does.`
+
+const tags = [
+  { name: 'markets', description: 'What is recorded.' },
+  { name: 'snapshots', description: 'Full-depth books of one market over time.' },
+  { name: 'quotes', description: 'Best bid and ask of one market over time.' },
+  { name: 'prices', description: 'Mids and last trades, over time and now.' },
+  { name: 'exports', description: 'Markets and days as files.' },
+  { name: 'account', description: 'Keys, and what was used.' },
+  { name: 'billing', description: 'What is sold, and how it is paid.' },
+  { name: 'health', description: 'For load balancers and operators.' },
+  { name: 'documentation', description: 'This document and its companions.' },
+]
+
+const apiKey = {
+  type: 'http' as const,
+  scheme: 'bearer',
+  description: 'An API key: `Authorization: Bearer bf_live_…`.',
+}
+
+type FindExample = () => ExampleMarket | undefined
+
+/**
+ * Serves the document at `/swagger/json`; `components` are what the routes of the app share. Its
+ * examples are of a market that is held, as soon as there is one, so that they find something.
+ */
+export const openapi = (appVersion: string, { all }: Components, findExample: FindExample) => {
+  let held: ExampleMarket | undefined
+  let answer: ReturnType<typeof createFixedText> | undefined
+  return new Elysia({ name: 'openapi' })
+    .mapResponse(({ request, responseValue }) => {
+      const isNew = held === undefined
+      held ??= findExample()
+      // Every route is there by the first request, so the document stays what it is then.
+      if (answer === undefined || (isNew && held !== undefined)) {
+        const text = showing(held, JSON.stringify(responseValue))
+        answer = createFixedText({ text, contentType: 'application/json' })
+      }
+      return answer(request)
+    })
+    .use(
+      swagger({
+        provider: 'swagger-ui',
+        path: '/swagger',
+        // A route is no file because of the dot in its name.
+        excludeStaticFile: false,
+        documentation: {
+          tags,
+          servers: [{ url: '/', description: 'This server.' }],
+          security: [],
+          components: { ...all, securitySchemes: { apiKey } },
+          info: {
+            title: 'Bookfeed',
+            version: appVersion,
+            description,
+            license: { name: 'UNLICENSED' },
+          },
+        },
+      }),
+    )
+}
+
+function showing(held: ExampleMarket | undefined, document: string): string {
+  if (held === undefined) return document
+  const { coin, timeframe, conditionId, tsMs, day } = exampleMarket
+  return document
+    .replaceAll(conditionId, held.conditionId)
+    .replaceAll(`:${tsMs}`, `:${held.tsMs}`)
+    .replaceAll(`"example":"${day}"`, `"example":"${held.day}"`)
+    .replaceAll(`"example":"${coin}"`, `"example":"${held.coin}"`)
+    .replaceAll(`"example":"${timeframe}"`, `"example":"${held.timeframe}"`)
+}
+
+/** The key is kept as long as the tab is, so that a reload does not ask for it again. */
+const start = `const KEPT = 'bookfeed.authorization'
+
+const keepAuthorization = () => ({
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        authorize: (authorize) => (given) => {
+          sessionStorage.setItem(KEPT, JSON.stringify(given))
+          return authorize(given)
+        },
+        logout: (logout) => (names) => {
+          sessionStorage.removeItem(KEPT)
+          return logout(names)
+        },
+      },
+    },
+  },
+})
+
+window.ui = SwaggerUIBundle({
+  url: '/swagger/json',
+  dom_id: '#swagger-ui',
+  plugins: [keepAuthorization],
+  onComplete() {
+    const kept = sessionStorage.getItem(KEPT)
+    if (kept !== null) window.ui.authActions.authorize(JSON.parse(kept))
+  },
+  deepLinking: true,
+  defaultModelRendering: 'example',
+  defaultModelsExpandDepth: -1,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+})
+`
+
+/**
+ * An opened operation fits on two screens: what is long is scrolled. The rows of the live table,
+ * which shows the answer to a request, have no `data-code`. No operation has links.
+ */
+const style = `.swagger-ui .opblock .opblock-section-header { min-height: 0; padding: 4px 20px }
+.swagger-ui .opblock-description-wrapper p { margin: 0 0 4px }
+.swagger-ui table.parameters > tbody > tr > td { padding: 4px 0 }
+.swagger-ui .parameters-container { max-height: 60vh; overflow: auto }
+.swagger-ui .responses-inner { padding: 4px 20px }
+.swagger-ui .responses-table:not(.live-responses-table) { display: block; padding: 0; max-height: 70vh; overflow: auto }
+.swagger-ui .response-col_links { display: none }
+.swagger-ui .live-responses-table .response-col_description > div > .microlight { max-height: 8rem; overflow: auto }
+.swagger-ui .response[data-code] .highlight-code > .microlight { max-height: 12rem }
+.swagger-ui .response[data-code] .headers-wrapper { max-height: 6rem; overflow: auto }
+.swagger-ui .response[data-code]:not([data-code^='2']) .headers-wrapper { display: none }
+.swagger-ui .response[data-code]:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
+`
+
+// Of ours a change is another address, because all are kept for ever.
+const ASSETS_PATH = `/swagger/assets/${version}-${tagOf(start + style)}`
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>Bookfeed API</title>
+  <link rel="icon" href="data:,">
+  <link rel="stylesheet" href="${ASSETS_PATH}/swagger-ui.css">
+  <link rel="stylesheet" href="${ASSETS_PATH}/page.css">
+</head>
+<body>
+  <div id="swagger-ui"></div>
+  <script src="${ASSETS_PATH}/swagger-ui-bundle.js"></script>
+  <script src="${ASSETS_PATH}/start.js"></script>
+</body>
+</html>
+`
+
+// Swagger UI draws its icons from data addresses; nothing is inline.
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const FOREVER = 'public, max-age=31536000, immutable'
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+const STYLE_TYPE = 'text/css; charset=utf-8'
+
+/** To be used after the plugin, whose page it replaces. */
+export const swaggerPage = () => {
+  const assets: [name: string, answer: (request: Request) => Response | Promise<Response>][] = [
+    ['start.js', createFixedText({ text: start, contentType: SCRIPT_TYPE, caching: FOREVER })],
+    ['page.css', createFixedText({ text: style, contentType: STYLE_TYPE, caching: FOREVER })],
+    ['swagger-ui-bundle.js', createFileAsset(bundlePath, SCRIPT_TYPE)],
+    ['swagger-ui.css', createFileAsset(stylePath, STYLE_TYPE)],
+  ]
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': POLICY,
+  }
+  const app = new Elysia({ name: 'swagger-page', detail: { hide: true } })
+  app.get('/swagger', () => new Response(page, { headers }))
+  for (const [name, answer] of assets) {
+    app.get(`${ASSETS_PATH}/${name}`, ({ request }) => answer(request))
+  }
+  return app
+}
+
+/** A file, read and compressed beside this thread when it is first asked for. */
+function createFileAsset(path: string, contentType: string) {
+  let made: Promise<ReturnType<typeof createFixedText>> | undefined
+  const make = async () => {
+    const text = await Bun.file(path).text()
+    const gzipped = await compressAside(new TextEncoder().encode(text))
+    return createFixedText({ text, contentType, caching: FOREVER, gzipped })
+  }
+  return async (request: Request): Promise<Response> => {
+    made ??= make()
+    return (await made)(request)
+  }
+}

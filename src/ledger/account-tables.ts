@@ -1,0 +1,188 @@
+/** Rows of accounts, their keys and subscriptions, and of the tiers that they have. */
+import { timingSafeEqual } from 'node:crypto'
+
+import { account, apiKey, subscription, tier as tiers } from '#db/ledger/schema.ts'
+import { coins } from '#src/core/market.ts'
+import { assert } from '#src/lib/assert.ts'
+import type { Subscription } from '#src/selling/subscription.ts'
+import { type Terms, termsOf, type Tier, tierRoutes } from '#src/selling/tier.ts'
+import type { Database } from '#src/sqlite/database.ts'
+
+import type { Account, ApiKey } from './ledger.ts'
+import { change, createRows, exists } from './rows.ts'
+
+/** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
+const IS_FREE = `address IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM subscription WHERE account_id = account.id)
+  AND NOT EXISTS (
+    SELECT 1 FROM audit WHERE actor = 'operator' AND action IN ('account.created', 'key.created')
+      AND subject IN (SELECT account.id UNION ALL SELECT id FROM api_key WHERE account_id = account.id))`
+
+/** What may still be paid for needs its account; what was proven unpaid does not. */
+const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
+  AND NOT EXISTS (
+    SELECT 1 FROM api_key WHERE account_id = account.id
+      AND (created_ms >= $sinceMs OR last_used_ms >= $sinceMs))
+  AND NOT EXISTS (
+    SELECT 1 FROM payment WHERE account_id = account.id AND state NOT IN ('rejected', 'void'))
+  AND NOT EXISTS (
+    SELECT 1 FROM offer WHERE account_id = account.id
+      AND (created_ms >= $sinceMs OR reserved_until_ms >= $sinceMs))`
+
+export function createAccountTable(db: Database) {
+  const rows = createRows(db, account, { what: 'account', parse: (row): Account => row })
+  const findByAddress = rows.one<[address: string]>('WHERE address = ?')
+  return {
+    find: rows.find,
+    get: rows.get,
+    findByAddress,
+    listAddressed: rows.list<[]>('WHERE address IS NOT NULL ORDER BY created_ms, id'),
+    listAfter: rows.list<[id: string, limit: number]>('WHERE id > ? ORDER BY id LIMIT ?'),
+    isFree: exists<[id: string]>(db, `SELECT 1 FROM account WHERE id = ? AND ${IS_FREE}`),
+    isIdle: exists<[{ id: string; sinceMs: number }]>(
+      db,
+      `SELECT 1 FROM account WHERE id = $id AND ${IS_FREE} AND ${IS_IDLE}`,
+    ),
+    remove: change<[id: string]>(db, 'DELETE FROM account WHERE id = ?'),
+    setBlockedMs: rows.update('blockedMs'),
+
+    /** Throws if the address has an account. */
+    insert(draft: Omit<Account, 'blockedMs'>): void {
+      const { address } = draft
+      if (address !== undefined) {
+        // Another spelling would be another account, and on no sanctions list.
+        assert(address === address.toLowerCase(), 'an address is in lower case')
+        const other = findByAddress(address)
+        if (other !== undefined) throw new Error(`${address} has account ${other.id} already.`)
+      }
+      rows.insert(draft)
+    },
+  }
+}
+
+const BY_CREATION = 'ORDER BY created_ms, seq'
+const IS_VALID = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms >'
+
+export function createKeyTable(db: Database) {
+  const rows = createRows(db, apiKey, {
+    what: 'key',
+    parse: ({ digest, seq, ...key }): ApiKey => key,
+  })
+  const digestLike = db.prepare<{ id: string; digest: Uint8Array }, [Uint8Array]>(
+    'SELECT id, digest FROM api_key WHERE digest = ?',
+  )
+  const all = rows.list<[]>(BY_CREATION)
+  const ofAccount = rows.list<[accountId: string]>(`WHERE account_id = ? ${BY_CREATION}`)
+  const count = db.prepare<{ count: number }, [accountId: string, nowMs: number]>(
+    `SELECT count(*) AS count FROM api_key WHERE account_id = ? AND ${IS_VALID} ?)`,
+  )
+  const removeUsage = change<[id: string]>(db, 'DELETE FROM usage WHERE key_id = ?')
+  const remove = change<[id: string]>(db, 'DELETE FROM api_key WHERE id = ?')
+
+  return {
+    find: rows.find,
+    get: rows.get,
+    insert: rows.insert,
+
+    /**
+     * The index shows by its timing at most how much of a hash agrees, and nobody chooses that;
+     * whether all of it does is decided in constant time.
+     */
+    findByDigest(digest: Uint8Array): ApiKey | undefined {
+      const row = digestLike.get(digest)
+      return row !== null && timingSafeEqual(row.digest, digest) ? rows.find(row.id) : undefined
+    },
+
+    list: (accountId?: string): ApiKey[] =>
+      accountId === undefined ? all() : ofAccount(accountId),
+    countValid: (accountId: string, nowMs: number): number =>
+      count.get(accountId, nowMs)?.count ?? 0,
+
+    /** The chain remembers keys that were forgotten. It is only read when no key is left. */
+    isAny: exists<[]>(
+      db,
+      `SELECT 1 WHERE EXISTS (SELECT 1 FROM api_key)
+        OR EXISTS (SELECT 1 FROM audit WHERE action = 'key.created')`,
+    ),
+
+    /** False if the key ends as soon or sooner already. */
+    expire: change<[{ id: string; expiresMs: number }]>(
+      db,
+      `UPDATE api_key SET expires_ms = $expiresMs WHERE id = $id AND ${IS_VALID} $expiresMs)`,
+    ),
+    /** False if the key was revoked already. */
+    revoke: change<[{ id: string; revokedMs: number }]>(
+      db,
+      'UPDATE api_key SET revoked_ms = $revokedMs WHERE id = $id AND revoked_ms IS NULL',
+    ),
+    /** With what it was used for. */
+    remove(id: string): void {
+      removeUsage(id)
+      remove(id)
+    },
+  }
+}
+
+export function createSubscriptionTable(db: Database) {
+  const rows = createRows(db, subscription, {
+    what: 'subscription',
+    parse: ({ seq, terms, ...row }): Subscription => ({
+      ...row,
+      terms: terms === undefined ? undefined : (JSON.parse(terms) as Terms),
+    }),
+  })
+  return {
+    get: rows.get,
+    list: rows.list<[accountId: string]>('WHERE account_id = ? ORDER BY start_ms, seq'),
+    findOfPayment: rows.one<[paymentId: string]>('WHERE payment_id = ?'),
+    move: rows.update('startMs', 'endMs'),
+
+    /** Throws if the payment has paid for another one. */
+    insert: ({ terms, ...row }: Subscription): void =>
+      rows.insert({ ...row, terms: terms === undefined ? null : printTerms(terms) }),
+  }
+}
+
+/** As JSON, without what an entry of the catalogue has besides. */
+export const printTerms = (terms: Terms): string => JSON.stringify(termsOf(terms))
+
+export function createTierTable(db: Database) {
+  const rows = createRows(db, tiers, {
+    what: 'tier',
+    parse: ({ id, ...row }): Tier => ({
+      ...row,
+      tierId: id,
+      coins: pick(coins, row.coins.split(',')),
+      routes: pick(tierRoutes, row.routes.split(',')),
+      isForSale: row.isForSale === 1,
+    }),
+  })
+  const findRival = rows.one<[rank: number, tierId: string]>('WHERE rank = ? AND id <> ?')
+  const update = rows.update(
+    ...(['rank', 'name', 'coins', 'routes', 'requestsPerMinute', 'amountMillionths'] as const),
+    ...(['periodDays', 'isForSale', 'contact'] as const),
+  )
+  return {
+    list: rows.list<[]>('ORDER BY rank'),
+
+    /** Throws if another tier has the rank. */
+    put(tier: Tier): void {
+      const { tierId: id, rank } = tier
+      const rival = findRival(rank, id)
+      if (rival !== undefined) throw new Error(`Tier ${rival.tierId} has rank ${rank} already.`)
+      const row = {
+        ...tier,
+        id,
+        coins: pick(coins, tier.coins).join(','),
+        routes: pick(tierRoutes, tier.routes).join(','),
+        isForSale: Number(tier.isForSale),
+      }
+      if (rows.find(id) === undefined) rows.insert(row)
+      else update(row)
+    },
+  }
+}
+
+/** Those of `known` that are in `chosen`, in the order of the domain. */
+const pick = <T extends string>(known: readonly T[], chosen: readonly string[]): T[] =>
+  known.filter((one) => chosen.includes(one))

@@ -1,0 +1,228 @@
+/**
+ * What was done, by whom, row by row; each carries the hash of all before it:
+ *
+ *     hash of row n = SHA-256(hash of row n - 1, then the row as JSON in UTF-8)
+ *     the row as JSON = [seq, timeMs, actor, action, subject, state]
+ *
+ * Before the first row are 32 zero bytes. `state` is what became of the subject: all columns of its
+ * row as JSON, null ones left out, bytes in hex, read in the transaction of the change, so that
+ * reading it again must give the same. Names are derived from those of the file: the schema's may
+ * change, and what is in the chain may not.
+ */
+import { audit } from '#db/ledger/schema.ts'
+import { messageOf } from '#src/lib/message.ts'
+import type { PaymentState } from '#src/selling/payment.ts'
+import type { Verdict } from '#src/selling/screening.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
+import { type Database, readConsistently } from '#src/sqlite/database.ts'
+
+import type { AuditRow, Deed } from './ledger.ts'
+
+/** What can happen to an audited row; the word before the point names the table (see `kindOf`). */
+export type RowAction =
+  | 'tier.put'
+  | `account.${'created' | 'blocked' | 'unblocked' | 'forgotten'}`
+  | `key.${'created' | 'expiring' | 'revoked' | 'forgotten'}`
+  | `subscription.${'added' | 'moved'}`
+  | `offer.${'opened' | 'released'}`
+  | `payment.${PaymentState}`
+  | 'transfer.unmatched'
+  | 'review.resolved'
+
+export type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced'
+
+type Head = Pick<AuditRow, 'seq' | 'hash'>
+
+/** What comes before the first row. */
+const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(32) }
+
+export function createAuditChain(db: Database) {
+  const sql = sqlOf(audit)
+  const select = `SELECT ${sql.columns()} FROM audit`
+  const head = db.prepare<Head, []>('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1')
+  const list = db.prepare<AuditRow, [afterSeq: number, limit: number]>(
+    `${select} WHERE seq > ? ORDER BY seq LIMIT ?`,
+  )
+  const all = db.prepare<AuditRow, []>(`${select} ORDER BY seq`)
+  const insert = db.prepare<unknown, [AuditRow]>(sql.insert())
+  return {
+    head: (): Head | undefined => head.get() ?? undefined,
+    list: (afterSeq: number, limit: number): AuditRow[] => list.all(afterSeq, limit),
+    all: (): Iterable<AuditRow> => all.iterate(),
+
+    /** Needs the transaction of the deed. Reads the head: another process may have written. */
+    append(
+      { actor, nowMs: timeMs }: Deed,
+      { action, subject, state }: { action: AuditAction; subject: string; state: string },
+    ): void {
+      const before = head.get() ?? chainStart
+      const row = { seq: before.seq + 1, timeMs, actor, action, subject, state }
+      insert.run({ ...row, hash: hashOf(before.hash, row) })
+    },
+  }
+}
+
+export type AuditChain = ReturnType<typeof createAuditChain>
+
+/** The hash of a row that follows one with the hash `before`. */
+export function hashOf(before: Uint8Array, row: Omit<AuditRow, 'hash'>): Uint8Array {
+  const { seq, timeMs, actor, action, subject, state } = row
+  const json = JSON.stringify([seq, timeMs, actor, action, subject, state])
+  return new Bun.CryptoHasher('sha256').update(before).update(json).digest()
+}
+
+/** The tables whose every change is in the chain. */
+const tables = {
+  tier: 'tier',
+  account: 'account',
+  key: 'api_key',
+  subscription: 'subscription',
+  offer: 'offer',
+  payment: 'payment',
+  transfer: 'unmatched_transfer',
+} as const
+type Kind = keyof typeof tables
+type Row = Record<string, unknown>
+/** A row of an audited table as it is now. */
+type AuditedRow = { kind: Kind; id: string; state: string }
+
+/**
+ * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a
+ * signature, which is worth money until it is used; `payload_hash` represents it. `seq` is the
+ * order of the file alone.
+ */
+const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
+
+export function createAuditedRows(db: Database) {
+  const kinds = Object.keys(tables).filter(isKind)
+  const readers = new Map(
+    kinds.map((kind) => [
+      kind,
+      {
+        get: db.prepare<Row, [id: string]>(`SELECT * FROM ${tables[kind]} WHERE id = ?`),
+        all: db.prepare<Row, []>(`SELECT * FROM ${tables[kind]} ORDER BY id`),
+      },
+    ]),
+  )
+  return {
+    stateOf(action: RowAction, id: string): string {
+      const kind = kindOf(action, id)
+      const row = kind && readers.get(kind)?.get.get(id)
+      if (!row) throw new Error(`There is no row ${id} to be audited as ${action}.`)
+      return toState(row)
+    },
+
+    *all(): Generator<AuditedRow> {
+      for (const [kind, { all }] of readers) {
+        for (const row of all.iterate()) yield { kind, id: String(row.id), state: toState(row) }
+      }
+    },
+  }
+}
+
+export type AuditedRows = ReturnType<typeof createAuditedRows>
+
+/** True if the row is gone after an action, for good: its last state is in the chain. */
+const isEnd = (action: string): boolean => action.endsWith('.forgotten')
+
+/** The kind of row that an action of the chain is about, if it is about one. */
+function kindOf(action: string, subject: string): Kind | undefined {
+  const [kind = ''] = action.split('.')
+  // What is reviewed is of either kind.
+  if (kind === 'review') return subject.startsWith('transfer_') ? 'transfer' : 'payment'
+  return isKind(kind) ? kind : undefined
+}
+
+const isKind = (text: string): text is Kind => Object.hasOwn(tables, text)
+
+function toState(row: Row): string {
+  const entries = Object.entries(row)
+    .filter(([column, value]) => !unauditedColumns.has(column) && value !== null)
+    .map(([column, value]) => [
+      column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      value instanceof Uint8Array ? value.toHex() : value,
+    ])
+  return JSON.stringify(Object.fromEntries(entries))
+}
+
+/** What the chain says last of a row, by `kind id`. */
+type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
+type LastStates = Map<string, LastState>
+type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
+
+/** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
+export function verifyAudit(tables: Tables): string[] {
+  const faults: string[] = []
+  // In one state of the file, so that what is being written agrees with itself.
+  readConsistently(tables.db, () => {
+    try {
+      for (const fault of findFaults(tables)) faults.push(fault)
+    } catch (error) {
+      // The file may be damaged: what could be read counts.
+      faults.push(`The rest cannot be read: ${messageOf(error)}`)
+    }
+  })
+  return faults
+}
+
+function* findFaults({ chain, rows }: Tables): Generator<string> {
+  const lastStates: LastStates = new Map()
+  yield* verifyChain(chain.all(), lastStates)
+  for (const row of rows.all()) {
+    const name = `${row.kind} ${row.id}`
+    yield* compare(name, row, lastStates.get(name))
+    lastStates.delete(name)
+  }
+  for (const [name, { seq, action }] of lastStates) {
+    if (!isEnd(action)) yield `${name} is gone, though audit row ${seq} records it.`
+  }
+}
+
+function* verifyChain(rows: Iterable<AuditRow>, lastStates: LastStates): Generator<string> {
+  let before: Head = chainStart
+  for (const row of rows) {
+    if (row.seq !== before.seq + 1) {
+      yield `Audit row ${before.seq + 1} is missing: ${row.seq} is in its place.`
+    }
+    if (!isSame(row.hash, hashOf(before.hash, row))) {
+      yield `Audit row ${row.seq} does not carry the hash of all before it and itself.`
+    }
+    const kind = kindOf(row.action, row.subject)
+    const name = `${kind} ${row.subject}`
+    const known = lastStates.get(name)
+    if (known && isEnd(known.action)) {
+      yield `${name} was forgotten by audit row ${known.seq}, and row ${row.seq} uses it again.`
+    }
+    if (kind !== undefined) lastStates.set(name, row)
+    before = row
+  }
+}
+
+function* compare(name: string, row: AuditedRow, audited?: LastState): Generator<string> {
+  if (audited === undefined) {
+    yield `${name} is in no audit row.`
+    return
+  }
+  if (isEnd(audited.action)) {
+    yield `${name} is there, though audit row ${audited.seq} says that it was forgotten.`
+    return
+  }
+  const [now, then] = [parse(row.state), parse(audited.state)]
+  const fields = Object.keys({ ...then, ...now }).filter((field) => now[field] !== then[field])
+  if (fields.length === 0) return
+  yield `${name} differs from its last audited state, row ${audited.seq}, in ${fields.join(', ')}.`
+}
+
+/** The fields of a state; one that is no longer JSON has none. */
+function parse(state: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(state)
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Rows may have been written by hand, with anything for a hash. */
+const isSame = (a: unknown, b: Uint8Array): boolean =>
+  a instanceof Uint8Array && a.toHex() === b.toHex()

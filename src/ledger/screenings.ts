@@ -1,0 +1,89 @@
+/** Verdicts on addresses, and the current sanctions list with its addresses in lower case. */
+import { sanctionsList } from '#db/ledger/schema.ts'
+import { judge, type ScreeningGrounds } from '#src/selling/screening.ts'
+import { sqlOf } from '#src/sqlite/columns.ts'
+
+import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
+import { change, exists } from './rows.ts'
+import type { Tables } from './sqlite-ledger.ts'
+
+type Draft = Parameters<Ledger['putSanctionsList']>[0]
+type Put = ReturnType<Ledger['putSanctionsList']>
+
+export function createScreenings({ db, atomically, chain }: Tables) {
+  const sql = sqlOf(sanctionsList)
+  const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
+  // A list that has lost addresses by hand is none: nobody is cleared by what is left of it.
+  const get = db.prepare<SanctionsList, []>(
+    `SELECT ${sql.columns(facts)} FROM sanctions_list
+     WHERE entry_count = (SELECT count(*) FROM sanctions_address)`,
+  )
+  const write = change<[typeof sanctionsList.$inferSelect]>(
+    db,
+    `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded(facts)}`,
+  )
+  const removeAll = change<[]>(db, 'DELETE FROM sanctions_address')
+  const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES (?)')
+  const list = db.prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
+  const hasLower = exists<[string]>(db, 'SELECT 1 FROM sanctions_address WHERE address = ?')
+  const find = (): SanctionsList | undefined => get.get() ?? undefined
+  /** Any case: a spelling must not hide an address. */
+  const has = (address: string): boolean => hasLower(address.toLowerCase())
+
+  function ask(address: string, at: Parameters<typeof isStale>[1]): ScreeningGrounds['list'] {
+    const known = find()
+    if (known === undefined) return { answer: 'absent', isStale: false }
+    const { publishedOn, sha256 } = known
+    const answer = has(address) ? 'hit' : 'clear'
+    return { answer, isStale: isStale(known, at), publishedOn, sha256 }
+  }
+
+  /** As `putSanctionsList`, but for the audit. */
+  function put({ addresses: anyCase, lossPercentMax = 100, ...facts }: Draft, nowMs: number): Put {
+    const addresses = new Set([...anyCase].map((address) => address.toLowerCase()))
+    const known = new Set(list.all().map(({ address }) => address))
+    const before = find() ?? { ...facts, sha256: '', confirmedMs: 0, entryCount: 0 }
+    const lost = known.difference(addresses).size
+    if (facts.publishedOn < before.publishedOn) return { kind: 'older' }
+    if (lost * 100 > before.entryCount * lossPercentMax && before.entryCount > 0) {
+      return { kind: 'lossy', lost, of: before.entryCount }
+    }
+    const isSameFile = before.sha256 === facts.sha256
+    // An older copy of the list takes no confirmation back, unless a clock was ahead.
+    const knownMs = isSameFile ? Math.min(before.confirmedMs, nowMs) : 0
+    const confirmedMs = Math.max(facts.confirmedMs, knownMs)
+    const entry = { ...facts, confirmedMs, entryCount: addresses.size }
+    write({ id: 1, ...entry })
+    // Another parser may find other addresses in the same file.
+    const isSame = isSameFile && known.size === addresses.size && lost === 0
+    const isConfirmed = isSame && before.publishedOn === entry.publishedOn
+    if (isConfirmed) return { kind: 'confirmed', list: entry }
+    removeAll()
+    for (const address of addresses) add(address)
+    return { kind: 'replaced', list: entry }
+  }
+
+  return {
+    sanctionsList: find,
+    isSanctioned: has,
+
+    recordScreening: ({ address, chain: asked, staleAfterMs }, by) =>
+      atomically(() => {
+        const grounds = { list: ask(address, { nowMs: by.nowMs, staleAfterMs }), ...asked }
+        const verdict = { verdict: judge(grounds), address, timeMs: by.nowMs, grounds }
+        const action = `screening.${verdict.verdict}` as const
+        chain.append(by, { action, subject: address, state: JSON.stringify(verdict) })
+        return verdict
+      }),
+
+    putSanctionsList: (draft, by) =>
+      atomically(() => {
+        const done = put(draft, by.nowMs)
+        if (done.kind === 'replaced') {
+          const [subject, state] = [done.list.sha256, JSON.stringify(done.list)]
+          chain.append(by, { action: 'sanctions_list.replaced', subject, state })
+        }
+        return done
+      }),
+  } satisfies Partial<Ledger>
+}
