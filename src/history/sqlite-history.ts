@@ -11,7 +11,7 @@ import {
 } from '#src/sqlite/database.ts'
 
 import { backfill } from './backfill.ts'
-import type { AppendResult, GapChange, HistoryWriter, MarketHistory, Recording } from './history.ts'
+import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
 import { createBulkReads } from './reads/bulk.ts'
 import {
   changing,
@@ -29,6 +29,7 @@ import { createTables, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
+import { createRecord } from './writes/record.ts'
 import { createRuns } from './writes/runs.ts'
 
 type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
@@ -60,9 +61,6 @@ export function createSqliteHistory(
     dispose: () => closeDatabase(db),
   }
 }
-
-type Heard = Recording['trades'][number] | GapChange
-const byMarket = ({ conditionId }: { conditionId: string }): string => conditionId
 
 function createWriters(tables: Tables & { coverage: Coverage }, views: Views): Writers {
   const { db, meta, markets, gaps, trades } = tables
@@ -99,17 +97,6 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
       return { kind: 'appended', ...counts }
     })
 
-  /** Returns how many rows were changed. */
-  function applyHeard(market: StoredMarket, heard: Heard): number {
-    if ('trade' in heard) {
-      assertNearWindow(market, heard.trade.timestampMs)
-      return trades.insert(market.id, [heard.trade])
-    }
-    return heard.kind === 'opened'
-      ? gaps.record(market.id, [heard.gap])
-      : gaps.end(market.id, heard.outcome, heard.atMs)
-  }
-
   function getMarket(conditionId: string): StoredMarket {
     const market = markets.find(conditionId)
     if (market !== undefined) return market
@@ -119,26 +106,12 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
     )
   }
 
+  const record = createRecord({ ...tables, applyBatch, getMarket, touch })
+
   return {
     append: (batch) => writeOnce(batch.id, () => applyBatch(batch)),
 
-    record: ({ snapshots, trades: heard, gaps: changes }) =>
-      write(() => {
-        const counts = applyBatch({
-          id: '',
-          source: 'recorded',
-          gapReason: 'venue_silent',
-          snapshots,
-        })
-        for (const [conditionId, own] of Map.groupBy([...heard, ...changes], byMarket)) {
-          changing(conditionId, () => {
-            const market = getMarket(conditionId)
-            const changed = own.map((each) => applyHeard(market, each))
-            if (changed.some((count) => count > 0)) touch(market)
-          })
-        }
-        return counts
-      }),
+    record: (recording) => write(() => record(recording)),
 
     putTrades: ({ id, conditionId, trades: found }) =>
       changing(conditionId, () =>

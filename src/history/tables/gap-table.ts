@@ -26,8 +26,7 @@ export const ownerOf = (
 
 const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 
-/** Reads and writes gaps; every change raises the market's `gap_revision`. */
-export function createGapTable(db: Database) {
+function prepareGaps(db: Database) {
   const sql = sqlOf(gap)
   const ofOwner =
     'FROM gap WHERE market_id = $marketId AND outcome = $outcome AND is_derived = $kind'
@@ -51,13 +50,30 @@ export function createGapTable(db: Database) {
   const remove = db.prepare<GapRow, [GapOwner & Span]>(
     `DELETE ${ofOwner} AND from_ms = $fromMs AND to_ms = $toMs RETURNING ${sql.columns()}`,
   )
-  const endless = db.prepare<GapRow, [GapOwner & { toMs: number }]>(
-    `DELETE ${ofOwner} AND to_ms = $toMs RETURNING ${sql.columns()}`,
+  const endless = db.prepare<OwnGap, [GapOwner]>(
+    `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner} AND to_ms = ${ENDLESS_MS}`,
   )
   const revise = db.prepare<unknown, [{ sum: number; marketId: number }]>(
     `UPDATE market SET gap_revision = gap_revision + 1, gap_sum = (gap_sum + $sum) & ${SUM_MASK}
      WHERE id = $marketId`,
   )
+  return { list, derived, last, longest, insert, remove, endless, revise }
+}
+
+/** Reads and writes gaps; every change raises the market's `gap_revision`. */
+export function createGapTable(db: Database) {
+  const { list, derived, last, longest, insert, remove, endless, revise } = prepareGaps(db)
+
+  /** Makes `known` gaps those that are `now`; no two of either begin together. */
+  function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): void {
+    if (known.length + now.length === 0) return
+    const removed = without(known, now).flatMap(({ fromMs, toMs }) =>
+      remove.all({ ...owner, fromMs, toMs }),
+    )
+    const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
+    if (removed.length + added.length > 0)
+      revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
+  }
 
   return {
     /** All gaps of a market, ascending by `fromMs`, none twice. Throws `Damage`. */
@@ -79,16 +95,7 @@ export function createGapTable(db: Database) {
     /** Longest time between two snapshots with a derived gap between them. */
     longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,
 
-    /** Makes `known` derived gaps those that are `now`; no two of either begin together. */
-    replaceDerived(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): void {
-      if (known.length + now.length === 0) return
-      const removed = without(known, now).flatMap(({ fromMs, toMs }) =>
-        remove.all({ ...owner, fromMs, toMs }),
-      )
-      const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
-      if (removed.length + added.length > 0)
-        revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
-    },
+    replaceDerived: replace,
 
     /** Records gaps, of which empty ones are none; returns how many were not there. */
     record(marketId: number, gaps: readonly Gap[]): number {
@@ -103,15 +110,14 @@ export function createGapTable(db: Database) {
 
     /** Ends the recorded gaps of an outcome that have no end yet; returns how many there were. */
     end(marketId: number, outcome: Outcome, atMs: number): number {
-      const removed = endless.all({
-        ...{ marketId, outcome: outcomeCodes[outcome], kind: 0, toMs: ENDLESS_MS },
-      })
-      if (removed.length === 0) return 0
-      const added = removed
-        .filter(({ fromMs }) => fromMs < atMs)
-        .flatMap((each) => insert.all({ ...each, toMs: atMs }))
-      revise.run({ sum: sumOf(added) - sumOf(removed), marketId })
-      return removed.length
+      const owner: GapOwner = { marketId, outcome: outcomeCodes[outcome], kind: 0 }
+      const open = endless.all(owner)
+      replace(
+        owner,
+        open,
+        open.flatMap((each) => (each.fromMs < atMs ? { ...each, toMs: atMs } : [])),
+      )
+      return open.length
     },
   }
 }

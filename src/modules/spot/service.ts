@@ -1,7 +1,7 @@
+/** Reference prices of a coin: every one, or bars. */
 import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
 import { exactNumber } from '#src/core/decimal.ts'
 import type { Coin } from '#src/core/market.ts'
-/** Reference prices of a coin: every one, or bars. */
 import { intervalMs } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { type SpotBar, type StoredTick, toBars } from '#src/core/spot.ts'

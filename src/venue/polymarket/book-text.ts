@@ -1,13 +1,13 @@
+/**
+ * A book as the venue writes it to hash it: compact JSON without its own hash, best level last on
+ * both sides, up to the end of the levels.
+ */
 import { hash } from 'node:crypto'
 
 import type { Millionths } from '#src/core/decimal.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-/**
- * A book as the venue writes it to hash it: compact JSON without its own hash, best level last on
- * both sides, up to the end of the levels.
- */
 import { putMillionths } from '#src/wire/row-bytes.ts'
 
 /** Holds the text of one book. Ladders that are written must never change. */
