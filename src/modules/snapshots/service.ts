@@ -1,10 +1,10 @@
-import { coverageText } from '#src/core/coverage.ts'
-import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
-import type { Market } from '#src/core/market.ts'
 /**
  * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of
  * the market included: it is the page's `ETag`, and what finished pages are kept under.
  */
+import { coverageText } from '#src/core/coverage.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
+import type { Market } from '#src/core/market.ts'
 import { intervalMs } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
