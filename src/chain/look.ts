@@ -40,12 +40,7 @@ export const topics = {
 export type Head = { final: Block; latestNumber: number }
 
 /** A look for one payment, whose logs can be in the blocks of `range`, both inclusive. */
-type Search = {
-  rpc: Rpc
-  signed: SignedPayment
-  range: { from: number; to: number }
-  final: Block
-}
+type Search = { rpc: Rpc; signed: SignedPayment; range: { from: number; to: number }; final: Block }
 
 type Hint = { fromBlock: number; txHash?: string | undefined }
 

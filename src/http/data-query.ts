@@ -1,3 +1,5 @@
+/** What routes share of path and query, each read and documented the same way everywhere. */
+
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
@@ -11,7 +13,6 @@ import {
   outcomes,
   timeframes,
 } from '#src/core/market.ts'
-/** What routes share of path and query, each read and documented the same way everywhere. */
 import { intervals } from '#src/core/series.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'

@@ -58,9 +58,7 @@ const POLL_SECONDS = 10
 const SETTLE_SECONDS_MAX = 120
 
 const retryAfter = { 'Retry-After': 'Seconds to wait before asking again.' }
-const paymentResponse = {
-  [PAYMENT_RESPONSE_HEADER]: 'Base64 of the SettleResponse of x402 v2.',
-}
+const paymentResponse = { [PAYMENT_RESPONSE_HEADER]: 'Base64 of the SettleResponse of x402 v2.' }
 const signatureParameter = {
   name: PAYMENT_SIGNATURE_HEADER,
   in: 'header' as const,
