@@ -1,7 +1,5 @@
 /**
- * A wallet that pays by x402, for `bookfeed pay`; a server never signs payments. What is signed
- * comes from the registry of chains: of the server it takes the amount, the payee and the time
- * alone.
+ * Pays by x402 for `bookfeed pay`: the server sets amount, payee and time, the registry the rest.
  */
 import type { Hex } from 'viem'
 

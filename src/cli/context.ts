@@ -14,7 +14,6 @@ export type CliContext = {
   randomBytes: (length: number) => Uint8Array
   /** What to type in front of a command's name to run this program, as a shell reads it. */
   invocation: string
-  /** From package.json. */
   version: string
   /** Writes one line of the command's result to standard output. */
   print(line: string): void
@@ -43,10 +42,8 @@ export class CliError extends Error {
   }
 }
 
-/** For a command that was called wrongly. */
 export const usageError = (message: string): CliError => new CliError(message, { exitCode: 2 })
 
-/** Who runs the command line, at a moment. */
 export const byOperator = (nowMs: number): Deed => ({ actor: 'operator', nowMs })
 
 /** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */

@@ -126,7 +126,6 @@ async function writeLines(task: Task, output: string): Promise<string> {
   const { context, options, signal, progress } = task
   let made = 0
 
-  /** Yields the lines of each batch as one text that ends in a newline. */
   async function* listTexts(): AsyncGenerator<string, void, undefined> {
     for (const { snapshots, fraction } of simulate(options)) {
       if (snapshots.length === 0) continue

@@ -1,4 +1,3 @@
-/** An example of each failure for the documentation, beside the codes in errors.ts. */
 import type { ErrorCode, ErrorExtras } from './errors.ts'
 
 type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & ErrorExtras)>>

@@ -74,7 +74,6 @@ export function toQuoteBody({ offer, paymentRequired, inFlight }: Quote): QuoteB
   }
 }
 
-/** What a payer should read out of a state, and do. */
 const meanings: Record<PaymentState, { status: Status; retryAction?: RetryAction }> = {
   received: { status: 'pending', retryAction: 'retry_same_payment' },
   screened: { status: 'pending', retryAction: 'retry_same_payment' },
@@ -120,7 +119,6 @@ export function toPending({ payment }: Settlement): PendingBody {
   }
 }
 
-/** What whoever asks for another offer should wait for. */
 const toInFlight = (payment: Payment) => ({
   paymentId: payment.id,
   paymentState: payment.state,
@@ -209,7 +207,6 @@ function tokenOf(network: string, symbol: string): PaymentToken {
   return token
 }
 
-/** Prints the shortest decimal of an amount in atomic units. */
 function formatAtomic(amount: bigint, decimals: number): string {
   const digits = amount.toString().padStart(decimals + 1, '0')
   const split = digits.length - decimals

@@ -257,7 +257,6 @@ const noPaymentError = () =>
     `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
   )
 
-/** Tells who sends no payment what to sign; throws why there is nothing. */
 function demandError(billing: Billing, caller: Caller, quoteId: string): AppError {
   const { offer, paymentRequired } = billing.challenge(caller, quoteId)
   const error = 'PAYMENT-SIGNATURE header is required'
@@ -286,7 +285,6 @@ function listReceipts(
 ): ReceiptList {
   const scope = `payments ${caller.accountId}`
   const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
-  // One more than asked shows whether a next page exists.
   const found = billing.payments(caller, { limit: limit + 1, after })
   const last = found.length > limit ? found[limit - 1] : undefined
   const nextCursor = last === undefined ? null : cursors.encode(scope, toPayload(last.payment))

@@ -31,7 +31,6 @@ type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }
 /** No tally: of a window that has not begun. */
 type Entry = { market: Market; tally: CoverageTally | undefined }
 
-/** Markets that are read at once. */
 const BLOCK = 50
 /** How long a day that is over is returned: as long as closed history may be kept. */
 const OVER_KEPT_MS = 60_000

@@ -66,10 +66,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       return { message, nonce, expiresAt: toIso(fields.expiresMs) }
     },
 
-    /**
-     * The address, in lower case, of a message of ours; who signed it is another question. Throws
-     * `challenge_invalid` and `challenge_expired`.
-     */
+    /** The address, in lower case. Throws `challenge_invalid` and `challenge_expired`. */
     async verify(message: string) {
       const read = await wallets.readSignIn(message)
       const { address, nonce = '' } = read

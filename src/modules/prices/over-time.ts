@@ -113,10 +113,7 @@ function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   }
 }
 
-/**
- * Before the first bar that may still grow, as a follower is given it again: until a state at or
- * after its end has come of each outcome. Undefined where none can.
- */
+/** Before the first bar that a state still to come may change; undefined where none can. */
 function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
   if (range.order === 'desc') return undefined
   const endMs = decidedMs(market, range.outcome === undefined ? outcomes : [range.outcome]) + 1

@@ -1,7 +1,4 @@
-/**
- * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of
- * the market included: it is the page's `ETag`, and what finished pages are kept under.
- */
+/** Pages of snapshots. What decides their bytes is in their tags, the market's revision too. */
 
 import { consolidate } from '#src/core/consolidated.ts'
 import { coverageText } from '#src/core/coverage.ts'

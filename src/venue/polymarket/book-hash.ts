@@ -30,10 +30,7 @@ type Memory = { recent: readonly number[]; tick: Tick }
 /** Whether the book's hash is that with this tick and this last trade price. */
 type Probe = (tick: Tick, price: number) => boolean
 
-/**
- * Creates a verifier that remembers markets from row to row; best fed in order of time. A book that
- * does not reproduce its hash costs 2,000 tries.
- */
+/** Remembers markets from row to row: best fed in order of time. A wrong hash costs 2,000 tries. */
 export function createBookVerifier(): BookVerifier {
   const writer = createBookWriter()
   const tails = createTails()
@@ -87,10 +84,7 @@ function learn(memory: Memory, tick: Tick, price: number): Memory {
   return { recent: [price, ...others].slice(0, RECENT_MAX), tick }
 }
 
-/**
- * Where trades happen: at the best prices of this outcome's book, or of
- * the other's, which mirrors it.
- */
+/** Where trades happen: at the best prices of this book, or of the other's, its mirror. */
 function touchOf({ bids, asks }: Snapshot): number[] {
   const best = [bids.prices[0], asks.prices[0]].flatMap((price) =>
     price === undefined || price % THOUSAND !== 0 ? [] : [price / THOUSAND],
@@ -127,9 +121,7 @@ const HEAD_BYTES_MAX = 512
 const LEVEL_BYTES_MAX = 64
 
 type BookWriter = {
-  /**
-   * Returns the book as the venue hashes it, up to its tick; valid until the next one is written.
-   */
+  /** The book as the venue hashes it, up to its tick; valid until the next one is written. */
   write(snapshot: Snapshot): Uint8Array
 }
 
@@ -167,9 +159,7 @@ function createBookWriter(): BookWriter {
   }
 }
 
-/**
- * Returns a function from a price to what a level begins with; the usual prices are printed once.
- */
+/** From a price to what a level begins with; the usual prices are printed once. */
 function createPriceTexts(): (price: Millionths) => Uint8Array {
   const print = (price: Millionths): Uint8Array => {
     const text = new Uint8Array(LEVEL_BYTES_MAX)

@@ -15,10 +15,7 @@ import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/core/time.ts'
 import type { LeftOut, MarketWindow } from '../venue.ts'
 import { clockTime, easternHour, easternMoments, type WallHour } from './eastern-time.ts'
 
-/**
- * What the venue's name of a market says: `btc-updown-5m-1776081600`,
- * `bitcoin-up-or-down-on-may-17`.
- */
+/** What `btc-updown-5m-1776081600` or `bitcoin-up-or-down-on-may-17` says. */
 export type SlugReading =
   | {
       kind: 'market'
