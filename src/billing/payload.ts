@@ -126,7 +126,6 @@ export function sealPayment({ signed, body }: ParsedPayment, offer: Offer): Sign
   return { ...signed, payload, payloadHash }
 }
 
-/** The signature in a payload of our own writing. */
 export function signatureOf({ payload }: SignedPayment): string {
   const { payload: body } = JSON.parse(payload) as { payload: { signature: string } }
   return body.signature

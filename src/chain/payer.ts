@@ -1,6 +1,4 @@
-/**
- * Pays by x402 for `bookfeed pay`: the server sets amount, payee and time, the registry the rest.
- */
+/** Pays by x402 for `bookfeed pay`: a server sets amount, payee and time, the registry the rest. */
 import type { Hex } from 'viem'
 
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
@@ -37,7 +35,6 @@ export async function createPayer(privateKey: Hex) {
   return {
     address: account.address,
     signMessage: (message: string): Promise<string> => account.signMessage({ message }),
-    /** Signs, and returns the body of an x402 v2 payment. */
     async signPayment(terms: PaymentTerms): Promise<Record<string, unknown>> {
       const { chain, token, requirements, nowMs, nonce: bytes } = terms
       const { payTo, amount, maxTimeoutSeconds } = requirements

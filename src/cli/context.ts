@@ -24,9 +24,8 @@ export type CliContext = {
   /** True when standard error is a terminal, so that progress may be redrawn in place. */
   isTty: boolean
   /**
-   * Runs `stop` at the first SIGTERM or SIGINT; the command then ends by itself, soon. Without any
-   * registration a signal ends the process at once, and so does a second one always. Returns a
-   * function that takes the registration back.
+   * Runs `stop` at the first SIGTERM or SIGINT; a second one, or one without any registration, ends
+   * the process at once. Returns what takes the registration back.
    */
   onStop(stop: () => void): () => void
 }

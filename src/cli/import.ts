@@ -1,4 +1,3 @@
-/** `bookfeed import`: adds recorded snapshots, trades and facts of markets from files. */
 import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'

@@ -1,4 +1,3 @@
-/** `bookfeed keys`: gives keys out and takes them back. */
 import { Command, Option } from 'commander'
 
 import { DAY_MS } from '#src/core/time.ts'

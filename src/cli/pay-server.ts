@@ -82,7 +82,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** An object, or an empty one in place of whatever else came. */
 const toRecord = (value: unknown): Body => (isRecord(value) ? value : {})
 
 /** A text fit for a terminal; empty for what is none. */

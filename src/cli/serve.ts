@@ -1,4 +1,3 @@
-/** `bookfeed serve`: serves the history over HTTP until SIGTERM or SIGINT. */
 import { Command } from 'commander'
 
 import { type App, createApp } from '#src/app.ts'

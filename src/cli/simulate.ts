@@ -1,4 +1,3 @@
-/** `bookfeed simulate`: makes order books, into the history or a file. */
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -142,7 +142,6 @@ function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tall
 export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
 
-/** The same as JSON prints it; null of nothing. */
 export const printedShare = (part: number, whole: number): unknown =>
   exactMillionths(whole === 0 ? undefined : shareOf(part, whole))
 

@@ -78,10 +78,7 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
     : { fromMs, toMs: Math.min(endMs, after.timestampMs - (id < after.id ? 0 : 1)) }
 }
 
-/**
- * The last moment that can be answered for: while a market is open, before the last state of each
- * outcome (of a quiet one, of the market), so that no later state can change an answer.
- */
+/** The last moment whose answer no later state can change, also of a quiet outcome. */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
   const lasts = asked.map((outcome) => {

@@ -179,11 +179,19 @@ const settleRoute = ({ billing }: Deps) =>
     ],
     async answer({ request, caller, body: { paymentPayload: inBody, quoteId } }) {
       const inHeader = readPaymentHeader(request)
-      if (inBody !== undefined && inHeader !== undefined) throw twoPaymentsError()
+      if (inBody !== undefined && inHeader !== undefined) {
+        throw new AppError(
+          'invalid_request',
+          `Send the payment once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
+        )
+      }
       const payload = inBody ?? inHeader
       if (payload !== undefined) return toAnswer(await billing.settle(caller, payload))
-      if (quoteId === undefined) throw noPaymentError()
-      throw demandError(billing, caller, quoteId)
+      if (quoteId !== undefined) throw demandError(billing, caller, quoteId)
+      throw parameterError(
+        'paymentPayload',
+        `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
+      )
     },
   })
 
@@ -245,33 +253,16 @@ function headersOf(settlement: Settlement): Record<string, string> {
   return { ...noStore, [PAYMENT_RESPONSE_HEADER]: toPaymentHeader(toSettleResponse(settlement)) }
 }
 
-const twoPaymentsError = () =>
-  new AppError(
-    'invalid_request',
-    `Send the payment once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
-  )
-
-const noPaymentError = () =>
-  parameterError(
-    'paymentPayload',
-    `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
-  )
-
 function demandError(billing: Billing, caller: Caller, quoteId: string): AppError {
   const { offer, paymentRequired } = billing.challenge(caller, quoteId)
-  const error = 'PAYMENT-SIGNATURE header is required'
   const { network } = offer.requirements
+  const errorReason = 'payment_required'
   return new AppError(
     'payment_required',
     'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload` or in the header `PAYMENT-SIGNATURE`.',
     {
-      paymentRequired: { ...paymentRequired, error },
-      paymentResponse: {
-        success: false,
-        errorReason: 'payment_required',
-        transaction: '',
-        network,
-      },
+      paymentRequired: { ...paymentRequired, error: 'PAYMENT-SIGNATURE header is required' },
+      paymentResponse: { success: false, errorReason, transaction: '', network },
       retryAction: 'sign_anew',
     },
   )

@@ -119,7 +119,6 @@ function readDays(query: CoinCoverageQuery, nowMs: number) {
 
 const dayOf = (timeMs: number): number => timeMs - (timeMs % DAY_MS)
 
-/** How much of a market's window is recorded, as far as it is past. */
 function tallyOf(history: CoverageDeps['history'], market: Market, nowMs: number) {
   if (!hasWindow(market)) {
     return market.firstSnapshotMs === undefined ? undefined : tallyOfUnknown(outcomes.length)

@@ -144,7 +144,6 @@ function positionOf(history: MarketHistory, market: Market, id: string): Positio
   throw parameterError('after', `Market ${market.conditionId} has no snapshot ${id}.`)
 }
 
-/** Of the timeframes that were asked for or that are held. */
 function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {
   const startsMs = new Map<Timeframe, number[]>(asked === undefined ? [] : [[asked, []]])
   for (const { timeframe, windowStartMs } of markets) {

@@ -34,7 +34,6 @@ export type ChallengeDeps = {
 export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
   const { challengeKey } = ledger
 
-  /** The one message that this server writes for a nonce. */
   const fieldsOf = (address: string, nonce: string): SignIn => ({
     domain: new URL(origin()).host,
     uri: origin(),

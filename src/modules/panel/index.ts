@@ -63,7 +63,6 @@ export const panelRoutes = (deps: Deps) => {
 function createPageMaker({ history, cursors, clock }: Deps) {
   const scanner = createSnapshotScanner()
 
-  /** The state of an outcome prevailing at a moment; `null` if there is none. */
   function stateAt({ market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
     const row = history.at({ market, outcome, timestampMs: tsMs })
     if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'

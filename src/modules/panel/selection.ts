@@ -28,7 +28,6 @@ export type MarketRange = {
   limit: number
 }
 
-/** Markets that are read in one step. */
 const BLOCK = 50
 
 /** Reads markets, windows ascending, until the page is full; those not over are passed over. */

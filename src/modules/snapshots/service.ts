@@ -136,7 +136,6 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
     return end
   }
 
-  /** Each block is selected again after the last row of the one before. */
   function* putRows(own: ByteWriter, { rows, cut }: PageRequest): Steps<PageEnd> {
     const cutRow = createRowCut(cut)
     const block = rows.stepMs === undefined ? BLOCK : STEPS_BLOCK

@@ -25,14 +25,12 @@ const RECENT_MAX = 4
 /** Markets remembered, more than are live at once; the longest unused are forgotten first. */
 const MARKETS_MAX = 512
 
-/** What is expected of a market's next book. */
 type Memory = { recent: readonly number[]; tick: Tick }
-/** Whether the book's hash is that with this tick and this last trade price. */
 type Probe = (tick: Tick, price: number) => boolean
 
 /** Remembers markets from row to row: best fed in order of time. A wrong hash costs 2,000 tries. */
 export function createBookVerifier(): BookVerifier {
-  const writer = createBookWriter()
+  const write = createBookWriter()
   const tails = createTails()
   const memories = createCache<string, Memory>(MARKETS_MAX)
 
@@ -40,7 +38,7 @@ export function createBookVerifier(): BookVerifier {
     verify(snapshot) {
       const { sourceHash, conditionId } = snapshot
       if (sourceHash === undefined) return undefined
-      const prefix = createHash('sha1').update(writer.write(snapshot))
+      const prefix = createHash('sha1').update(write(snapshot))
       const memory = memories.get(conditionId) ?? { recent: [], tick: 0 }
       const probe: Probe = (tick, price) => isHash(prefix, tails[tick]?.[price], sourceHash)
       const found = findLikely(memory, snapshot, probe) ?? search(memory, probe)
@@ -92,7 +90,6 @@ function touchOf({ bids, asks }: Snapshot): number[] {
   return [...best, ...best.map((price) => THOUSAND - price)]
 }
 
-/** Returns the price nearest to `start` that fits. */
 function searchOutwards(start: number, isIt: (price: number) => boolean): number | undefined {
   for (let distance = 0; distance < THOUSAND; distance++) {
     const [below, above] = [start - distance, start + distance]
@@ -120,12 +117,8 @@ const middle = encoder.encode('],"min_order_size":"5","tick_size":"')
 const HEAD_BYTES_MAX = 512
 const LEVEL_BYTES_MAX = 64
 
-type BookWriter = {
-  /** The book as the venue hashes it, up to its tick; valid until the next one is written. */
-  write(snapshot: Snapshot): Uint8Array
-}
-
-function createBookWriter(): BookWriter {
+/** The book as the venue hashes it, up to its tick; valid until the next one is written. */
+function createBookWriter(): (snapshot: Snapshot) => Uint8Array {
   let bytes = new Uint8Array(65_536)
   const prices = createPriceTexts()
 
@@ -144,18 +137,16 @@ function createBookWriter(): BookWriter {
     return ladder.prices.length === 0 ? at : at - 1
   }
 
-  return {
-    write({ conditionId, assetId, timestampMs, bids, asks }) {
-      const levels = bids.prices.length + asks.prices.length
-      const bytesMax = HEAD_BYTES_MAX + levels * LEVEL_BYTES_MAX
-      if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
-      const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
-      let at = encoder.encodeInto(head, bytes).written
-      at = writeSide(at, sideStarts.bids, bids)
-      at = writeSide(at, sideStarts.asks, asks)
-      bytes.set(middle, at)
-      return bytes.subarray(0, at + middle.length)
-    },
+  return ({ conditionId, assetId, timestampMs, bids, asks }) => {
+    const levels = bids.prices.length + asks.prices.length
+    const bytesMax = HEAD_BYTES_MAX + levels * LEVEL_BYTES_MAX
+    if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
+    const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
+    let at = encoder.encodeInto(head, bytes).written
+    at = writeSide(at, sideStarts.bids, bids)
+    at = writeSide(at, sideStarts.asks, asks)
+    bytes.set(middle, at)
+    return bytes.subarray(0, at + middle.length)
   }
 }
 

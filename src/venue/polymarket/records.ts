@@ -98,9 +98,8 @@ function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
 }
 
 /**
- * Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws
- * `RecordFault` where something is wrong that says which market it is; other facts that are wrong
- * are left out, unless reading is strict.
+ * A market of Gamma, the catalogue, alone or in its event. Throws `RecordFault` where what is wrong
+ * says which market it is; other facts are left out, unless reading is strict.
  */
 function readGammaMarket(
   market: JsonObject,
@@ -197,10 +196,7 @@ function readTickSize(value: unknown, path: string): number | undefined {
   return tickSize
 }
 
-/**
- * The coin's prices at the window's ends belong to the event, which may
- * contain the market or be in it.
- */
+/** They belong to the event, which may contain the market or be in it. */
 function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
   const events: unknown = market.events
   const own: unknown = Array.isArray(events) ? events[0] : undefined
