@@ -1,7 +1,6 @@
 /**
- * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Of `accepted`,
- * which is not signed, only the network and the token count, and both must be in the registry. No
- * error repeats what was sent: it may be a signature.
+ * Reads an x402 v2 payload of scheme `exact`. Of `accepted`, which is not signed, only network and
+ * token count. No error repeats what was sent: it may be a signature.
  */
 import { createHash } from 'node:crypto'
 

@@ -1,7 +1,6 @@
 /**
- * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or
- * before it. Where none is known to prevail there is no row: before an outcome's first state,
- * inside a gap, and after the end of the market's window or of what is held of it.
+ * At each multiple of an interval the state of each outcome that prevails. No row where none is
+ * known to: before the first one, in a gap, after the end of the window or of what is held of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'

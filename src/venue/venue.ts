@@ -31,10 +31,8 @@ export type RecordKind = {
 /** What a file says of a market; whether it is recorded or simulated is said by who imports it. */
 export type KnownFacts = Omit<MarketFacts, 'source'>
 
-/** A market of a kind that is not kept, and why. */
 export type LeftOut = { kind: 'left_out'; reason: string }
 
-/** What a JSON object beside a snapshot can say. */
 export type MarketRecord =
   /** `leftOut` names facts that could not be read, and why. */
   | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[] }

@@ -194,7 +194,6 @@ function amountsOf({ payment, offer }: Settlement): { amount: string; amountUsd:
   return { amount: amount.toString(), amountUsd: formatAtomic(amount, decimals) }
 }
 
-/** The chain of a network; an offer and a payment have only those of the registry. */
 function chainOf(network: string) {
   const chain = findChain(network)
   assert(chain !== undefined, 'Offers are made on known chains only.')

@@ -34,7 +34,6 @@ type Entry = { market: Market; tally: CoverageTally | undefined }
 const BLOCK = 50
 /** How long a day that is over is returned: as long as closed history may be kept. */
 const OVER_KEPT_MS = 60_000
-/** One that is not. */
 const PENDING_KEPT_MS = 1_000
 /** Ten years of days; one takes about a kilobyte. */
 const DAYS_KEPT_MAX = 3_660

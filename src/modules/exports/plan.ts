@@ -31,8 +31,8 @@ export type ExportPlan = {
   markets: readonly Market[]
   source: Source
   name: string
-  /** The windows that the export should have; undefined for that of a market. */
-  windows: DayWindows | undefined
+  /** Of a day: the span in which windows begin, and the starts of those held, ascending. */
+  windows: (Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }) | undefined
 }
 
 /** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
@@ -53,9 +53,6 @@ export type Source = {
   /** In the first market: what comes after it is exported. */
   after: Position | undefined
 }
-
-/** Windows that begin in a span, by the starts of those that are held of the day, ascending. */
-type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
 
 export type Progress = { snapshots: number }
 

@@ -1,8 +1,7 @@
 /**
- * Keys: whoever signs our message with a wallet gets one of the wallet's account, and an account
- * lists, replaces and revokes its own. At signup everything that may wait (wallet, screening) comes
- * first and changes nothing; then one transaction takes the message as answered and makes account
- * and key, or leaves all as it was. Another account's keys are answered like unknown ones.
+ * At signup everything that may wait (wallet, screening) comes first and changes nothing; then one
+ * transaction takes the message as answered and makes account and key, or leaves all as it was.
+ * Another account's keys are answered like unknown ones.
  */
 import { AppError, parameterError } from '#src/core/errors.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'

@@ -163,11 +163,8 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
       const page = history.page(rows)
       const { resumeCursor, suffix } = toEnd(request, page)
       // Another process may have written since the market was found.
-      return {
-        tag: `${key}.${page.revision}`,
-        body: page.encode(encoding, PREFIX, suffix),
-        resumeCursor,
-      }
+      const tag = `${key}.${page.revision}`
+      return { tag, body: page.encode(encoding, PREFIX, suffix), resumeCursor }
     },
 
     *make(request: PageRequest): Steps<Page> {
@@ -213,10 +210,9 @@ function createCoverageNotes({ history, clock }: SnapshotDeps) {
 const SLICE_ROWS = 50
 
 /**
- * Makes what yields rows of consolidated ladders: of each stored state with what prevails of the
- * other outcome at its time, inclusive, as `at` has it. All from the query's place on, whatever its
- * `limit`, in slices that are read when asked for and may be empty. With an `outcome` the ladder is
- * that one's, at the states of both; one whose token is not known has none.
+ * Yields consolidated ladders of stored states, from the query's place on, whatever its `limit`, in
+ * slices that are read when asked for and may be empty. With an `outcome` the ladder is that one's,
+ * at the states of both; one whose token is not known has none.
  */
 function createConsolidatedRows(history: MarketHistory) {
   const scanner = createSnapshotScanner()

@@ -1,8 +1,7 @@
 /**
- * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best
- * level last on both sides, with the market's minimum size, tick and last trade price after it.
- * What a recording does not say of these is found by trying: the prefix is hashed once, and each
- * guess costs one more block.
+ * Checks a book against the venue's hash of it: the SHA-1 of compact JSON, best level last, with
+ * minimum size, tick and last trade price after it. What is not recorded of these is guessed: the
+ * prefix is hashed once, and each guess costs one more block.
  */
 import { createHash, type Hash } from 'node:crypto'
 

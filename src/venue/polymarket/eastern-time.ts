@@ -46,7 +46,6 @@ export const easternHour = (momentMs: number): number | undefined =>
 /** A moment as titles print it: `June 24`, `3:50AM`. */
 export const clockTime = (momentMs: number): { date: string; time: string } => ({
   date: dates().format(momentMs),
-  // The space before AM is a narrow one in some versions of the locale data, and a plain one in
-  // others.
+  // Some versions of the locale data have a narrow space before AM.
   time: times().format(momentMs).replace(/\s/g, ''),
 })
