@@ -61,7 +61,6 @@ const FORGET_MS = 60 * MINUTE_MS
 /** Looked at in one piece: a few milliseconds, also if all of them are forgotten. */
 const ACCOUNTS_PER_STEP = 50
 
-/** Forgets accounts that never paid and are not used, at the start and every hour. */
 export function startForgetting({ clock, printError }: CliContext, ledger: Ledger): Job {
   let step: NodeJS.Immediate | undefined
 

@@ -29,7 +29,6 @@ export const readPrices = (history: History, request: SeriesRequest): Steps<Seri
     ? readPriceChanges(history, request)
     : readPriceBars(history, { ...request, stepMs: request.stepMs })
 
-/** A row wherever the mid or the last trade is another than before. */
 function* readPriceChanges(history: History, { market, range }: SeriesRequest): Steps<SeriesPage> {
   const putState = createPut()
   const { rows, last, hasMore } = yield* readChanges({
@@ -97,7 +96,6 @@ function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => n
   }
 }
 
-/** What the states of a step say, with its trades and how much of it is recorded. */
 function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   const { market, stepMs, range } = request
   const read = (part: Range) => history.tops({ market, ...part })
@@ -113,10 +111,7 @@ function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   }
 }
 
-/**
- * Before the first bar that may still grow, as a follower is given it again: until a state at or
- * after its end has come of each outcome. Undefined where none can.
- */
+/** Before the first bar that a state still to come may change; undefined where none can. */
 function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
   if (range.order === 'desc') return undefined
   const endMs = decidedMs(market, range.outcome === undefined ? outcomes : [range.outcome]) + 1

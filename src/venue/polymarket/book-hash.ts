@@ -1,8 +1,7 @@
 /**
- * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best
- * level last on both sides, with the market's minimum size, tick and last trade price after it.
- * What a recording does not say of these is found by trying: the prefix is hashed once, and each
- * guess costs one more block.
+ * Checks a book against the venue's hash of it: the SHA-1 of compact JSON, best level last, with
+ * minimum size, tick and last trade price after it. What is not recorded of these is guessed: the
+ * prefix is hashed once, and each guess costs one more block.
  */
 import { createHash, type Hash } from 'node:crypto'
 
@@ -25,17 +24,12 @@ const RECENT_MAX = 4
 /** Markets remembered, more than are live at once; the longest unused are forgotten first. */
 const MARKETS_MAX = 512
 
-/** What is expected of a market's next book. */
 type Memory = { recent: readonly number[]; tick: Tick }
-/** Whether the book's hash is that with this tick and this last trade price. */
 type Probe = (tick: Tick, price: number) => boolean
 
-/**
- * Creates a verifier that remembers markets from row to row; best fed in order of time. A book that
- * does not reproduce its hash costs 2,000 tries.
- */
+/** Remembers markets from row to row: best fed in order of time. A wrong hash costs 2,000 tries. */
 export function createBookVerifier(): BookVerifier {
-  const writer = createBookWriter()
+  const write = createBookWriter()
   const tails = createTails()
   const memories = createCache<string, Memory>(MARKETS_MAX)
 
@@ -43,7 +37,7 @@ export function createBookVerifier(): BookVerifier {
     verify(snapshot) {
       const { sourceHash, conditionId } = snapshot
       if (sourceHash === undefined) return undefined
-      const prefix = createHash('sha1').update(writer.write(snapshot))
+      const prefix = createHash('sha1').update(write(snapshot))
       const memory = memories.get(conditionId) ?? { recent: [], tick: 0 }
       const probe: Probe = (tick, price) => isHash(prefix, tails[tick]?.[price], sourceHash)
       const found = findLikely(memory, snapshot, probe) ?? search(memory, probe)
@@ -87,10 +81,7 @@ function learn(memory: Memory, tick: Tick, price: number): Memory {
   return { recent: [price, ...others].slice(0, RECENT_MAX), tick }
 }
 
-/**
- * Where trades happen: at the best prices of this outcome's book, or of
- * the other's, which mirrors it.
- */
+/** Where trades happen: at the best prices of this book, or of the other's, its mirror. */
 function touchOf({ bids, asks }: Snapshot): number[] {
   const best = [bids.prices[0], asks.prices[0]].flatMap((price) =>
     price === undefined || price % THOUSAND !== 0 ? [] : [price / THOUSAND],
@@ -98,7 +89,6 @@ function touchOf({ bids, asks }: Snapshot): number[] {
   return [...best, ...best.map((price) => THOUSAND - price)]
 }
 
-/** Returns the price nearest to `start` that fits. */
 function searchOutwards(start: number, isIt: (price: number) => boolean): number | undefined {
   for (let distance = 0; distance < THOUSAND; distance++) {
     const [below, above] = [start - distance, start + distance]
@@ -126,14 +116,8 @@ const middle = encoder.encode('],"min_order_size":"5","tick_size":"')
 const HEAD_BYTES_MAX = 512
 const LEVEL_BYTES_MAX = 64
 
-type BookWriter = {
-  /**
-   * Returns the book as the venue hashes it, up to its tick; valid until the next one is written.
-   */
-  write(snapshot: Snapshot): Uint8Array
-}
-
-function createBookWriter(): BookWriter {
+/** The book as the venue hashes it, up to its tick; valid until the next one is written. */
+function createBookWriter(): (snapshot: Snapshot) => Uint8Array {
   let bytes = new Uint8Array(65_536)
   const prices = createPriceTexts()
 
@@ -152,24 +136,20 @@ function createBookWriter(): BookWriter {
     return ladder.prices.length === 0 ? at : at - 1
   }
 
-  return {
-    write({ conditionId, assetId, timestampMs, bids, asks }) {
-      const levels = bids.prices.length + asks.prices.length
-      const bytesMax = HEAD_BYTES_MAX + levels * LEVEL_BYTES_MAX
-      if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
-      const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
-      let at = encoder.encodeInto(head, bytes).written
-      at = writeSide(at, sideStarts.bids, bids)
-      at = writeSide(at, sideStarts.asks, asks)
-      bytes.set(middle, at)
-      return bytes.subarray(0, at + middle.length)
-    },
+  return ({ conditionId, assetId, timestampMs, bids, asks }) => {
+    const levels = bids.prices.length + asks.prices.length
+    const bytesMax = HEAD_BYTES_MAX + levels * LEVEL_BYTES_MAX
+    if (bytes.length < bytesMax) bytes = new Uint8Array(bytesMax)
+    const head = `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",`
+    let at = encoder.encodeInto(head, bytes).written
+    at = writeSide(at, sideStarts.bids, bids)
+    at = writeSide(at, sideStarts.asks, asks)
+    bytes.set(middle, at)
+    return bytes.subarray(0, at + middle.length)
   }
 }
 
-/**
- * Returns a function from a price to what a level begins with; the usual prices are printed once.
- */
+/** From a price to what a level begins with; the usual prices are printed once. */
 function createPriceTexts(): (price: Millionths) => Uint8Array {
   const print = (price: Millionths): Uint8Array => {
     const text = new Uint8Array(LEVEL_BYTES_MAX)
