@@ -10,9 +10,7 @@ import {
   transact,
 } from '#src/sqlite/database.ts'
 
-import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
-import { createBulkReads } from './reads/bulk.ts'
 import {
   changing,
   createMarketRead,
@@ -22,11 +20,11 @@ import {
   type ReadMarket,
   type Views,
 } from './reads/market-read.ts'
-import { createPageReads } from './reads/pages.ts'
+import { createBulkReads, createPageReads } from './reads/pages.ts'
 import { createCoinTotals, createMarketList } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createTables, type Tables } from './tables/tables.ts'
-import { createVerify } from './verify.ts'
+import { backfill, createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createRuns } from './writes/runs.ts'

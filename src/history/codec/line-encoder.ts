@@ -10,8 +10,15 @@ import { crc32, crcBetween } from '#src/lib/crc32.ts'
 import type { Encoding } from '../history.ts'
 import type { ChunkDecoder, Slice } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import { lineStart, literalBits, newlineBits, newlineCode } from './deflate-code.ts'
-import { decodeFrame, moveFrame, TextBuffer } from './frame-decoder.ts'
+import {
+  decodeFrame,
+  lineStart,
+  literalBits,
+  moveFrame,
+  newlineBits,
+  newlineCode,
+  TextBuffer,
+} from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 
 const NEWLINE = 0x0a

@@ -9,8 +9,7 @@ import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
 import { ChunkDecoder, type Slice, SliceDecoder, textLengthOf } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import { literalBits, pageStart } from './deflate-code.ts'
-import { moveFrame } from './frame-decoder.ts'
+import { literalBits, moveFrame, pageStart } from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 
 const COMMA_BYTE = 0x2c

@@ -18,8 +18,7 @@ import {
   topOf,
   withReceipt,
 } from '../codec/beside.ts'
-import type { ChunkWriter } from '../codec/chunk-writer.ts'
-import { Chunk, encodeChunk } from '../codec/chunk.ts'
+import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
