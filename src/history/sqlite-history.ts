@@ -32,14 +32,10 @@ import { createRuns } from './writes/runs.ts'
 type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
-type BatchCounts = Omit<AppendResult, 'kind'>
-
-/** `chunkCacheBytes` bounds the chunks in memory, `lagMs` how late others' commits may show. */
-export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 
 export function createSqliteHistory(
   db: Database,
-  { chunkCacheBytes, lagMs }: EngineOptions,
+  { chunkCacheBytes, lagMs }: { chunkCacheBytes: number; lagMs: number },
 ): MarketHistory {
   const tables = createTables(db, chunkCacheBytes)
   const coverage = createCoverage(tables)
@@ -85,7 +81,7 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
     runs.keep(market)
   }
 
-  const writeOnce = (id: string, apply: () => BatchCounts): AppendResult =>
+  const writeOnce = (id: string, apply: () => Omit<AppendResult, 'kind'>): AppendResult =>
     write(() => {
       const applied = meta.findBatch(id)
       if (applied !== undefined) return { kind: 'already_applied', ...applied }

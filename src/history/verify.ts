@@ -9,7 +9,7 @@ import { checksumOf } from '#src/sqlite/checksum.ts'
 import { listPageFaults, readConsistently, transact } from '#src/sqlite/database.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { decodeTops, TOP_FIELDS, topOf, type TopOfBook } from './codec/beside.ts'
+import { decodeTops, TOP_FIELDS, topOf } from './codec/beside.ts'
 import { ChunkDecoder } from './codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from './codec/chunk.ts'
 import { naming } from './reads/market-read.ts'
@@ -120,7 +120,6 @@ function attempt(check: () => string[]): string[] {
   }
 }
 
-/** What has been read of a market so far. */
 type Tally = {
   counts: [number, number]
   last: Position
@@ -167,7 +166,9 @@ function verifyRun({ run, market, tally, snapshots }: Check): string[] {
       'id column agrees': snapshot.id === chunk.id(row),
       'outcome column agrees': (snapshot.outcome === 'down') === (outcome === 1),
       'row comes after the one before': comparePositions(snapshot, tally.last) > 0,
-      'best bid and ask columns agree': isSameTop(topOf(snapshot), run.tops, row),
+      'best bid and ask columns agree': topOf(snapshot).every(
+        (value, at) => value === run.tops[row * TOP_FIELDS + at],
+      ),
       'row belongs to its market': belongsTo(snapshot, market),
       'its verdict is that of its hash':
         isVerified === undefined || isVerified === verifier.verify(snapshot),
@@ -208,9 +209,6 @@ function createChunkVerify({ chunks, snapshots }: Tables) {
     return faults
   }
 }
-
-const isSameTop = (top: TopOfBook, stored: Float64Array, row: number): boolean =>
-  top.every((value, at) => value === stored[row * TOP_FIELDS + at])
 
 const belongsTo = (snapshot: StoredSnapshot, market: Market): boolean =>
   snapshot.conditionId === market.conditionId &&
@@ -275,21 +273,14 @@ function createSealing(tables: Tables) {
   const { markets, chunks, gaps, tails, trades } = tables
   const verifyChunk = createChunkVerify(tables)
 
-  function isSound(ref: ChunkRef, market: StoredMarket, tally: Tally): boolean {
-    try {
-      return verifyChunk(ref, market, tally).length === 0
-    } catch {
-      return false
-    }
-  }
-
   /** Seals a chunk, unless its rows, tops and hashes do not agree. */
   function sealChunk(ref: ChunkRef, market: StoredMarket, tally: Tally): void {
     const blobs = chunks.findBlobs(ref.id)
     if (blobs === undefined) return
     const { hashes } = blobs
     chunks.putBlobs(ref.id, sealBlobs(ref, { ...blobs, hashes: hashes.subarray(0, -4) }))
-    if (!areHashesSound(hashes) || !isSound(ref, market, tally)) chunks.putBlobs(ref.id, blobs)
+    const faults = attempt(() => verifyChunk(ref, market, tally))
+    if (!areHashesSound(hashes) || faults.length > 0) chunks.putBlobs(ref.id, blobs)
   }
 
   return (id: number): void => {

@@ -30,7 +30,6 @@ import { type LineBatch, NEWLINE } from './line-source.ts'
 /** The batch before: its name, the time of its last line, and its lines if they were skipped. */
 type Before = { id: string; endsAt: string | undefined; skipped: LineBatch | undefined }
 
-/** Returns a function that takes the batches of each file in their order. */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const { history, report, source } = run
   const scan = createBatchScanner(run)
@@ -141,7 +140,6 @@ function append(run: ImportRun, part: Part): void {
 type ScannedBatch = {
   file: string
   snapshots: ScannedSnapshot[]
-  /** `lines[i]` is the number of the line of `snapshots[i]`. */
   lines: number[]
   records: PlacedRecord[]
 }

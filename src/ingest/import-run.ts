@@ -58,7 +58,6 @@ export const emptyReport = () => ({
   /** Facts that could not be read, of entries that were kept without them. */
   factsLeftOut: 0,
   batches: 0,
-  /** Found in the history already. */
   batchesSkipped: 0,
   linesSkipped: 0,
   documentsSkipped: 0,
@@ -108,7 +107,6 @@ export function refusalOf(work: () => void): string | undefined {
   }
 }
 
-/** Reports a bad line or entry, and ends a strict import. */
 export function refuse(run: ImportRun, place: ImportPlace, reason: string): void {
   run.report.invalid++
   if (run.isStrict) run.report.ending = 'refused'
@@ -120,7 +118,6 @@ export function attempt(run: ImportRun, place: ImportPlace, work: () => void): v
   if (refusal !== undefined) refuse(run, place, refusal)
 }
 
-/** Reports facts that were left out of what is kept. */
 export function warn(run: ImportRun, place: ImportPlace, reasons: readonly string[]): void {
   run.report.factsLeftOut += reasons.length
   for (const reason of reasons)

@@ -64,7 +64,6 @@ async function putOff(file: TextFile): Promise<Queued> {
   return { path: file.path, isLast: true, ...(isPipe ? { opened: file } : {}) }
 }
 
-/** Counts what is held of the markets that were touched, but for damaged ones. */
 function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
   for (const conditionId of touched) {
     const held = ifSound(() => {

@@ -110,12 +110,10 @@ export function createKeyTable(db: Database) {
       db,
       `UPDATE api_key SET expires_ms = $expiresMs WHERE id = $id AND ${IS_VALID} $expiresMs)`,
     ),
-    /** False if the key was revoked already. */
     revoke: change<[{ id: string; revokedMs: number }]>(
       db,
       'UPDATE api_key SET revoked_ms = $revokedMs WHERE id = $id AND revoked_ms IS NULL',
     ),
-    /** With what it was used for. */
     remove(id: string): void {
       removeUsage(id)
       remove(id)

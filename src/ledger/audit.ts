@@ -33,7 +33,6 @@ export type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanct
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 
-/** What comes before the first row. */
 const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(32) }
 
 export function createAuditChain(db: Database) {
@@ -64,7 +63,6 @@ export function createAuditChain(db: Database) {
 
 export type AuditChain = ReturnType<typeof createAuditChain>
 
-/** The hash of a row that follows one with the hash `before`. */
 export function hashOf(before: Uint8Array, row: Omit<AuditRow, 'hash'>): Uint8Array {
   const { seq, timeMs, actor, action, subject, state } = row
   const json = JSON.stringify([seq, timeMs, actor, action, subject, state])
@@ -83,7 +81,6 @@ const tables = {
 } as const
 type Kind = keyof typeof tables
 type Row = Record<string, unknown>
-/** A row of an audited table as it is now. */
 type AuditedRow = { kind: Kind; id: string; state: string }
 
 /**

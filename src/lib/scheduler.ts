@@ -32,7 +32,6 @@ export function createScheduler() {
       return promise
     },
 
-    /** How many wait, of all owners. */
     get waiting(): number {
       return waiting
     },

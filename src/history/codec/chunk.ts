@@ -53,7 +53,6 @@ export type ChunkColumns = { readonly [column in Column]: number[] }
 
 type ChunkParts = {
   columns: ChunkColumns
-  /** Each with `READ_SLACK` bytes after it. */
   rowStream: Uint8Array
   checkpoints?: readonly Checkpoint[]
   checkpointStream?: Uint8Array
@@ -205,7 +204,6 @@ export class Chunk {
     return (this.words[HEADER_WORDS + this.count * 4 + row] ?? 0) >>> 0
   }
 
-  /** CRC of the text of this row's outcome alone up to and with this row. */
   ownCrc(row: number): number {
     return (this.words[HEADER_WORDS + this.count * (this.hasBoth ? 5 : 4) + row] ?? 0) >>> 0
   }
@@ -295,7 +293,6 @@ export class ChunkWriter {
     return this.columns.times.length
   }
 
-  /** True when a row at this position must begin a new chunk. */
   isFullFor({ timestampMs, id }: Position): boolean {
     const spread = Math.max(id, this.#greatestId) - Math.min(id, this.#leastId)
     return (
@@ -358,7 +355,6 @@ export class ChunkWriter {
     })
   }
 
-  /** The rows as a chunk. The writer is unchanged. */
   toChunk(): Uint8Array {
     return encodeChunk({
       columns: this.columns,

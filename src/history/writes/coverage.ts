@@ -125,7 +125,6 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
   const updateTimes = createTimesUpdate(gaps, times)
   const updateVerdicts = createVerdictUpdate(gaps, times)
 
-  /** Derives all gaps of a kind of an outcome again. */
   function rederive(owner: GapOwner, found: readonly Span[], reason: GapReason): void {
     const known = gaps.derived(owner)
     gaps.replaceDerived(owner, known, inherit(found, reason, known))
@@ -213,7 +212,6 @@ function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
   }
 }
 
-/** Counts, and the first and last time of all. */
 function withHeld(market: Market, { rows, gone }: RowChange): Market {
   const snapshotCounts = { ...market.snapshotCounts }
   const verifiedCounts = { ...market.verifiedCounts }
@@ -248,7 +246,6 @@ function inherit(
   })
 }
 
-/** Reads times and verdicts from columns of chunks and unfinished runs. */
 function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
     /** Runs with an outcome's rows of a span, its end included, and those before and after. */

@@ -52,7 +52,6 @@ export type SimulatedBatch = {
   fraction: number
 }
 
-/** Yields the books of all markets in order of time. */
 export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, void, undefined> {
   const waiting = listWindows(options)
   const model = createModel()

@@ -55,7 +55,6 @@ const beside: readonly PaymentState[] = [...spent, 'review']
 function createMoves(tables: Tables) {
   const { atomically, note, offers, payments, subscriptions } = tables
 
-  /** Writes and audits a payment whose state has changed. */
   function write(payment: Payment, by: Deed): Payment {
     payments.update(payment)
     note(by, `payment.${payment.state}`, payment.id)
