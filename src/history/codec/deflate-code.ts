@@ -67,7 +67,7 @@ export const endOfBlockBits = symbolLengths[END_OF_BLOCK] ?? 0
 export const newlineCode = symbolCodes[SPACE] ?? 0
 export const newlineBits = symbolLengths[SPACE] ?? 0
 
-/** By match length, and by match distance: code with its extra bits above it, and the bits of both. */
+/** By match length, and by distance: code with its extra bits above it, and the bits of both. */
 export const lengthCodes = new Int32Array(MATCH_LENGTH_MAX + 1)
 export const lengthBits = new Uint8Array(MATCH_LENGTH_MAX + 1)
 export const distanceCodesByDistance = new Int32Array(MATCH_DISTANCE_MAX + 1)
