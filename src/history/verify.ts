@@ -265,10 +265,7 @@ function noteVerdicts({ chunks, tails, snapshots }: Tables, marketId: number): v
   if (tail !== undefined) tails.putNotes(marketId, snapshots.ofTail(tail).map(verify))
 }
 
-/**
- * Returns the function that gives a market of 0.4.0 or older its checksums, in a transaction. What
- * does not agree with itself gets none, so that it is found and never served.
- */
+/** Gives a market of 0.4.0 or older its checksums, but for what does not agree with itself. */
 function createSealing(tables: Tables) {
   const { markets, chunks, gaps, tails, trades } = tables
   const verifyChunk = createChunkVerify(tables)

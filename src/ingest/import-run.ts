@@ -69,10 +69,7 @@ export const emptyReport = () => ({
   leftOutReasons: new Map<string, number>(),
   /** Rows of outcome files about windows of which no market is held. */
   windowsNotHeld: 0,
-  /**
-   * Of the markets that were read of, at the end: snapshots held, those verified by their hash, and
-   * gaps of books that contradict theirs. `mismatched` are the snapshots read that did.
-   */
+  /** Held at the end by the markets that were read of; `mismatched` are snapshots read. */
   hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
   seconds: 0,
   linesPerSecond: 0,
@@ -151,10 +148,7 @@ export function countRows(
 export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
 type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
 
-/**
- * Puts records into the history; `id` names the batch that they are all of. What contradicts its
- * market is refused; a strict import ends there.
- */
+/** Puts the records of batch `id`. Refuses what contradicts its market; ends if strict. */
 export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
   const trades: PlacedTrade[] = []
   for (const { place, record } of records) {

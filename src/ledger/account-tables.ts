@@ -84,10 +84,7 @@ export function createKeyTable(db: Database) {
     get: rows.get,
     insert: rows.insert,
 
-    /**
-     * The index shows by its timing at most how much of a hash agrees, and nobody chooses that;
-     * whether all of it does is decided in constant time.
-     */
+    /** The index shows by its timing at most how much of a hash agrees; all of it, nothing. */
     findByDigest(digest: Uint8Array): ApiKey | undefined {
       const row = digestLike.get(digest)
       return row !== null && timingSafeEqual(row.digest, digest) ? rows.find(row.id) : undefined

@@ -83,11 +83,7 @@ type Kind = keyof typeof tables
 type Row = Record<string, unknown>
 type AuditedRow = { kind: Kind; id: string; state: string }
 
-/**
- * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a
- * signature, which is worth money until it is used; `payload_hash` represents it. `seq` is the
- * order of the file alone.
- */
+/** Nobody gains by `last_used_ms`; `payload` is a signature, which `payload_hash` represents. */
 const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
 
 export function createAuditedRows(db: Database) {

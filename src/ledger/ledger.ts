@@ -16,10 +16,7 @@ export type Ledger = Disposable & {
   /** Offers and payments, in the same transactions. */
   readonly payments: PaymentStore
 
-  /**
-   * Changes with whatever decides who may do what: at our own changes at once, at those of other
-   * processes within the lag the store was opened with. Cheap: for each request.
-   */
+  /** Changes with what decides who may do what: by others, within the store's lag. Cheap. */
   revision(): number
 
   /** Runs a synchronous `body` in one transaction with every verb it calls. May be nested. */

@@ -310,10 +310,7 @@ function signUp(tables: Tables, signup: Signup, nowMs: number): ReturnType<Ledge
   return makeKey(tables, { ...key, accountId: id, familyId }, by)
 }
 
-/**
- * The family of a new key: one whose keys have all ended, if there is one, so that deleting keys
- * and making others opens no fresh rate windows.
- */
+/** A family whose keys have all ended, if any, so that making keys again opens no fresh windows. */
 function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
   const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
   return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId

@@ -204,8 +204,7 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
     position += (code & 15) + extra
     if (distance > to - at) distance -= gap
     const stop = to + length
-    // The encoder writes no match from nearer than a word, so copies by words never read their own
-    // output.
+    // No match is from nearer than a word, so copies by words never read their own output.
     if (code === 0 || length < 3 || distance < 4 || distance > to || stop > bytes.length - 4) {
       throw new Error('A frame holds a match that leads nowhere.')
     }

@@ -1,7 +1,4 @@
-/**
- * Writes rows as lines, piece by piece. What is left of a chunk continues in the next piece as if
- * nothing had been in between, so no row is paid for twice.
- */
+/** Writes rows as lines, piece by piece; a chunk continues in the next: no row is paid twice. */
 import type { Position } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import { BitWriter } from '#src/lib/bits.ts'

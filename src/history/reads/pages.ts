@@ -209,9 +209,8 @@ function positionIn(chunk: Chunk, id: number): Position | undefined {
 }
 
 /**
- * A walk through all rows of a query. Each slice is searched after the last row used, in the market
- * as it is then: rows written meanwhile show, and none is skipped or repeated, as a row's place is
- * final.
+ * Walks through all rows of a query. Each slice is searched after the last row used, in the market
+ * as it is then: rows written meanwhile show, none is skipped or repeated.
  */
 function createWalk(chunks: ChunkTable, query: StreamQuery) {
   const bounds = toBounds({ ...query, order: 'asc', limit: 0 })

@@ -95,10 +95,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
 /** Ids that nothing had before: the least, and whose they are. */
 type Ids = { first: number; of: ReadonlyMap<MadeRow, number> }
 
-/**
- * Rows without an id, each with the greatest place in the batch up to it in its millisecond: ids
- * rise in that order, as within a millisecond order is settled.
- */
+/** Rows without an id, with the greatest place so far in their millisecond: ids rise with it. */
 function listUnnamed({ made }: MarketChange) {
   let [timestampMs, place] = [-1, -1]
   return made

@@ -58,10 +58,7 @@ export class TimeTally {
   }
 }
 
-/**
- * Knows where books contradict their hash: from the millisecond of a contradicted row to the first
- * verified one of a later millisecond, in whatever order within one.
- */
+/** Spans from the millisecond of a contradicted row to the first verified one of a later one. */
 export class VerdictTally {
   verifiedCount = 0
   readonly #closed: Span[] = []
@@ -297,9 +294,8 @@ function skipUnreadable(read: () => void): void {
 }
 
 /**
- * Keeps the gaps of books that contradict their hash: each from its own millisecond to the next
- * verified book of its outcome. A market without such a book costs nothing; one whose rows come in
- * order, a look at the new ones. `market` is as it was before.
+ * Keeps the gaps of books that contradict their hash. A market without such a book costs nothing;
+ * one whose rows come in order, a look at the new ones. `market` is as it was before.
  */
 function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
   function updateOutcome(market: StoredMarket, outcome: Outcome, change: RowChange): void {

@@ -1,7 +1,4 @@
-/**
- * Late rows are merged into sealed chunks, never in place; open runs grow in writers, which are
- * rebuilt from the file when it changed without us.
- */
+/** Late rows are merged into sealed chunks; open runs grow in writers, rebuilt when stale. */
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'

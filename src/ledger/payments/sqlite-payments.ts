@@ -1,7 +1,4 @@
-/**
- * Offers and payments in the ledger's file. Every verb is one transaction with its audit rows; the
- * rules of a payment's states are those of selling/payment.ts.
- */
+/** Offers and payments in the ledger's file: each verb is one transaction with its audit rows. */
 import { assert } from '#src/lib/assert.ts'
 import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
 import { bookPeriod, type Period, type Subscription } from '#src/selling/subscription.ts'
