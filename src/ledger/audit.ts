@@ -33,7 +33,6 @@ export type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanct
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 
-/** What comes before the first row. */
 const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(32) }
 
 export function createAuditChain(db: Database) {
@@ -64,7 +63,6 @@ export function createAuditChain(db: Database) {
 
 export type AuditChain = ReturnType<typeof createAuditChain>
 
-/** The hash of a row that follows one with the hash `before`. */
 export function hashOf(before: Uint8Array, row: Omit<AuditRow, 'hash'>): Uint8Array {
   const { seq, timeMs, actor, action, subject, state } = row
   const json = JSON.stringify([seq, timeMs, actor, action, subject, state])
@@ -83,14 +81,9 @@ const tables = {
 } as const
 type Kind = keyof typeof tables
 type Row = Record<string, unknown>
-/** A row of an audited table as it is now. */
 type AuditedRow = { kind: Kind; id: string; state: string }
 
-/**
- * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a
- * signature, which is worth money until it is used; `payload_hash` represents it. `seq` is the
- * order of the file alone.
- */
+/** Nobody gains by `last_used_ms`; `payload` is a signature, which `payload_hash` represents. */
 const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
 
 export function createAuditedRows(db: Database) {

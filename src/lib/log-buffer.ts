@@ -20,7 +20,6 @@ export function createLogBuffer(write: (lines: string) => void) {
       if (pending.length >= FLUSH_AT_LENGTH) flush()
       else timer ??= setTimeout(flush, FLUSH_AFTER_MS)
     },
-    /** Hands on what is gathered; to be called at the end. */
     flush,
   }
 }

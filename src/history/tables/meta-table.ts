@@ -122,7 +122,6 @@ function createMeta(db: Database) {
     put: (key: string, value: number): void => change(() => write(key, value)),
     remove: (key: string): void => change(() => remove.run(key)),
 
-    /** Writes the first rows, and the first checksum. */
     begin(rows: Readonly<Record<string, Value>>): void {
       for (const [key, value] of Object.entries(rows)) write(key, value)
       write(CHECKSUM, checksum())

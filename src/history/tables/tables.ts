@@ -18,7 +18,6 @@ import { createMarketTable } from './market-table.ts'
 import { createMetaTable } from './meta-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
-/** `chunkCacheBytes` bounds the chunks kept in memory. */
 export function createTables(db: Database, chunkCacheBytes: number) {
   const chunks = createChunkTable(db, chunkCacheBytes)
   return {

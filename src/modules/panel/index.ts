@@ -18,7 +18,7 @@ import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
-import { quoteText } from '#src/wire/quote-bytes.ts'
+import { quoteText } from '#src/wire/row-bytes.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { PanelList, PanelQuery } from './model.ts'

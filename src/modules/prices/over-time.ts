@@ -12,8 +12,15 @@ import { toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import { putMid, putPlace } from '#src/wire/quote-bytes.ts'
-import { createTimePut, piecesOf, putMillionths, putPiece, putText } from '#src/wire/row-bytes.ts'
+import {
+  createTimePut,
+  piecesOf,
+  putMid,
+  putMillionths,
+  putPiece,
+  putPlace,
+  putText,
+} from '#src/wire/row-bytes.ts'
 
 type History = Pick<MarketHistory, 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
