@@ -87,7 +87,7 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
   return records
 }
 
-/** Takes the memory of one entry, from 1; one without `text` is malformed, and the last. */
+/** Entries are counted from 1; one without `text` is malformed, and the last. */
 function* splitEntries(document: Uint8Array) {
   // What steps over values relies on a zero byte after them.
   const bytes = new Uint8Array(document.length + 1)

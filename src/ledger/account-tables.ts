@@ -84,7 +84,7 @@ export function createKeyTable(db: Database) {
     get: rows.get,
     insert: rows.insert,
 
-    /** The index shows by its timing at most how much of a hash agrees; all of it, nothing. */
+    /** The index may show by timing how far a digest agrees; the last check is constant in time. */
     findByDigest(digest: Uint8Array): ApiKey | undefined {
       const row = digestLike.get(digest)
       return row !== null && timingSafeEqual(row.digest, digest) ? rows.find(row.id) : undefined

@@ -17,6 +17,7 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, readConsistently } from '#src/sqlite/database.ts'
 
 import type { AuditRow, Deed } from './ledger.ts'
+import type { Tables } from './sqlite-ledger.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `kindOf`). */
 export type RowAction =
@@ -60,8 +61,6 @@ export function createAuditChain(db: Database) {
     },
   }
 }
-
-export type AuditChain = ReturnType<typeof createAuditChain>
 
 export function hashOf(before: Uint8Array, row: Omit<AuditRow, 'hash'>): Uint8Array {
   const { seq, timeMs, actor, action, subject, state } = row
@@ -113,8 +112,6 @@ export function createAuditedRows(db: Database) {
   }
 }
 
-export type AuditedRows = ReturnType<typeof createAuditedRows>
-
 /** True if the row is gone after an action, for good: its last state is in the chain. */
 const isEnd = (action: string): boolean => action.endsWith('.forgotten')
 
@@ -141,10 +138,9 @@ function toState(row: Row): string {
 /** What the chain says last of a row, by `kind id`. */
 type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
 type LastStates = Map<string, LastState>
-type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
 
 /** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
-export function verifyAudit(tables: Tables): string[] {
+export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows'>): string[] {
   const faults: string[] = []
   // In one state of the file, so that what is being written agrees with itself.
   readConsistently(tables.db, () => {
@@ -158,7 +154,7 @@ export function verifyAudit(tables: Tables): string[] {
   return faults
 }
 
-function* findFaults({ chain, rows }: Tables): Generator<string> {
+function* findFaults({ chain, rows }: Pick<Tables, 'chain' | 'rows'>): Generator<string> {
   const lastStates: LastStates = new Map()
   yield* verifyChain(chain.all(), lastStates)
   for (const row of rows.all()) {

@@ -24,7 +24,6 @@ const LENGTH_LENGTHS = 'c9ccac6cc85cc84579869787877864'
 const DISTANCE_LENGTHS = '999999998498899999998822238899'
 
 const SPACE = 32
-const FIRST_PRINTABLE = SPACE
 const LAST_PRINTABLE = 126
 
 /** Shortest length of each length code, nearest distance of each distance code: RFC 1951 §3.2.5. */
@@ -44,7 +43,7 @@ const distanceExtraBits = distanceBases.map((_, code) => (code < 4 ? 0 : (code >
 const digits = (text: string): number[] => [...text].map((digit) => Number.parseInt(digit, 36))
 
 const symbolLengths: readonly number[] = [
-  ...Array.from({ length: FIRST_PRINTABLE }, () => 0),
+  ...Array.from({ length: SPACE }, () => 0),
   ...digits(PRINTABLE_LENGTHS),
   ...Array.from({ length: END_OF_BLOCK - LAST_PRINTABLE - 1 }, () => 0),
   ...digits(LENGTH_LENGTHS),

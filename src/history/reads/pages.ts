@@ -244,8 +244,6 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
   }
 }
 
-type Walk = ReturnType<typeof createWalk>
-
 export function createBulkReads(
   { chunks, snapshots }: Tables,
   read: ReadMarket,
@@ -310,7 +308,7 @@ export function createBulkReads(
   }
 }
 
-function fill(encoder: LineEncoder, walk: Walk, view: MarketView): void {
+function fill(encoder: LineEncoder, walk: ReturnType<typeof createWalk>, view: MarketView): void {
   while (!encoder.isFull) {
     const slice = walk.find(view)
     if (slice === undefined) return

@@ -24,9 +24,6 @@ const statusConditions: Readonly<Record<MarketStatus, string>> = {
   open: `${notOver} AND coalesce(window_start_ms, 0) <= $now`,
 }
 
-const NOTHING_BEFORE: Place = { orderMs: -1, conditionId: '' }
-const NOTHING_AFTER: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
-
 export function createMarketList(db: Database) {
   const columns = sqlOf(market).columns()
   return (query: MarketQuery): Market[] => {
@@ -93,7 +90,7 @@ function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
   const isAscending = order === 'asc'
   const [nearMs, farMs] = isAscending ? [fromMs, toMs] : [toMs, fromMs]
   const near = nearMs === undefined ? undefined : { orderMs: nearMs, conditionId: '' }
-  let start = isAscending ? NOTHING_BEFORE : NOTHING_AFTER
+  let start: Place = { orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER, conditionId: '' }
   for (const place of [after, near])
     if (place !== undefined && isBefore(start, place) === isAscending) start = place
   const { orderMs, conditionId } = start

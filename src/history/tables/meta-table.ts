@@ -8,7 +8,6 @@ import { type Database, fileBytesOf, transact } from '#src/sqlite/database.ts'
 
 import type { Totals } from '../history.ts'
 
-const CURSOR_KEY_BYTES = 32
 /** The row that covers all others. */
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
@@ -41,7 +40,7 @@ export function createMetaTable(db: Database) {
     if (meta.get(BATCH_SUM) !== undefined) return
     meta.begin({
       [BATCH_SUM]: sumBatches(),
-      cursor_key: meta.get('cursor_key') ?? randomBytes(CURSOR_KEY_BYTES),
+      cursor_key: meta.get('cursor_key') ?? randomBytes(32),
     })
   }
 

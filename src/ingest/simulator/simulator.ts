@@ -138,9 +138,6 @@ function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
   }
 }
 
-/** Hex digits of the options' digest that name a simulation's batches. */
-const NAME_LENGTH = 32
-
 /** One transaction a step. The options name the batches: again, it adds only what is missing. */
 export function* storeSimulation(history: MarketHistory, options: SimulateOptions) {
   const name = nameSimulation(options)
@@ -167,7 +164,7 @@ function nameSimulation(options: SimulateOptions): string {
   const { statesPerSecond, outcomes = 'both', maxSnapshotsPerMarket } = options
   const parts = [String(seed), coins, timeframes, markets, startMs, outcomes]
   const text = JSON.stringify([...parts, statesPerSecond ?? null, maxSnapshotsPerMarket ?? null])
-  return Bun.SHA256.hash(text, 'hex').slice(0, NAME_LENGTH)
+  return Bun.SHA256.hash(text, 'hex').slice(0, 32)
 }
 
 const SAMPLE_MARKETS = 3
