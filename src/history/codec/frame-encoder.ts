@@ -2,7 +2,6 @@
  * The JSON text of one snapshot as it is served, and its frame: the text in the store's Huffman
  * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
  * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
- * Two books are compared by their integers.
  */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
@@ -181,12 +180,10 @@ export class FrameEncoder {
     this.#literals(at, end)
   }
 
-  /**
-   * Writes `row` against `previous`, whose text ends `gap` bytes before the comma before it.
-   * Falls back to a frame that needs no other where deflate's window is too short.
-   */
+  /** Writes `row` against `previous`, whose text ends `gap` bytes before the comma of `row`. */
   after(row: RowText, previous: RowText, gap: number): void {
     const base = previous.length + gap + 1
+    // Deflate's window is too short.
     if (base + row.length > MATCH_DISTANCE_MAX) {
       this.alone(row.bytes, 0, row.length)
       return
