@@ -43,6 +43,7 @@ const decisions: Record<string, string> = {
   listQuotes: 'quotes',
   listPrices: 'prices',
   listCurrentPrices: 'prices',
+  listSpot: 'prices',
   createChallenge: 'open',
   createKey: 'open',
   listKeys: 'key',
