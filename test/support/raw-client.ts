@@ -78,11 +78,11 @@ export function createRawClient(port: number): RawClient {
   }
 }
 
-/** `100 Continue` is no answer yet. */
+/** `100 Continue` is no answer yet; a server that takes WebSockets says it twice. */
 function withoutInterim(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   const end = bytes.indexOf('\r\n\r\n')
   const isInterim = end >= 0 && bytes.toString('latin1', 0, 10) === 'HTTP/1.1 1'
-  return isInterim ? bytes.subarray(end + '\r\n\r\n'.length) : bytes
+  return isInterim ? withoutInterim(bytes.subarray(end + '\r\n\r\n'.length)) : bytes
 }
 
 /** `isOver` once the server has closed the connection. */
