@@ -110,7 +110,8 @@ const variables = {
     name: 'BOOKFEED_SAMPLE',
     default: 'on',
     ...onOff,
-    description: 'Make a simulated sample at the start of a server that has no market yet.',
+    description:
+      'Make a simulated sample at the start of a server that has no market yet, and keep a simulated market moving while none is recorded.',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',

@@ -7,6 +7,7 @@ import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import { hasRecorded } from '#src/ingest/simulator/moving-market.ts'
 import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
@@ -23,6 +24,7 @@ import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
   atMost,
   startForgetting,
+  startSample,
   startStream,
   startTimeKeeping,
   startUsageFlush,
@@ -79,6 +81,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   const jobs = [
     ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger)],
     ...[startUsageFlush(app, context.printError), startStream(app), screening.start()],
+    ...(config.hasSample ? [startSample(timed, history)] : []),
   ]
   using stack = new DisposableStack()
   if (config.isRecording) stack.use(startRecording(timed, history))
@@ -91,6 +94,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
     : greet({
         ...state,
+        isSample: config.hasSample && !hasRecorded(history, clock()),
         localKey: makeLocalKey(timed, ledger),
         makeKey: keyCommand(timed, ledger),
       })
@@ -148,13 +152,15 @@ export type Greeting = {
   history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
   localKey: string | undefined
+  /** Nothing was recorded so far, and a simulated market moves instead. */
+  isSample: boolean
   /** Makes another key, as a shell reads it. */
   makeKey: string
 }
 
 /** The address, and commands that work as they are pasted. */
 export function greet(greeting: Greeting): string[] {
-  const { url, history, localKey, makeKey } = greeting
+  const { url, history, localKey, makeKey, isSample } = greeting
   const origin = originOf(url)
   const held = ifSound(() => {
     const example = findExampleMarket(history)
@@ -168,6 +174,9 @@ export function greet(greeting: Greeting): string[] {
   const curl = `curl -H ${header}`
   const lines = [
     ...greetServer(greeting),
+    ...(isSample
+      ? [`Until a market is recorded, a simulated one moves: ${origin}/v1/btc/prices`]
+      : []),
     '',
     ...(localKey === undefined
       ? ['Try, with your key in $KEY. To make another one:', `  KEY=$(${makeKey})`, '']
@@ -191,7 +200,11 @@ export function greet(greeting: Greeting): string[] {
   return lines
 }
 
-function greetServer({ url, signup, payments }: Omit<Greeting, 'localKey' | 'makeKey'>): string[] {
+function greetServer({
+  url,
+  signup,
+  payments,
+}: Pick<Greeting, 'url' | 'signup' | 'payments'>): string[] {
   const origin = originOf(url)
   return [
     `bookfeed listens on ${origin}`,
