@@ -19,7 +19,8 @@ import { createShop, describeBilling } from './billing.ts'
 import { byOperator, type CliContext, CliError } from './context.ts'
 import { issueKey } from './keys.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
-import { startRecording } from './record.ts'
+import { type RecordingJob, startRecording } from './record.ts'
+import { readRecorderStatus } from './recorder-status.ts'
 import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
   atMost,
@@ -59,6 +60,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   const log = createLogBuffer(context.writeLog)
   const screening = createScreening(timed, ledger)
   const signup = () => signupStateOf(config, screening.signup())
+  let recorder: RecordingJob | undefined
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
@@ -71,6 +73,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     signup,
     billing: shop.billing,
     origin: () => origin,
+    recording: () => recordingState(context, recorder),
     timer,
     log: log.write,
   })
@@ -84,7 +87,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     ...(config.hasSample ? [startSample(timed, history)] : []),
   ]
   using stack = new DisposableStack()
-  if (config.isRecording) stack.use(startRecording(timed, history))
+  if (config.isRecording) recorder = stack.use(startRecording(timed, history))
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked
@@ -104,6 +107,13 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   await atMost(server.stop(), DRAIN_MS_MAX)
   await server.stop(true)
   log.flush()
+}
+
+/** Of the recorder of this process, or else of another on the same folder. */
+function recordingState({ config, clock }: CliContext, own: RecordingJob | undefined) {
+  if (own !== undefined) return { isOwn: true, fault: own.fault(), warning: own.warning() }
+  const status = readRecorderStatus(config().dataPath, clock())
+  return status && { isOwn: false, fault: status.fault, warning: status.warning }
 }
 
 function listen(app: App, { host, port }: Config) {
