@@ -23,7 +23,7 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
       { lane: 0, state: 'opening' as const, tokens: 4, withoutBook: 4, ...connection },
     ],
     lanes: [],
-    discovery: { markets: 2, asking: 0 },
+    discovery: { markets: 2, asking: 0, contradictions: 0 },
     spot: { ticks: 0, dropped: 0, sources: [] },
     sink: {
       ...{ rows, duplicates: 0, batches: 3, dropped: 0, lastFlushMs: 0, slowestMs: 0 },

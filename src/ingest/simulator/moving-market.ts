@@ -2,7 +2,13 @@
  * An open market that moves as time passes, for a server that has nothing else to show: books,
  * trades and prices of the coin, all marked as simulated.
  */
-import { type Coin, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import {
+  type Coin,
+  finalPriceFacts,
+  strikeFacts,
+  type Timeframe,
+  timeframeMs,
+} from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { SpotTick } from '#src/core/spot.ts'
 import type { Trade } from '#src/core/trade.ts'
@@ -163,11 +169,14 @@ function createMove(history: History, findLive: (windowStartMs: number) => Movin
   }
 
   function putFacts(moving: Moving): void {
-    const [strike, finalPrice] = [moving.strikeCents, finalCentsOf(moving)]
+    const finalCents = finalCentsOf(moving)
+    const strike = moving.strikeCents === undefined ? undefined : toDigits(moving.strikeCents)
+    const finalPrice = finalCents === undefined ? undefined : toDigits(finalCents)
+    const of = { ...moving.market.price, source: 'simulated' } as const
     history.putMarket({
       ...toFacts(moving.market),
-      strike: strike === undefined ? undefined : toDigits(strike),
-      finalPrice: finalPrice === undefined ? undefined : toDigits(finalPrice),
+      ...strikeFacts(strike, of),
+      ...finalPriceFacts(finalPrice, of),
     })
   }
 
