@@ -11,6 +11,7 @@ import { venues } from '#src/venue/venues.ts'
 import { type CliContext, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
 import { createStatusFile } from './recorder-status.ts'
+import { startRetention } from './retention.ts'
 
 const STATUS_MS = 2000
 
@@ -32,6 +33,7 @@ async function record(context: CliContext): Promise<void> {
     const { recordCoins, recordTimeframes } = context.config()
     using stop = stopSignal(context)
     using _job = startRecording(context, history)
+    using _retention = startRetention(context, history)
     context.print(`Recording ${recordCoins.join(', ')} of ${recordTimeframes.join(', ')}.`)
     if (!stop.signal.aborted)
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))

@@ -21,6 +21,7 @@ import { issueKey } from './keys.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { type RecordingJob, startRecording } from './record.ts'
 import { readRecorderStatus } from './recorder-status.ts'
+import { startRetention } from './retention.ts'
 import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
   atMost,
@@ -87,6 +88,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     ...(config.hasSample ? [startSample(timed, history)] : []),
   ]
   using stack = new DisposableStack()
+  stack.use(startRetention(timed, history))
   if (config.isRecording) recorder = stack.use(startRecording(timed, history))
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())

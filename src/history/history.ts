@@ -66,6 +66,15 @@ export type HistoryWriter = {
    */
   putSpot(ticks: readonly SpotTick[]): number
 
+  /**
+   * Deletes some of what is oldest, a few milliseconds of work: closed markets whose place in lists
+   * (`orderMs`) is before a moment, whole and oldest first, with all that belongs to them, and
+   * reference prices of the times before. Returns whether there was anything; call it until there
+   * is not. A market that was deleted is unknown from then on, and its batches count as applied.
+   * The last market and the last price that were accepted stay.
+   */
+  deleteOldest(beforeMs: number): boolean
+
   /** Seals a market's unfinished run and marks its history final. May be repeated. */
   close(conditionId: string): void
 
@@ -135,6 +144,9 @@ export type HistoryReader = {
   verify(onProgress?: (done: number, total: number) => void): Iterated<string>
 
   totals(): Eventually<Totals>
+
+  /** What is stored, without the room that was deleted and waits for what is written next. */
+  usedBytes(): Eventually<number>
 
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
   readonly cursorKey: Uint8Array
