@@ -32,7 +32,7 @@ import { coverageRoutes } from '#src/modules/coverage/index.ts'
 import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
-import { healthRoutes } from '#src/modules/health/index.ts'
+import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { marketRoutes, marketText } from '#src/modules/markets/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
@@ -64,6 +64,8 @@ export type AppDeps = {
   wallets: Wallets
   billing: Billing
   signup: () => SignupState
+  /** Undefined where nothing is recorded. */
+  recording: () => RecordingState | undefined
   /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
   origin: () => string
   config: Config

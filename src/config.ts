@@ -110,7 +110,8 @@ const variables = {
     name: 'BOOKFEED_SAMPLE',
     default: 'on',
     ...onOff,
-    description: 'Make a simulated sample at the start of a server that has no market yet.',
+    description:
+      'Make a simulated sample at the start of a server that has no market yet, and keep a simulated market moving while none is recorded.',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',
@@ -170,6 +171,18 @@ const variables = {
     default: '1000',
     ...megabytes,
     description: 'Room on the disk, in MiB, below which nothing is recorded.',
+  },
+  keepDays: {
+    name: 'BOOKFEED_KEEP_DAYS',
+    default: '0',
+    ...integer(0, 36_500),
+    description: 'Days after which markets and prices are deleted; 0 keeps all.',
+  },
+  keepGb: {
+    name: 'BOOKFEED_KEEP_GB',
+    default: '0',
+    ...integer(0, 1_000_000),
+    description: 'Size of the history, in GB, beyond which the oldest is deleted; 0 is no bound.',
   },
   spotSources: {
     name: 'BOOKFEED_SPOT',

@@ -78,6 +78,12 @@ export const market = sqliteTable(
     gapSum: integer('gap_sum').notNull().default(0),
     /** Null only in files of 0.4.0 and older, until they are opened: history/backfill.ts. */
     checksum: integer('checksum'),
+    settlementRule: text('settlement_rule'),
+    /** Who says what the strike is, and the moment that it is the price of. */
+    strikeSource: text('strike_source'),
+    strikeMs: integer('strike_ms'),
+    finalPriceSource: text('final_price_source'),
+    finalPriceMs: integer('final_price_ms'),
   },
   (table) => [
     index('market_order').on(table.coin, table.orderMs, table.conditionId),

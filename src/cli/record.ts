@@ -1,5 +1,4 @@
-import { renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { statfsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
@@ -11,9 +10,9 @@ import { venues } from '#src/venue/venues.ts'
 
 import { type CliContext, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
+import { createStatusFile } from './recorder-status.ts'
+import { startRetention } from './retention.ts'
 
-/** What the recorder does, for `bookfeed status`. */
-export const statusPathOf = (dataPath: string): string => join(dataPath, 'recorder.json')
 const STATUS_MS = 2000
 
 const help = `
@@ -34,6 +33,7 @@ async function record(context: CliContext): Promise<void> {
     const { recordCoins, recordTimeframes } = context.config()
     using stop = stopSignal(context)
     using _job = startRecording(context, history)
+    using _retention = startRetention(context, history)
     context.print(`Recording ${recordCoins.join(', ')} of ${recordTimeframes.join(', ')}.`)
     if (!stop.signal.aborted)
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
@@ -42,7 +42,7 @@ async function record(context: CliContext): Promise<void> {
   }
 }
 
-export type RecordingJob = Disposable & Pick<Recorder, 'fault'>
+export type RecordingJob = Disposable & Pick<Recorder, 'fault' | 'warning'>
 
 /** Starts the recorder as the configuration says, and writes down what it does. */
 export function startRecording(context: CliContext, history: MarketHistory): RecordingJob {
@@ -74,12 +74,10 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
     log: printError,
   })
   const startedMs = clock()
-  const path = statusPathOf(dataPath)
+  const file = createStatusFile(dataPath, recorder)
   const write = () => {
     try {
-      const text = JSON.stringify({ startedMs, writtenMs: clock(), ...recorder.status() })
-      writeFileSync(`${path}.new`, text, { mode: 0o600 })
-      renameSync(`${path}.new`, path)
+      file.write({ startedMs, writtenMs: clock(), freeBytes: freeBytesOf(dataPath) })
     } catch (error) {
       printError(`bookfeed: the recorder's status cannot be written: ${messageOf(error)}.`)
     }
@@ -87,10 +85,11 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
   const stop = every(STATUS_MS, write)
   return {
     fault: recorder.fault,
+    warning: recorder.warning,
     [Symbol.dispose]() {
       stop()
       recorder.dispose()
-      rmSync(path, { force: true })
+      file.remove()
     },
   }
 }

@@ -6,6 +6,7 @@ import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import { hasRecorded } from '#src/ingest/simulator/moving-market.ts'
 import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
@@ -17,11 +18,14 @@ import { createShop, describeBilling } from './billing.ts'
 import { byOperator, type CliContext, CliError } from './context.ts'
 import { issueKey } from './keys.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
-import { startRecording } from './record.ts'
+import { type RecordingJob, startRecording } from './record.ts'
+import { readRecorderStatus } from './recorder-status.ts'
+import { startRetention } from './retention.ts'
 import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
   atMost,
   startForgetting,
+  startSample,
   startStream,
   startTimeKeeping,
   startUsageFlush,
@@ -56,6 +60,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   const log = createLogBuffer(context.writeLog)
   const screening = createScreening(timed, ledger)
   const signup = () => signupStateOf(config, screening.signup())
+  let recorder: RecordingJob | undefined
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
@@ -68,6 +73,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     signup,
     billing: shop.billing,
     origin: () => origin,
+    recording: () => recordingState(context, recorder),
     timer,
     log: log.write,
   })
@@ -78,9 +84,11 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   const jobs = [
     ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger)],
     ...[startUsageFlush(app, context.printError), startStream(app), screening.start()],
+    ...(config.hasSample ? [startSample(timed, history)] : []),
   ]
   using stack = new DisposableStack()
-  if (config.isRecording) stack.use(startRecording(timed, history))
+  stack.use(startRetention(timed, history))
+  if (config.isRecording) recorder = stack.use(startRecording(timed, history))
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked
@@ -90,6 +98,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
     : greet({
         ...state,
+        isSample: config.hasSample && !hasRecorded(history, clock()),
         localKey: makeLocalKey(timed, ledger),
         makeKey: keyCommand(timed, ledger),
       })
@@ -99,6 +108,13 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   await atMost(server.stop(), DRAIN_MS_MAX)
   await server.stop(true)
   log.flush()
+}
+
+/** Of the recorder of this process, or else of another on the same folder. */
+function recordingState({ config, clock }: CliContext, own: RecordingJob | undefined) {
+  if (own !== undefined) return { isOwn: true, fault: own.fault(), warning: own.warning() }
+  const status = readRecorderStatus(config().dataPath, clock())
+  return status && { isOwn: false, fault: status.fault, warning: status.warning }
 }
 
 function listen(app: App, { host, port }: Config) {
@@ -146,12 +162,14 @@ export type Greeting = {
   history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
   localKey: string | undefined
+  /** Nothing was recorded so far, and a simulated market moves instead. */
+  isSample: boolean
   /** Makes another key, as a shell reads it. */
   makeKey: string
 }
 
 export function greet(greeting: Greeting): string[] {
-  const { url, history, localKey, makeKey } = greeting
+  const { url, history, localKey, makeKey, isSample } = greeting
   const origin = originOf(url)
   const held = ifSound(() => {
     const example = findExampleMarket(history)
@@ -165,6 +183,9 @@ export function greet(greeting: Greeting): string[] {
   const curl = `curl -H ${header}`
   const lines = [
     ...greetServer(greeting),
+    ...(isSample
+      ? [`Until a market is recorded, a simulated one moves: ${origin}/v1/btc/prices`]
+      : []),
     '',
     ...(localKey === undefined
       ? ['Try, with your key in $KEY. To make another one:', `  KEY=$(${makeKey})`, '']
@@ -188,7 +209,11 @@ export function greet(greeting: Greeting): string[] {
   return lines
 }
 
-function greetServer({ url, signup, payments }: Omit<Greeting, 'localKey' | 'makeKey'>): string[] {
+function greetServer({
+  url,
+  signup,
+  payments,
+}: Pick<Greeting, 'url' | 'signup' | 'payments'>): string[] {
   const origin = originOf(url)
   return [
     `bookfeed listens on ${origin}`,

@@ -2,6 +2,8 @@
 import type { App } from '#src/app.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import { DAY_MS } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { createMovingMarket } from '#src/ingest/simulator/moving-market.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createJob, type StartTimer } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
@@ -96,6 +98,30 @@ const STREAM_MS = 5
 
 /** Hands on what is new to live connections. */
 export const startStream = ({ stream }: App): Job => every(STREAM_MS, stream.tick, () => {})
+
+/** How often the market of the sample moves. */
+const SAMPLE_MS = 200
+
+/** Moves the market of the sample, until a recorded market makes it needless. */
+export function startSample({ clock, printError }: CliContext, history: MarketHistory): Job {
+  const sample = createMovingMarket(history)
+  let step: NodeJS.Immediate | undefined
+  let hasFailed = false
+
+  function move(): void {
+    try {
+      const moved = sample.tick(clock())
+      if (moved === 'behind') step = setImmediate(move)
+      if (moved === 'over') job.dispose()
+      hasFailed = false
+    } catch (error) {
+      if (!hasFailed) printError(`bookfeed: the sample cannot be written: ${messageOf(error)}.`)
+      hasFailed = true
+    }
+  }
+  const job = every(SAMPLE_MS, move, () => clearImmediate(step))
+  return job
+}
 
 function every(ms: number, step: () => void, end: () => void): Job {
   const timer = setInterval(step, ms)

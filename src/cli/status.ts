@@ -1,31 +1,38 @@
-import { readFileSync } from 'node:fs'
-
 import { Command } from 'commander'
 
 import { toIso } from '#src/core/time.ts'
-import type { Recorder } from '#src/recorder/recorder.ts'
 
 import { formatCount, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
-import { statusPathOf } from './record.ts'
+import { readRecorderStatus, type RecorderStatus } from './recorder-status.ts'
 
-/** Older than this, whoever wrote it does not run any more. */
-const STALE_MS = 10_000
+const help = `
+The recorder may run in any process, such as a server; what is shown is at most two seconds old.
 
-type Status = ReturnType<Recorder['status']> & { startedMs: number; writtenMs: number }
+--json prints everything that is known, as one object. Its members, all of since the start unless
+they say otherwise; times are Unix milliseconds:
+  startedMs, writtenMs    when it began, and when this was written
+  fault, warning          why it cannot store; what is wrong with the venue. Absent when nothing is
+  perSecond               messages and rows, in the last two seconds
+  sink                    rows stored, waiting and dropped; lagMs, from the venue's time to the disk
+  markets                 recorded now; unknown: the outcomes that have an open gap
+  discovery, connections, lanes, books, spot    of each part
+  driftMs                 how far the venue's clock is behind this machine's, the way included
+  freeBytes               room on the disk`
 
 /** `bookfeed status`: what the recorder of the data folder does now. */
 export const statusCommand = (context: CliContext): Command =>
   new Command('status')
     .description('show what the recorder of the data folder does')
     .option('--json', 'print a JSON object')
+    .addHelpText('after', help)
     .action((flags: { json?: true }) => showStatus(context, flags))
 
 function showStatus(context: CliContext, { json }: { json?: true }): void {
   const { dataPath } = context.config()
-  const status = readStatus(statusPathOf(dataPath))
   const nowMs = context.clock()
-  if (status === undefined || nowMs - status.writtenMs > STALE_MS) {
+  const status = readRecorderStatus(dataPath, nowMs)
+  if (status === undefined) {
     throw new CliError(
       `No recorder runs on ${dataPath}. bookfeed record starts one, and bookfeed serve does unless BOOKFEED_RECORD is off.`,
     )
@@ -46,28 +53,25 @@ function showStatus(context: CliContext, { json }: { json?: true }): void {
   )
 }
 
-/** Whoever writes it puts it there whole. */
-function readStatus(path: string): Status | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    return undefined
-  }
-}
-
 const age = (nowMs: number, timeMs: number): string =>
   `${((nowMs - timeMs) / 1000).toFixed(1)} s ago`
 
-function summaryOf(status: Status, nowMs: number): string[] {
-  const { connections, sink, startedMs, lastMessageMs } = status
+function summaryOf(status: RecorderStatus, nowMs: number): string[] {
+  const { connections, sink, startedMs, lastMessageMs, perSecond, freeBytes } = status
   const live = connections.filter(({ state }) => state === 'live')
   const tokens = live.reduce((sum, each) => sum + each.tokens - each.withoutBook, 0)
+  const gaps = status.markets.reduce((sum, { unknown }) => sum + unknown.length, 0)
   const last = lastMessageMs === undefined ? 'none yet' : `the last ${age(nowMs, lastMessageMs)}`
+  const free = freeBytes === undefined ? 'not known' : `${(freeBytes / 1e9).toFixed(1)} GB`
   return [
     `Recording since ${toIso(startedMs)}.`,
-    `Feed: ${live.length} connections, ${tokens} books, ${formatCount(status.messages)} messages, ${last}.`,
-    `Stored: ${formatCount(sink.rows)} states in ${formatCount(sink.batches)} batches, ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
+    ...[status.fault, status.warning].flatMap((text) => text ?? []),
+    `Feed: ${live.length} connections, ${tokens} books, ${formatCount(perSecond.messages)} messages a second, ${formatCount(status.messages)} in all, ${last}.`,
+    `Stored: ${formatCount(perSecond.rows)} states a second, ${formatCount(sink.rows)} in ${formatCount(sink.batches)} batches; ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
+    `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,
+    `Gaps open now: ${formatCount(gaps)} of ${formatCount(status.markets.length * 2)} books.`,
     `Not understood: ${formatCount(status.faults)} messages, and ${formatCount(status.unknown)} of unknown types.`,
     `The venue's clock is ${status.driftMs} ms behind ours, the way included.`,
+    `Disk free: ${free}.`,
   ]
 }

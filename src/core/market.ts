@@ -23,6 +23,21 @@ export type Source = 'recorded' | 'simulated'
 export const winnerSources = ['venue', 'dataset', 'simulated'] as const
 export type WinnerSource = (typeof winnerSources)[number]
 
+/**
+ * What the price at the end of a window is: the average of the last minute or half minute, the
+ * price of the moment, or the close of a candle on Binance.
+ */
+export const settlementRules = ['twap60', 'twap30', 'spot', 'binance-1h', 'binance-1d'] as const
+export type SettlementRule = (typeof settlementRules)[number]
+
+/**
+ * Who says what a strike or final price is, the first before the others: the venue's catalogue, its
+ * page with the prices of open windows, an imported data set, the neighbouring window, of which the
+ * final price is the next one's strike, or our simulator.
+ */
+export const priceSources = ['catalogue', 'price_page', 'dataset', 'chain', 'simulated'] as const
+export type PriceSource = (typeof priceSources)[number]
+
 /** `slug` names a window in slugs without an epoch; `easternHours` are its starts in New York. */
 const timeframeTerms = {
   '5m': { ms: 300_000 },
@@ -74,9 +89,29 @@ export type MarketFacts = {
   tickSize?: Millionths | undefined
   /** The coin's price in USD that the end is compared with: digits as the source prints them. */
   strike?: string | undefined
+  strikeSource?: PriceSource | undefined
+  /** The moment that the strike is the price of, Unix milliseconds. */
+  strikeMs?: number | undefined
   /** The coin's price at the end of the window, likewise. */
   finalPrice?: string | undefined
+  finalPriceSource?: PriceSource | undefined
+  finalPriceMs?: number | undefined
+  settlementRule?: SettlementRule | undefined
 }
+
+type PriceOrigin = Pick<MarketFacts, 'windowStartMs' | 'windowEndMs'> & { source: PriceSource }
+
+/** A strike is the price at the start of the window; nothing where it is not known. */
+export const strikeFacts = (strike: string | undefined, of: PriceOrigin) =>
+  strike === undefined
+    ? { strike }
+    : { strike, strikeSource: of.source, strikeMs: of.windowStartMs }
+
+/** A final price is that at the end. */
+export const finalPriceFacts = (finalPrice: string | undefined, of: PriceOrigin) =>
+  finalPrice === undefined
+    ? { finalPrice }
+    : { finalPrice, finalPriceSource: of.source, finalPriceMs: of.windowEndMs }
 
 export type OutcomeMap<T> = { readonly [outcome in Outcome]?: T | undefined }
 

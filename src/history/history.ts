@@ -66,6 +66,15 @@ export type HistoryWriter = {
    */
   putSpot(ticks: readonly SpotTick[]): number
 
+  /**
+   * Deletes some of what is oldest, a few milliseconds of work: closed markets whose place in lists
+   * (`orderMs`) is before a moment, whole and oldest first, with all that belongs to them, and
+   * reference prices of the times before. Returns whether there was anything; call it until there
+   * is not. A market that was deleted is unknown from then on, and its batches count as applied.
+   * The last market and the last price that were accepted stay.
+   */
+  deleteOldest(beforeMs: number): boolean
+
   /** Seals a market's unfinished run and marks its history final. May be repeated. */
   close(conditionId: string): void
 
@@ -136,6 +145,9 @@ export type HistoryReader = {
 
   totals(): Eventually<Totals>
 
+  /** What is stored, without the room that was deleted and waits for what is written next. */
+  usedBytes(): Eventually<number>
+
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
   readonly cursorKey: Uint8Array
 }
@@ -171,6 +183,8 @@ export type TradeBatch = {
 }
 
 export type Recording = {
+  /** Of all its markets; `recorded` when absent. */
+  source?: Source | undefined
   snapshots: readonly Snapshot[]
   trades: readonly { conditionId: string; trade: Trade }[]
   /** In the order in which they were noticed. */

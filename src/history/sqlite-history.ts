@@ -8,6 +8,7 @@ import {
   probeWrite,
   readConsistently,
   transact,
+  usedBytesOf,
 } from '#src/sqlite/database.ts'
 
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
@@ -27,10 +28,12 @@ import { createTables, type Tables } from './tables/tables.ts'
 import { backfill, createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
+import { createDelete } from './writes/delete.ts'
 import { createRecord } from './writes/record.ts'
 import { createRuns } from './writes/runs.ts'
 
-type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
+type FileVerbs =
+  'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'usedBytes' | 'cursorKey'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
@@ -52,6 +55,7 @@ export function createSqliteHistory(
     probeWrite: () => probeWrite(db),
     verify: createVerify(tables),
     totals: meta.totals,
+    usedBytes: () => usedBytesOf(db),
     dispose: () => closeDatabase(db),
   }
 }
@@ -59,7 +63,8 @@ export function createSqliteHistory(
 function createWriters(tables: Tables & { coverage: Coverage }, views: Views): Writers {
   const { db, meta, markets, gaps, trades } = tables
   const runs = createRuns(tables)
-  const applyBatch = createAppend({ ...tables, runs })
+  const written = { ...tables, runs }
+  const [applyBatch, deleteStep] = [createAppend(written), createDelete(written)]
 
   /** Writes all or nothing; what is kept in memory of a failed change is dropped with it. */
   function write<T>(body: () => T): T {
@@ -127,7 +132,7 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
       }),
 
     putMarket: (facts) => writeTo(facts.conditionId, () => runs.forget(markets.put(facts).id)),
-
+    deleteOldest: (beforeMs) => write(() => deleteStep(beforeMs)),
     close: (conditionId) =>
       writeTo(conditionId, () => {
         const market = markets.find(conditionId)

@@ -3,7 +3,7 @@
  * markets that are held by the name of their window, and never replace what is known of these.
  */
 import { ifSound } from '#src/core/errors.ts'
-import { timeframeMs } from '#src/core/market.ts'
+import { finalPriceFacts, strikeFacts, timeframeMs } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
 import { venues } from '#src/venue/venues.ts'
@@ -73,10 +73,13 @@ function keepRow(
   }
   const { conditionId, coin, timeframe } = market
   warn(run, place, leftOut)
+  const of = { ...market, source: 'dataset' } as const
   keepFacts(run, place, {
-    ...{ conditionId, coin, timeframe },
-    strike: market.strike ?? strike,
-    finalPrice: market.finalPrice ?? finalPrice,
+    conditionId,
+    coin,
+    timeframe,
+    ...(market.strike === undefined ? strikeFacts(strike, of) : {}),
+    ...(market.finalPrice === undefined ? finalPriceFacts(finalPrice, of) : {}),
     winner,
     winnerSource: 'dataset',
   })

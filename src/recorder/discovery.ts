@@ -1,7 +1,13 @@
 /**
  * Finds the markets of windows that are open or near, and asks what became of those that are over.
  */
-import { type Coin, type MarketFacts, type Timeframe, timeframeMs } from '#src/core/market.ts'
+import {
+  type Coin,
+  type MarketFacts,
+  strikeFacts,
+  type Timeframe,
+  timeframeMs,
+} from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
@@ -9,6 +15,7 @@ import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
 import type { KnownFacts } from '#src/venue/venue.ts'
 
 import type { LiveMarket, Reporter } from './ports.ts'
+import { createWindowChain } from './window-chain.ts'
 
 /** Windows after the open one that are looked for. */
 const AHEAD = 2
@@ -17,9 +24,9 @@ const ASKED_MAX = 4
 const ASK_MS_MAX = 10_000
 const BACKOFF_MS = 1000
 const BACKOFF_MS_MAX = 60_000
-/** How long a market that is not listed yet is left alone: its window is near, or not. */
 /** Until the strike of an open window is asked for again. */
 const STRIKE_MS = 5000
+/** How long a market that is not listed yet is left alone: its window is near, or not. */
 const UNLISTED_MS = { near: 5000, far: 60_000 }
 /** From when on, how often and how long a market that is over is asked for. */
 const OUTCOME_STEPS = [
@@ -50,7 +57,9 @@ export function createDiscovery(options: DiscoveryOptions) {
   const { history, catalogue, clock, reporter } = options
   const live = new Map<string, LiveMarket>()
   const questions = createQuestions(options)
+  const chain = createWindowChain(options)
   const ask = createAsk(options, {
+    chain,
     onMarket: (market) => void live.set(market.conditionId, market),
     findLive: ({ coin, timeframe, startMs }) =>
       [...live.values()].find(
@@ -126,7 +135,10 @@ export function createDiscovery(options: DiscoveryOptions) {
       return [...live.values()].filter(({ windowEndMs }) => nowMs < windowEndMs + LINGER_MS)
     },
 
-    status: () => ({ markets: live.size, asking: questions.size() }),
+    status: () => ({
+      ...{ markets: live.size, asking: questions.size() },
+      contradictions: chain.contradictions(),
+    }),
     dispose: questions.dispose,
   }
 }
@@ -216,15 +228,17 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
 type LivePorts = {
   onMarket: (market: LiveMarket) => void
   findLive: (window: Window) => LiveMarket | undefined
+  chain: Pick<ReturnType<typeof createWindowChain>, 'check'>
 }
 
 /** What is asked of the catalogue. */
-function createAsk(options: DiscoveryOptions, { onMarket, findLive }: LivePorts) {
+function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain }: LivePorts) {
   const { history, catalogue, clock, reporter } = options
 
   function put(facts: KnownFacts): void {
     try {
       history.putMarket({ ...facts, source: 'recorded' } satisfies MarketFacts)
+      chain.check(facts.conditionId)
     } catch (error) {
       // Another source says otherwise, or the row is damaged: what is held stays.
       reporter.report(`market ${facts.conditionId}`, messageOf(error))
@@ -260,7 +274,7 @@ function createAsk(options: DiscoveryOptions, { onMarket, findLive }: LivePorts)
         conditionId: market.conditionId,
         coin: window.coin,
         timeframe: window.timeframe,
-        strike,
+        ...strikeFacts(strike, { windowStartMs: window.startMs, source: 'price_page' }),
       })
       return undefined
     },

@@ -21,6 +21,8 @@ export type Reporter = {
   report(topic: string, text: string): void
   /** What was reported is over; says so if it was. */
   settle(topic: string, text: string): void
+  /** Whether a topic was reported and is not settled. */
+  isOpen(topic: string): boolean
 }
 
 /** Makes a reporter that writes lines. */
@@ -35,6 +37,7 @@ export function createReporter(log: (line: string) => void): Reporter {
     settle(topic, text) {
       if (open.delete(topic)) log(text)
     },
+    isOpen: (topic) => open.has(topic),
   }
 }
 

@@ -108,11 +108,15 @@ export function startRecorder(options: RecorderOptions) {
       discovery: discovery.status(),
       spot: spot.status(),
       sink: { ...sink.counts, waiting: sink.waiting },
+      fault: sink.fault(),
+      warning: warningOf(reporter),
     }),
 
-    /** Why it does not record though it should; undefined when it does. */
-    fault: (): string | undefined =>
-      sink.isFull ? 'The disk is nearly full: nothing is recorded.' : undefined,
+    /** Why it cannot store what it hears; undefined when it can. */
+    fault: sink.fault,
+
+    /** What is wrong with the venue; undefined when nothing is. */
+    warning: () => warningOf(reporter),
 
     /** Stops hearing, writes what was heard, and leaves gaps open. */
     dispose(): void {
@@ -123,6 +127,13 @@ export function startRecorder(options: RecorderOptions) {
       sink.flush()
     },
   }
+}
+
+function warningOf({ isOpen }: Reporter): string | undefined {
+  if (isOpen('feed')) return "The venue's feed is down; the recorder keeps trying."
+  if (isOpen('catalogue'))
+    return "The venue's catalogue does not answer; the recorder keeps trying."
+  return undefined
 }
 
 export type Recorder = ReturnType<typeof startRecorder>

@@ -37,9 +37,13 @@ export function createSink(options: SinkOptions) {
   const { clock, reporter, batchMs } = options
   let waiting: Entry[] = []
   let dueMs = 0
-  let checkedMs = Number.NEGATIVE_INFINITY
-  let isFull = false
-  const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 }
+  const hasRoom = createRoomCheck(options)
+  let refusal: unknown
+  const counts = {
+    ...{ rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
+    /** From the venue's time of the newest state of the last batch until it was stored. */
+    lagMs: 0,
+  }
   const write = createWrite(options, counts)
 
   function add(entry: Entry): void {
@@ -57,23 +61,10 @@ export function createSink(options: SinkOptions) {
     options.onOverflow()
   }
 
-  /** Looks at the disk once a second. */
-  function hasRoom(nowMs: number): boolean {
-    if (nowMs - checkedMs < RETRY_MS) return !isFull
-    checkedMs = nowMs
-    const free = options.freeBytes()
-    isFull = free !== undefined && free < options.freeBytesMin
-    const least = `${Math.round(options.freeBytesMin / 1e6)} MB`
-    if (isFull)
-      reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
-    else reporter.settle('disk', 'There is room on the disk again: recording goes on.')
-    return !isFull
-  }
-
   /** Writes what waits; returns whether nothing does any more. */
   function flush(): boolean {
     const nowMs = clock()
-    if (!hasRoom(nowMs)) {
+    if (!hasRoom()) {
       dueMs = nowMs + RETRY_MS
       return false
     }
@@ -82,6 +73,7 @@ export function createSink(options: SinkOptions) {
       try {
         write(batch)
       } catch (error) {
+        refusal = error
         reporter.report(
           'history',
           `The recorder cannot write: ${messageOf(error)}. It tries again.`,
@@ -90,7 +82,10 @@ export function createSink(options: SinkOptions) {
         return false
       }
       waiting.splice(0, batch.length)
+      const last = batch.findLast((entry) => entry.kind === 'state')
+      if (last !== undefined) counts.lagMs = clock() - last.snapshot.timestampMs
     }
+    refusal = undefined
     const tookMs = clock() - nowMs
     counts.lastFlushMs = nowMs
     counts.slowestMs = Math.max(counts.slowestMs, tookMs)
@@ -105,13 +100,35 @@ export function createSink(options: SinkOptions) {
     tick(): void {
       if (waiting.length > 0 && (clock() >= dueMs || waiting.length >= ROWS_MAX)) flush()
     },
-    get isFull() {
-      return isFull
+    /** Why nothing can be stored now; undefined when it can. */
+    fault(): string | undefined {
+      if (!hasRoom()) return 'The disk is nearly full: nothing is recorded.'
+      if (refusal === undefined) return undefined
+      // Another error than ours may say anything.
+      const reason = refusal instanceof AppError ? ` ${refusal.message}` : ''
+      return `The history takes nothing that is recorded.${reason}`
     },
     get waiting() {
       return waiting.length
     },
     counts,
+  }
+}
+
+/** Returns what says whether there is room on the disk; it looks once a second. */
+function createRoomCheck({ clock, reporter, freeBytes, freeBytesMin }: SinkOptions) {
+  let checkedMs = Number.NEGATIVE_INFINITY
+  let hasRoom = true
+  return (): boolean => {
+    const nowMs = clock()
+    if (nowMs - checkedMs < RETRY_MS) return hasRoom
+    checkedMs = nowMs
+    const free = freeBytes()
+    hasRoom = free === undefined || free >= freeBytesMin
+    const least = `${Math.round(freeBytesMin / 1e6)} MB`
+    if (hasRoom) reporter.settle('disk', 'There is room on the disk again: recording goes on.')
+    else reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
+    return hasRoom
   }
 }
 

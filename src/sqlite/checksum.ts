@@ -27,16 +27,24 @@ type Row = Readonly<Record<string, unknown>>
 
 let scratch = new Float64Array(64)
 
-/** Of all values in the order of the columns, but that of a column `checksum`. */
+/**
+ * Of all values in the order of the columns, but that of a column `checksum`. Columns behind that
+ * were added to rows that were sealed: as long as the last of them are null, they do not count.
+ */
 export function checksumOf(row: Row): number {
-  let count = 0
+  let [count, end] = [0, 0]
+  let isAdded = false
   // Unlike Object.entries, this makes nothing.
   for (const column in row) {
-    if (column === 'checksum') continue
+    if (column === 'checksum') {
+      isAdded = true
+      continue
+    }
     if (count === scratch.length) scratch = Float64Array.of(...scratch, ...scratch)
     scratch[count++] = numberOf(row[column])
+    if (!isAdded || row[column] !== null) end = count
   }
-  return crc32(new Uint8Array(scratch.buffer, 0, count * 8))
+  return crc32(new Uint8Array(scratch.buffer, 0, end * 8))
 }
 
 function numberOf(value: unknown): number {

@@ -246,6 +246,10 @@ export function createCommitCount(db: Database): () => unknown {
 export const fileBytesOf = (db: Database): number =>
   readNumber(db, 'PRAGMA page_count') * readNumber(db, 'PRAGMA page_size')
 
+/** Without pages that were freed. */
+export const usedBytesOf = (db: Database): number =>
+  fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * readNumber(db, 'PRAGMA page_size')
+
 export const listPageFaults = (db: Database): string[] =>
   valuesOf(db, 'PRAGMA integrity_check')
     .flat()

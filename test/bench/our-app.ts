@@ -34,6 +34,7 @@ export function openOurApp(dataPath: string, { gate, log = () => {} }: Options =
     screen: () => Promise.reject(new Error('Nobody signs up here.')),
     wallets: createWallets(undefined),
     billing: closedBilling('a bench'),
+    recording: () => undefined,
     signup: () => ({ isOpen: false, reason: 'a bench' }),
     origin: () => '',
     config,

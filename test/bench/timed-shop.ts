@@ -69,6 +69,7 @@ export async function openShop(chain: LittlePolygon, facilitator: Facilitator): 
     ledger,
     billing,
     screen,
+    recording: () => undefined,
     signup,
     mint,
     history: fakeHistory(),

@@ -23,6 +23,7 @@ const greeting = (changes: Partial<Greeting> = {}): string[] =>
     makeKey: 'bun src/main.ts keys create --tier enterprise',
     signup: { isOpen: true },
     payments: 'Payments: none.',
+    isSample: false,
     ...changes,
   })
 

@@ -34,6 +34,7 @@ const assetsOf = (number: number) => ({
 export function conformFacts(use: Use): void {
   describe('putMarket', () => {
     conformKept(use)
+    conformPrices(use)
     conformWinners(use)
     conformSources(use)
     conformAssets(use)
@@ -54,6 +55,7 @@ function conformKept(use: Use): void {
     tickSize: 1000,
     strike: '65012.340000000001',
     finalPrice: '0.10',
+    settlementRule: 'twap60',
     assetIds: assetsOf(1),
     winner: 'up',
     winnerSource: 'venue',
@@ -158,6 +160,31 @@ const successions: [Told, Told, Told | 'conflict'][] = [
     ['up', 'venue'],
   ],
 ]
+
+function conformPrices(use: Use): void {
+  const catalogue = { strike: '2', strikeSource: 'catalogue', strikeMs: START_MS } as const
+  const chain = { strike: '3', strikeSource: 'chain', strikeMs: START_MS } as const
+
+  test(
+    'behavior: a price has its source and time, and another of the same rank or a higher one replaces all three',
+    use((history) => {
+      history.putMarket(someFacts(1, { ...chain, finalPrice: '5', finalPriceSource: 'dataset' }))
+      expect(getMarket(history)).toMatchObject({ ...chain, finalPriceSource: 'dataset' })
+      history.putMarket(someFacts(1, catalogue))
+      expect(getMarket(history)).toMatchObject({ ...catalogue, finalPrice: '5' })
+    }),
+  )
+
+  test(
+    'behavior: a source of a lower rank, or none, replaces no price of another',
+    use((history) => {
+      history.putMarket(someFacts(1, catalogue))
+      history.putMarket(someFacts(1, chain))
+      history.putMarket(someFacts(1, { strike: '4' }))
+      expect(getMarket(history)).toMatchObject(catalogue)
+    }),
+  )
+}
 
 function conformWinners(use: Use): void {
   for (const [first, second, kept] of successions) {

@@ -4,6 +4,7 @@ import { describe } from 'bun:test'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { conformAppend } from './conformance-append.ts'
+import { conformDelete } from './conformance-delete.ts'
 import { conformGaps } from './conformance-gaps.ts'
 import { conformLines } from './conformance-lines.ts'
 import { conformMarkets } from './conformance-markets.ts'
@@ -31,6 +32,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformTrades(use)
     conformGaps(use, effort)
     conformRecord(use)
+    conformDelete(use)
     conformPages(use)
     conformRows(use)
     conformSteps(use)

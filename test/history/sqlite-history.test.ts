@@ -63,6 +63,8 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     probeWrite: () => again().probeWrite(),
     verify: (onProgress) => again().verify(onProgress),
     totals: () => again().totals(),
+    usedBytes: () => again().usedBytes(),
+    deleteOldest: (beforeMs) => again().deleteOldest(beforeMs),
     get cursorKey() {
       return again().cursorKey
     },
@@ -110,6 +112,7 @@ test('default: the embedded engine is a reader that never returns a promise', ()
     runs: engine.runs({ market }),
     verify: engine.verify(),
     totals: engine.totals(),
+    usedBytes: engine.usedBytes(),
   }
   for (const [verb, result] of Object.entries(results)) {
     const isLater = result instanceof Promise || Object(result)[Symbol.asyncIterator] !== undefined

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { openLedger } from '#src/ledger/open.ts'
+import type { RecordingState } from '#src/modules/health/index.ts'
 import type { Readiness } from '#src/modules/health/model.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 import { StoreFault } from '#src/sqlite/database.ts'
@@ -42,6 +43,28 @@ describe('GET /readyz', () => {
     expect(await signupOf()).toEqual([200, { open: false, reason: 'There is no sanctions list.' }])
     state = { isOpen: true }
     expect(await signupOf()).toEqual([200, { open: true }])
+  })
+
+  test('behavior: a venue that does not answer is a warning, and so is a recorder elsewhere that cannot store', async () => {
+    let state: RecordingState = { isOwn: true }
+    const { send } = createHarness({ recording: () => state })
+    const read = async () => (await (await send('/readyz')).json()) as Readiness
+    expect(await read()).toMatchObject({ checks: { recording: true } })
+    expect(await read()).not.toHaveProperty('warning')
+    state = { isOwn: true, warning: "The venue's feed is down." }
+    expect(await read()).toMatchObject({ ready: true, warning: "The venue's feed is down." })
+    state = { isOwn: false, fault: 'The disk is nearly full.' }
+    expect(await read()).toMatchObject({ ready: true, warning: 'The disk is nearly full.' })
+    expect((await read()).checks).not.toHaveProperty('recording')
+  })
+
+  test('error: is not ready while it cannot store what it hears', async () => {
+    const recording = () => ({ isOwn: true, fault: 'The disk is nearly full.' })
+    const response = await createHarness({ recording }).send('/readyz')
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { detail: 'Not ready: recording. The disk is nearly full.' },
+    ])
   })
 
   test('error: is not ready while draining', async () => {

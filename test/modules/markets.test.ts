@@ -215,6 +215,8 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       tickSize: held?.tickSize === undefined ? null : held.tickSize / 1_000_000,
       strike: held?.strike === undefined ? null : Number(held.strike),
       finalPrice: held?.finalPrice === undefined ? null : Number(held.finalPrice),
+      ...{ settlementRule: null, strikeSource: null, strikeTime: null },
+      ...{ finalPriceSource: null, finalPriceTime: null },
       winner: expect.stringMatching(/^(up|down)$/),
       winnerSource: 'simulated',
       outcomes: [

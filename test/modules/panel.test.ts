@@ -85,6 +85,7 @@ describe('GET /v1/{coin}/panel', () => {
         offsetMs: -60001,
         ts: iso(START_MS + 239_999),
         lastTrade: { price: 0.531, outcome: null, timestamp: iso(START_MS + 100_000) },
+        spot: null,
         covered: expect.any(Object),
         up: {
           ...{ timestamp: iso(START_MS), ageMs: 239_999 },
@@ -106,6 +107,21 @@ describe('GET /v1/{coin}/panel', () => {
     ])
     // More digits than a float holds.
     expect(text).toContain('"strike":76211.80016560019,')
+  })
+
+  test('behavior: the price of the coin is that of the moment, of the shortest average, and none of another kind', async () => {
+    const { history, send } = createOne()
+    const ticks = [
+      { source: 'simulated', windowSeconds: 0, timestampMs: START_MS + 1000, price: '76211.50' },
+      { source: 'simulated', windowSeconds: 60, timestampMs: START_MS + 2000, price: '76212' },
+      { source: 'chainlink', windowSeconds: 0, timestampMs: START_MS + 2000, price: '76213' },
+    ]
+    history.putSpot(ticks.map((tick) => ({ coin: 'btc', ...tick })))
+    const spot = { price: 76211.5, source: 'simulated', windowSeconds: 0, ageMs: 2000 }
+    const { data } = await readPanel(send, { offsets: '-299001ms,-299s,-297s' })
+    expect(data.map((row) => row.spot)).toEqual([null, { ...spot, ageMs: 0 }, spot])
+    const young = await readPanel(send, { offsets: '-297s', maxAgeMs: '1999' })
+    expect(young.data.map((row) => row.spot)).toEqual([null])
   })
 
   test('behavior: a state at the very moment is in force, one a millisecond later is not', async () => {

@@ -49,6 +49,8 @@ describe('createSink', () => {
     expect(written.map(({ snapshots }) => snapshots.length)).toEqual([2])
     await advance(200)
     expect(written.length).toBe(1)
+    // The state is of the start, and was heard after 200 ms.
+    expect(sink.counts.lagMs).toBe(250)
   })
 
   test('behavior: many rows do not wait', async () => {
@@ -72,10 +74,13 @@ describe('createSink', () => {
     })
     sink.add(state())
     await advance(3000)
+    // What another than us says is not for everybody.
+    expect(sink.fault()).toBe('The history takes nothing that is recorded.')
     sink.add(state())
     isAway = false
     await advance(1100)
     expect(kept).toEqual([2])
+    expect(sink.fault()).toBeUndefined()
     expect(lines).toEqual([
       'The recorder cannot write: disk I/O error. It tries again.',
       'The recorder can write again.',
@@ -99,10 +104,13 @@ describe('createSink', () => {
     const { sink, lines, written, advance } = start({ freeBytes: () => disk.free })
     sink.add(state())
     await advance(1500)
-    expect([written.length, sink.isFull]).toEqual([0, true])
+    expect([written.length, sink.fault()]).toEqual([
+      0,
+      'The disk is nearly full: nothing is recorded.',
+    ])
     disk.free = 5000
     await advance(2500)
-    expect([written.length, sink.isFull]).toEqual([1, false])
+    expect([written.length, sink.fault()]).toEqual([1, undefined])
     expect(lines.length).toBe(2)
   })
 

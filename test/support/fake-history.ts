@@ -33,6 +33,8 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     findPosition: refuse,
     probeWrite: () => {},
     verify: () => [],
+    deleteOldest: refuse,
+    usedBytes: () => 0,
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
     cursorKey: new Uint8Array(32),
     dispose: () => {},

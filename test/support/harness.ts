@@ -46,6 +46,7 @@ export function createHarness(options: Partial<AppDeps> = {}) {
     screen: async (address) => clearOf(address, time.nowMs),
     wallets: createWallets(undefined),
     billing: closedBilling('Billing is not configured.'),
+    recording: () => undefined,
     signup: () => ({ isOpen: true }),
     origin: () => 'http://127.0.0.1:3000',
     log: (line) => void lines.push(line),

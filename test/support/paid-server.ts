@@ -80,6 +80,7 @@ export async function startPaidServer(options: PaidServerOptions) {
     ledger,
     billing,
     screen,
+    recording: () => undefined,
     signup,
     mint,
     history: fakeHistory(),

@@ -50,7 +50,9 @@ export function createViews({ db, markets, chunks, tails, gaps }: Tables, lagMs:
 
   function load(conditionId: string, before: MarketView | undefined): MarketView | undefined {
     const market = markets.find(conditionId)
-    if (market === undefined || market.revision === before?.market.revision) return before
+    if (market === undefined) return undefined
+    const isSame = market.id === before?.market.id && market.revision === before.market.revision
+    if (isSame) return before
     const isSameLayout = market.layout === before?.market.layout
     const listGaps = () => (market.gapRevision === 0 ? NO_GAPS : gaps.list(market))
     const view = {
@@ -123,9 +125,11 @@ export type ReadMarket = <T>(
 export function createMarketRead(db: Database, views: Views): ReadMarket {
   function getView(conditionId: string): MarketView {
     const view = views.find(conditionId)
-    // None is ever removed.
-    assertSound(view !== undefined, 'the list of markets')
-    return view
+    if (view !== undefined) return view
+    throw new AppError(
+      'unknown_market',
+      `${marketName(conditionId)} was deleted because of its age.`,
+    )
   }
 
   return ({ conditionId }, body) =>

@@ -7,6 +7,8 @@ import {
   otherOutcome,
   type OutcomeMap,
   outcomes,
+  type PriceSource,
+  priceSources,
   windowFault,
   type WinnerSource,
   winnerSources,
@@ -18,15 +20,18 @@ import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
 type Names = 'coin' | 'timeframe' | 'source'
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
-export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Winner> &
-  Pick<MarketFacts, Names> & { [name in keyof Winner]-?: NonNullable<Winner[name]> | null }
+type Words = Winner & Pick<MarketFacts, 'strikeSource' | 'finalPriceSource' | 'settlementRule'>
+/** Texts are those of the domain. */
+export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Words> &
+  Pick<MarketFacts, Names> & { [name in keyof Words]-?: NonNullable<Words[name]> | null }
 
 /** With what only the store knows of it. */
 export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' | 'gapSum'>
 
 const laterFacts = [
   ...['slug', 'question', 'windowStartMs', 'windowEndMs', 'winner', 'winnerSource'],
-  ...['tickSize', 'strike', 'finalPrice'],
+  ...['tickSize', 'settlementRule', 'strike', 'strikeSource', 'strikeMs'],
+  ...['finalPrice', 'finalPriceSource', 'finalPriceMs'],
 ] as const
 
 const factColumns = [
@@ -97,8 +102,7 @@ export function toMarket(row: MarketRow): StoredMarket {
     winner: row.winner ?? undefined,
     winnerSource: row.winnerSource ?? undefined,
     tickSize: row.tickSize ?? undefined,
-    strike: row.strike ?? undefined,
-    finalPrice: row.finalPrice ?? undefined,
+    ...toPrices(row),
     assetIds: toMap(row.upAssetId, row.downAssetId),
     snapshotCounts: { up: row.upCount, down: row.downCount },
     verifiedCounts: { up: row.upVerifiedCount, down: row.downVerifiedCount },
@@ -112,6 +116,16 @@ export function toMarket(row: MarketRow): StoredMarket {
     isClosed: row.isClosed === 1,
   }
 }
+
+const toPrices = (row: MarketRow) => ({
+  settlementRule: row.settlementRule ?? undefined,
+  strike: row.strike ?? undefined,
+  strikeSource: row.strikeSource ?? undefined,
+  strikeMs: row.strikeMs ?? undefined,
+  finalPrice: row.finalPrice ?? undefined,
+  finalPriceSource: row.finalPriceSource ?? undefined,
+  finalPriceMs: row.finalPriceMs ?? undefined,
+})
 
 const toMap = <T>(up: T | null, down: T | null): OutcomeMap<T> => ({
   up: up ?? undefined,
@@ -294,8 +308,35 @@ function mergeFacts(known: Market | undefined, facts: MarketFacts) {
     assetIds[outcome] = assetId
   }
   const later = laterFacts.map((fact) => [fact, facts[fact] ?? known?.[fact]] as const)
-  return { ...facts, ...Object.fromEntries(later), ...mergeWinner(known, facts), assetIds }
+  const prices = mergePrices(known, facts)
+  return {
+    ...facts,
+    ...Object.fromEntries(later),
+    ...prices,
+    ...mergeWinner(known, facts),
+    assetIds,
+  }
 }
+
+const prices = [
+  ['strike', 'strikeSource', 'strikeMs'],
+  ['finalPrice', 'finalPriceSource', 'finalPriceMs'],
+] as const
+
+/** A price goes with its source and time; one of a lower rank replaces no other. */
+function mergePrices(known: Market | undefined, facts: MarketFacts) {
+  const merged = prices.flatMap(([price, source, time]) => {
+    const isKept =
+      known?.[price] !== undefined &&
+      (facts[price] === undefined || rankOf(facts[source]) > rankOf(known[source]))
+    const from = isKept ? known : facts
+    return [price, source, time].map((name) => [name, from[name]] as const)
+  })
+  return Object.fromEntries(merged)
+}
+
+const rankOf = (source: PriceSource | undefined): number =>
+  source === undefined ? priceSources.length : priceSources.indexOf(source)
 
 /** The known winner stays unless the source of the other outranks its own. */
 function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {

@@ -23,7 +23,7 @@ export function createMetaTable(db: Database) {
   )
   const putBatch = db.prepare<unknown, [BatchRow]>(sql.insert())
   const batches = db.prepare<BatchRow, []>(`SELECT ${sql.columns()} FROM batch`)
-  const totals = db.prepare<Omit<Totals, 'bytes'>, []>(
+  const totals = db.prepare<Pick<Totals, 'markets' | 'snapshots'>, []>(
     'SELECT count(*) AS markets, coalesce(sum(up_count + down_count), 0) AS snapshots FROM market',
   )
 
@@ -75,20 +75,31 @@ export function createMetaTable(db: Database) {
       return next
     },
 
-    /** The last market brought up to date after a migration, until `settleCoverage`. */
-    coverageDueAfter(): number | undefined {
-      const value = meta.get('coverage_due')
-      return value === undefined ? undefined : Number(value)
-    },
-
-    deferCoverage: (afterId: number): void => meta.put('coverage_due', afterId),
-
-    settleCoverage: (): void => meta.remove('coverage_due'),
+    ...createDue(meta),
 
     totals: (): Totals => ({
       ...(totals.get() ?? { markets: 0, snapshots: 0 }),
       bytes: fileBytesOf(db),
     }),
+  }
+}
+
+/** Work that a process may leave behind, which the next one goes on with. */
+function createDue(meta: ReturnType<typeof createMeta>) {
+  function find(key: string): number | undefined {
+    const value = meta.get(key)
+    return value === undefined ? undefined : Number(value)
+  }
+  return {
+    /** The last market brought up to date after a migration, until `settleCoverage`. */
+    coverageDueAfter: () => find('coverage_due'),
+    deferCoverage: (afterId: number): void => meta.put('coverage_due', afterId),
+    settleCoverage: (): void => meta.remove('coverage_due'),
+
+    /** The market that was deleted, of which something is left. */
+    deletionDue: () => find('deletion_due'),
+    putDeletion: (id: number): void => meta.put('deletion_due', id),
+    settleDeletion: (): void => meta.remove('deletion_due'),
   }
 }
 

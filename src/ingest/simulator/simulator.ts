@@ -120,7 +120,8 @@ function listWindows(options: SimulateOptions) {
   return windows.sort((a, b) => a.windowStartMs - b.windowStartMs)
 }
 
-function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
+/** What is known of a market by now. */
+export function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
   const { coin, timeframe } = plan
   const { windowStartMs, windowEndMs, winner } = price
   const window = { coin, timeframe, startMs: windowStartMs }

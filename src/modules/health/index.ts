@@ -16,7 +16,18 @@ type Deps = {
   /** Monotonic milliseconds. */
   timer: Clock
   signup: () => SignupState
+  recording: () => RecordingState | undefined
   version: string
+}
+
+/** What the recorder of the data folder says. */
+export type RecordingState = {
+  /** It is in this process; otherwise in another. */
+  isOwn: boolean
+  /** Why it cannot store what it hears. */
+  fault?: string | undefined
+  /** What is wrong with the venue. */
+  warning?: string | undefined
 }
 
 const RETRY_AFTER_SECONDS = 5
@@ -24,15 +35,18 @@ const RETRY_AFTER_SECONDS = 5
 const PROBE_EVERY_MS = 1_000
 
 export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
-  const { history, ledger, timer, signup, version } = deps
+  const { history, ledger, timer, signup, recording, version } = deps
   // One row is enough: it goes through the file, its locks and its schema. Of no market, because
   // one that is damaged stops no other.
   const checkHistory = createCheck(() => history.findBatch(''), history.probeWrite, timer)
   const checkLedger = createCheck(() => ledger.listTiers(), ledger.probeWrite, timer)
-  const checkAll = (): Record<keyof Readiness['checks'], Check> => ({
+  const checkAll = (recorder: RecordingState | undefined): Record<string, Check> => ({
     history: checkHistory(),
     ledger: checkLedger(),
     accepting: { holds: isAccepting() },
+    ...(recorder?.isOwn && {
+      recording: { holds: recorder.fault === undefined, reason: recorder.fault },
+    }),
   })
   return [
     route({
@@ -53,16 +67,21 @@ export function healthRoutes(deps: Deps, isAccepting: () => boolean) {
       operationId: 'getReadiness',
       summary: 'Whether requests should be sent here',
       description:
-        'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out. `detail` says which, and why.',
+        'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served.',
       ok: { description: 'Send requests.', schema: Readiness },
       caching: 'no-store',
       fails: ['unavailable'],
-      answer: () => toReadiness(checkAll(), signup()),
+      answer() {
+        const recorder = recording()
+        return toReadiness(checkAll(recorder), { signup: signup(), recorder })
+      },
     }),
   ]
 }
 
-function toReadiness(found: Record<string, Check>, signup: SignupState): Readiness {
+type States = { signup: SignupState; recorder: RecordingState | undefined }
+
+function toReadiness(found: Record<string, Check>, { signup, recorder }: States): Readiness {
   const failed = Object.entries(found).filter(([, { holds }]) => !holds)
   if (failed.length > 0) {
     const names = failed.map(([name]) => name).join(', ')
@@ -74,7 +93,13 @@ function toReadiness(found: Record<string, Check>, signup: SignupState): Readine
   const checks = { history: true, ledger: true, accepting: true }
   const { isOpen: open } = signup
   const reason = signup.isOpen ? signup.warning : signup.reason
-  return { ready: true, checks, signup: reason === undefined ? { open } : { open, reason } }
+  const warning = recorder?.fault ?? recorder?.warning
+  return {
+    ready: true,
+    checks: recorder?.isOwn ? { ...checks, recording: true } : checks,
+    signup: reason === undefined ? { open } : { open, reason },
+    ...(warning !== undefined && { warning }),
+  }
 }
 
 /** Reads each time, and writes once a second at most; what that threw counts meanwhile. */

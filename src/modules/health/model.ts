@@ -14,6 +14,12 @@ export const Readiness = object('Readiness', {
     history: Type.Boolean({ description: 'The history can be read and written.' }),
     ledger: Type.Boolean({ description: 'The ledger of keys can be read and written.' }),
     accepting: Type.Boolean({ description: 'The server is not about to stop.' }),
+    recording: Type.Optional(
+      Type.Boolean({
+        description:
+          'What is heard of the venue can be stored. Absent where this process does not record.',
+      }),
+    ),
   }),
   signup: Type.Object({
     open: Type.Boolean({
@@ -21,5 +27,11 @@ export const Readiness = object('Readiness', {
     }),
     reason: Type.Optional(text('Why not, if not; or why signups are refused just now.')),
   }),
+  warning: Type.Optional(
+    text(
+      'What is wrong with the recording, of this process or another, though requests may be sent.',
+      "The venue's feed is down; the recorder keeps trying.",
+    ),
+  ),
 })
 export type Readiness = Static<typeof Readiness>

@@ -154,6 +154,11 @@ export function marketText(history: History, market: Market, nowMs: number): str
     finalPrice: exactNumber(market.finalPrice),
     winner: market.winner ?? null,
     winnerSource: market.winnerSource ?? null,
+    settlementRule: market.settlementRule ?? null,
+    strikeSource: market.strikeSource ?? null,
+    strikeTime: toIsoOrNull(market.strikeMs),
+    finalPriceSource: market.finalPriceSource ?? null,
+    finalPriceTime: toIsoOrNull(market.finalPriceMs),
     outcomes: outcomes.map((outcome) => {
       const question = { market, gaps: history.gaps(market), outcome, nowMs }
       return describeOutcome(market, outcome, coveredOf(question))

@@ -1,6 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { coins, marketStatuses, outcomes, timeframes, winnerSources } from '#src/core/market.ts'
+import {
+  coins,
+  marketStatuses,
+  outcomes,
+  priceSources,
+  settlementRules,
+  timeframes,
+  winnerSources,
+} from '#src/core/market.ts'
 import {
   cursorParameter,
   limitParameter,
@@ -92,6 +100,29 @@ export const MarketBody = object('Market', {
     literals(winnerSources, {}),
     'Who names the winner: the venue, an imported data set, or our simulator; null without a winner.',
     'venue',
+  ),
+  settlementRule: nullable(
+    literals(settlementRules, {}),
+    "What the price at the end of the window is: Chainlink's average of the last 60 or 30 seconds, its price of the moment, or the close of Binance's candle of an hour or a day; the strike is the same at the start. Null where nobody said so.",
+    'twap60',
+  ),
+  strikeSource: nullable(
+    literals(priceSources, {}),
+    "Who says so: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), or our simulator. Null where unknown.",
+    'catalogue',
+  ),
+  strikeTime: timeOrNull(
+    'The moment that `strike` is the price of; null where unknown.',
+    '2026-04-14T08:00:00.000Z',
+  ),
+  finalPriceSource: nullable(
+    literals(priceSources, {}),
+    'Who says so, likewise; `chain` is the strike of the window after.',
+    'catalogue',
+  ),
+  finalPriceTime: timeOrNull(
+    'The moment that `finalPrice` is the price of; null where unknown.',
+    '2026-04-14T08:05:00.000Z',
   ),
   outcomes: Type.Array(MarketOutcome, { description: 'Up, then down.' }),
   snapshots: count('Snapshots held of both outcomes.', 4962),

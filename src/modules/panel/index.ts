@@ -14,6 +14,7 @@ import { type Clock, readRange, toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { findSpot } from '#src/history/reads/spot-read.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -70,6 +71,14 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     return stateText(scanner.scan(text, 0, text.length), tsMs)
   }
 
+  /** The price of the coin that prevails at a moment. */
+  function spotAt({ market, tsMs, maxAgeMs }: Cell) {
+    const tick = findSpot(history, { ...market, atMs: tsMs })
+    if (tick === undefined || tsMs - tick.timestampMs > maxAgeMs) return null
+    const { price, source, windowSeconds, timestampMs } = tick
+    return { price: exactNumber(price), source, windowSeconds, ageMs: tsMs - timestampMs }
+  }
+
   /** What a row says after what its market's rows begin with. */
   function rowText(cell: Cell): string {
     const { market, offset, tsMs, coverage } = cell
@@ -77,7 +86,8 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     const place = `"offset":"${offset.text}","offsetMs":${-offset.beforeMs || 0},"ts":"${toIso(tsMs)}"`
     const covered = `{"up":${coverage.up.coveredMs > 0},"down":${coverage.down.coveredMs > 0}}`
     const states = `"up":${stateAt(cell, 'up')},"down":${stateAt(cell, 'down')}`
-    return `${place},"lastTrade":${tradeText(trade)},"covered":${covered},${states}`
+    const spot = JSON.stringify(spotAt(cell))
+    return `${place},"lastTrade":${tradeText(trade)},"spot":${spot},"covered":${covered},${states}`
   }
 
   return function* (coin: Coin, query: PanelQuery): Steps<DataAnswer> {

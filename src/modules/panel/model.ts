@@ -32,7 +32,8 @@ export const PanelQuery = Type.Object({
   maxAgeMs: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'A state older than this at its moment is left out: `up` or `down` is null.',
+      description:
+        'A state or price older than this at its moment is left out: `up`, `down` or `spot` is null.',
     }),
   ),
 })
@@ -80,6 +81,13 @@ const LastTrade = Type.Object({
   timestamp: time("The venue's time of the trade.", '2026-04-14T08:03:58.020Z'),
 })
 
+const PanelSpot = Type.Object({
+  price: decimal('In USD, with every digit of its source.', 76_205.5),
+  source: text('Who publishes it.', 'chainlink'),
+  windowSeconds: count('Seconds that it is an average of; 0 for the price of the moment.', 60),
+  ageMs: count("Milliseconds from the source's time to `ts`.", 400),
+})
+
 const PanelRow = object('PanelRow', {
   conditionId: conditionIdField,
   slug: slugField,
@@ -98,6 +106,10 @@ const PanelRow = object('PanelRow', {
   offsetMs: Type.Integer({ description: 'The same in milliseconds.', examples: [-60000] }),
   ts: time('The moment of this row: `windowEnd` less the offset.', '2026-04-14T08:04:00.000Z'),
   lastTrade: nullable(LastTrade, 'Last trade at or before `ts`; null when none is held.'),
+  spot: nullable(
+    PanelSpot,
+    'Price of the coin itself prevailing at `ts`, never later, of the shortest average where there are several; null when none is recorded by then, or none that `maxAgeMs` allows.',
+  ),
   covered: Type.Object(
     { up: flag('Of the outcome up.'), down: flag('Of the outcome down.') },
     {

@@ -5,6 +5,7 @@ import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
+import { findSpot } from '#src/history/reads/spot-read.ts'
 import { route } from '#src/http/route.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -17,8 +18,6 @@ type Deps = Omit<SeriesDeps, 'name' | 'parameters' | 'rowFields' | 'read'> & {
   history: MarketHistory
 }
 
-/** Each series has a price a second: among so many are all that go on. */
-const SERIES_MAX = 8
 const BLOCK = 200
 
 export const priceRoutes = (deps: Deps) => [
@@ -66,10 +65,8 @@ function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: s
   return { body: JSON.stringify({ data, nextCursor: null, spot: spotNow(history, question) }) }
 }
 
-/** The newest price of the coin, of the shortest average where there are several. */
 function spotNow(history: MarketHistory, { coin, nowMs }: Question) {
-  const newest = history.spot({ coin, toMs: nowMs + 1, order: 'desc', limit: SERIES_MAX })
-  const [tick] = newest.toSorted((a, b) => a.windowSeconds - b.windowSeconds)
+  const tick = findSpot(history, { coin, atMs: nowMs })
   if (tick === undefined) return null
   const { price, source, windowSeconds, timestampMs } = tick
   return { price: exactNumber(price), source, windowSeconds, timestamp: toIso(timestampMs) }

@@ -1,5 +1,11 @@
 import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
-import { type Outcome, type OutcomeMap, windowFault } from '#src/core/market.ts'
+import {
+  finalPriceFacts,
+  type Outcome,
+  type OutcomeMap,
+  strikeFacts,
+  windowFault,
+} from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { timeFault, toIso } from '#src/core/time.ts'
 import { isRecord } from '#src/lib/record.ts'
@@ -22,6 +28,7 @@ import {
   tryTimeMs,
 } from '../json-fields.ts'
 import type { KnownFacts, LeftOut, MarketRecord, RecordKind } from '../venue.ts'
+import { readSettlementRule } from './settlement.ts'
 import { readSlug, type SlugReading } from './slug.ts'
 
 const sides = ['bids', 'asks']
@@ -113,17 +120,25 @@ function readGammaMarket(
   const leftOut: string[] = []
   const read = <T>(reader: (value: unknown, path: string) => T, value: unknown, path: string) =>
     isStrict ? reader(value, path) : tolerate(leftOut, () => reader(value, path))
+  const window = readWindow(market, named)
   const facts: KnownFacts = {
     conditionId: readConditionId(market.conditionId),
     coin: named.coin,
     timeframe: named.timeframe,
     slug,
     question: read(readOptionalText, market.question, 'question'),
-    ...readWindow(market, named),
+    ...window,
     assetIds: readAssetIds(market, sides),
     tickSize: read(readTickSize, market.orderPriceMinTickSize, 'orderPriceMinTickSize'),
-    strike: read(readOptionalDecimal, prices?.priceToBeat, 'eventMetadata.priceToBeat'),
-    finalPrice: read(readOptionalDecimal, prices?.finalPrice, 'eventMetadata.finalPrice'),
+    settlementRule: readSettlementRule(market, event, { ...named, ...window }),
+    ...strikeFacts(read(readOptionalDecimal, prices?.priceToBeat, 'eventMetadata.priceToBeat'), {
+      ...window,
+      source: 'catalogue',
+    }),
+    ...finalPriceFacts(read(readOptionalDecimal, prices?.finalPrice, 'eventMetadata.finalPrice'), {
+      ...window,
+      source: 'catalogue',
+    }),
   }
   const winner = readWinner(market, sides)
   const won = winner === undefined ? {} : ({ winner, winnerSource: 'venue' } as const)

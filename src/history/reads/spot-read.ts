@@ -1,0 +1,31 @@
+/** The price of a coin as of a moment. */
+import type { Coin, Source } from '#src/core/market.ts'
+import type { StoredTick } from '#src/core/spot.ts'
+
+import type { MarketHistory } from '../history.ts'
+
+/** Each series has a price a second: among so many are all that go on. */
+const SERIES_MAX = 8
+
+type Moment = {
+  coin: Coin
+  /** Unix milliseconds, inclusive. */
+  atMs: number
+  /** Of the market that it is for: what is simulated goes with what is simulated alone. */
+  source?: Source | undefined
+}
+
+/**
+ * The newest price at or before a moment, never after; of the shortest average where there are
+ * several.
+ */
+export function findSpot(
+  history: Pick<MarketHistory, 'spot'>,
+  { coin, atMs, source }: Moment,
+): StoredTick | undefined {
+  const isSimulated = source === 'simulated'
+  const newest = history
+    .spot({ coin, toMs: atMs + 1, order: 'desc', limit: SERIES_MAX })
+    .filter((tick) => source === undefined || (tick.source === 'simulated') === isSimulated)
+  return newest.toSorted((a, b) => a.windowSeconds - b.windowSeconds)[0]
+}

@@ -1,0 +1,71 @@
+/**
+ * Deletes what is oldest, in steps that take some milliseconds. A market is gone with the first of
+ * its steps; the next ones delete what is left of it, also after a process was killed in between.
+ */
+import { type Coin, coins } from '#src/core/market.ts'
+import type { Database } from '#src/sqlite/database.ts'
+
+import type { Tables } from '../tables/tables.ts'
+import type { Runs } from './runs.ts'
+
+/** Chunks have some 20 kB, all other rows some 100 bytes. */
+const CHUNKS_MAX = 24
+const ROWS_MAX = 400
+
+type Oldest = { id: number; orderMs: number }
+
+/** Returns the function that does a step, in a transaction; false when nothing is left to do. */
+export function createDelete({ db, meta, runs }: Tables & { runs: Runs }) {
+  const parts = prepareParts(db)
+  // No id is given twice, so the greatest stays: what is kept of one in memory is of no other.
+  const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
+    `SELECT id, order_ms AS "orderMs" FROM market
+     WHERE coin = $coin AND is_closed = 1 AND order_ms < $beforeMs
+       AND id < (SELECT max(id) FROM market)
+     ORDER BY order_ms, condition_id LIMIT 1`,
+  )
+  const deleteMarket = db.prepare<unknown, [number]>('DELETE FROM market WHERE id = ?')
+  const deleteSpot = db.prepare<unknown, [{ coin: Coin; beforeMs: number }]>(
+    `DELETE FROM spot WHERE id IN (
+       SELECT id FROM spot WHERE coin = $coin AND time_ms < $beforeMs
+         AND id < (SELECT max(id) FROM spot) LIMIT ${ROWS_MAX})`,
+  )
+
+  function deleteRest(id: number): void {
+    for (const part of parts) if (part.run(id).changes > 0) return
+    meta.settleDeletion()
+  }
+
+  return (beforeMs: number): boolean => {
+    const unfinished = meta.deletionDue()
+    if (unfinished !== undefined) {
+      deleteRest(unfinished)
+      return true
+    }
+    const found = coins.flatMap((coin) => oldestOf.get({ coin, beforeMs }) ?? [])
+    const [oldest] = found.sort((a, b) => a.orderMs - b.orderMs)
+    const spotMs = oldest?.orderMs ?? beforeMs
+    for (const coin of coins)
+      if (deleteSpot.run({ coin, beforeMs: spotMs }).changes > 0) return true
+    if (oldest === undefined) return false
+    deleteMarket.run(oldest.id)
+    runs.forget(oldest.id)
+    meta.putDeletion(oldest.id)
+    return true
+  }
+}
+
+const prepareParts = (db: Database) =>
+  (
+    [
+      ['chunk', CHUNKS_MAX],
+      ['tail', ROWS_MAX],
+      ['trade', ROWS_MAX],
+      ['gap', ROWS_MAX],
+    ] as const
+  ).map(([table, limit]) =>
+    db.prepare<unknown, [number]>(
+      `DELETE FROM ${table} WHERE rowid IN (
+         SELECT rowid FROM ${table} WHERE market_id = ? LIMIT ${limit})`,
+    ),
+  )

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'bun:test'
+
+import { createStatusFile, readRecorderStatus } from '#src/cli/recorder-status.ts'
+import { noCounts } from '#src/recorder/book-output.ts'
+
+import { createCommandLine } from '../support/command-line.ts'
+import { NOW_MS } from '../support/harness.ts'
+
+/** Two connections, and two markets of which one lacks a book. */
+function statusOf({ messages = 0, rows = 0 } = {}) {
+  const connection = { sinceMs: NOW_MS - 60_000, lastMessageMs: NOW_MS - 300 }
+  const market = { conditionId: '0x1', slug: 'btc-updown-5m-1', lastMs: NOW_MS - 400 }
+  return {
+    ...{ messages, faults: 1, unknown: 2, driftMs: 40 },
+    ...{ lastMessageMs: NOW_MS - 300, unknownMessages: [] },
+    books: noCounts(),
+    markets: [
+      { ...market, unknown: [] },
+      { ...market, conditionId: '0x2', slug: 'eth-updown-5m-1', unknown: ['up' as const] },
+    ],
+    connections: [
+      { lane: 0, state: 'live' as const, tokens: 4, withoutBook: 1, ...connection },
+      { lane: 0, state: 'opening' as const, tokens: 4, withoutBook: 4, ...connection },
+    ],
+    lanes: [],
+    discovery: { markets: 2, asking: 0, contradictions: 0 },
+    spot: { ticks: 0, dropped: 0, sources: [] },
+    sink: {
+      ...{ rows, duplicates: 0, batches: 3, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
+      ...{ lagMs: 63, waiting: 7 },
+    },
+    fault: undefined,
+    warning: "The venue's feed is down; the recorder keeps trying.",
+  }
+}
+
+function start() {
+  const line = createCommandLine()
+  let counts = { messages: 0, rows: 0 }
+  const file = createStatusFile(line.folder, { status: () => statusOf(counts) })
+  const startedMs = NOW_MS - 10_000
+  const write = (writtenMs: number, now = counts) => {
+    counts = now
+    file.write({ startedMs, writtenMs, freeBytes: 12_340_000_000 })
+  }
+  return { ...line, file, write }
+}
+
+describe('bookfeed status', () => {
+  test('default: shows rates, lag, open gaps, room on the disk, and what is wrong', async () => {
+    using world = start()
+    world.write(NOW_MS - 2500, { messages: 15_000, rows: 900 })
+    world.write(NOW_MS - 500, { messages: 17_000, rows: 1000 })
+    const { exitCode, printed } = await world.run('status')
+    expect(exitCode).toBe(0)
+    const text = printed.join('\n')
+    for (const part of [
+      "The venue's feed is down; the recorder keeps trying.",
+      '1 connections, 3 books, 1,000 messages a second, 17,000 in all, the last 0.3 s ago',
+      '50 states a second, 1,000 in 3 batches; 7 wait, 0 dropped',
+      "63 ms from the venue's time",
+      'Gaps open now: 1 of 4 books.',
+      'Disk free: 12.3 GB.',
+      'eth-updown-5m-1',
+    ])
+      expect(text).toContain(part)
+  })
+
+  test('behavior: --json is one object, with the rates since the start at first', async () => {
+    using world = start()
+    world.write(NOW_MS, { messages: 20_000, rows: 10 })
+    const { printed } = await world.run('status', '--json')
+    expect(JSON.parse(printed.join('\n'))).toMatchObject({
+      startedMs: NOW_MS - 10_000,
+      perSecond: { messages: 2000, rows: 1 },
+      freeBytes: 12_340_000_000,
+      sink: { lagMs: 63 },
+    })
+  })
+
+  test('error: without a recorder, or with what one left behind, says how to start one', async () => {
+    using world = start()
+    const none = await world.run('status')
+    expect([none.exitCode, none.errors.join('\n')]).toEqual([
+      1,
+      expect.stringContaining('bookfeed record starts one'),
+    ])
+    world.write(NOW_MS - 10_001)
+    expect((await world.run('status')).exitCode).toBe(1)
+    world.write(NOW_MS)
+    expect((await world.run('status')).exitCode).toBe(0)
+    world.file.remove()
+    expect(readRecorderStatus(world.folder, NOW_MS)).toBeUndefined()
+  })
+})

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'bun:test'
+
+import type { MarketFacts, Timeframe } from '#src/core/market.ts'
+import { openHistory } from '#src/history/open.ts'
+import { createReporter } from '#src/recorder/ports.ts'
+import { createWindowChain } from '#src/recorder/window-chain.ts'
+
+import { conditionIdOf } from '../history/books.ts'
+
+const START_MS = Date.UTC(2026, 10, 22, 10)
+const MINUTE_MS = 60_000
+
+/** A history with consecutive windows of some minutes, numbered from 1. */
+function start({
+  timeframe = '5m',
+  minutes = 5,
+}: { timeframe?: Timeframe; minutes?: number } = {}) {
+  const history = openHistory(':memory:', { chunkCacheBytes: 0 })
+  const lines: string[] = []
+  const chain = createWindowChain({ history, reporter: createReporter((line) => lines.push(line)) })
+  const put = (number: number, facts: Partial<MarketFacts> = {}) => {
+    const startMs = START_MS + (number - 1) * minutes * MINUTE_MS
+    history.putMarket({
+      ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe, source: 'recorded' },
+      ...{ windowStartMs: startMs, windowEndMs: startMs + minutes * MINUTE_MS },
+      ...{ slug: `btc-${number}`, ...facts },
+    })
+    chain.check(conditionIdOf(number))
+  }
+  const get = (number: number) => history.findMarket(conditionIdOf(number))
+  return { history, chain, put, get, lines }
+}
+
+describe('createWindowChain', () => {
+  test('default: a final price is the strike of the window after, whichever is known first', () => {
+    const { put, get } = start()
+    put(1, { finalPrice: '64000.5', finalPriceSource: 'catalogue' })
+    put(2)
+    const startMs = get(2)?.windowStartMs
+    expect(get(2)).toMatchObject({ strike: '64000.5', strikeSource: 'chain', strikeMs: startMs })
+    put(4)
+    put(4, { finalPrice: '7' })
+    put(5)
+    expect(get(5)?.strike).toBe('7')
+  })
+
+  test('behavior: a strike is the final price of the window before', () => {
+    const { put, get } = start()
+    put(1)
+    put(2, { strike: '64001' })
+    expect(get(1)).toMatchObject({
+      ...{ finalPrice: '64001', finalPriceSource: 'chain' },
+      finalPriceMs: get(2)?.windowStartMs,
+    })
+  })
+
+  test('behavior: what the venue says later replaces what the neighbour said', () => {
+    const { put, get } = start()
+    put(1, { finalPrice: '1' })
+    put(2)
+    put(2, { strike: '2', strikeSource: 'catalogue' })
+    expect(get(2)).toMatchObject({ strike: '2', strikeSource: 'catalogue' })
+  })
+
+  test('error: a contradiction is said once and counted, and both prices stay', () => {
+    const { put, get, lines, chain } = start()
+    put(1, { finalPrice: '64000.5' })
+    put(2, { strike: '64000.6' })
+    put(2)
+    expect(lines).toEqual([
+      'The strike of btc-2 is 64000.6, but the final price of the window before is 64000.5. Both are kept.',
+    ])
+    expect(chain.contradictions()).toBe(1)
+    expect([get(1)?.finalPrice, get(2)?.strike]).toEqual(['64000.5', '64000.6'])
+  })
+
+  test('behavior: zeros at the end, another coin, another length and hours between are no contradiction', () => {
+    const { put, lines, chain, get } = start()
+    put(1, { finalPrice: '64000.50' })
+    put(2, { strike: '64000.5' })
+    put(5, { strike: '1' })
+    put(6, { strike: '2', conditionId: conditionIdOf(60), coin: 'eth', slug: 'eth' })
+    expect([lines, chain.contradictions(), get(5)?.finalPrice]).toEqual([[], 0, undefined])
+    const hours = start({ timeframe: '1h', minutes: 60 })
+    hours.put(1, { finalPrice: '1' })
+    hours.put(2)
+    expect(hours.get(2)?.strike).toBeUndefined()
+  })
+})
