@@ -62,9 +62,11 @@ function summaryOf(status: Status, nowMs: number): string[] {
   const { connections, sink, startedMs, lastMessageMs } = status
   const live = connections.filter(({ state }) => state === 'live')
   const tokens = live.reduce((sum, each) => sum + each.tokens - each.withoutBook, 0)
+  const isIdle = status.markets.length === 0
   const last = lastMessageMs === undefined ? 'none yet' : `the last ${age(nowMs, lastMessageMs)}`
   return [
     `Recording since ${toIso(startedMs)}.`,
+    ...(isIdle ? ['No market is recorded: the catalogue lists none that is asked for.'] : []),
     `Feed: ${live.length} connections, ${tokens} books, ${formatCount(status.messages)} messages, ${last}.`,
     `Stored: ${formatCount(sink.rows)} states in ${formatCount(sink.batches)} batches, ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
     `Not understood: ${formatCount(status.faults)} messages, and ${formatCount(status.unknown)} of unknown types.`,

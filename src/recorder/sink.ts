@@ -37,10 +37,9 @@ export function createSink(options: SinkOptions) {
   const { clock, reporter, batchMs } = options
   let waiting: Entry[] = []
   let dueMs = 0
-  let checkedMs = Number.NEGATIVE_INFINITY
-  let isFull = false
   const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 }
   const write = createWrite(options, counts)
+  const disk = watchDisk(options)
 
   function add(entry: Entry): void {
     if (waiting.length === 0) dueMs = Math.max(dueMs, clock() + batchMs)
@@ -52,28 +51,15 @@ export function createSink(options: SinkOptions) {
     // Gaps stay: what opens and ends them is little, and the history must not lose it.
     const kept = waiting.filter(({ kind }) => kind === 'opened' || kind === 'ended')
     counts.dropped += waiting.length - kept.length
-    waiting = kept
+    waiting = [...kept, ...gapsOf(waiting)]
     reporter.report('overflow', 'The recorder drops what it hears, because the disk is too slow.')
     options.onOverflow()
-  }
-
-  /** Looks at the disk once a second. */
-  function hasRoom(nowMs: number): boolean {
-    if (nowMs - checkedMs < RETRY_MS) return !isFull
-    checkedMs = nowMs
-    const free = options.freeBytes()
-    isFull = free !== undefined && free < options.freeBytesMin
-    const least = `${Math.round(options.freeBytesMin / 1e6)} MB`
-    if (isFull)
-      reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
-    else reporter.settle('disk', 'There is room on the disk again: recording goes on.')
-    return !isFull
   }
 
   /** Writes what waits; returns whether nothing does any more. */
   function flush(): boolean {
     const nowMs = clock()
-    if (!hasRoom(nowMs)) {
+    if (!disk.hasRoom(nowMs)) {
       dueMs = nowMs + RETRY_MS
       return false
     }
@@ -102,16 +88,43 @@ export function createSink(options: SinkOptions) {
   return {
     add,
     flush,
+    /** Writes what waits, for the last time; the next start finds what could not be. */
+    end(): void {
+      if (waiting.length > 0 && !flush())
+        reporter.report('end', `${waiting.length} rows were lost, because they cannot be written.`)
+    },
+    /** Whether anything of a market waits. */
+    holds: (conditionId: string) => waiting.some((entry) => marketOf(entry) === conditionId),
     tick(): void {
       if (waiting.length > 0 && (clock() >= dueMs || waiting.length >= ROWS_MAX)) flush()
     },
     get isFull() {
-      return isFull
+      return disk.isFull()
     },
     get waiting() {
       return waiting.length
     },
     counts,
+  }
+}
+
+/** Looks at the disk once a second. */
+function watchDisk({ freeBytes, freeBytesMin, reporter }: SinkOptions) {
+  let checkedMs = Number.NEGATIVE_INFINITY
+  let isFull = false
+  return {
+    isFull: () => isFull,
+    hasRoom(nowMs: number): boolean {
+      if (nowMs - checkedMs < RETRY_MS) return !isFull
+      checkedMs = nowMs
+      const free = freeBytes()
+      isFull = free !== undefined && free < freeBytesMin
+      const least = `${Math.round(freeBytesMin / 1e6)} MB`
+      if (isFull)
+        reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
+      else reporter.settle('disk', 'There is room on the disk again: recording goes on.')
+      return !isFull
+    },
   }
 }
 
@@ -151,6 +164,19 @@ const ofOneMarket: ReadonlySet<ErrorCode> = new Set([
 
 const marketOf = (entry: Entry): string =>
   entry.kind === 'state' ? entry.snapshot.conditionId : entry.conditionId
+
+/** What is not known where states are dropped. */
+function gapsOf(entries: readonly Entry[]): Entry[] {
+  const dropped = entries.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
+  const byToken = Map.groupBy(dropped, ({ conditionId, outcome }) => `${conditionId} ${outcome}`)
+  return [...byToken.values()].flatMap((states) => {
+    const [first, last] = [states[0], states.at(-1)]
+    if (first === undefined || last === undefined) return []
+    const { conditionId, outcome, timestampMs: fromMs } = first
+    const gap = { outcome, fromMs, toMs: last.timestampMs + 1, reason: 'recorder_down' } as const
+    return [{ kind: 'opened', conditionId, gap }]
+  })
+}
 
 export type Sink = ReturnType<typeof createSink>
 

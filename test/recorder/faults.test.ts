@@ -1,4 +1,4 @@
-/** Every fault of the venue, alone: nothing false is served as true, and what is missing is said. */
+/** Every fault of the venue, alone: nothing false is served, and what is missing is said. */
 import { describe, expect, test } from 'bun:test'
 
 import type { GapReason } from '#src/core/coverage.ts'

@@ -1,4 +1,4 @@
-/** Compares what Bookfeed serves of a market, through its routes, with what was true at the venue. */
+/** Compares what routes serve of a market with what was true at the venue. */
 import type { GapReason } from '#src/core/coverage.ts'
 
 import {
@@ -105,7 +105,12 @@ type Side = {
   isInGap(ms: number): boolean
 }
 
-function judgeOutcome({ name, rows, states, isInGap }: Side) {
+function judgeOutcome({ name, rows, states: all, isInGap }: Side) {
+  // A trade that leaves the book as it was is no message about the book.
+  const states = all.filter(({ book }, at) => {
+    const before = all[at - 1]?.book
+    return before === undefined || before.bids !== book.bids || before.asks !== book.asks
+  })
   const trueAt = Map.groupBy(states, ({ state }) => state.timestampMs)
   const servedAt = Map.groupBy(rows, ({ timestamp }) => Date.parse(timestamp))
   const say = (ms: number): string => `${name} ${new Date(ms).toISOString()}`

@@ -29,6 +29,8 @@ export type RigOptions = {
   venue?: Partial<VenueOptions>
   recorder?: Partial<RecorderOptions>
   stepMs?: number
+  /** What the recorder asks instead of the catalogue itself. */
+  catalogueOf?: typeof polymarket.createCatalogue
 }
 
 export async function startRig(options: RigOptions = {}) {
@@ -50,7 +52,7 @@ export async function startRig(options: RigOptions = {}) {
   const start = () =>
     startRecorder({
       ...{ history, clock, every, openSocket },
-      ...ofVenue(venue),
+      ...ofVenue(venue, options.catalogueOf ?? polymarket.createCatalogue),
       log: (line) => void lines.push(line),
       ...options.recorder,
     })
@@ -106,11 +108,11 @@ export async function startRig(options: RigOptions = {}) {
   }
 }
 
-const ofVenue = (venue: Venue) => ({
+const ofVenue = (venue: Venue, catalogueOf: typeof polymarket.createCatalogue) => ({
   venue: polymarket,
   feed: polymarket.feed,
   feedUrl: venue.marketUrl,
-  catalogue: polymarket.createCatalogue({
+  catalogue: catalogueOf({
     ...{ url: venue.gammaUrl, pricesUrl: venue.cryptoPriceUrl, fetch },
   }),
   coins: ['btc'] as const,
