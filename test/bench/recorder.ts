@@ -193,7 +193,10 @@ const nowhere = fakeHistory({
 })
 await measure('and books, with every hash', nowhere)
 
-const { values } = parseArgs({ options: { live: { type: 'boolean', default: true } } })
+const { values } = parseArgs({
+  options: { live: { type: 'boolean', default: true } },
+  allowNegative: true,
+})
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-bench-'))
 try {
   const history = openHistory(join(folder, 'one.db'), { lagMs: 1 })

@@ -11,7 +11,8 @@ import {
   encodeChunk,
   outcomeCodes,
 } from './chunk.ts'
-import { FrameEncoder, RowText, writeRowText } from './frame-encoder.ts'
+import { FrameEncoder } from './frame-encoder.ts'
+import { RowText, writeRowText } from './row-text.ts'
 
 /** Widest span of times or ids that the columns of one chunk hold. */
 const COLUMN_MAX = 2 ** 32 - 1
@@ -62,13 +63,13 @@ export class ChunkWriter {
     const outcome = outcomeCodes[snapshot.outcome]
     const chain = this.#chains[outcome] ?? new Chain()
     const row = chain.count === 0 ? chain.first : chain.spare
-    writeRowText(row, snapshot)
+    const previous = chain.count === 1 ? chain.first : chain.last
+    writeRowText(row, snapshot, chain.count === 0 ? undefined : previous)
     const textStart = this.#textEnds.at(-1) ?? 0
     this.#rows.text(',')
     if (chain.count === 0) {
       this.#rows.alone(row.bytes, 0, row.length)
     } else {
-      const previous = chain.count === 1 ? chain.first : chain.last
       this.#rows.after(row, previous, textStart - (this.#textEnds[chain.lastRow] ?? 0))
       if (chain.count % CHECKPOINT_ROWS === 0) this.#addCheckpoint(row, chain)
       chain.spare = chain.last
