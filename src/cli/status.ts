@@ -61,11 +61,13 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
   const live = connections.filter(({ state }) => state === 'live')
   const tokens = live.reduce((sum, each) => sum + each.tokens - each.withoutBook, 0)
   const gaps = status.markets.reduce((sum, { unknown }) => sum + unknown.length, 0)
+  const isIdle = status.markets.length === 0
   const last = lastMessageMs === undefined ? 'none yet' : `the last ${age(nowMs, lastMessageMs)}`
   const free = freeBytes === undefined ? 'not known' : `${(freeBytes / 1e9).toFixed(1)} GB`
   return [
     `Recording since ${toIso(startedMs)}.`,
     ...[status.fault, status.warning].flatMap((text) => text ?? []),
+    ...(isIdle ? ['No market is recorded: the catalogue lists none that is asked for.'] : []),
     `Feed: ${live.length} connections, ${tokens} books, ${formatCount(perSecond.messages)} messages a second, ${formatCount(status.messages)} in all, ${last}.`,
     `Stored: ${formatCount(perSecond.rows)} states a second, ${formatCount(sink.rows)} in ${formatCount(sink.batches)} batches; ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
     `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,

@@ -74,3 +74,25 @@ function compareColumns(a: readonly number[], b: readonly number[]): number {
   }
   return a.length - b.length
 }
+
+/** How many levels from the best one on are the same on both. */
+export function sameBest(a: Ladder, b: Ladder): number {
+  const max = Math.min(a.prices.length, b.prices.length)
+  let same = 0
+  while (same < max && a.prices[same] === b.prices[same] && a.sizes[same] === b.sizes[same]) same++
+  return same
+}
+
+/** The same from the worst one on, but for the `best` ones that are the same as well. */
+export function sameWorst(a: Ladder, b: Ladder, best: number): number {
+  const [last, otherLast] = [a.prices.length - 1, b.prices.length - 1]
+  const max = Math.min(last, otherLast) + 1 - best
+  let same = 0
+  while (
+    same < max &&
+    a.prices[last - same] === b.prices[otherLast - same] &&
+    a.sizes[last - same] === b.sizes[otherLast - same]
+  )
+    same++
+  return same
+}

@@ -5,7 +5,7 @@ import type { Ping } from '#src/venue/feed.ts'
 import type { Every, OpenSocket } from './ports.ts'
 
 /** From asking for a connection to its being open. */
-const OPEN_MS_MAX = 10_000
+const OPEN_MS_MAX = 5000
 /** Pings in a row without an answer, after which nobody is there. */
 const PINGS_MISSED_MAX = 2
 const CHECK_MS = 1000

@@ -1,9 +1,12 @@
 /**
  * Finds the markets of windows that are open or near, and asks what became of those that are over.
  */
+import { hasWindow } from '#src/core/coverage.ts'
 import {
   type Coin,
+  type Market,
   type MarketFacts,
+  outcomes,
   strikeFacts,
   type Timeframe,
   timeframeMs,
@@ -41,7 +44,7 @@ const CLOSE_MS = 60_000
 const MARKETS_MAX = 1000
 
 export type DiscoveryOptions = {
-  history: Pick<MarketHistory, 'putMarket' | 'findMarket' | 'listMarkets' | 'close'>
+  history: Pick<MarketHistory, 'findMarket' | 'putMarket' | 'putGaps' | 'listMarkets' | 'close'>
   catalogue: Catalogue
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
   coins: readonly Coin[]
@@ -50,11 +53,13 @@ export type DiscoveryOptions = {
   /** From 0, inclusive, to 1, exclusive. */
   random: () => number
   reporter: Reporter
+  /** Whether everything that was heard of a market is stored. */
+  isStored(conditionId: string): boolean
 }
 
 /** Makes the discovery; it asks nothing before `tick`. */
 export function createDiscovery(options: DiscoveryOptions) {
-  const { history, catalogue, clock, reporter } = options
+  const { catalogue, clock } = options
   const live = new Map<string, LiveMarket>()
   const questions = createQuestions(options)
   const chain = createWindowChain(options)
@@ -89,19 +94,11 @@ export function createDiscovery(options: DiscoveryOptions) {
 
   function endMarkets(nowMs: number): void {
     for (const market of live.values()) {
-      if (nowMs >= market.windowEndMs + CLOSE_MS) {
+      if (nowMs >= market.windowEndMs + CLOSE_MS && options.isStored(market.conditionId)) {
         live.delete(market.conditionId)
         watch(market)
-        closeMarket(market.conditionId)
+        earlier.close(market.conditionId)
       }
-    }
-  }
-
-  function closeMarket(conditionId: string): void {
-    try {
-      history.close(conditionId)
-    } catch (error) {
-      reporter.report(`market ${conditionId}`, messageOf(error))
     }
   }
 
@@ -110,10 +107,11 @@ export function createDiscovery(options: DiscoveryOptions) {
     questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), windowEndMs)
   }
 
+  const earlier = createEarlier(options)
   function resume(nowMs: number): void {
-    for (const market of unresolved(options, nowMs)) {
-      watch(market)
-      if (nowMs >= market.windowEndMs + CLOSE_MS) closeMarket(market.conditionId)
+    for (const market of earlier.list(nowMs)) {
+      if (nowMs < market.windowEndMs) live.set(market.conditionId, market)
+      else watch(market)
     }
   }
   let isResumed = false
@@ -135,6 +133,8 @@ export function createDiscovery(options: DiscoveryOptions) {
       return [...live.values()].filter(({ windowEndMs }) => nowMs < windowEndMs + LINGER_MS)
     },
 
+    /** Whether more may be found at any moment. */
+    isAsking: questions.isAsking,
     status: () => ({
       ...{ markets: live.size, asking: questions.size() },
       contradictions: chain.contradictions(),
@@ -143,16 +143,57 @@ export function createDiscovery(options: DiscoveryOptions) {
   }
 }
 
-/** Markets of an earlier run of which the outcome is not known. */
-function unresolved({ coins, history }: DiscoveryOptions, nowMs: number): Over[] {
-  const query = { status: 'closed', nowMs, fromMs: nowMs - 2 * DAY_MS, limit: MARKETS_MAX } as const
-  return coins
-    .flatMap((coin) => history.listMarkets({ ...query, coin }))
-    .flatMap(({ conditionId, slug, windowEndMs, source }) =>
-      source === 'recorded' && slug !== undefined && windowEndMs !== undefined
-        ? [{ conditionId, slug, windowEndMs }]
-        : [],
-    )
+/** What an earlier run left. */
+function createEarlier({ coins, timeframes, history, reporter }: DiscoveryOptions) {
+  /** What is wrong with one market stops no other. */
+  function attempt<T>(topic: string, work: () => T): T | undefined {
+    try {
+      return work()
+    } catch (error) {
+      reporter.report(topic, messageOf(error))
+      return undefined
+    }
+  }
+
+  /** Nobody listened up to the end of its window. */
+  function end({ conditionId, spans, windowStartMs, windowEndMs: toMs }: Left): void {
+    const gaps = outcomes.map((outcome) => ({
+      ...{ outcome, toMs, reason: 'recorder_down' as const },
+      fromMs: Math.max(windowStartMs, (spans[outcome]?.lastMs ?? 0) + 1),
+    }))
+    history.putGaps(conditionId, gaps)
+    history.close(conditionId)
+  }
+
+  return {
+    close: (conditionId: string) =>
+      attempt(`market ${conditionId}`, () => history.close(conditionId)),
+
+    /** Markets that may still be heard, or whose outcome is not known; those that are over end. */
+    list(nowMs: number): LiveMarket[] {
+      const query = { nowMs, fromMs: nowMs - 2 * DAY_MS, limit: MARKETS_MAX }
+      const found = coins.flatMap(
+        (coin) =>
+          attempt(`markets of ${coin}`, () => history.listMarkets({ ...query, coin })) ?? [],
+      )
+      const left = found.filter(isLeft)
+      for (const market of left) {
+        const isOver = nowMs >= market.windowEndMs && !market.isClosed
+        if (isOver) attempt(`market ${market.conditionId}`, () => end(market))
+      }
+      return left.filter(
+        ({ timeframe, windowEndMs }) => nowMs >= windowEndMs || timeframes.includes(timeframe),
+      )
+    },
+  }
+}
+
+type Left = Market & LiveMarket
+
+function isLeft(market: Market): market is Left {
+  const { source, slug, winner, assetIds } = market
+  const isOpen = source === 'recorded' && winner === undefined
+  return isOpen && slug !== undefined && hasWindow(market) && !!assetIds.up && !!assetIds.down
 }
 
 /** The windows that are open, and the next ones. */
@@ -205,6 +246,18 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
       failed(question, error)
     } finally {
       asked.delete(name)
+      tick()
+    }
+  }
+
+  const isDue = ([name, { dueMs }]: [string, Question], nowMs: number): boolean =>
+    nowMs >= pausedMs && dueMs <= nowMs && !asked.has(name)
+
+  function tick(): void {
+    const nowMs = clock()
+    for (const each of questions) {
+      if (asked.size >= ASKED_MAX || stop.signal.aborted) break
+      if (isDue(each, nowMs)) void run(...each)
     }
   }
 
@@ -213,14 +266,9 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
       if (!questions.has(name)) questions.set(name, { ask, dueMs, tries: 0 })
     },
     drop: (name: string) => void questions.delete(name),
-    tick(): void {
-      const nowMs = clock()
-      for (const [name, question] of questions) {
-        if (nowMs < pausedMs || asked.size >= ASKED_MAX) break
-        if (question.dueMs <= nowMs && !asked.has(name)) void run(name, question)
-      }
-    },
+    tick,
     size: () => questions.size,
+    isAsking: () => asked.size > 0,
     dispose: () => stop.abort(),
   }
 }

@@ -13,17 +13,17 @@ import type { MarketRecording } from './market-recording.ts'
 import type { SourceId } from './merge.ts'
 import type { Every, OpenSocket, Reporter } from './ports.ts'
 
-/** From opening a connection to the last of its books. */
-const BOOKS_MS_MAX = 15_000
+/** From a connection's being open to the last of its books. */
+const BOOKS_MS_MAX = 5000
 /** How long two connections run beside each other once the newer has every book. */
 const OVERLAP_MS = 300
-/** Until the tokens whose book never came are asked for again. */
-const RETRY_BOOKS_MS = 30_000
 /** A market this near to its window is subscribed to at once; others wait for more to come. */
 const NEAR_MS = 60_000
 const GATHER_MS = 120_000
 /** A live window without a message for so long is not usual; what is, by timeframe, is longer. */
 const QUIET_MS = 5000
+/** Until books that are not known are asked for again: twice as long each time, up to this. */
+const RETRY_MS_MAX = 60_000
 const BACKOFF_MS = 500
 const BACKOFF_MS_MAX = 30_000
 
@@ -60,6 +60,8 @@ type Slot = {
   dueMs: number
   failures: number
   rotatedMs: number
+  /** Connections in a row that were opened for books that are not known. */
+  retries: number
 }
 
 /** Makes a lane; `want` and `tick` make it work. */
@@ -148,18 +150,18 @@ function createRotation(options: LaneOptions, counts: Counts) {
   /** Whether the next connection may take over, and what to do when its books do not come. */
   function judge(slot: Slot, next: Shard, nowMs: number): void {
     const { current } = slot
+    const { openedMs = nowMs } = next.connection ?? {}
     if (next.pending.size === 0) {
       next.completeMs ??= nowMs
       if (current === undefined || nowMs - next.completeMs >= OVERLAP_MS) promote(slot, next)
       return
     }
-    if (nowMs - next.startedMs < BOOKS_MS_MAX) return
+    if (nowMs - openedMs < BOOKS_MS_MAX) return
     counts.withoutBook += next.pending.size
     const tokens = `${next.pending.size} of ${next.follows.size * 2} tokens`
     reporter.report('books', `No book came for ${tokens}: they are asked for again.`)
     if (current === undefined || isBetter(next, current)) promote(slot, next)
     else {
-      slot.dueMs = nowMs + RETRY_BOOKS_MS
       slot.next = undefined
       drop(next, 'recorder_down')
     }
@@ -184,6 +186,8 @@ function createRotation(options: LaneOptions, counts: Counts) {
         for (const { books } of shard?.follows.values() ?? []) books.settle(nowMs)
       if (slot.next !== undefined) judge(slot, slot.next, nowMs)
       else if (nowMs >= slot.dueMs && needsNext(slot, nowMs)) open(slot)
+      if (slot.current && slot.next === undefined && !isTroubled(slot.current, slot, nowMs))
+        slot.retries = 0
     },
 
     close(slot: Slot): void {
@@ -215,7 +219,7 @@ export type Lane = ReturnType<typeof createLane>
 
 const newSlot = (): Slot => ({
   ...{ wanted: [], current: undefined, next: undefined },
-  ...{ dueMs: 0, failures: 0, rotatedMs: 0 },
+  ...{ dueMs: 0, failures: 0, rotatedMs: 0, retries: 0 },
 })
 
 function deliver(shard: Shard, event: FeedEvent, receivedMs: number): void {
@@ -248,19 +252,22 @@ function needsNext(slot: Slot, nowMs: number): boolean {
   if (current === undefined) return true
   const missing = wanted.filter(({ market }) => !current.follows.has(market.conditionId))
   const isNear = missing.some(({ market }) => market.windowStartMs - nowMs < NEAR_MS)
-  if (isNear || (missing.length > 0 && nowMs - rotatedMs > GATHER_MS)) return true
   const sinceMs = nowMs - rotatedMs
-  if (current.pending.size > 0 && sinceMs > RETRY_BOOKS_MS) return true
-  // Each time that it did not help, more is waited for.
+  if (isNear || (missing.length > 0 && sinceMs > GATHER_MS)) return true
+  if (sinceMs <= Math.min(RETRY_MS_MAX, QUIET_MS * 2 ** slot.retries)) return false
+  if (!isTroubled(current, slot, nowMs)) return false
+  slot.retries++
+  return true
+}
+
+/** Whether a book that is to be known is not, as far as another connection may help. */
+function isTroubled(current: Shard, { wanted }: Slot, nowMs: number): boolean {
+  if (current.pending.size > 0) return true
   return wanted.some((recording) => {
     const { market } = recording
     if (nowMs < market.windowStartMs || nowMs >= market.windowEndMs) return false
-    const follow = current.follows.get(market.conditionId)
+    const { heardMs = nowMs } = current.follows.get(market.conditionId) ?? {}
     const quietMs = Math.max(QUIET_MS, silenceMs(market.timeframe))
-    const isLost = recording.unknown().length > 0
-    return (
-      (isLost && sinceMs > QUIET_MS) ||
-      (nowMs - (follow?.heardMs ?? nowMs) > quietMs && sinceMs > quietMs * 2)
-    )
+    return recording.unknown().length > 0 || nowMs - heardMs > quietMs
   })
 }

@@ -38,7 +38,7 @@ export function recordMarket(options: RecordingOptions) {
         gapEnded: (atMs) => sink.add({ kind: 'ended', conditionId, outcome, atMs }),
         gapFound: open,
       },
-      heldMs[outcome],
+      { heldMs: heldMs[outcome], windowStartMs: market.windowStartMs },
     )
   }
   const merges = { up: mergeOf('up'), down: mergeOf('down') }

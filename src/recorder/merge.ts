@@ -28,21 +28,26 @@ type Source = {
 /** Above it, a source that does not lead drops what the leader should long have put out. */
 const WAITING_MAX = 2000
 
-/**
- * Makes the merge of one outcome. `heldMs` is the time of the last state that is stored: what comes
- * after it is unknown until a source has the book.
- */
-export function createMerge(output: MergeOutput, heldMs: number | undefined) {
+/** What is known before any source has the book. */
+export type MergeStart = {
+  /** Time of the last state that is stored: what comes after it is not known. */
+  heldMs: number | undefined
+  /** Without such a state nothing is known from there on. */
+  windowStartMs: number
+}
+
+/** Makes the merge of one outcome. */
+export function createMerge(output: MergeOutput, { heldMs, windowStartMs }: MergeStart) {
   const sources = new Map<SourceId, Source>()
   let leader: SourceId | undefined
   let lastMs = heldMs
   let last: Snapshot | undefined
   let gapFromMs: number | undefined
-  if (heldMs !== undefined) openGap('recorder_down')
+  openGap('recorder_down')
 
   function openGap(reason: GapReason): void {
-    if (lastMs === undefined || gapFromMs !== undefined) return
-    gapFromMs = lastMs + 1
+    if (gapFromMs !== undefined) return
+    gapFromMs = lastMs === undefined ? windowStartMs : lastMs + 1
     output.gapOpened(gapFromMs, reason)
   }
 

@@ -2,6 +2,7 @@
 import type { Coin, Timeframe } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { messageOf } from '#src/lib/message.ts'
 import type { Catalogue } from '#src/venue/catalogue.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
@@ -24,6 +25,8 @@ import { recordSpot, type SpotSource } from './spot.ts'
 /** How often batches are looked at, and how often everything else is. */
 const FAST_MS = 5
 const SLOW_MS = 1000
+/** Of the slow ones, for which markets that were found wait for more at most. */
+const GATHER_TICKS = 3
 /** Messages of types that are not known, kept for inspection. */
 const UNKNOWN_MAX = 20
 const TEXT_MAX = 2000
@@ -31,6 +34,8 @@ const TEXT_MAX = 2000
 const SEARCHES_MAX = 3
 /** The venue's clock and ours may differ by so much, the way included. */
 const DRIFT_MS_MAX = 5000
+/** Of so many seconds the quickest message counts: others were held up. */
+const DRIFT_SECONDS = 10
 
 export type RecorderOptions = {
   history: MarketHistory
@@ -74,12 +79,25 @@ export function startRecorder(options: RecorderOptions) {
     // What is dropped is missed, whatever the connections know: they begin again.
     onOverflow: closeLanes,
   })
-  const discovery = createDiscovery({ ...options, windowStarts: venue.windowStarts, reporter })
+  const discovery = createDiscovery({
+    ...{ ...options, reporter },
+    windowStarts: venue.windowStarts,
+    isStored: (conditionId) => !sink.holds(conditionId),
+  })
   const lanes = Array.from({ length: options.lanes }, () =>
     createLane({ ...options, url: options.feedUrl, reporter, onMessage: hearing.hear }),
   )
   const recordings = createRecordings(options, { sink, reporter })
   const spot = recordSpot({ ...options, sources: options.spotSources, reporter })
+
+  let gathered = 0
+  function follow(): void {
+    // What is found a moment later is carried by the same connection.
+    if (discovery.isAsking() && gathered++ < GATHER_TICKS) return
+    gathered = 0
+    const wanted = recordings.choose(discovery.live())
+    for (const lane of lanes) lane.want(wanted)
+  }
 
   const stops = [
     every(FAST_MS, () => {
@@ -88,8 +106,7 @@ export function startRecorder(options: RecorderOptions) {
     }),
     every(SLOW_MS, () => {
       discovery.tick()
-      const wanted = recordings.choose(discovery.live())
-      for (const lane of lanes) lane.want(wanted)
+      follow()
       hearing.checkClock()
     }),
   ]
@@ -124,7 +141,7 @@ export function startRecorder(options: RecorderOptions) {
       discovery.dispose()
       spot.dispose()
       closeLanes()
-      sink.flush()
+      sink.end()
     },
   }
 }
@@ -142,10 +159,13 @@ export type Recorder = ReturnType<typeof startRecorder>
 function createHearing({ keepRaw }: RecorderOptions, reporter: Reporter) {
   const heard = { messages: 0, faults: 0, unknown: 0, driftMs: 0 }
   const unknownMessages: string[] = []
+  const drifts: number[] = []
+  let leastMs = Number.POSITIVE_INFINITY
   let lastMessageMs: number | undefined
 
   function count(event: FeedEvent, text: string, receivedMs: number): void {
-    if ('timestampMs' in event) heard.driftMs = receivedMs - event.timestampMs
+    // A book is sent again long after its time.
+    if (event.kind === 'changes') leastMs = Math.min(leastMs, receivedMs - event.timestampMs)
     if (event.kind === 'fault') heard.faults++
     if (event.kind !== 'unknown') return
     heard.unknown++
@@ -159,7 +179,12 @@ function createHearing({ keepRaw }: RecorderOptions, reporter: Reporter) {
       lastMessageMs = receivedMs
       for (const event of events) count(event, text, receivedMs)
     },
+    /** To be called every second. */
     checkClock(): void {
+      if (leastMs !== Number.POSITIVE_INFINITY) drifts.push(leastMs)
+      leastMs = Number.POSITIVE_INFINITY
+      if (drifts.length > DRIFT_SECONDS) drifts.shift()
+      heard.driftMs = drifts.length === 0 ? 0 : Math.min(...drifts)
       const seconds = Math.round(heard.driftMs / 1000)
       if (Math.abs(heard.driftMs) > DRIFT_MS_MAX)
         reporter.report('drift', `The venue's clock and this machine's differ by ${seconds} s.`)
@@ -183,24 +208,28 @@ function createRecordings(options: RecorderOptions, tools: { sink: Sink; reporte
   })
   const verifier = venue.createBookVerifier({ searchesMax: SEARCHES_MAX })
 
-  function begin(market: LiveMarket): MarketRecording {
-    const held = history.findMarket(market.conditionId)?.spans
-    const heldMs = { up: held?.up?.lastMs, down: held?.down?.lastMs }
-    const rate = maxPerSecond[market.timeframe]
-    return recordMarket({
-      ...{ market, verifier, watch, counts, sink, heldMs },
-      maxPerSecond: rate,
-    })
+  function begin(market: LiveMarket): MarketRecording[] {
+    const { conditionId, timeframe } = market
+    const tools = { market, verifier, watch, counts, sink, maxPerSecond: maxPerSecond[timeframe] }
+    try {
+      const held = history.findMarket(conditionId)?.spans
+      const heldMs = { up: held?.up?.lastMs, down: held?.down?.lastMs }
+      const recording = recordMarket({ ...tools, heldMs })
+      recordings.set(conditionId, recording)
+      return [recording]
+    } catch (error) {
+      // What is wrong with one market stops no other.
+      reporter.report(`market ${conditionId}`, messageOf(error))
+      return []
+    }
   }
 
   return {
     /** Returns the recordings of markets, and ends all others. */
     choose(markets: readonly LiveMarket[]): MarketRecording[] {
-      const chosen = markets.map((market) => {
-        const recording = recordings.get(market.conditionId) ?? begin(market)
-        recordings.set(market.conditionId, recording)
-        return recording
-      })
+      const chosen = markets.flatMap(
+        (market) => recordings.get(market.conditionId) ?? begin(market),
+      )
       for (const [conditionId, recording] of recordings) {
         if (chosen.includes(recording)) continue
         recording.finish()

@@ -56,7 +56,7 @@ export function createSink(options: SinkOptions) {
     // Gaps stay: what opens and ends them is little, and the history must not lose it.
     const kept = waiting.filter(({ kind }) => kind === 'opened' || kind === 'ended')
     counts.dropped += waiting.length - kept.length
-    waiting = kept
+    waiting = [...kept, ...gapsOf(waiting)]
     reporter.report('overflow', 'The recorder drops what it hears, because the disk is too slow.')
     options.onOverflow()
   }
@@ -97,6 +97,13 @@ export function createSink(options: SinkOptions) {
   return {
     add,
     flush,
+    /** Writes what waits, for the last time; the next start finds what could not be. */
+    end(): void {
+      if (waiting.length > 0 && !flush())
+        reporter.report('end', `${waiting.length} rows were lost, because they cannot be written.`)
+    },
+    /** Whether anything of a market waits. */
+    holds: (conditionId: string) => waiting.some((entry) => marketOf(entry) === conditionId),
     tick(): void {
       if (waiting.length > 0 && (clock() >= dueMs || waiting.length >= ROWS_MAX)) flush()
     },
@@ -168,6 +175,19 @@ const ofOneMarket: ReadonlySet<ErrorCode> = new Set([
 
 const marketOf = (entry: Entry): string =>
   entry.kind === 'state' ? entry.snapshot.conditionId : entry.conditionId
+
+/** What is not known where states are dropped. */
+function gapsOf(entries: readonly Entry[]): Entry[] {
+  const dropped = entries.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
+  const byToken = Map.groupBy(dropped, ({ conditionId, outcome }) => `${conditionId} ${outcome}`)
+  return [...byToken.values()].flatMap((states) => {
+    const [first, last] = [states[0], states.at(-1)]
+    if (first === undefined || last === undefined) return []
+    const { conditionId, outcome, timestampMs: fromMs } = first
+    const gap = { outcome, fromMs, toMs: last.timestampMs + 1, reason: 'recorder_down' } as const
+    return [{ kind: 'opened', conditionId, gap }]
+  })
+}
 
 export type Sink = ReturnType<typeof createSink>
 

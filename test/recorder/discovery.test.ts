@@ -24,7 +24,7 @@ function factsOf(startMs: number): KnownFacts {
   }
 }
 
-function start(verbs: Partial<Catalogue> = {}) {
+function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
   const world = createWorld(START_MS + 1000)
   const asked: string[] = []
   const lines: string[] = []
@@ -34,6 +34,7 @@ function start(verbs: Partial<Catalogue> = {}) {
     windowStarts: polymarket.windowStarts,
     coins: ['btc'],
     timeframes: ['5m'],
+    isStored: () => world.clock() >= storedMs,
     reporter: createReporter((line) => lines.push(line)),
     catalogue: {
       find: async ({ startMs }) => {
@@ -92,7 +93,22 @@ describe('createDiscovery', () => {
     history.putMarket({ ...before, conditionId: conditionIdOf(77), source: 'recorded' })
     await advance(2000)
     expect(asked).toContain(`read ${before.slug}`)
-    expect(history.findMarket(conditionIdOf(77))?.isClosed).toBe(true)
+    const market = history.findMarket(conditionIdOf(77))
+    expect(market?.isClosed).toBe(true)
+    // Nobody heard the end of its window.
+    const { windowStartMs: fromMs = 0, windowEndMs: toMs = 0 } = before
+    expect(market && history.gaps(market)).toEqual([
+      { outcome: 'up', fromMs, toMs, reason: 'recorder_down' },
+      { outcome: 'down', fromMs, toMs, reason: 'recorder_down' },
+    ])
+  })
+
+  test('behavior: a market is not closed while something of it waits for a slow disk', async () => {
+    const { advance, history } = start({}, START_MS + FIVE_MS + 180_000)
+    await advance(FIVE_MS + 120_000)
+    expect(history.findMarket(conditionIdOf(1))?.isClosed).toBe(false)
+    await advance(70_000)
+    expect(history.findMarket(conditionIdOf(1))?.isClosed).toBe(true)
   })
 
   test('behavior: a market that is not listed yet is asked for again', async () => {

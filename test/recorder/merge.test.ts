@@ -17,9 +17,11 @@ function start(heldMs?: number) {
       gapEnded: (atMs) => heard.push({ atMs }),
       gapFound: (fromMs, toMs, reason) => heard.push({ fromMs, toMs, reason }),
     },
-    heldMs,
+    { heldMs, windowStartMs: 10 },
   )
-  return { merge, heard }
+  // What is said before anything is heard.
+  const begun = heard.splice(0)
+  return { merge, heard, begun }
 }
 
 const [one, two] = [{ name: 'one' }, { name: 'two' }]
@@ -29,14 +31,25 @@ describe('createMerge', () => {
     const { merge, heard } = start()
     merge.found(one, 10)
     for (const timeMs of [10, 20, 15, 20]) merge.state(one, at(timeMs))
-    expect(heard).toEqual([10, 20, 20])
+    expect(heard).toEqual([{ atMs: 10 }, 10, 20, 20])
   })
 
   test('behavior: what follows a state that is held is a gap until the book is known', () => {
-    const { merge, heard } = start(5)
+    const { merge, heard, begun } = start(5)
     merge.found(one, 30)
     merge.state(one, at(30))
-    expect(heard).toEqual([{ fromMs: 6, reason: 'recorder_down' }, { atMs: 30 }, 30])
+    expect([...begun, ...heard]).toEqual([{ fromMs: 6, reason: 'recorder_down' }, { atMs: 30 }, 30])
+  })
+
+  test('behavior: without one, so is what follows the start of the window', () => {
+    const { merge, heard, begun } = start()
+    merge.found(one, 30)
+    merge.state(one, at(30))
+    expect([...begun, ...heard]).toEqual([
+      { fromMs: 10, reason: 'recorder_down' },
+      { atMs: 30 },
+      30,
+    ])
   })
 
   test('behavior: a source that is lost leaves a gap only where no other has the book', () => {
@@ -51,7 +64,14 @@ describe('createMerge', () => {
     merge.lost(two, 'hash_mismatch')
     expect(merge.isKnown).toBe(false)
     merge.found(one, 20)
-    expect(heard).toEqual([10, 10, 12, 14, { fromMs: 15, reason: 'hash_mismatch' }, { atMs: 20 }])
+    expect(heard.slice(1)).toEqual([
+      10,
+      10,
+      12,
+      14,
+      { fromMs: 15, reason: 'hash_mismatch' },
+      { atMs: 20 },
+    ])
   })
 
   test('behavior: a hand-over to a source that began later shows what both missed', () => {
@@ -61,7 +81,7 @@ describe('createMerge', () => {
     merge.found(two, 40)
     merge.state(two, at(40))
     merge.lost(one, 'venue_silent')
-    expect(heard).toEqual([10, { fromMs: 11, toMs: 40, reason: 'venue_silent' }, 40])
+    expect(heard.slice(1)).toEqual([10, { fromMs: 11, toMs: 40, reason: 'venue_silent' }, 40])
   })
 
   test('behavior: the same book at a later time was not missed', () => {
@@ -71,13 +91,13 @@ describe('createMerge', () => {
     merge.found(two, 40)
     merge.state(two, at(40, 1))
     merge.lost(one, 'venue_silent')
-    expect(heard).toEqual([10, 40])
+    expect(heard.slice(1)).toEqual([10, 40])
   })
 
   test('behavior: a market that is over ends its gap', () => {
     const { merge, heard } = start(5)
     merge.finish(100)
     merge.finish(100)
-    expect(heard).toEqual([{ fromMs: 6, reason: 'recorder_down' }, { atMs: 100 }])
+    expect(heard).toEqual([{ atMs: 100 }])
   })
 })

@@ -1,3 +1,11 @@
+import type { Outcome } from '#src/core/market.ts'
+import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
+import { assert } from '#src/lib/assert.ts'
+import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
+import { crc32, crcJoin } from '#src/lib/crc32.ts'
+
+import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
+import { FrameEncoder } from './frame-encoder.ts'
 /**
  * A chunk is a run of consecutive rows of one market as one blob: columns of fixed width that say
  * where each row is, then the rows' frames as one run of bits.
@@ -18,14 +26,7 @@
  * encoded against the first row of its outcome, so that a text inside the chunk is reached in few
  * steps.
  */
-import type { Outcome } from '#src/core/market.ts'
-import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
-import { assert } from '#src/lib/assert.ts'
-import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
-import { crc32, crcJoin } from '#src/lib/crc32.ts'
-
-import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
-import { FrameEncoder, RowText, writeRowText } from './frame-encoder.ts'
+import { RowText, writeRowText } from './row-text.ts'
 
 /** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */
 export const CHUNK_ROWS = 100
@@ -308,13 +309,13 @@ export class ChunkWriter {
     const outcome = outcomeCodes[snapshot.outcome]
     const chain = this.#chains[outcome] ?? new Chain()
     const row = chain.count === 0 ? chain.first : chain.spare
-    writeRowText(row, snapshot)
+    const previous = chain.count === 1 ? chain.first : chain.last
+    writeRowText(row, snapshot, chain.count === 0 ? undefined : previous)
     const textStart = this.#textEnds.at(-1) ?? 0
     this.#rows.text(',')
     if (chain.count === 0) {
       this.#rows.alone(row.bytes, 0, row.length)
     } else {
-      const previous = chain.count === 1 ? chain.first : chain.last
       this.#rows.after(row, previous, textStart - (this.#textEnds[chain.lastRow] ?? 0))
       if (chain.count % CHECKPOINT_ROWS === 0) this.#addCheckpoint(row, chain)
       chain.spare = chain.last

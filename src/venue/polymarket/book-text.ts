@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 
 import type { Millionths } from '#src/core/decimal.ts'
-import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import { type Ladder, sameBest, sameWorst, type Snapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
 import { putMillionths } from '#src/wire/row-bytes.ts'
@@ -33,8 +33,8 @@ const TICK: Millionths = 1000
 const HEAD_BYTES_MAX = 512
 const LEVEL_BYTES_MAX = 64
 
-/** A side as text, of a ladder that never changes. */
-type SideText = { ladder: Ladder | undefined; bytes: Uint8Array; length: number }
+/** A side as text, of a ladder that never changes; `ends` are those of its levels' texts. */
+type SideText = { ladder: Ladder; bytes: Uint8Array; ends: number[]; length: number }
 type Sides = { bids: SideText; asks: SideText }
 
 export function createBookText(): BookText {
@@ -51,28 +51,45 @@ export function createBookText(): BookText {
     return sides
   }
 
+  /** What is as it was at both ends is not printed again. */
   function writeLevels(side: SideText, ladder: Ladder): void {
-    const bytesMax = ladder.prices.length * LEVEL_BYTES_MAX
-    if (side.bytes.length < bytesMax) side.bytes = new Uint8Array(bytesMax)
-    const text = side.bytes
-    let at = 0
+    const { prices: newPrices, sizes } = ladder
+    const [count, oldCount] = [newPrices.length, side.ladder.prices.length]
     // The ladder's best level comes first, the venue's last.
-    for (let index = ladder.prices.length - 1; index >= 0; index--) {
-      const price = prices(ladder.prices[index] ?? 0)
+    const tail = sameBest(ladder, side.ladder)
+    const head = sameWorst(ladder, side.ladder, tail)
+    const { ends } = side
+    const start = head === 0 ? 0 : (ends[head - 1] ?? 0)
+    const tailStart = oldCount === tail ? 0 : (ends[oldCount - tail - 1] ?? 0)
+    const rest = side.bytes.slice(tailStart, side.length)
+    const restEnds = ends.slice(oldCount - tail)
+    const bytesMax = count * LEVEL_BYTES_MAX
+    if (side.bytes.length < bytesMax) side.bytes = grown(side.bytes, bytesMax)
+    const text = side.bytes
+    let at = start
+    for (let index = head; index < count - tail; index++) {
+      const level = count - 1 - index
+      const price = prices(newPrices[level] ?? 0)
       text.set(price, at)
-      at = putMillionths(text, at + price.length, ladder.sizes[index] ?? 0)
+      at = putMillionths(text, at + price.length, sizes[level] ?? 0)
       text[at++] = byteOf.quote
       text[at++] = byteOf.closeBrace
       text[at++] = byteOf.comma
+      ends[index] = at
     }
-    side.length = Math.max(0, at - 1)
+    text.set(rest, at)
+    ends.length = count - tail
+    for (const end of restEnds) ends.push(end + at - tailStart)
+    side.length = at + rest.length
     side.ladder = ladder
   }
 
   function putSide(start: number, key: Uint8Array, side: SideText): number {
     bytes.set(key, start)
-    bytes.set(side.bytes.subarray(0, side.length), start + key.length)
-    return start + key.length + side.length
+    // Without the comma after the last level.
+    const length = Math.max(0, side.length - 1)
+    bytes.set(side.bytes.subarray(0, length), start + key.length)
+    return start + key.length + length
   }
 
   return {
@@ -99,7 +116,15 @@ export function createBookText(): BookText {
 }
 
 /** A side of an usual book fits; a larger one makes room for itself. */
-const emptySide = (): SideText => ({ ladder: undefined, bytes: new Uint8Array(4096), length: 0 })
+const emptySide = (): SideText => ({
+  ...{ ladder: { prices: [], sizes: [] }, bytes: new Uint8Array(8192), ends: [], length: 0 },
+})
+
+function grown(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const wider = new Uint8Array(length)
+  wider.set(bytes)
+  return wider
+}
 
 /**
  * Returns a function from a price to what a level begins with; the usual prices are printed once.

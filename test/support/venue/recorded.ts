@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 
 import {
   type Change,
+  emptySides,
   hashedHead,
   hashedTail,
   type Level,
@@ -140,7 +141,10 @@ function read(reading: Reading, line: string): void {
   const row = JSON.parse(line) as Row
   const atMs = Date.parse(row.timestamp)
   const sides: Sides = { bids: row.bids.map(levelOf), asks: row.asks.map(levelOf) }
-  const own = changesBetween(reading.sides ?? { bids: [], asks: [] }, sides)
+  const changed = changesBetween(reading.sides ?? emptySides, sides)
+  // A state that is the same as before was said by a whole book.
+  const isWhole = reading.sides === undefined || changed.length === 0
+  const own = isWhole ? changesBetween(emptySides, sides) : changed
   const terms = findTerms(reading, { ...row, timestampMs: atMs, sides })
   const isTraded = terms !== undefined && terms.lastTradePrice !== lastTradePrice
   const trade: Trade | undefined =
@@ -153,7 +157,7 @@ function read(reading: Reading, line: string): void {
     changes: token === 0 ? own : own.map(mirror),
     ...(trade === undefined ? {} : { trade }),
     ...(terms === undefined || terms.tick === tick ? {} : { tick: terms.tick }),
-    ...(reading.sides === undefined ? { isWhole: true } : {}),
+    ...(isWhole ? { isWhole } : {}),
     recorded: { token, hash: row.id, atMs },
   })
   Object.assign(reading, { sides, ...terms })

@@ -1,0 +1,184 @@
+/** Compares what routes serve of a market with what was true at the venue. */
+import type { GapReason } from '#src/core/coverage.ts'
+
+import {
+  hashOf,
+  type Level,
+  type MarketState,
+  printPrice,
+  readPrice,
+} from '../support/venue/book.ts'
+import type { VenueMarket } from '../support/venue/playbook.ts'
+
+/** Gets the body of a route. */
+export type Ask = (path: string) => Promise<unknown>
+
+export type Truth = {
+  market: VenueMarket
+  /** In the order in which they came to be. */
+  states: readonly MarketState[]
+}
+
+export type ServedGap = { outcome: string; fromMs: number; toMs: number; reason: GapReason }
+
+/** Everything that is wrong is listed; a sound recording has none of it. */
+export type Judgement = {
+  /** Rows outside of gaps that were never true. */
+  untrue: string[]
+  /** True states outside of gaps that are not served. */
+  missing: string[]
+  /** Rows of one outcome and millisecond, where the venue had one state. */
+  twice: string[]
+  /** Outcomes whose last true state is not the last row, or lies in a gap. */
+  unwell: string[]
+  rows: number
+  /** States of the venue that were compared. */
+  states: number
+  /** Of both outcomes, in the time of the market. */
+  gaps: ServedGap[]
+}
+
+/** The first few of everything that is wrong; none of a sound recording. */
+export const faultsOf = (judgements: readonly Judgement[]): string[] =>
+  judgements
+    .flatMap(({ untrue, missing, twice, unwell }) => [
+      ...untrue.map((each) => `untrue ${each}`),
+      ...missing.map((each) => `missing ${each}`),
+      ...twice.map((each) => `twice ${each}`),
+      ...unwell.map((each) => `unwell ${each}`),
+    ])
+    .slice(0, 8)
+
+type Row = { timestamp: string; outcome: string; bids: Priced[]; asks: Priced[] }
+type Priced = { price: number; size: number }
+type Page<T> = { data: T[]; nextCursor: string | null }
+type CoverageBody = {
+  outcomes: { outcome: string; gaps: { from: string; to: string; reason: GapReason }[] }[]
+}
+
+const outcomes = ['up', 'down'] as const
+
+export async function judge(ask: Ask, { market, states }: Truth): Promise<Judgement> {
+  const base = `/v1/${market.coin}/markets/${market.conditionId}`
+  const rows = await rowsOf(ask, base)
+  const times = states.map(({ timestampMs }) => timestampMs)
+  const span = { from: String(Math.min(...times)), to: String(Math.max(...times) + 1) }
+  const coverage = await ask(`${base}/coverage?${new URLSearchParams(span)}`)
+  const gaps = (coverage as CoverageBody).outcomes.flatMap(({ outcome, gaps: found }) =>
+    found.map(({ from, to, reason }) => ({
+      ...{ outcome, reason, fromMs: Date.parse(from), toMs: Date.parse(to) },
+    })),
+  )
+  const parts = outcomes.map((outcome, token) =>
+    judgeOutcome({
+      name: `${market.slug} ${outcome}`,
+      rows: rows.filter((row) => row.outcome === outcome),
+      states: states.map((state) => ({ state, book: state.books[token] ?? state.books[0] })),
+      isInGap: (ms) =>
+        gaps.some((gap) => gap.outcome === outcome && gap.fromMs <= ms && ms < gap.toMs),
+    }),
+  )
+  const all = <Name extends keyof (typeof parts)[number]>(name: Name) =>
+    parts.flatMap((part) => part[name])
+  return {
+    ...{ untrue: all('untrue'), missing: all('missing'), twice: all('twice') },
+    ...{ unwell: all('unwell'), rows: rows.length, states: 2 * states.length, gaps },
+  }
+}
+
+async function rowsOf(ask: Ask, base: string): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const query = new URLSearchParams({ limit: '1000', ...(cursor === '' ? {} : { cursor }) })
+    const page = (await ask(`${base}/snapshots?${query}`)) as Page<Row>
+    rows.push(...page.data)
+    cursor = page.nextCursor
+  }
+  return rows
+}
+
+type TrueBook = { state: MarketState; book: MarketState['books'][number] }
+type Side = {
+  name: string
+  rows: readonly Row[]
+  states: readonly TrueBook[]
+  isInGap(ms: number): boolean
+}
+
+function judgeOutcome({ name, rows, states: all, isInGap }: Side) {
+  // A trade that leaves the book as it was is no message about the book.
+  const states = all.filter(({ book }, at) => {
+    const before = all[at - 1]?.book
+    return before === undefined || before.bids !== book.bids || before.asks !== book.asks
+  })
+  const trueAt = Map.groupBy(states, ({ state }) => state.timestampMs)
+  const servedAt = Map.groupBy(rows, ({ timestamp }) => Date.parse(timestamp))
+  const say = (ms: number): string => `${name} ${new Date(ms).toISOString()}`
+  const isServed = (ms: number, { book }: TrueBook): boolean =>
+    (servedAt.get(ms) ?? []).some((row) => textOf(row) === textOf(printed(book)))
+
+  const untrue = rows
+    .map((row) => ({ row, ms: Date.parse(row.timestamp) }))
+    .filter(({ ms }) => !isInGap(ms))
+    .filter(({ row, ms }) => !(trueAt.get(ms) ?? []).some((each) => isTrue(row, each)))
+    .map(({ ms }) => say(ms))
+  // Of one millisecond the last state counts; a clock that jumped back may have had several.
+  const missing = [...trueAt]
+    .filter(([ms]) => !isInGap(ms))
+    .filter(([ms, books]) => !books.some((each) => isServed(ms, each)))
+    .map(([ms]) => say(ms))
+  const twice = [...servedAt]
+    .filter(([ms, found]) => found.length > (trueAt.get(ms)?.length ?? 1))
+    .map(([ms]) => say(ms))
+  const last = states.at(-1)
+  const lastMs = last?.state.timestampMs ?? 0
+  const isWell = last === undefined || (!isInGap(lastMs) && isServed(lastMs, last))
+  return { untrue, missing, twice, unwell: isWell ? [] : [say(lastMs)] }
+}
+
+/** Its levels are those of the state, and make the hash that the venue gave it. */
+function isTrue(row: Row, { state, book }: TrueBook): boolean {
+  if (textOf(row) !== textOf(printed(book))) return false
+  const { assetId } = book
+  const sides = { bids: levelsOf(row.bids), asks: levelsOf(row.asks) }
+  const recipes = ['documented', 'other'] as const
+  return recipes.some((recipe) => hashOf({ ...state, assetId, sides }, recipe) === book.hash)
+}
+
+type Printed = Pick<Row, 'bids' | 'asks'>
+
+/** Best level first, as routes print it. */
+const printed = ({ bids, asks }: { bids: readonly Level[]; asks: readonly Level[] }): Printed => ({
+  bids: bids.toReversed().map(pricedOf),
+  asks: asks.toReversed().map(pricedOf),
+})
+
+const pricedOf = ({ price, size }: Level): Priced => ({
+  price: Number(printPrice(price)),
+  size: Number(size),
+})
+
+const textOf = ({ bids, asks }: Printed): string => JSON.stringify([bids, asks])
+
+/** Best level last, as the venue prints it. */
+const levelsOf = (levels: readonly Priced[]): Level[] =>
+  levels.toReversed().map(({ price, size }) => {
+    const text = `{"price":"${price}","size":"${size}"}`
+    return { price: readPrice(String(price)), size: String(size), text }
+  })
+
+type MarketBody = { winner: unknown; strike: unknown; finalPrice: unknown }
+
+/** What the market's own route says of its outcome, beside what is true of it. */
+export async function judgeFacts(ask: Ask, market: VenueMarket) {
+  const body = await ask(`/v1/${market.coin}/markets/${market.conditionId}`)
+  const { winner, strike, finalPrice } = body as MarketBody
+  return {
+    served: { winner, strike, finalPrice },
+    truth: {
+      winner: outcomes[market.winner],
+      strike: Number(market.strike),
+      finalPrice: Number(market.finalPrice),
+    },
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * A venue, the recorder and the app in one process, with a clock that stands still while messages
+ * are on their way: what happens does not depend on how fast the machine is.
+ */
+import { setImmediate } from 'node:timers/promises'
+
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import type { Every, OpenSocket } from '#src/recorder/ports.ts'
+import { type RecorderOptions, startRecorder } from '#src/recorder/recorder.ts'
+import { polymarket } from '#src/venue/polymarket/polymarket.ts'
+
+import { createHarness } from '../support/harness.ts'
+import { type GeneratedOptions, generatedPlaybook } from '../support/venue/generated.ts'
+import { START_MS } from '../support/venue/ground.ts'
+import type { Playbook } from '../support/venue/playbook.ts'
+import { startVenue, type Venue, type VenueOptions } from '../support/venue/venue.ts'
+import { type Ask, judge, type Judgement } from './judge.ts'
+
+/** How far the clock moves at once. */
+const STEP_MS = 5
+/** Rounds of the event loop in which what was sent arrives. */
+const TURNS = 3
+
+export type RigOptions = {
+  generated?: Partial<GeneratedOptions>
+  playbook?: Playbook
+  startMs?: number
+  venue?: Partial<VenueOptions>
+  recorder?: Partial<RecorderOptions>
+  stepMs?: number
+  /** What the recorder asks instead of the catalogue itself. */
+  catalogueOf?: typeof polymarket.createCatalogue
+}
+
+export async function startRig(options: RigOptions = {}) {
+  const { startMs = START_MS, stepMs = STEP_MS } = options
+  let nowMs = startMs
+  const clock = () => nowMs
+  const book = gated(
+    options.playbook ??
+      generatedPlaybook({ seed: 'rig', startMs, stepsPerSecond: 50, ...options.generated }),
+  )
+  const venue = await startVenue({
+    playbook: book.playbook,
+    pace: { by: 'clock', clock },
+    ...options.venue,
+  })
+  const history = openHistory(':memory:')
+  const { every, run } = createTimers(clock)
+  const lines: string[] = []
+  const start = () =>
+    startRecorder({
+      ...{ history, clock, every, openSocket },
+      ...ofVenue(venue, options.catalogueOf ?? polymarket.createCatalogue),
+      log: (line) => void lines.push(line),
+      ...options.recorder,
+    })
+  let recorder = start()
+
+  /** Lets what is on its way arrive, at the venue and here. */
+  async function settle(): Promise<void> {
+    while (book.pumpedMs() < nowMs) await setImmediate()
+    for (let turn = 0; turn < TURNS; turn++) await setImmediate()
+    while (venue.connections.some((each) => each.isOpen() && each.buffered() > 100_000))
+      await setImmediate()
+  }
+
+  async function advance(ms: number): Promise<void> {
+    for (const endMs = nowMs + ms; nowMs < endMs;) {
+      nowMs += stepMs
+      run()
+      await settle()
+    }
+  }
+  const { ask, harness } = createAsk(history, clock)
+
+  return {
+    ...{ venue, history, lines, ask, harness, clock, advance },
+    recorder: () => recorder,
+    /** Ends the recorder, and starts another one on the same history. */
+    async restart(afterMs: number): Promise<void> {
+      recorder.dispose()
+      await advance(afterMs)
+      recorder = start()
+    },
+    /** Nothing more happens at the venue; what did is given time to be stored. */
+    async quiet(): Promise<void> {
+      book.close()
+      await advance(1000)
+    },
+    /** Markets whose window is open. */
+    openMarkets: () =>
+      venue.markets().filter(({ startMs: from, endMs }) => from <= nowMs && nowMs < endMs),
+    /** Of each market of which something is true and known. */
+    async judgeAll(): Promise<Judgement[]> {
+      const known = venue
+        .markets()
+        .map((market) => ({ market, states: venue.played(market.conditionId) }))
+        .filter(({ states, market }) => states.length > 0 && history.findMarket(market.conditionId))
+      return Promise.all(known.map((truth) => judge(ask, truth)))
+    },
+    async [Symbol.asyncDispose]() {
+      recorder.dispose()
+      await venue.stop()
+      history.dispose()
+    },
+  }
+}
+
+const ofVenue = (venue: Venue, catalogueOf: typeof polymarket.createCatalogue) => ({
+  venue: polymarket,
+  feed: polymarket.feed,
+  feedUrl: venue.marketUrl,
+  catalogue: catalogueOf({
+    ...{ url: venue.gammaUrl, pricesUrl: venue.cryptoPriceUrl, fetch },
+  }),
+  coins: ['btc'] as const,
+  timeframes: ['5m'] as const,
+  maxPerSecond: {},
+  lanes: 1,
+  batchMs: 50,
+  freeBytes: () => undefined,
+  freeBytesMin: 0,
+  random: () => 0.5,
+  spotSources: [],
+})
+
+export type Rig = Awaited<ReturnType<typeof startRig>>
+
+/** A playbook that can be shut, and says up to when it was asked. */
+function gated(playbook: Playbook) {
+  let isShut = false
+  let pumpedMs = 0
+  return {
+    playbook: {
+      ...playbook,
+      next(nowMs: number) {
+        pumpedMs = nowMs
+        return isShut ? undefined : playbook.next(nowMs)
+      },
+    },
+    pumpedMs: () => pumpedMs,
+    close(): void {
+      isShut = true
+    },
+  }
+}
+
+function createTimers(clock: () => number) {
+  const timers = new Set<{ everyMs: number; dueMs: number; work: () => void }>()
+  const every: Every = (everyMs, work) => {
+    const timer = { everyMs, dueMs: clock() + everyMs, work }
+    timers.add(timer)
+    return () => void timers.delete(timer)
+  }
+  function run(): void {
+    for (const timer of [...timers]) {
+      if (timer.dueMs > clock() || !timers.has(timer)) continue
+      timer.dueMs = clock() + timer.everyMs
+      timer.work()
+    }
+  }
+  return { every, run }
+}
+
+const openSocket: OpenSocket = (url, events) => {
+  const socket = new WebSocket(url)
+  let isOver = false
+  socket.onopen = () => isOver || events.opened()
+  socket.onmessage = ({ data }: MessageEvent<string>) => isOver || events.message(data)
+  socket.onerror = () => {}
+  socket.onclose = ({ code }) => {
+    if (!isOver) events.closed(`closed with code ${code}`)
+    isOver = true
+  }
+  return {
+    send: (text) => void (socket.readyState === WebSocket.OPEN && socket.send(text)),
+    close() {
+      isOver = true
+      socket.close()
+    },
+  }
+}
+
+function createAsk(history: MarketHistory, clock: () => number) {
+  const harness = createHarness({ history })
+  const ask: Ask = async (path) => {
+    harness.time.nowMs = clock()
+    const response = await harness.send(path)
+    if (response.status !== 200)
+      throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return response.json()
+  }
+  return { harness, ask }
+}
