@@ -26,6 +26,8 @@ import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
+import { createRunner } from '#src/live/runner.ts'
+import { createSpotWatch } from '#src/live/spot.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
@@ -41,12 +43,13 @@ import { readPrices } from '#src/modules/prices/over-time.ts'
 import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
-import { createSpotService } from '#src/modules/spot/service.ts'
+import { createSpotService, describeTick } from '#src/modules/spot/service.ts'
 import {
   type Connection as StreamConnection,
   createStreamService,
   type StreamService,
 } from '#src/modules/stream/service.ts'
+import { tradeRoutes } from '#src/modules/trades/index.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
@@ -153,6 +156,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     fillRoutes(deps),
     quoteRoutes(data),
     priceRoutes(data),
+    tradeRoutes(data),
     panelRoutes(data),
     exportRoutes(data),
     spotRoutes(createSpotService(data)),
@@ -164,21 +168,29 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   ].flat()
 }
 
-function createStream({ history, clock, timer }: AppDeps, ports: Ports): StreamService {
-  const { findMarket, listTiers, authenticate, meter } = ports
-  const cursors = createCursorCodec(history.cursorKey)
+function createStream(deps: AppDeps, ports: Ports): StreamService {
+  const { history, clock, timer } = deps
+  const { findMarket, listTiers, authenticate, meter, work } = ports
   const rows = createRowReader(history, {
     quotes: (request) => readQuotes(history, request),
     prices: (request) => readPrices(history, request),
   })
   return createStreamService({
-    ...{ history, clock, rows, cursors, findMarket, authenticate },
+    ...{ history, clock, timer, rows, findMarket, authenticate, describeTick },
+    cursors: createCursorCodec(history.cursorKey),
     hub: createHub({ history, clock, timer, read: rows }),
+    spot: createSpotWatch(history, timer),
+    runner: createRunner({ turn: work.turn, timer }),
+    random: () => fractionOf(deps.randomBytes(FRACTION_BYTES)),
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
-    describeMarket: (market) => marketText(history, market, clock()),
+    describeMarket: (market, nowMs) => marketText(history, market, nowMs),
   })
 }
+
+const FRACTION_BYTES = 4
+const fractionOf = (bytes: Uint8Array): number =>
+  Buffer.from(bytes).readUInt32LE() / 2 ** (8 * FRACTION_BYTES)
 
 type Served = Ports & { trap: AnyElysia; routes: readonly Route[] }
 
