@@ -110,7 +110,7 @@ const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
   ...{ outcome, depth },
 })
 
-/** Cursors are those of the route with the same filters: they work here, and those of here there. */
+/** Cursors are those of the route with the same filters: they work in both places. */
 function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
   const epoch = historyTagOf(history.cursorKey)
   const scopeOf = ({ conditionId }: Market, { channel, outcome, depth }: RowFilter) =>
