@@ -9,7 +9,7 @@ import { streamsMaxOf, type TierRoute } from '#src/selling/tier.ts'
 import { accessOf, type BeginDeps, createBegin } from './begin.ts'
 import { openSession, type Session, type SessionPorts } from './session.ts'
 
-/** Of what a client sends; Bun closes with 1006 beyond. */
+/** Of what a client sends; Bun closes with 1009 beyond. */
 const MESSAGE_BYTES_MAX = 16_384
 /** Bun sends pings, and ends a connection whose other end is silent for so long. */
 const SILENT_SECONDS = 120
