@@ -19,6 +19,7 @@ import { createComponents } from '#src/http/openapi-operation.ts'
 import { createErrorTrap } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { type Route, serveRoutes } from '#src/http/route.ts'
+import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { openapi, swaggerPage } from '#src/http/swagger.ts'
 import { createWork } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -37,19 +38,25 @@ import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { marketRoutes, marketText } from '#src/modules/markets/index.ts'
+import { MarketBody } from '#src/modules/markets/model.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
+import { PriceRow } from '#src/modules/prices/model.ts'
 import { readPrices } from '#src/modules/prices/over-time.ts'
 import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
+import { QuoteRow } from '#src/modules/quotes/model.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
+import { SpotRow } from '#src/modules/spot/model.ts'
 import { createSpotService, describeTick } from '#src/modules/spot/service.ts'
+import { streamDocumentRoutes } from '#src/modules/stream/index.ts'
 import {
   type Connection as StreamConnection,
   createStreamService,
   type StreamService,
 } from '#src/modules/stream/service.ts'
 import { tradeRoutes } from '#src/modules/trades/index.ts'
+import { TradeRow } from '#src/modules/trades/model.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
@@ -165,7 +172,13 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     billingRoutes({ ...data, listTiers, idempotency }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
+    streamDocumentRoutes(deps.version, streamRows),
   ].flat()
+}
+
+const streamRows = {
+  ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
+  ...{ spot: SpotRow, market: MarketBody },
 }
 
 function createStream(deps: AppDeps, ports: Ports): StreamService {

@@ -7,6 +7,7 @@ import type { Outcome } from '#src/core/market.ts'
 import { aSnapshot, getMarket, START_MS } from '../history/books.ts'
 import {
   append,
+  asDocumented,
   closeAll,
   type Message,
   putMarket,
@@ -31,7 +32,7 @@ function openStuck({ app, key }: ReturnType<typeof startLiveServer>) {
   const connection = {
     data,
     send(text: string) {
-      sent.push(JSON.parse(text))
+      sent.push(asDocumented(JSON.parse(text)))
       state.buffered += text.length
       state.most = Math.max(state.most, state.buffered)
     },

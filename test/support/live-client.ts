@@ -5,11 +5,21 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { conditionIdOf, START_MS } from '../history/books.ts'
+import { readStreamDocument } from './asyncapi-document.ts'
 import { createHarness } from './harness.ts'
 
 export type Message = Record<string, unknown> & {
   type: string
   data?: Record<string, unknown> & { id?: string }
+}
+
+const { faultsOf } = await readStreamDocument()
+
+/** Throws for a message that the AsyncAPI document does not have. */
+export function asDocumented(message: Message): Message {
+  const faults = faultsOf(`${message.type}Message`, message)
+  if (faults.length > 0) throw new Error(`${JSON.stringify(message)}: ${faults.join('; ')}`)
+  return message
 }
 
 const closers: (() => void)[] = []
@@ -46,7 +56,7 @@ export function connect(url: string, key?: string) {
   const closed = Promise.withResolvers<CloseEvent>()
   socket.onclose = closed.resolve
   socket.onmessage = ({ data }) => {
-    messages.push(JSON.parse(data))
+    messages.push(asDocumented(JSON.parse(data)))
     for (const wake of waiting.splice(0)) wake()
   }
   const opened = new Promise((resolve) => {

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
+import { gapReasons } from '#src/core/coverage.ts'
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/core/market-name.ts'
 import { coins, outcomes, timeframes } from '#src/core/market.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
@@ -11,7 +12,6 @@ import {
   nullable,
   positive,
   text,
-  textOrNull,
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
@@ -176,88 +176,78 @@ const rowOrigin = {
   ),
   epoch: text('Names the store: numbers and cursors of another one mean nothing here.', 'a81f'),
 }
-const marketMessage = (of: TSchema) => ({ id, data: of })
 
 /** Schemas of the rows of channels, and of a market. */
 export type RowSchemas = Record<Exclude<Channel, 'markets'> | 'market', TSchema>
 
-/** Each message of the server by its type: what it is, and its members beside `type`. */
-export const serverMessages = (rows: RowSchemas) => {
-  const row = Type.Union(
-    channels
-      .filter((channel) => channel !== 'markets')
-      .map((channel) =>
-        Type.Object({
-          ...rowPlace,
-          channel: Type.Literal(channel),
-          ...(channel === 'spot' ? { coin } : { conditionId: conditionIdField }),
-          ...rowOrigin,
-          data: rows[channel],
-        }),
-      ),
-    { description: 'A row, exactly as the route of the channel has it.' },
-  )
-  return {
-    authenticated: [
-      'The key is valid.',
-      Type.Object({ tier: text('Tier of the account.', 'pro') }),
-    ],
+type Described = { summary: string; payload: TSchema }
+
+/** Each message of the server by its type. */
+export function serverMessages(rows: RowSchemas): Record<string, Described> {
+  const ofRow = rowPayloads(rows)
+  const market = { id, data: rows.market }
+  const messages: Record<string, [summary: string, ...TProperties[]]> = {
+    authenticated: ['The key is valid.', { tier: text('Tier of the account.', 'pro') }],
     subscribed: [
       'A subscription or replay begins.',
-      Type.Object({ id, channel: choice(channels, 'Channel.', 'quotes'), coin }),
+      { id, channel: choice(channels, 'Channel.', 'quotes'), coin },
     ],
-    unsubscribed: ['A subscription or replay was ended by you.', Type.Object({ id })],
-    snapshot: ['The last row of an outcome, at the beginning or on request.', row],
-    row: ['A row that was written.', row],
+    unsubscribed: ['A subscription or replay was ended by you.', { id }],
+    snapshot: ['The last row of an outcome, at the beginning or on request.', ...ofRow],
+    row: ['A row that was written, exactly as the route of the channel has it.', ...ofRow],
     live: [
       'Everything since `from` was sent; from now on rows come as they are written.',
-      Type.Object({
-        id,
-        conditionId: Type.Optional(conditionIdField),
-        coin: Type.Optional(coin),
-      }),
+      ofMarket,
+      { id, coin },
     ],
-    gap: [
-      'A gap that is new, or has ended: what was not recorded.',
-      Type.Object({
-        ...ofMarket,
-        outcome: choice(outcomes, 'Outcome.', 'up'),
-        reason: text('As of coverage.', 'recorder_down'),
-        from: time('First moment that is missing.'),
-        to: timeOrNull('End, exclusive; null while it goes on.', '2026-04-14T08:00:09.120Z'),
-      }),
-    ],
-    market_open: ['The window of a market begins.', Type.Object(marketMessage(rows.market))],
-    market_closed: ['The window of a market is over.', Type.Object(marketMessage(rows.market))],
-    market_resolved: [
-      'The winner of a market is known; its rows end.',
-      Type.Object(marketMessage(rows.market)),
-    ],
-    market_end: ['Of a replay: no more rows of this market.', Type.Object(ofMarket)],
-    replay_state: [
-      'How a replay goes on, after an operation on it.',
-      Type.Object({
-        id,
-        state: choice(['playing', 'paused', 'ended'], 'What it does.', 'playing'),
-        speed,
-        time: timeOrNull('Where it is; null before its first row.', '2026-04-14T08:00:09.120Z'),
-      }),
-    ],
-    replay_end: ['A replay is at its end; `seek` goes back.', Type.Object({ id })],
-    heartbeat: ['Nothing else was to be sent.', Type.Object({ time: time('Time of the server.') })],
-    error: [
-      'An operation was refused, or a market cannot be read.',
-      Type.Intersect([
-        Type.Object({
-          id: Type.Optional(id),
-          code: text('As of /errors.', 'invalid_parameter'),
-          detail: text('What was wrong.'),
-          param: Type.Optional(text('The member that was wrong.', 'channel')),
-          requiredTier: Type.Optional(textOrNull('The cheapest tier that has it.', 'starter')),
-        }),
-      ]),
-    ],
-  } as const satisfies Record<string, readonly [string, TSchema]>
+    gap: ['A gap that is new, or has ended: what was not recorded.', { ...ofMarket, ...gap }],
+    market_open: ['The window of a market begins.', market],
+    market_closed: ['The window of a market is over; rows may still come.', market],
+    market_resolved: ['The winner of a market is known; its rows end.', market],
+    market_end: ['Of a replay: there are no more rows of this market.', ofMarket],
+    replay_state: ['How a replay goes on, after an operation on it.', { id, ...replayState }],
+    replay_end: ['A replay is at its end; `seek` goes back.', { id }],
+    heartbeat: ['Nothing else was to be sent.', { time: time('Time of the server.') }],
+    error: ['An operation was refused, or a market cannot be read.', fault],
+  }
+  const entries = Object.entries(messages).map(([type, [summary, ...variants]]) => {
+    const payloads = variants.map((members) =>
+      Type.Object({ type: Type.Literal(type), ...members }),
+    )
+    const [first = Type.Object({}), ...others] = payloads
+    return [type, { summary, payload: others.length === 0 ? first : Type.Union(payloads) }]
+  })
+  return Object.fromEntries(entries)
+}
+
+const rowPayloads = (rows: RowSchemas): TProperties[] =>
+  [...rowChannels, 'spot' as const].map((channel) => ({
+    ...rowPlace,
+    channel: Type.Literal(channel),
+    ...(channel === 'spot' ? { coin } : { conditionId: conditionIdField }),
+    ...rowOrigin,
+    data: rows[channel],
+  }))
+
+const gap = {
+  outcome: choice(outcomes, 'Outcome.', 'up'),
+  reason: choice(gapReasons, 'Why: as of coverage.', 'recorder_down'),
+  from: time('First moment that is missing.'),
+  to: timeOrNull('End, exclusive; null while it goes on.', '2026-04-14T08:00:09.120Z'),
+}
+
+const replayState = {
+  state: choice(['playing', 'paused', 'ended'], 'What it does.', 'playing'),
+  speed,
+  time: timeOrNull('Where it is; null before its first row.', '2026-04-14T08:00:09.120Z'),
+}
+
+const fault = {
+  id: Type.Optional(id),
+  code: text('One of the codes of /errors.', 'invalid_parameter'),
+  detail: text('What was wrong, and what to do.', '`op` must be one of …'),
+  param: Type.Optional(text('The member that was wrong.', 'channel')),
+  requiredTier: Type.Optional(text('The cheapest tier that has it.', 'starter')),
 }
 
 /**
