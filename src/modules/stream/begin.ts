@@ -7,6 +7,7 @@ import type { StoredTick } from '#src/core/spot.ts'
 import { historyTagOf } from '#src/core/tag.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { createRowCursors } from '#src/live/cursors.ts'
 import type { Hub } from '#src/live/hub.ts'
 import { marketAsOf } from '#src/live/replay.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
@@ -110,25 +111,22 @@ const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
   ...{ outcome, depth },
 })
 
-/** Cursors are those of the route with the same filters: they work in both places. */
+/** Rows as messages, and their places as cursors of the routes. */
 function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
   const epoch = historyTagOf(history.cursorKey)
-  const scopeOf = ({ conditionId }: Market, { channel, outcome, depth }: RowFilter) =>
-    `${channel} ${conditionId} ${outcome ?? 'both'}.asc..${channel === 'snapshots' ? '' : '.'}` +
-    (depth === undefined || channel !== 'snapshots' ? '' : `..own.${depth}.`)
+  const rowCursors = createRowCursors(cursors)
   const spotScopeOf = ({ coin, source, windowSeconds }: SpotFilter) =>
     `spot ${coin} asc....${source ?? ''}.${windowSeconds ?? ''}`
   const tail = (cursor: string, data: string) =>
     `"cursor":"${cursor}","epoch":"${epoch}","data":${data}}`
 
   return {
-    placeOf: (market: Market, filter: RowFilter, cursor: string) =>
-      decodePosition(cursors.decode(scopeOf(market, filter), cursor)),
+    placeOf: rowCursors.decode,
     placeOfTick: (filter: SpotFilter, cursor: string) =>
       decodePosition(cursors.decode(spotScopeOf(filter), cursor)),
 
     shared(market: Market, filter: RowFilter, { position, text }: LiveRow): string {
-      const cursor = cursors.encode(scopeOf(market, filter), encodePosition(position))
+      const cursor = rowCursors.encode(market, filter, position)
       const place = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
       return `${place},"seq":${position.id},${tail(cursor, text)}`
     },

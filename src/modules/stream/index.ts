@@ -2,7 +2,7 @@ import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
 import { route } from '#src/http/route.ts'
 
 import { asyncApiDocument } from './asyncapi.ts'
-import type { RowSchemas } from './model.ts'
+import { type RowSchemas, StreamDocument } from './model.ts'
 
 /** The document of `GET /v1/stream`, which is no route: it is a WebSocket. */
 export const streamDocumentRoutes = (version: string, rows: RowSchemas) => {
@@ -19,7 +19,7 @@ export const streamDocumentRoutes = (version: string, rows: RowSchemas) => {
         'Every operation and message of GET /v1/stream with its schema, as AsyncAPI 3.0 has it.',
       ok: {
         description: 'The document.',
-        content: { 'application/json': { schema: { type: 'string' as const } } },
+        schema: StreamDocument,
         headers: fixedTextHeaders({}),
       },
       caching: 'tag',

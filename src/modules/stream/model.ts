@@ -262,3 +262,9 @@ export const closeCodes = {
   limit: { code: 4029, text: 'Your tier has no more connections.' },
 } as const
 export type CloseReason = keyof typeof closeCodes
+
+/** The document that describes all of it. */
+export const StreamDocument = Type.Object(
+  { asyncapi: text('Version of AsyncAPI.', '3.0.0') },
+  { additionalProperties: true },
+)

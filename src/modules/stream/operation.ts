@@ -2,7 +2,14 @@
 import { parseObject } from '#src/http/body.ts'
 import { parameterError, parseBody } from '#src/http/schema-reader.ts'
 
-import { type Op, type Operation, type Operations, operationSchemas, ops } from './model.ts'
+import {
+  type Channel,
+  type Op,
+  type Operation,
+  type Operations,
+  operationSchemas,
+  ops,
+} from './model.ts'
 
 /** Below it is only 0: as fast as it is taken. */
 const SPEED_MIN = 0.1
@@ -24,7 +31,8 @@ export function readOperation(message: string): Operation {
 
 /** What a schema cannot say. */
 const rules: { [O in Op]?: (operation: Operations[O]) => void } = {
-  subscribe({ channel, from, conditionId, source, window }) {
+  subscribe({ channel, depth, from, conditionId, source, window }) {
+    assertDepth(channel, depth)
     if (from !== undefined && conditionId === undefined && channel !== 'spot')
       throw parameterError('from', '`from` needs `conditionId`.')
     if (channel === 'spot' && conditionId !== undefined)
@@ -32,7 +40,8 @@ const rules: { [O in Op]?: (operation: Operations[O]) => void } = {
     if (channel !== 'spot' && (source ?? window) !== undefined)
       throw parameterError(source === undefined ? 'window' : 'source', 'That is of `spot` only.')
   },
-  replay({ conditionId, from, to, cursor, speed }) {
+  replay({ channel, depth, conditionId, from, to, cursor, speed }) {
+    assertDepth(channel, depth)
     assertSpeed(speed)
     if (conditionId === undefined) {
       if (cursor !== undefined) throw parameterError('cursor', '`cursor` needs `conditionId`.')
@@ -45,6 +54,11 @@ const rules: { [O in Op]?: (operation: Operations[O]) => void } = {
       throw parameterError('to', '`to` must be after `from`.')
   },
   speed: ({ speed }) => assertSpeed(speed),
+}
+
+function assertDepth(channel: Channel, depth: number | undefined): void {
+  if (depth === undefined || channel === 'snapshots') return
+  throw parameterError('depth', '`depth` is of `snapshots` only.')
 }
 
 function assertSpeed(speed: number): void {
