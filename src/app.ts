@@ -19,6 +19,7 @@ import { createComponents } from '#src/http/openapi-operation.ts'
 import { createErrorTrap } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { type Route, serveRoutes } from '#src/http/route.ts'
+import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { openapi, swaggerPage } from '#src/http/swagger.ts'
 import { createWork } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -26,6 +27,8 @@ import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
 import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
+import { createRunner } from '#src/live/runner.ts'
+import { createSpotWatch } from '#src/live/spot.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
@@ -35,18 +38,25 @@ import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { marketRoutes, marketText } from '#src/modules/markets/index.ts'
+import { MarketBody } from '#src/modules/markets/model.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
+import { PriceRow } from '#src/modules/prices/model.ts'
 import { readPrices } from '#src/modules/prices/over-time.ts'
 import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
+import { QuoteRow } from '#src/modules/quotes/model.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
-import { createSpotService } from '#src/modules/spot/service.ts'
+import { SpotRow } from '#src/modules/spot/model.ts'
+import { createSpotService, describeTick } from '#src/modules/spot/service.ts'
+import { streamDocumentRoutes } from '#src/modules/stream/index.ts'
 import {
   type Connection as StreamConnection,
   createStreamService,
   type StreamService,
 } from '#src/modules/stream/service.ts'
+import { tradeRoutes } from '#src/modules/trades/index.ts'
+import { TradeRow } from '#src/modules/trades/model.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
@@ -155,6 +165,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     fillRoutes(deps),
     quoteRoutes(data),
     priceRoutes(data),
+    tradeRoutes(data),
     panelRoutes(data),
     exportRoutes(data),
     spotRoutes(createSpotService(data)),
@@ -163,24 +174,38 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     billingRoutes({ ...data, listTiers, idempotency }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
+    streamDocumentRoutes(deps.version, streamRows),
   ].flat()
 }
 
-function createStream({ history, clock, timer }: AppDeps, ports: Ports): StreamService {
-  const { findMarket, listTiers, authenticate, meter } = ports
-  const cursors = createCursorCodec(history.cursorKey)
+const streamRows = {
+  ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
+  ...{ spot: SpotRow, market: MarketBody },
+}
+
+function createStream(deps: AppDeps, ports: Ports): StreamService {
+  const { history, clock, timer } = deps
+  const { findMarket, listTiers, authenticate, meter, work } = ports
   const rows = createRowReader(history, {
     quotes: (request) => readQuotes(history, request),
     prices: (request) => readPrices(history, request),
   })
   return createStreamService({
-    ...{ history, clock, rows, cursors, findMarket, authenticate },
+    ...{ history, clock, timer, rows, findMarket, authenticate, describeTick },
+    cursors: createCursorCodec(history.cursorKey),
     hub: createHub({ history, clock, timer, read: rows }),
+    spot: createSpotWatch(history, timer),
+    runner: createRunner({ turn: work.turn, timer }),
+    random: () => fractionOf(deps.randomBytes(FRACTION_BYTES)),
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
-    describeMarket: (market) => marketText(history, market, clock()),
+    describeMarket: (market, nowMs) => marketText(history, market, nowMs),
   })
 }
+
+const FRACTION_BYTES = 4
+const fractionOf = (bytes: Uint8Array): number =>
+  Buffer.from(bytes).readUInt32LE() / 2 ** (8 * FRACTION_BYTES)
 
 type Served = Ports & { trap: AnyElysia; routes: readonly Route[] }
 

@@ -159,6 +159,19 @@ describe.each(['typescript', 'python'] as const)('examples in %s', (language) =>
   })
 })
 
+describe('examples of the live stream', () => {
+  test('default: plays a market again, in the messages of the stream', async () => {
+    const { conditionId } = newest()
+    const rows = await readAll(`${pathOf(newest())}/quotes?limit=1000`)
+    const lines = rows.map(
+      ({ timestamp, outcome, bid, ask }) =>
+        `${timestamp} ${conditionId} ${outcome} ${bid ?? '-'} ${ask ?? '-'}`,
+    )
+    const text = await runExample('typescript', 'live.ts', 'btc', conditionId)
+    expect(text.trim().split('\n')).toEqual(lines)
+  })
+})
+
 describe('examples in curl', () => {
   const testHere = test.skipIf(!languages.curl.isHere)
 

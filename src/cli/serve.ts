@@ -34,8 +34,6 @@ import {
 const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
-/** Of what a client sends over a WebSocket. */
-const MESSAGE_BYTES_MAX = 16_384
 const DRAIN_MS_MAX = 10_000
 const LOCAL_KEY_LABEL = 'local'
 
@@ -129,14 +127,7 @@ function listen(app: App, { host, port }: Config) {
       // A port in use must be refused, also when its holder would share it.
       reusePort: false,
       fetch: app.fetch,
-      websocket: {
-        open: stream.open,
-        message: stream.message,
-        drain: stream.drain,
-        close: stream.close,
-        maxPayloadLength: MESSAGE_BYTES_MAX,
-        perMessageDeflate: false,
-      },
+      websocket: stream.websocket,
       // The front door catches everything; this keeps Bun's own page away should that fail.
       error: () => new Response(null, { status: 500 }),
     })

@@ -1,5 +1,6 @@
 import type { Millionths } from './decimal.ts'
 import type { Outcome } from './market.ts'
+import type { Position } from './snapshot.ts'
 
 /** A "last trade price" of the venue names no size and no side. */
 export type Trade = {
@@ -12,4 +13,17 @@ export type Trade = {
   /** Shares. */
   readonly size?: Millionths | undefined
   readonly side?: 'buy' | 'sell' | undefined
+}
+
+/**
+ * A trade's place is its time and its number among those of its millisecond, from 1. The list
+ * ascends, and lacks none of its first millisecond.
+ */
+export function* placeTrades(trades: readonly Trade[]): Generator<{ trade: Trade; at: Position }> {
+  let at: Position = { timestampMs: -1, id: 0 }
+  for (const trade of trades) {
+    const { timestampMs } = trade
+    at = { timestampMs, id: timestampMs === at.timestampMs ? at.id + 1 : 1 }
+    yield { trade, at }
+  }
 }

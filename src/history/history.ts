@@ -205,7 +205,8 @@ type TimeRange = { fromMs?: number | undefined; toMs?: number | undefined }
 
 export type TradeQuery = TimeRange & {
   market: Market
-  /** The last ones when given; all when absent. */
+  /** So many, from either end; all when both are absent. */
+  first?: number | undefined
   last?: number | undefined
 }
 

@@ -33,10 +33,6 @@ export async function readBody<S extends TObject>(schema: S, request: Request): 
   return parseBody(schema, isAbsent ? {} : parseObject(text))
 }
 
-/** Reads a text by an object schema. Throws as `readBody` does for what is in a body. */
-export const readJson = <S extends TObject>(schema: S, text: string): Static<S> =>
-  parseBody(schema, parseObject(text))
-
 async function readText(request: Request): Promise<string> {
   const bytes = await request.arrayBuffer().catch((cause: unknown) => {
     throw bodyError('The body is cut off.', cause)
@@ -58,7 +54,8 @@ function assertJson(contentType: string | null): void {
   )
 }
 
-function parseObject(text: string): Record<string, unknown> {
+/** Throws `invalid_request`. */
+export function parseObject(text: string): Record<string, unknown> {
   const { depth, names, values } = measureJson(text)
   // Before anything else looks at it: what is nested deeply is slow to take apart and to print.
   if (depth > NESTING_MAX) {

@@ -189,6 +189,7 @@ function toRule(name: string, property: TSchema, place: Place): Rule {
   if (place === 'body') {
     const { items, maxItems, 'x-max-bytes': bytesMax } = property
     if (typeof bytesMax === 'number') return objectRule(bytesMax)
+    if (property.type === 'number') return numberRule(property)
     if (items?.type === 'object' && maxItems > 0) return listRule(property)
   }
   throw new Error(`The reader cannot read the schema of \`${name}\`.`)
@@ -254,6 +255,12 @@ function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
       typeof sent === 'string' && isCanonicalInteger(sent) ? check(Number(sent)) : undefined,
   }
 }
+
+const numberRule = ({ minimum, maximum }: TSchema): Rule => ({
+  expected: `a number from ${minimum} to ${maximum}`,
+  read: (sent) =>
+    typeof sent === 'number' && sent >= minimum && sent <= maximum ? sent : undefined,
+})
 
 /** At most the digits of 2^53 - 1; the bounds refuse what is larger. */
 const isCanonicalInteger = (text: string): boolean => /^(0|[1-9]\d{0,15})$/.test(text)

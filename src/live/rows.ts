@@ -6,9 +6,9 @@ import { formatMillionths } from '#src/core/decimal.ts'
 import type { Market, Outcome } from '#src/core/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import { ROW_BYTES_MAX } from '#src/core/series.ts'
-import type { Position } from '#src/core/snapshot.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import { toIso } from '#src/core/time.ts'
-import type { Trade } from '#src/core/trade.ts'
+import { placeTrades, type Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { createRowCut } from '#src/wire/row-cut.ts'
@@ -31,6 +31,8 @@ export type LiveRow = {
   outcome: Outcome | null
   /** The JSON object. */
   text: string
+  /** What every message of it has in common, once it was made for the first of them. */
+  shared?: string
 }
 
 export type RowPage = {
@@ -41,11 +43,12 @@ export type RowPage = {
 }
 
 type RowQuery = RowFilter & { market: Market; after: Position; limit: number }
+type LatestQuery = RowFilter & { market: Market; outcome: Outcome; toMs?: number | undefined }
 export type RowReader = {
   /** Reads ascending after a place, exclusive. */
   after(query: RowQuery): RowPage
-  /** The last row of an outcome; undefined where there is none. */
-  latest(query: RowFilter & { market: Market; outcome: Outcome }): LiveRow | undefined
+  /** The last row of an outcome, before `toMs` if that is given; undefined where there is none. */
+  latest(query: LatestQuery): LiveRow | undefined
 }
 export type SeriesReaders = Record<
   'quotes' | 'prices',
@@ -73,14 +76,17 @@ export function createRowReader(history: MarketHistory, series: SeriesReaders): 
 }
 
 type Order = 'asc' | 'desc'
-type PageQuery = Omit<RowQuery, 'after'> & { after: Position | undefined }
+type PageQuery = Omit<RowQuery, 'after'> & {
+  after: Position | undefined
+  toMs?: number | undefined
+}
 const nowhere: Position = { timestampMs: 0, id: 0 }
 
 const decoder = new TextDecoder()
 
 function readSnapshots(history: MarketHistory, query: PageQuery, order: Order): RowPage {
-  const { market, outcome, depth, after, limit } = query
-  const page = history.page({ market, outcome, after, limit, order })
+  const { market, outcome, depth, after, limit, toMs } = query
+  const page = history.page({ market, outcome, after, limit, order, toMs })
   const cut = createRowCut({ depth, fields: undefined })
   const rows: LiveRow[] = []
   // A text is valid until the next one is asked for.
@@ -105,10 +111,10 @@ const ISO_LENGTH = '2026-04-14T08:00:10.672Z'.length
 
 function readSeries(
   read: SeriesReaders['quotes'],
-  { market, outcome, after, limit }: PageQuery,
+  { market, outcome, after, limit, toMs }: PageQuery,
   order: Order,
 ): RowPage {
-  const range = { outcome, after, limit, order, fromMs: undefined, toMs: undefined }
+  const range = { outcome, after, limit, order, fromMs: undefined, toMs }
   const steps = read({ market, stepMs: undefined, range })
   let step = steps.next()
   while (!step.done) step = steps.next()
@@ -120,23 +126,18 @@ function readSeries(
   return { rows, resume: resume ?? last ?? after ?? nowhere, hasMore }
 }
 
-/** A trade's place is its time and its number among those of its millisecond, from 1. */
 function readTrades(history: MarketHistory, query: RowQuery): RowPage {
   const { market, outcome, after, limit } = query
-  const trades = history.trades({ market, fromMs: after.timestampMs })
-  let [timestampMs, id] = [-1, 0]
-  const rows: LiveRow[] = []
-  let resume = after
-  for (const trade of trades) {
-    id = trade.timestampMs === timestampMs ? id + 1 : 1
-    timestampMs = trade.timestampMs
-    if (timestampMs === after.timestampMs && id <= after.id) continue
-    if (rows.length === limit) return { rows, resume, hasMore: true }
-    resume = { timestampMs, id }
-    if (outcome !== undefined && trade.outcome !== outcome) continue
-    rows.push({ position: resume, outcome: trade.outcome ?? null, text: tradeText(trade) })
-  }
-  return { rows, resume, hasMore: false }
+  const first = after.id + limit + 1
+  const trades = history.trades({ market, fromMs: after.timestampMs, first })
+  const placed = [...placeTrades(trades)].filter(({ at }) => comparePositions(at, after) > 0)
+  const page = placed.slice(0, limit)
+  const rows = page
+    .filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
+    .map(({ trade, at }) => ({
+      ...{ position: at, outcome: trade.outcome ?? null, text: tradeText(trade) },
+    }))
+  return { rows, resume: page.at(-1)?.at ?? after, hasMore: placed.length > limit }
 }
 
 /** A trade as it is served. */

@@ -43,6 +43,7 @@ const decisions: Record<string, string> = {
   listQuotes: 'quotes',
   listPrices: 'prices',
   listCurrentPrices: 'prices',
+  listTrades: 'prices',
   listSpot: 'prices',
   createChallenge: 'open',
   createKey: 'open',
@@ -61,6 +62,7 @@ const decisions: Record<string, string> = {
   getReadiness: 'open',
   getErrors: 'open',
   getLlmsText: 'open',
+  getStreamDocument: 'open',
 }
 
 const WINDOW_MS = 60_000

@@ -1,91 +1,28 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
-import type { Snapshot } from '#src/core/snapshot.ts'
+import type { SpotTick } from '#src/core/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/lib/random.ts'
-import type { Connection } from '#src/modules/stream/service.ts'
 
 import { aSnapshot, conditionIdOf, simulatedSnapshots, START_MS } from '../history/books.ts'
-import { addKey, createHarness } from '../support/harness.ts'
+import { addKey } from '../support/harness.ts'
+import {
+  append,
+  closeAll,
+  connect,
+  isRow,
+  type Message,
+  putMarket,
+  startLiveServer,
+} from '../support/live-client.ts'
 
-type Message = Record<string, unknown> & { type: string; data?: { id?: string } }
-const closers: (() => void)[] = []
-afterEach(() => {
-  for (const close of closers.splice(0)) close()
-})
+afterEach(closeAll)
 
-/** A server on a port of its own, ticked every millisecond. */
-function startServer() {
-  const history = openHistory(':memory:', { chunkCacheBytes: 1 << 24, lagMs: 0 })
-  const harness = createHarness({ history })
-  const { app } = harness
-  harness.time.nowMs = START_MS + 60_000
-  const server = Bun.serve<Connection['data']>({
-    port: 0,
-    fetch: app.fetch,
-    websocket: {
-      open: app.stream.open,
-      message: app.stream.message,
-      drain: app.stream.drain,
-      close: app.stream.close,
-    },
-  })
-  const timer = setInterval(app.stream.tick, 1)
-  closers.push(() => {
-    clearInterval(timer)
-    void server.stop(true)
-    history.dispose()
-  })
-  return { ...harness, history, url: `ws://127.0.0.1:${server.port}/v1/stream` }
-}
-
-/** A client that was not written by us reads what comes. */
-function connect(url: string, key?: string) {
-  const messages: Message[] = []
-  const waiting: (() => void)[] = []
-  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
-  const socket = new WebSocket(url, { headers })
-  const closed = Promise.withResolvers<CloseEvent>()
-  socket.onclose = closed.resolve
-  socket.onmessage = ({ data }) => {
-    messages.push(JSON.parse(data))
-    for (const wake of waiting.splice(0)) wake()
-  }
-  const opened = new Promise((resolve) => {
-    socket.onopen = resolve
-  })
-  const send = async (message: object) => {
-    await opened
-    socket.send(JSON.stringify(message))
-  }
-  /** Waits until a message of the kind is there that was not taken, and takes those before it. */
-  const until = async (isIt: (message: Message) => boolean): Promise<Message[]> => {
-    for (;;) {
-      const at = messages.findIndex(isIt)
-      if (at >= 0) return messages.splice(0, at + 1)
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    }
-  }
-  return { send, until, messages, closed: closed.promise, socket }
-}
-
-let batches = 0
-function append(history: MarketHistory, snapshots: readonly Snapshot[]): void {
-  history.append({ id: `stream-${++batches}`, source: 'simulated', snapshots })
-}
-
-const put = (history: MarketHistory) =>
-  history.putMarket({
-    ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'simulated' },
-    ...{ windowStartMs: START_MS, windowEndMs: START_MS + 300_000 },
-  })
-
-const isRow = ({ type }: Message) => type === 'row'
+const put = (history: MarketHistory) => putMarket(history)
 
 describe('GET /v1/stream', () => {
   test('default: the last rows first, then each as it is written, as the routes answer it', async () => {
-    const { history, url, key, send } = startServer()
+    const { history, url, key, send } = startLiveServer()
     put(history)
     append(history, [aSnapshot({}, 10_000)])
     const client = connect(url)
@@ -101,7 +38,7 @@ describe('GET /v1/stream', () => {
   })
 
   test('behavior: a cursor of a route continues live, and one of a row in the route', async () => {
-    const { history, url, key, send } = startServer()
+    const { history, url, key, send } = startLiveServer()
     put(history)
     const all = simulatedSnapshots('stream', 400).map((each) => ({
       ...aSnapshot(),
@@ -136,7 +73,7 @@ describe('GET /v1/stream', () => {
   test('behavior: from any cursor, whatever is written meanwhile, no row is missed or repeated', async () => {
     const random = createRandom('from cursor')
     for (let round = 0; round < 8; round++) {
-      const { history, url, key, send } = startServer()
+      const { history, url, key, send } = startLiveServer()
       put(history)
       const count = 60 + random.integer(600)
       const all = Array.from({ length: count }, (_, index) =>
@@ -173,8 +110,55 @@ describe('GET /v1/stream', () => {
     }
   })
 
+  test('behavior: `trades` and `spot` are the rows of their routes, cursors work in both', async () => {
+    const { history, url, key, send } = startLiveServer()
+    put(history)
+    const conditionId = conditionIdOf(1)
+    const record = (offsets: readonly number[], price = 500_000) =>
+      history.record({
+        ...{ snapshots: [], gaps: [] },
+        trades: offsets.map((offset, index) => ({
+          conditionId,
+          trade: { timestampMs: START_MS + offset, price: price + index, outcome: 'up' as const },
+        })),
+      })
+    const ticks = (from: number, count: number): SpotTick[] =>
+      Array.from({ length: count }, (_, index) => ({
+        ...{ coin: 'btc', source: 'chainlink', windowSeconds: (from + index) % 2 ? 60 : 0 },
+        // The averages come late.
+        timestampMs: START_MS + (from + index) * 1000 - ((from + index) % 2) * 2500,
+        price: `64000.${from + index}`,
+      }))
+    record([1, 1, 5])
+    history.putSpot(ticks(0, 6))
+    const trades = `/v1/btc/markets/${conditionId}/trades`
+    const client = connect(url, key)
+    const cursorOf = async (path: string) =>
+      (await send(`${path}?limit=2`)).headers.get('x-resume-cursor')
+    const shared = { op: 'subscribe', coin: 'btc' }
+    const from = await cursorOf(trades)
+    await client.send({ ...shared, id: 't', channel: 'trades', conditionId, from })
+    await client.untilType('live')
+    await client.send({ ...shared, id: 's', channel: 'spot', from: await cursorOf('/v1/btc/spot') })
+    const caught = (await client.untilType('live')).filter(isRow)
+    const listed = async (path: string) =>
+      ((await (await send(path)).json()) as { data: Message['data'][] }).data
+    expect(caught.map(({ data }) => data)).toEqual((await listed('/v1/btc/spot')).slice(2))
+    record([5, 9], 600_000)
+    history.putSpot(ticks(6, 4))
+    const rows: Message[] = []
+    while (rows.length < 6) rows.push(...(await client.until(isRow)).filter(isRow))
+    const ofTrades = rows.filter(({ id }) => id === 't')
+    const ofSpot = rows.filter(({ id }) => id === 's')
+    expect(ofTrades.map(({ data }) => data)).toEqual((await listed(trades)).slice(-2))
+    expect(ofSpot.map(({ data }) => data?.id)).toEqual(['7', '8', '9', '10'])
+    const rest = await listed(`${trades}?cursor=${ofTrades[0]?.cursor}`)
+    expect(rest).toEqual([ofTrades[1]?.data])
+    expect((await listed(`/v1/btc/spot?cursor=${ofSpot.at(-1)?.cursor}`)).length).toBeLessThan(2)
+  })
+
   test('error: what is wrong is named, and the connection lives', async () => {
-    const { url, key } = startServer()
+    const { url, key } = startLiveServer()
     const client = connect(url)
     const errorOf = async (message: object | string) => {
       if (typeof message === 'string') client.socket.send(message)
@@ -204,7 +188,7 @@ describe('GET /v1/stream', () => {
   })
 
   test('error: a tier without the route or coin is told which has it; a bad key is closed with 4001', async () => {
-    const { url, ledger } = startServer()
+    const { url, ledger } = startLiveServer()
     const client = connect(url, addKey(ledger, 'free'))
     await client.send({ op: 'subscribe', id: 'a', channel: 'snapshots', coin: 'btc' })
     const error = (await client.until(({ type }) => type === 'error')).at(-1)
@@ -215,7 +199,7 @@ describe('GET /v1/stream', () => {
   })
 
   test('error: a plain request is told what to connect with', async () => {
-    const { send } = startServer()
+    const { send } = startLiveServer()
     const response = await send('/v1/stream')
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ code: 'not_found' })

@@ -4,6 +4,7 @@
 import { type Coin, coins, type Outcome } from '#src/core/market.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { SpotTick } from '#src/core/spot.ts'
+import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate, type SimulateOptions } from '#src/ingest/simulator/simulator.ts'
@@ -49,9 +50,17 @@ export function createMarketHistory(history: MarketHistory = openHistory(':memor
     windowStartMs: NOW_MS - 1_000,
     windowEndMs: NOW_MS + 299_000,
   })
+  history.putTrades({ id: 'trades', conditionId: both.conditionId, trades: someTrades(40) })
   history.putSpot(coins.flatMap((coin) => someTicks(coin, 40)))
   return { history, both, single, open, edge, empty }
 }
+
+/** Trades, three of each millisecond. */
+const someTrades = (count: number): Trade[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ timestampMs: START_MS + Math.floor(index / 3), price: 500_000 + index * 1000 },
+    ...{ outcome: index % 2 === 0 ? 'up' : 'down', size: 1_500_000 + index, side: 'buy' },
+  }))
 
 /** Prices of a coin, one a second, of two averages. */
 export const someTicks = (coin: Coin, count: number): SpotTick[] =>

@@ -11,6 +11,9 @@ import type { TradeQuery } from '../history.ts'
 type TradeRow = typeof trade.$inferSelect
 type Range = { marketId: number; fromMs: number; toMs: number }
 
+/** As SQLite has it. */
+const NO_LIMIT = -1
+
 const sides = ['buy', 'sell'] as const
 
 export function createTradeTable(db: Database) {
@@ -32,10 +35,11 @@ export function createTradeTable(db: Database) {
     `SELECT coalesce(sum(checksum + time_ms + id), 0) & ${SUM_MASK} AS sum FROM trade
      WHERE market_id = $marketId`,
   )
-  const ascending = db.prepare<TradeRow, [Range]>(`${inRange} ORDER BY time_ms, id`)
-  const descending = db.prepare<TradeRow, [Range & { last: number }]>(
-    `${inRange} ORDER BY time_ms DESC, id DESC LIMIT $last`,
-  )
+  const select = (order: '' | 'DESC') =>
+    db.prepare<TradeRow, [Range & { limit: number }]>(
+      `${inRange} ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
+    )
+  const [ascending, descending] = [select(''), select('DESC')]
 
   const putChecksum = db.prepare<unknown, [TradeRow]>(
     'UPDATE trade SET checksum = $checksum WHERE id = $id',
@@ -43,8 +47,8 @@ export function createTradeTable(db: Database) {
 
   return {
     sealAll(marketId: number): void {
-      for (const row of ascending.all({ marketId, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }))
-        putChecksum.run({ ...row, checksum: checksumOf(row) })
+      const all = { marketId, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: NO_LIMIT }
+      for (const row of ascending.all(all)) putChecksum.run({ ...row, checksum: checksumOf(row) })
     },
 
     /** Adds trades that are not held yet; returns how many. */
@@ -75,10 +79,12 @@ export function createTradeTable(db: Database) {
     sum: (marketId: number): number => sum.get({ marketId })?.sum ?? 0,
 
     /** Ascending by time; those of one moment in the order of acceptance. Throws `Damage`. */
-    list({ market, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, last }: TradeQuery): Trade[] {
+    list({ market, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, first, last }: TradeQuery) {
       const range = { marketId: market.id, fromMs, toMs }
       const rows =
-        last === undefined ? ascending.all(range) : descending.all({ ...range, last }).reverse()
+        last === undefined
+          ? ascending.all({ ...range, limit: first ?? NO_LIMIT })
+          : descending.all({ ...range, limit: last }).reverse()
       return rows.map(toTrade)
     },
   }

@@ -48,7 +48,7 @@ const lastTradeMembers = (when: string) => ({
   ),
 })
 
-const PriceRow = described(
+export const PriceRow = described(
   'Price',
   'A state at which the mid or the last trade changed; without `interval`.',
   {

@@ -54,7 +54,7 @@ export const QuoteQuery = Type.Object({
 })
 
 /** A client that sends `fields` must not read that what it left out is there. */
-const QuoteRow = Type.Partial(Type.Object(members), {
+export const QuoteRow = Type.Partial(Type.Object(members), {
   $id: 'Quote',
   description:
     'Without `fields` every member is there, but not `receivedAt`, and `time` and `ageMs` only with `interval`; with `fields` those that it names.',

@@ -100,7 +100,8 @@ const stepOf = ({ timestampMs }: StoredTick, stepMs: number): number =>
 const stepsOf = (ticks: readonly StoredTick[], stepMs: number): Set<number> =>
   new Set(ticks.map((tick) => stepOf(tick, stepMs)))
 
-const describeTick = (tick: StoredTick) => ({
+/** A price as it is served. */
+export const describeTick = (tick: StoredTick) => ({
   id: String(tick.id),
   ...{ source: tick.source, windowSeconds: tick.windowSeconds },
   timestamp: toIso(tick.timestampMs),

@@ -1,13 +1,27 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
+import { gapReasons } from '#src/core/coverage.ts'
 import { MARKET_NAME_PATTERN, marketNameText } from '#src/core/market-name.ts'
 import { coins, outcomes, timeframes } from '#src/core/market.ts'
-import { literals } from '#src/http/schema-reader.ts'
+import { MOMENT_MS_MAX } from '#src/core/time.ts'
+import {
+  choice,
+  conditionIdField,
+  count,
+  exampleMarket,
+  nullable,
+  positive,
+  text,
+  time,
+  timeOrNull,
+} from '#src/http/fields.ts'
+import { literals, moment } from '#src/http/schema-reader.ts'
 import { rowChannels } from '#src/live/rows.ts'
 import { DEPTH_MAX } from '#src/wire/row-cut.ts'
 
 /** Longest name of a subscription. */
 const ID_LENGTH_MAX = 64
+const SPEED_MAX = 1000
 
 const id = Type.String({
   minLength: 1,
@@ -15,36 +29,28 @@ const id = Type.String({
   description: 'Your name of the subscription, which is in every message of it.',
   examples: ['btc'],
 })
+const coin = literals(coins, { description: 'Coin.', examples: ['btc'] })
+const cursor = (description: string) =>
+  Type.Optional(Type.String({ maxLength: 200, description, examples: ['AQGdi-iFoAAAAAAAv0T8'] }))
+const momentOf = (description: string) =>
+  moment({ maximum: MOMENT_MS_MAX, description, examples: [exampleMarket.tsMs] })
+const speed = Type.Number({
+  minimum: 0,
+  maximum: SPEED_MAX,
+  description:
+    'How many times as fast as it was: 0.1 to 1000, or 0 for as fast as it is read and taken.',
+  examples: [60],
+})
 
-/** What every operation may carry; which members it takes is in `operations`. */
-export const Operation = Type.Object({
-  op: literals(['auth', 'subscribe', 'unsubscribe', 'snapshot', 'heartbeat'], {
-    description: 'What is asked for.',
-    examples: ['subscribe'],
-  }),
-  id: Type.Optional(id),
-  key: Type.Optional(
-    Type.String({
-      maxLength: 200,
-      description: 'Of `auth`: the API key.',
-      examples: ['bf_live_…'],
-    }),
-  ),
-  channel: Type.Optional(
-    literals([...rowChannels, 'markets'], {
-      description: 'Of `subscribe`: which rows. `markets` has none, only what becomes of markets.',
-      examples: ['quotes'],
-    }),
-  ),
-  coin: Type.Optional(literals(coins, { description: 'Coin.', examples: ['btc'] })),
+const filters = {
   timeframe: Type.Optional(
     literals(timeframes, { description: 'Only markets of this length.', examples: ['5m'] }),
   ),
   conditionId: Type.Optional(
     Type.String({
       pattern: MARKET_NAME_PATTERN,
-      description: `One market instead of every open one: ${marketNameText}.`,
-      examples: ['btc-updown-5m-1776153600'],
+      description: `One market instead of every one of the coin: ${marketNameText}.`,
+      examples: [exampleMarket.conditionId],
     }),
   ),
   outcome: Type.Optional(
@@ -58,46 +64,190 @@ export const Operation = Type.Object({
       examples: [10],
     }),
   ),
-  from: Type.Optional(
-    Type.String({
+}
+
+export const channels = [...rowChannels, 'markets', 'spot'] as const
+export type Channel = (typeof channels)[number]
+
+/** What each operation takes beside `op`. */
+const operationMembers = {
+  auth: {
+    key: Type.String({
       maxLength: 200,
-      description:
-        'Continue after this cursor: of a row, or a `nextCursor` or `X-Resume-Cursor` of the route with the same outcome and depth, ascending and without a range. Only with `conditionId`.',
-      examples: ['AZ…'],
+      description: 'The API key, if the header `Authorization` did not have it.',
+      examples: ['bf_live_…'],
     }),
-  ),
-  onSlow: Type.Optional(
-    literals(['conflate', 'close'], {
+  },
+  subscribe: {
+    id,
+    channel: literals(channels, {
       description:
-        'What to do when you read too slowly: leave out states, which `skipped` then counts, or close the connection with 4008. Rows are whole books, so leaving some out never makes the next one wrong.',
+        'Which rows. `markets` has none, only what becomes of markets; those of `spot` are of the coin.',
+      examples: ['quotes'],
+    }),
+    coin,
+    ...filters,
+    source: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9_-]{1,32}$',
+        description: 'Of `spot`: only prices of this source.',
+        examples: ['chainlink'],
+      }),
+    ),
+    window: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 86_400,
+        description: 'Of `spot`: only averages of so many seconds.',
+        examples: [60],
+      }),
+    ),
+    from: cursor(
+      'Continue after this cursor: of a row, or a `nextCursor` or `X-Resume-Cursor` of the route with the same filters, ascending and without a range. With `conditionId`, or of `spot`.',
+    ),
+    onSlow: literals(['conflate', 'close'], {
+      default: 'conflate',
+      description:
+        'What to do when you read too slowly: leave out states, which `skipped` then counts, or keep all that wait and close the connection with 4008 when they are too many. Trades are never left out.',
       examples: ['conflate'],
     }),
-  ),
-  seconds: Type.Optional(
-    Type.Integer({
+  },
+  unsubscribe: { id },
+  snapshot: { id },
+  heartbeat: {
+    seconds: Type.Integer({
       minimum: 5,
       maximum: 600,
-      description: 'Of `heartbeat`: how often one is sent.',
+      description: 'A heartbeat is sent when nothing else was for so long.',
       examples: [30],
     }),
-  ),
-})
-export type Operation = Static<typeof Operation>
-export type Channel = NonNullable<Operation['channel']>
-
-/** The members that an operation takes and, marked, those that it must have. */
-export const operations: Record<
-  Operation['op'],
-  { needs: readonly string[]; takes: readonly string[] }
-> = {
-  auth: { needs: ['key'], takes: [] },
-  subscribe: {
-    needs: ['id', 'channel', 'coin'],
-    takes: ['timeframe', 'conditionId', 'outcome', 'depth', 'from', 'onSlow'],
   },
-  unsubscribe: { needs: ['id'], takes: [] },
-  snapshot: { needs: ['id'], takes: [] },
-  heartbeat: { needs: ['seconds'], takes: [] },
+  replay: {
+    id,
+    channel: literals([...rowChannels, 'markets'], {
+      description: 'Which rows, as of `subscribe`.',
+      examples: ['quotes'],
+    }),
+    coin,
+    ...filters,
+    from: Type.Optional(momentOf('First moment. Needed without `conditionId`.')),
+    to: Type.Optional(momentOf('End, exclusive. Needed without `conditionId`.')),
+    cursor: cursor('Continue after the row with this cursor. Only with `conditionId`.'),
+    speed,
+  },
+  pause: { id },
+  resume: { id },
+  seek: { id, to: momentOf('The moment to go to.') },
+  speed: { id, speed },
+} satisfies Record<string, TProperties>
+
+export type Op = keyof typeof operationMembers
+export const ops = Object.keys(operationMembers) as Op[]
+
+type Members = typeof operationMembers
+export type Operations = { [O in Op]: { op: O } & Static<TObject<Members[O]>> }
+export type Operation = Operations[Op]
+const schemaOf = (op: Op): TObject =>
+  Type.Object({ op: Type.Literal(op), ...(operationMembers[op] satisfies TProperties) })
+export const operationSchemas = Object.fromEntries(ops.map((op) => [op, schemaOf(op)])) as Record<
+  Op,
+  TObject
+>
+
+const ofMarket = { id, conditionId: conditionIdField }
+const rowPlace = {
+  id,
+  prevSeq: nullable(
+    Type.Integer(),
+    '`seq` of the row before it in this subscription and market; null at first.',
+    41,
+  ),
+  skipped: Type.Optional(
+    positive('States that were left out before it, because you read too slowly.', 3),
+  ),
+}
+const rowOrigin = {
+  seq: count(
+    'The number of the row: its `id`, or of a trade its number among those of its millisecond.',
+    42,
+  ),
+  cursor: text(
+    'Where to continue from: in `from` here, or as `cursor` of the route with the same filters.',
+  ),
+  epoch: text('Names the store: numbers and cursors of another one mean nothing here.', 'a81f'),
+}
+
+/** Schemas of the rows of channels, and of a market. */
+export type RowSchemas = Record<Exclude<Channel, 'markets'> | 'market', TSchema>
+
+type Described = { summary: string; payload: TSchema }
+
+/** Each message of the server by its type. */
+export function serverMessages(rows: RowSchemas): Record<string, Described> {
+  const ofRow = rowPayloads(rows)
+  const market = { id, data: rows.market }
+  const messages: Record<string, [summary: string, ...TProperties[]]> = {
+    authenticated: ['The key is valid.', { tier: text('Tier of the account.', 'pro') }],
+    subscribed: [
+      'A subscription or replay begins.',
+      { id, channel: choice(channels, 'Channel.', 'quotes'), coin },
+    ],
+    unsubscribed: ['A subscription or replay was ended by you.', { id }],
+    snapshot: ['The last row of an outcome, at the beginning or on request.', ...ofRow],
+    row: ['A row that was written, exactly as the route of the channel has it.', ...ofRow],
+    live: [
+      'Everything since `from` was sent; from now on rows come as they are written.',
+      ofMarket,
+      { id, coin },
+    ],
+    gap: ['A gap that is new, or has ended: what was not recorded.', { ...ofMarket, ...gap }],
+    market_open: ['The window of a market begins.', market],
+    market_closed: ['The window of a market is over; rows may still come.', market],
+    market_resolved: ['The winner of a market is known; its rows end.', market],
+    market_end: ['Of a replay: there are no more rows of this market.', ofMarket],
+    replay_state: ['How a replay goes on, after an operation on it.', { id, ...replayState }],
+    replay_end: ['A replay is at its end; `seek` goes back.', { id }],
+    heartbeat: ['Nothing else was to be sent.', { time: time('Time of the server.') }],
+    error: ['An operation was refused, or a market cannot be read.', fault],
+  }
+  const entries = Object.entries(messages).map(([type, [summary, ...variants]]) => {
+    const payloads = variants.map((members) =>
+      Type.Object({ type: Type.Literal(type), ...members }),
+    )
+    const [first = Type.Object({}), ...others] = payloads
+    return [type, { summary, payload: others.length === 0 ? first : Type.Union(payloads) }]
+  })
+  return Object.fromEntries(entries)
+}
+
+const rowPayloads = (rows: RowSchemas): TProperties[] =>
+  [...rowChannels, 'spot' as const].map((channel) => ({
+    ...rowPlace,
+    channel: Type.Literal(channel),
+    ...(channel === 'spot' ? { coin } : { conditionId: conditionIdField }),
+    ...rowOrigin,
+    data: rows[channel],
+  }))
+
+const gap = {
+  outcome: choice(outcomes, 'Outcome.', 'up'),
+  reason: choice(gapReasons, 'Why: as of coverage.', 'recorder_down'),
+  from: time('First moment that is missing.'),
+  to: timeOrNull('End, exclusive; null while it goes on.', '2026-04-14T08:00:09.120Z'),
+}
+
+const replayState = {
+  state: choice(['playing', 'paused', 'ended'], 'What it does.', 'playing'),
+  speed,
+  time: timeOrNull('Where it is; null before its first row.', '2026-04-14T08:00:09.120Z'),
+}
+
+const fault = {
+  id: Type.Optional(id),
+  code: text('One of the codes of /errors.', 'invalid_parameter'),
+  detail: text('What was wrong, and what to do.', '`op` must be one of …'),
+  param: Type.Optional(text('The member that was wrong.', 'channel')),
+  requiredTier: Type.Optional(text('The cheapest tier that has it.', 'starter')),
 }
 
 /**
@@ -106,7 +256,15 @@ export const operations: Record<
 export const closeCodes = {
   drain: { code: 1001, text: 'The server stops. Connect again.' },
   unauthenticated: { code: 4001, text: 'No valid key came within ten seconds, or the key ended.' },
-  protocol: { code: 4002, text: 'A message was no operation.' },
+  protocol: { code: 4002, text: 'Too many messages were no operation.' },
   slow: { code: 4008, text: 'You read too slowly.' },
+  internal: { code: 1011, text: 'A fault of the server. Connect again.' },
   limit: { code: 4029, text: 'Your tier has no more connections.' },
 } as const
+export type CloseReason = keyof typeof closeCodes
+
+/** The document that describes all of it. */
+export const StreamDocument = Type.Object(
+  { asyncapi: text('Version of AsyncAPI.', '3.0.0') },
+  { additionalProperties: true },
+)

@@ -1,37 +1,34 @@
 /** The live stream over WebSocket: the sessions of a server. */
-import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
-import type { FindMarket } from '#src/core/market-name.ts'
-import type { Coin, Market } from '#src/core/market.ts'
-import { historyTagOf } from '#src/core/tag.ts'
-import type { Clock } from '#src/core/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { Coin } from '#src/core/market.ts'
 import type { Visit } from '#src/http/gate.ts'
-import type { Steps } from '#src/lib/scheduler.ts'
-import type { Hub } from '#src/live/hub.ts'
-import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
+import type { Runner } from '#src/live/runner.ts'
 import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/selling/tier.ts'
 
-import type { Channel, Operation } from './model.ts'
-import { openSession, type Session, type SessionPorts, type Wire } from './session.ts'
-import { subscribe } from './subscription.ts'
+import { accessOf, type BeginDeps, createBegin } from './begin.ts'
+import { openSession, type Session, type SessionPorts } from './session.ts'
 
-/** What is on its way of a connection, beyond which nothing more is given to it. */
-const BUFFERED_BYTES_MAX = 262_144
+/** Of what a client sends; Bun closes with 1009 beyond. */
+const MESSAGE_BYTES_MAX = 16_384
+/** Bun sends pings, and ends a connection whose other end is silent for so long. */
+const SILENT_SECONDS = 120
+/** Connections of all accounts, and those whose key has not come yet. */
+const CONNECTIONS_MAX = 10_000
+const STRANGERS_MAX = 1_000
+/** Sessions look at keys, gaps and heartbeats so often. */
+const SESSIONS_MS = 50
+/** When a server stops, everybody leaves within this time, not all at once. */
+const DRAIN_MS = 9_500
 
-export type StreamDeps = {
-  history: MarketHistory
-  hub: Hub
-  rows: RowReader
-  cursors: CursorCodec
-  findMarket: FindMarket
-  clock: Clock
+export type StreamDeps = BeginDeps & {
+  runner: Runner
+  /** From 0 to below 1. */
+  random: () => number
   /** Of the header `Authorization`. */
   authenticate: (authorization: string) => Caller | undefined
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
-  describeMarket: (market: Market) => string
 }
 
 /** A connection as Bun's server gives it. */
@@ -44,27 +41,29 @@ export type Connection = {
 
 /** Makes the service. `tick` is to be called every few milliseconds. */
 export function createStreamService(deps: StreamDeps) {
-  const { hub } = deps
+  const { hub, spot, runner, clock } = deps
   const sessions = new Set<Session>()
-  const works = new Set<Steps<void>>()
-  const ports = createPorts(deps, works)
+  const ports = createPorts(deps)
+  let [isStopping, tickedMs] = [false, 0]
 
-  return {
-    /** Makes a live connection of a request. Throws `unauthenticated` and `not_found`. */
-    upgrade(request: Request, visit: Visit): void {
-      const { peers, caller } = visit
-      visit.route = 'stream'
-      const authorization = request.headers.get('authorization')
-      if (authorization !== null && caller === undefined) throw unauthenticatedError()
-      if (request.method === 'GET' && peers?.upgrade?.(request, { data: { authorization } })) return
-      throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
-    },
+  function assertRoom(): void {
+    if (isStopping) throw busyError('The server stops. Connect again.')
+    const isFull = sessions.size >= CONNECTIONS_MAX
+    const strangers = isFull ? 0 : countStrangers(sessions)
+    if (isFull || strangers >= STRANGERS_MAX) throw busyError('There are too many connections.')
+  }
+
+  const websocket = {
+    maxPayloadLength: MESSAGE_BYTES_MAX,
+    idleTimeout: SILENT_SECONDS,
+    // It costs five to nine times a plain send.
+    perMessageDeflate: false,
 
     open(connection: Connection): void {
-      const wire: Wire = {
-        send: (text) => void connection.send(text),
-        isSlow: () => connection.getBufferedAmount() > BUFFERED_BYTES_MAX,
-        close: (code, reason) => connection.close(code, reason),
+      const wire = {
+        send: (text: string) => void connection.send(text),
+        buffered: () => connection.getBufferedAmount(),
+        close: (code: number, reason: string) => connection.close(code, reason),
       }
       const session = openSession(wire, ports, connection.data.authorization ?? undefined)
       connection.data.session = session
@@ -81,18 +80,38 @@ export function createStreamService(deps: StreamDeps) {
       session.ended()
       sessions.delete(session)
     },
+  }
+
+  return {
+    /** For Bun's server. */
+    websocket,
+
+    /** Makes a live connection of a request. Throws `unauthenticated` and `not_found`. */
+    upgrade(request: Request, visit: Visit): void {
+      const { peers, caller } = visit
+      visit.route = 'stream'
+      const authorization = request.headers.get('authorization')
+      if (authorization !== null && caller === undefined) throw unauthenticatedError()
+      assertRoom()
+      if (request.method === 'GET' && peers?.upgrade?.(request, { data: { authorization } })) return
+      throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
+    },
 
     tick(): void {
       if (sessions.size === 0) return
       hub.wake()
-      // One step each: whoever catches up from long ago waits for nobody, and nobody for him.
-      for (const steps of works) if (steps.next().done) works.delete(steps)
-      for (const session of sessions) session.tick()
+      spot.tick()
+      runner.tick()
+      const nowMs = clock()
+      if (nowMs - tickedMs < SESSIONS_MS) return
+      tickedMs = nowMs
+      for (const session of [...sessions]) session.tick()
     },
 
     /** Asks everybody to connect elsewhere. */
     stop(): void {
-      for (const session of sessions) session.drain()
+      isStopping = true
+      for (const session of sessions) session.drain(deps.random() * DRAIN_MS)
     },
 
     get sessions() {
@@ -103,36 +122,26 @@ export function createStreamService(deps: StreamDeps) {
 
 export type StreamService = ReturnType<typeof createStreamService>
 
-function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
-  const { history, hub, rows, cursors, clock } = deps
+const countStrangers = (sessions: ReadonlySet<Session>): number => {
+  let count = 0
+  for (const { isAuthenticated } of sessions) if (!isAuthenticated) count++
+  return count
+}
+
+const RETRY_SECONDS = 5
+const busyError = (text: string) =>
+  new AppError('unavailable', text, { retryAfterSeconds: RETRY_SECONDS })
+
+function createPorts(deps: StreamDeps): SessionPorts {
   const places = new Map<string, number>()
-  const epoch = historyTagOf(history.cursorKey)
-
-  /** As of the route with the same filters: its cursors work here, and those of here there. */
-  const scopeOf = ({ conditionId }: Market, { channel, outcome, depth }: RowFilter) =>
-    `${channel} ${conditionId} ${outcome ?? 'both'}.asc..${channel === 'snapshots' ? '' : '.'}` +
-    (depth === undefined ? '' : `..own.${depth}.`)
-
-  function shared(market: Market, filter: RowFilter, { position, text }: LiveRow): string {
-    const cursor = cursors.encode(scopeOf(market, filter), encodePosition(position))
-    const place = `"channel":"${filter.channel}","conditionId":"${market.conditionId}","seq":${position.id}`
-    return `${place},"cursor":"${cursor}","epoch":"${epoch}","data":${text}`
-  }
-
-  function findNamed(operation: Operation): Market | undefined {
-    const { conditionId: name, coin } = operation
-    const market = name === undefined ? undefined : deps.findMarket(name)
-    if (name !== undefined && market?.coin !== coin)
-      throw new AppError('unknown_market', `No market ${name} of ${coin} is held.`)
-    return market
-  }
-
   return {
-    clock,
+    clock: deps.clock,
+    begin: createBegin(deps),
     authenticate: (key) => deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`),
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,
-    gaps: (market) => history.gaps(market),
+    gaps: (market) => deps.history.gaps(market),
+    run: deps.runner.run,
 
     takePlace({ accountId, standing }) {
       const taken = places.get(accountId) ?? 0
@@ -144,49 +153,5 @@ function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
         else places.set(accountId, left)
       }
     },
-
-    subscribe(operation, wire) {
-      const { id = '', channel, coin = 'btc', timeframe, outcome, depth, from } = operation
-      wire.send(JSON.stringify({ type: 'subscribed', id, channel, coin }))
-      const filter: RowFilter = {
-        channel: channel === 'markets' ? 'trades' : (channel ?? 'trades'),
-        outcome,
-        depth,
-      }
-      const market = findNamed(operation)
-      const after =
-        from === undefined || market === undefined
-          ? undefined
-          : decodePosition(cursors.decode(scopeOf(market, filter), from))
-      const { onSlow = 'conflate' } = operation
-      return subscribe(
-        {
-          id,
-          filter,
-          coin,
-          timeframe,
-          market,
-          from: after,
-          onSlow,
-          hasRows: channel !== 'markets',
-        },
-        {
-          ...{ hub, rows, shared },
-          findMarket: (conditionId) => history.findMarket(conditionId),
-          describeMarket: deps.describeMarket,
-          inTurns: (steps) => void works.add(steps),
-          ...{ send: wire.send, isSlow: wire.isSlow, tooSlow: wire.tooSlow },
-        },
-      )
-    },
   }
 }
-
-/** The route of tiers that includes a channel. */
-const accessOf = {
-  snapshots: 'snapshots',
-  quotes: 'quotes',
-  prices: 'prices',
-  trades: 'prices',
-  markets: 'markets',
-} as const satisfies Record<Channel, TierRoute>

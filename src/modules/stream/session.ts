@@ -1,100 +1,114 @@
 /**
  * One connection of the stream: who it is of, what is asked of it, and what it has subscribed to.
  */
-import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
+import type { Gap } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
-import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
+import type { Paced } from '#src/live/runner.ts'
+import type { Caller } from '#src/selling/caller.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
-import { type Channel, closeCodes, type Operation } from './model.ts'
+import { gapText } from './gap-text.ts'
+import { createHolder, type HolderPorts } from './holder.ts'
+import { type Channel, closeCodes, type CloseReason, type Op, type Operations } from './model.ts'
 import { readOperation } from './operation.ts'
+import type { Outlet } from './outbox.ts'
+import type { Player } from './player.ts'
 import type { Subscription } from './subscription.ts'
 
-const AUTH_MS = 10_000
 const HEARTBEAT_MS = 30_000
-/** Keys and tiers are looked at again so often. */
-const RECHECK_MS = 10_000
 /** Subscriptions for each connection that a tier includes. */
 const CHANNELS_PER_CONNECTION = 20
 const GAPS_MS = 500
 const OPERATIONS_A_SECOND = 50
 /** Operations that were wrong in a row, after which somebody is not speaking to us. */
 const FAULTS_MAX = 20
+/** On its way to a connection, beyond which it gets no more rows. */
+const SLOW_BYTES = 262_144
+/** Beyond these it is closed: messages that are not rows do not wait. Bun would drop 16 MiB. */
+const BUFFERED_BYTES_MAX = 4_194_304
+/** Rows that wait for a connection, of all of its subscriptions. */
+const HELD_BYTES_MAX = 8_388_608
 
 /** The connection. */
 export type Wire = {
   send(text: string): void
-  isSlow(): boolean
+  /** Bytes that were sent and not yet taken. */
+  buffered(): number
   close(code: number, reason: string): void
 }
-export type Outlet = Wire & { tooSlow(): void }
 
-export type SessionPorts = {
+/** What subscriptions have of their connection. */
+export type SessionOutlet = Outlet & {
+  inTurns(steps: Paced): void
+  onFault(error: AppError): void
+}
+
+export type SessionPorts = HolderPorts & {
   clock: Clock
-  /** Undefined for a key that is not valid. */
-  authenticate(key: string): Caller | undefined
   /** Throws `tier_route` and `tier_coin`. */
   entitle(caller: Caller, channel: Channel, coin: Coin): void
-  subscribe(operation: Operation, outlet: Outlet): Subscription
+  begin(
+    operation: Operations['subscribe'] | Operations['replay'],
+    outlet: SessionOutlet,
+  ): Subscription
   gaps(market: Market): readonly Gap[]
   /** Counts what was sent. */
   used(caller: Caller, bytes: number): void
-  /** Takes a place among the connections of an account; undefined where there is none left. */
-  takePlace(caller: Caller): (() => void) | undefined
+  run(owner: string, steps: Paced, onError: (error: unknown) => void): void
 }
 
 /** Begins a session; `key` is what a header had, if anything. */
 export function openSession(wire: Wire, ports: SessionPorts, key: string | undefined) {
   const { clock } = ports
-  let [heartbeatMs, sentMs, gapsMs, faults] = [HEARTBEAT_MS, clock(), clock(), 0]
+  let [heartbeatMs, gapsMs, faults] = [HEARTBEAT_MS, clock(), 0]
+  let drainMs = Number.POSITIVE_INFINITY
 
-  const outlet: Outlet = {
-    ...wire,
-    send(text) {
-      sentMs = clock()
-      holder.used(text.length)
-      wire.send(text)
+  const line = createLine(wire, ports, () => {
+    for (const each of subscriptions.values()) each.end()
+    subscriptions.clear()
+    holder.leave()
+  })
+  const { send, say, fail, end } = line
+  const holder = createHolder(ports, {
+    say,
+    end,
+    onCaller: (caller) => {
+      line.caller = caller
     },
-    tooSlow: () => end('slow'),
-  }
-  const end = (why: keyof typeof closeCodes) =>
-    wire.close(closeCodes[why].code, closeCodes[why].text)
-  const say = (value: object) => outlet.send(JSON.stringify(value))
-  const holder = createHolder(ports, { say, end })
+  })
   const watch = createGapWatch(ports)
-  const list = createSubscriptions(ports, outlet)
+  const list = createSubscriptions(ports, line.outletOf)
   const { subscriptions } = list
-
-  const perform: Record<Operation['op'], (operation: Operation) => void> = {
-    auth: (operation) => holder.authenticate(operation.key ?? ''),
-    heartbeat({ seconds = 0 }) {
+  const perform = createOperations(list, {
+    auth: (operation) => holder.authenticate(operation.key),
+    heartbeat({ seconds }) {
       heartbeatMs = seconds * 1000
     },
-    subscribe: (operation) => list.add(operation, holder.caller()),
-    snapshot: ({ id }) => list.find(id).snapshot(),
+    subscribe: (operation) => list.add(operation, holder.required()),
+    replay: (operation) => list.add(operation, holder.required()),
     unsubscribe({ id }) {
       list.find(id).end()
-      subscriptions.delete(id ?? '')
+      subscriptions.delete(id)
       say({ type: 'unsubscribed', id })
     },
-  }
+  })
   const assertPace = createPace(clock)
   if (key !== undefined) holder.authenticate(key)
 
   return {
     message(text: string): void {
+      if (line.isOver) return
       let id: string | undefined
       try {
         assertPace()
         const operation = readOperation(text)
-        id = operation.id
-        perform[operation.op](operation)
+        if ('id' in operation) id = operation.id
+        perform[operation.op](operation as never)
         faults = 0
       } catch (error) {
-        if (!(error instanceof AppError)) throw error
-        say(problemOf(error, id))
+        fail(error, id)
         if (++faults >= FAULTS_MAX) end('protocol')
       }
     },
@@ -106,102 +120,126 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     /** To be called a few times a second. */
     tick(): void {
       const nowMs = clock()
+      if (nowMs >= drainMs) end('drain')
       holder.check(nowMs)
       if (nowMs - gapsMs > GAPS_MS) {
         gapsMs = nowMs
-        for (const text of watch(subscriptions)) outlet.send(text)
+        for (const text of watch(subscriptions)) send(text)
       }
-      if (nowMs - sentMs >= heartbeatMs) say({ type: 'heartbeat', time: toIso(nowMs) })
+      if (nowMs - line.sentMs >= heartbeatMs) say({ type: 'heartbeat', time: toIso(nowMs) })
     },
 
-    ended(): void {
-      for (const each of subscriptions.values()) each.end()
-      subscriptions.clear()
-      holder.leave()
+    /** The connection is gone. */
+    ended: line.stop,
+
+    get isAuthenticated() {
+      return line.caller !== undefined
     },
 
-    drain: (): void => end('drain'),
+    /** Ends it in so many milliseconds. */
+    drain(delayMs: number): void {
+      drainMs = clock() + delayMs
+    },
   }
 }
 
 export type Session = ReturnType<typeof openSession>
 
+/** What is sent over a connection, until it ends. */
+function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () => void) {
+  let held = 0
+  const line = {
+    caller: undefined as Caller | undefined,
+    sentMs: clock(),
+    isOver: false,
+    stop(): void {
+      if (line.isOver) return
+      line.isOver = true
+      onEnd()
+    },
+    end(why: CloseReason): void {
+      if (line.isOver) return
+      line.stop()
+      wire.close(closeCodes[why].code, closeCodes[why].text)
+    },
+    send(text: string): void {
+      if (line.isOver) return
+      if (wire.buffered() > BUFFERED_BYTES_MAX) {
+        line.end('slow')
+        return
+      }
+      line.sentMs = clock()
+      if (line.caller) used(line.caller, text.length)
+      wire.send(text)
+    },
+    say: (value: object): void => line.send(JSON.stringify(value)),
+    fail(error: unknown, id?: string): void {
+      if (error instanceof AppError) line.say(problemOf(error, id))
+      else line.end('internal')
+    },
+    outletOf: (id: string): SessionOutlet => ({
+      send: line.send,
+      isSlow: () => wire.buffered() > SLOW_BYTES,
+      hold(bytes) {
+        held += bytes
+        if (held > HELD_BYTES_MAX) line.end('slow')
+      },
+      inTurns: (steps) => run(line.caller?.accountId ?? '', steps, (error) => line.fail(error, id)),
+      onFault: (error) => line.fail(error, id),
+    }),
+  }
+  return line
+}
+
+type Perform = { [O in Op]: (operation: Operations[O]) => void }
+type OfPlayer = 'snapshot' | 'pause' | 'resume' | 'seek' | 'speed'
+
+/** Those on a subscription by its name, beside the others. */
+const createOperations = (
+  { find, player }: Pick<ReturnType<typeof createSubscriptions>, 'find' | 'player'>,
+  others: Omit<Perform, OfPlayer>,
+): Perform => ({
+  ...others,
+  snapshot: ({ id }) => find(id).snapshot(),
+  pause: ({ id }) => player(id).pause(),
+  resume: ({ id }) => player(id).resume(),
+  seek: ({ id, to }) => player(id).seek(to),
+  speed: ({ id, speed }) => player(id).setSpeed(speed),
+})
+
 /** What a connection has subscribed to, by the names that it gave. */
-function createSubscriptions(ports: SessionPorts, outlet: Outlet) {
+function createSubscriptions(ports: SessionPorts, outletOf: (id: string) => SessionOutlet) {
   const subscriptions = new Map<string, Subscription>()
+
+  function find(id: string): Subscription {
+    const subscription = subscriptions.get(id)
+    if (subscription) return subscription
+    throw idError('No subscription has this id.')
+  }
+
   return {
     subscriptions,
+    find,
 
-    add(operation: Operation, by: Caller): void {
-      const { id = '', channel = 'markets', coin = 'btc' } = operation
+    add(operation: Parameters<SessionPorts['begin']>[0], by: Caller): void {
+      const { id, channel, coin } = operation
       ports.entitle(by, channel, coin)
       if (subscriptions.has(id)) throw idError('A subscription has this id already.')
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
         throw new AppError('too_many_streams', `Your tier has ${most} subscriptions a connection.`)
-      subscriptions.set(id, ports.subscribe(operation, outlet))
+      subscriptions.set(id, ports.begin(operation, outletOf(id)))
     },
 
-    find(id = ''): Subscription {
-      const subscription = subscriptions.get(id)
-      if (subscription) return subscription
-      throw idError('No subscription has this id.')
+    player(id: string): Player {
+      const { player } = find(id)
+      if (player) return player
+      throw idError('That is no replay.')
     },
   }
 }
 
 const idError = (text: string) => new AppError('invalid_parameter', text, { param: 'id' })
-
-type HolderPorts = { say(value: object): void; end(why: keyof typeof closeCodes): void }
-
-/** Whose connection it is. */
-function createHolder(ports: SessionPorts, { say, end }: HolderPorts) {
-  const openedMs = ports.clock()
-  let caller: Caller | undefined
-  let leave: (() => void) | undefined
-  let [ownKey, checkedMs] = ['', openedMs]
-
-  return {
-    /** Throws `unauthenticated`. */
-    caller(): Caller {
-      if (caller) return caller
-      throw new AppError('unauthenticated', 'Send `{"op":"auth","key":"bf_live_…"}` first.')
-    },
-
-    authenticate(key: string): void {
-      const found = ports.authenticate(key)
-      if (found === undefined || found.isBlocked) {
-        say(problemOf(unauthenticatedError()))
-        end('unauthenticated')
-        return
-      }
-      leave ??= ports.takePlace(found)
-      if (leave === undefined) {
-        end('limit')
-        return
-      }
-      caller = found
-      ownKey = key
-      say({ type: 'authenticated', tier: found.standing.terms.tierId })
-    },
-
-    /** Ends a connection whose key did not come, or is not valid any more. */
-    check(nowMs: number): void {
-      if (caller === undefined && nowMs - openedMs > AUTH_MS) end('unauthenticated')
-      if (caller === undefined || nowMs - checkedMs < RECHECK_MS) return
-      checkedMs = nowMs
-      const now = ports.authenticate(ownKey)
-      if (now === undefined || now.isBlocked) end('unauthenticated')
-      else caller = now
-    },
-
-    used(bytes: number): void {
-      if (caller) ports.used(caller, bytes)
-    },
-
-    leave: (): void => leave?.(),
-  }
-}
 
 /** Throws `rate_limited` for an operation too many. */
 function createPace(clock: Clock): () => void {
@@ -215,27 +253,31 @@ function createPace(clock: Clock): () => void {
   }
 }
 
+type Seen = { gaps: readonly Gap[]; texts: Set<string> }
+
 /** Returns the messages of gaps that were not there before, or have ended. */
-function createGapWatch(ports: SessionPorts) {
-  const known = new Map<string, Set<string>>()
+function createGapWatch({ gaps }: Pick<SessionPorts, 'gaps'>) {
+  let known = new Map<string, Seen>()
   return function* (subscriptions: ReadonlyMap<string, Subscription>): Generator<string> {
+    const seen = new Map<string, Seen>()
     for (const [id, { markets }] of subscriptions) {
+      const name = JSON.stringify(id)
       for (const market of markets()) {
-        const { conditionId } = market
-        const before = known.get(`${id} ${conditionId}`)
-        const now = new Set(ports.gaps(market).map((gap) => JSON.stringify(describeGap(gap))))
-        known.set(`${id} ${conditionId}`, now)
-        const head = `{"type":"gap","id":${JSON.stringify(id)},"conditionId":"${conditionId}",`
-        for (const gap of before ? now.difference(before) : []) yield `${head}${gap.slice(1)}`
+        const key = `${market.conditionId} ${id}`
+        const before = known.get(key)
+        const now = gaps(market)
+        // The store returns the same list as long as it is true.
+        if (before?.gaps === now) seen.set(key, before)
+        else {
+          const texts = new Set(now.map((gap) => gapText(name, market, gap)))
+          seen.set(key, { gaps: now, texts })
+          if (before) yield* texts.difference(before.texts)
+        }
       }
     }
+    known = seen
   }
 }
-
-const describeGap = ({ outcome, fromMs, toMs, reason }: Gap) => ({
-  ...{ outcome, reason, from: toIso(fromMs) },
-  to: toMs === ENDLESS_MS ? null : toIso(toMs),
-})
 
 const problemOf = ({ code, message, extras }: AppError, id?: string) => ({
   type: 'error',

@@ -1,37 +1,45 @@
 /** One subscription of a connection: the markets that it follows. */
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
-import type { Position } from '#src/core/snapshot.ts'
-import type { Hub, MarketChange } from '#src/live/hub.ts'
-import type { RowFilter } from '#src/live/rows.ts'
+import type { MarketChange } from '#src/live/hub.ts'
 
-import { createLeg, type Leg, type LegPorts } from './leg.ts'
+import { createLeg, type Leg, type LegOptions, type LegPorts } from './leg.ts'
+import type { Player } from './player.ts'
 
-export type SubscriptionOptions = {
-  id: string
-  filter: RowFilter
+export type SubscriptionOptions = LegOptions & {
   coin: Coin
   timeframe: Timeframe | undefined
   /** The only market; undefined for every open one of the coin. */
   market: Market | undefined
-  /** Exclusive; undefined begins with the last rows. */
-  from: Position | undefined
-  onSlow: 'conflate' | 'close'
   /** False where only what becomes of markets is asked for. */
   hasRows: boolean
 }
 
 export type SubscriptionPorts = LegPorts & {
-  hub: Hub
   describeMarket: (market: Market) => string
 }
 
+/** What a connection has under a name. */
+export type Subscription = {
+  /** The connection takes more again. */
+  drained(): void
+  /** Sends the last rows. */
+  snapshot(): void
+  /** Markets that are followed, as they are now. */
+  markets(): Market[]
+  end(): void
+  /** Of a replay. */
+  player?: Player
+}
+
 /** Begins a subscription. */
-export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts) {
-  const { coin, timeframe } = options
+export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts): Subscription {
+  const { coin, timeframe, market: only } = options
   const { hub, send } = ports
   const legs = new Map<string, Leg>()
   const name = JSON.stringify(options.id)
-  const isWanted = (market: Market) => timeframe === undefined || market.timeframe === timeframe
+  const isWanted = (market: Market) =>
+    (timeframe === undefined || market.timeframe === timeframe) &&
+    (only === undefined || market.conditionId === only.conditionId)
 
   function follow(market: Market): void {
     if (!options.hasRows || legs.has(market.conditionId)) return
@@ -47,35 +55,29 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
 
   function onMarket({ kind, market }: MarketChange): void {
     if (!isWanted(market)) return
-    if (kind === 'open') follow(market)
     send(`{"type":"market_${kind}","id":${name},"data":${ports.describeMarket(market)}}`)
+    if (kind === 'open') follow(market)
     // States may still come for some seconds after the end of the window.
     if (kind === 'resolved') unfollow(market.conditionId)
   }
 
-  const watch = options.market === undefined ? hub.watch(coin, onMarket) : undefined
-  for (const market of watch?.open.filter(isWanted) ?? [options.market]) if (market) follow(market)
+  const watch = hub.watch(coin, onMarket)
+  for (const market of only === undefined ? watch.open.filter(isWanted) : [only]) follow(market)
 
   return {
-    /** The connection takes more again. */
     drained(): void {
       for (const leg of legs.values()) leg.drained()
     },
 
-    /** Sends the last rows. */
     snapshot(): void {
       for (const leg of legs.values()) leg.snapshot()
     },
 
-    /** Markets that are followed, as they are now. */
-    markets: (): Market[] =>
-      [...legs.keys()].flatMap((conditionId) => ports.findMarket(conditionId) ?? []),
+    markets: () => [...legs.keys()].flatMap((conditionId) => ports.findMarket(conditionId) ?? []),
 
     end(): void {
-      watch?.stop()
+      watch.stop()
       for (const conditionId of [...legs.keys()]) unfollow(conditionId)
     },
   }
 }
-
-export type Subscription = ReturnType<typeof subscribe>

@@ -1,0 +1,58 @@
+/** Reads of connections that take long: in turns with everybody's work, and at their own pace. */
+import type { Clock } from '#src/core/time.ts'
+
+/** Work at one go; everybody else waits that long. */
+const SLICE_MS = 4
+
+/** Work in short steps; each yields for how many milliseconds it wants to rest, usually none. */
+export type Paced = Generator<number, void>
+
+export type RunnerOptions = {
+  /** Resolves when it is the owner's turn. */
+  turn: (owner: string) => Promise<void>
+  /** Monotonic milliseconds. */
+  timer: Clock
+}
+
+type Job = { owner: string; steps: Paced; onError: (error: unknown) => void }
+
+/** Makes a runner; `tick` wakes those whose rest is over. */
+export function createRunner({ turn, timer }: RunnerOptions) {
+  const resting = new Map<Job, number>()
+
+  function runSlice({ steps }: Job): IteratorResult<number, void> {
+    const endMs = timer() + SLICE_MS
+    let step = steps.next()
+    while (!step.done && step.value === 0 && timer() < endMs) step = steps.next()
+    return step
+  }
+
+  async function run(job: Job): Promise<void> {
+    for (;;) {
+      await turn(job.owner)
+      const step = runSlice(job)
+      if (step.done) return
+      if (step.value === 0) continue
+      resting.set(job, timer() + step.value)
+      return
+    }
+  }
+
+  const begin = (job: Job): void => void run(job).catch(job.onError)
+
+  return {
+    run: (owner: string, steps: Paced, onError: Job['onError']): void =>
+      begin({ owner, steps, onError }),
+
+    tick(): void {
+      const nowMs = timer()
+      for (const [job, dueMs] of resting) {
+        if (nowMs < dueMs) continue
+        resting.delete(job)
+        begin(job)
+      }
+    },
+  }
+}
+
+export type Runner = ReturnType<typeof createRunner>

@@ -1,0 +1,146 @@
+/** What operations begin: subscriptions and replays, with the cursors of the routes. */
+import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
+import { AppError } from '#src/core/errors.ts'
+import type { FindMarket } from '#src/core/market-name.ts'
+import type { Market } from '#src/core/market.ts'
+import type { StoredTick } from '#src/core/spot.ts'
+import { historyTagOf } from '#src/core/tag.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { createRowCursors } from '#src/live/cursors.ts'
+import type { Hub } from '#src/live/hub.ts'
+import { marketAsOf } from '#src/live/replay.ts'
+import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
+import type { SpotFilter, SpotWatch } from '#src/live/spot.ts'
+import type { TierRoute } from '#src/selling/tier.ts'
+
+import type { Channel, Operations } from './model.ts'
+import { startReplay } from './player.ts'
+import type { SessionOutlet } from './session.ts'
+import { subscribeSpot } from './spot-leg.ts'
+import { subscribe, type Subscription } from './subscription.ts'
+
+export type BeginDeps = {
+  history: MarketHistory
+  hub: Hub
+  spot: SpotWatch
+  rows: RowReader
+  cursors: CursorCodec
+  findMarket: FindMarket
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  describeMarket: (market: Market, nowMs: number) => string
+  /** The row of `GET /v1/{coin}/spot`. */
+  describeTick: (tick: StoredTick) => object
+}
+
+type Begun = Operations['subscribe'] | Operations['replay']
+
+/** Returns what begins the operations. */
+export function createBegin(deps: BeginDeps) {
+  const { history, hub, rows, clock } = deps
+  const codec = createRowCodec(deps)
+  const findMarket = (conditionId: string) => history.findMarket(conditionId)
+
+  function findNamed({ conditionId: name, coin }: Begun): Market | undefined {
+    const market = name === undefined ? undefined : deps.findMarket(name)
+    if (name !== undefined && market?.coin !== coin)
+      throw new AppError('unknown_market', `No market ${name} of ${coin} is held.`)
+    return market
+  }
+
+  function subscribeTo(asked: Operations['subscribe'], outlet: SessionOutlet): Subscription {
+    const { id, coin, timeframe, channel, from, onSlow } = asked
+    if (channel === 'spot') {
+      const filter = { coin, source: asked.source, windowSeconds: asked.window }
+      const after = from === undefined ? undefined : codec.placeOfTick(filter, from)
+      const ports = { ...outlet, history, watch: deps.spot, shared: codec.sharedTick }
+      return subscribeSpot({ id, filter, from: after, onSlow }, ports)
+    }
+    const market = findNamed(asked)
+    const filter = filterOf(asked)
+    const after = from === undefined || !market ? undefined : codec.placeOf(market, filter, from)
+    const hasRows = channel !== 'markets'
+    return subscribe(
+      { id, filter, coin, timeframe, market, from: after, onSlow, hasRows },
+      {
+        ...{ ...outlet, hub, rows, findMarket, shared: codec.shared },
+        describeMarket: (each) => deps.describeMarket(each, clock()),
+      },
+    )
+  }
+
+  function replay(asked: Operations['replay'], outlet: SessionOutlet): Subscription {
+    const { id, coin, timeframe, channel, from: fromMs, to: toMs, cursor, speed } = asked
+    const market = findNamed(asked)
+    const filter = filterOf(asked)
+    const after =
+      cursor === undefined || !market ? undefined : codec.placeOf(market, filter, cursor)
+    const hasRows = channel !== 'markets'
+    return startReplay(
+      { id, speed, range: { filter, coin, timeframe, market, fromMs, toMs, after, hasRows } },
+      {
+        ...{ ...outlet, history, read: rows, clock, timer: deps.timer, shared: codec.shared },
+        describeEvent: (event) =>
+          deps.describeMarket(marketAsOf(event.market, event), event.timeMs),
+      },
+    )
+  }
+
+  return (asked: Begun, outlet: SessionOutlet): Subscription => {
+    const { id, channel, coin } = asked
+    // Whatever is wrong is said before anything is sent.
+    const unsent: string[] = []
+    let isReady = false
+    const send = (text: string) => (isReady ? outlet.send(text) : void unsent.push(text))
+    const begun =
+      asked.op === 'replay'
+        ? replay(asked, { ...outlet, send })
+        : subscribeTo(asked, { ...outlet, send })
+    isReady = true
+    outlet.send(JSON.stringify({ type: 'subscribed', id, channel, coin }))
+    for (const text of unsent) outlet.send(text)
+    return begun
+  }
+}
+
+const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
+  // Of `markets` no row is read.
+  channel: channel === 'markets' || channel === 'spot' ? 'trades' : channel,
+  ...{ outcome, depth },
+})
+
+/** Rows as messages, and their places as cursors of the routes. */
+function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
+  const epoch = historyTagOf(history.cursorKey)
+  const rowCursors = createRowCursors(cursors)
+  const spotScopeOf = ({ coin, source, windowSeconds }: SpotFilter) =>
+    `spot ${coin} asc....${source ?? ''}.${windowSeconds ?? ''}`
+  const tail = (cursor: string, data: string) =>
+    `"cursor":"${cursor}","epoch":"${epoch}","data":${data}}`
+
+  return {
+    placeOf: rowCursors.decode,
+    placeOfTick: (filter: SpotFilter, cursor: string) =>
+      decodePosition(cursors.decode(spotScopeOf(filter), cursor)),
+
+    shared(market: Market, filter: RowFilter, { position, text }: LiveRow): string {
+      const cursor = rowCursors.encode(market, filter, position)
+      const place = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
+      return `${place},"seq":${position.id},${tail(cursor, text)}`
+    },
+
+    sharedTick(filter: SpotFilter, tick: StoredTick): string {
+      const cursor = cursors.encode(spotScopeOf(filter), encodePosition(tick))
+      const place = `"channel":"spot","coin":"${filter.coin}","seq":${tick.id}`
+      return `${place},${tail(cursor, JSON.stringify(describeTick(tick)))}`
+    },
+  }
+}
+
+/** The channel of an operation, as tiers name it. */
+export const accessOf = {
+  ...{ snapshots: 'snapshots', quotes: 'quotes', prices: 'prices', trades: 'prices' },
+  ...{ spot: 'prices', markets: 'markets' },
+} as const satisfies Record<Channel, TierRoute>

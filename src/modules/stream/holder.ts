@@ -1,0 +1,78 @@
+/** Whose a connection is, and for how long. */
+import { AppError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
+import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
+
+import type { CloseReason } from './model.ts'
+
+const AUTH_MS = 10_000
+/** Keys and tiers are looked at again so often. */
+const RECHECK_MS = 5_000
+
+export type HolderPorts = {
+  clock: Clock
+  /** Undefined for a key that is not valid. */
+  authenticate(key: string): Caller | undefined
+  /** Takes a place among the connections of an account; undefined where there is none left. */
+  takePlace(caller: Caller): (() => void) | undefined
+}
+
+type Line = {
+  say(value: object): void
+  end(why: CloseReason): void
+  /** Whoever it is of now. */
+  onCaller(caller: Caller): void
+}
+
+export function createHolder(ports: HolderPorts, { say, end, onCaller }: Line) {
+  const openedMs = ports.clock()
+  let caller: Caller | undefined
+  let [checkedMs, ownKey] = [openedMs, '']
+  let leave: (() => void) | undefined
+
+  return {
+    /** Throws `unauthenticated`. */
+    required(): Caller {
+      if (caller === undefined) throw unauthenticatedError()
+      return caller
+    },
+
+    /** May be repeated, with another key of the same account. */
+    authenticate(key: string): void {
+      const found = ports.authenticate(key)
+      if (found === undefined || found.isBlocked) {
+        end('unauthenticated')
+        return
+      }
+      if (caller && caller.accountId !== found.accountId)
+        throw new AppError('invalid_parameter', 'The key is of another account.', { param: 'key' })
+      leave ??= ports.takePlace(found)
+      if (leave === undefined) {
+        end('limit')
+        return
+      }
+      caller = found
+      ownKey = key
+      onCaller(found)
+      say({ type: 'authenticated', tier: found.standing.terms.tierId })
+    },
+
+    /** Ends a connection whose key did not come, or is not valid any more. */
+    check(nowMs: number): void {
+      if (caller === undefined && nowMs - openedMs > AUTH_MS) end('unauthenticated')
+      if (caller === undefined || nowMs - checkedMs < RECHECK_MS) return
+      checkedMs = nowMs
+      const now = ports.authenticate(ownKey)
+      if (now === undefined || now.isBlocked) end('unauthenticated')
+      else {
+        caller = now
+        onCaller(now)
+      }
+    },
+
+    leave(): void {
+      leave?.()
+      leave = undefined
+    },
+  }
+}

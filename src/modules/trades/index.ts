@@ -1,0 +1,84 @@
+import { coverageText } from '#src/core/coverage.ts'
+import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
+import type { Market } from '#src/core/market.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import { type Clock, readRange } from '#src/core/time.ts'
+import { placeTrades } from '#src/core/trade.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { RESUME_HEADER } from '#src/http/data-response.ts'
+import { route } from '#src/http/route.ts'
+import { tradeText } from '#src/live/rows.ts'
+
+import { TradeList, TradeQuery } from './model.ts'
+
+type Deps = {
+  history: Pick<MarketHistory, 'trades' | 'gaps'>
+  cursors: CursorCodec
+  clock: Clock
+}
+
+export const tradeRoutes = (deps: Deps) => [
+  route({
+    path: '/v1/:coin/markets/:conditionId/trades',
+    access: 'prices',
+    operationId: 'listTrades',
+    summary: 'Trades of a market',
+    description:
+      'Every trade that the venue announced while the market was recorded. Trades of a gap of the books are missing, and the venue announces no trade twice.',
+    query: TradeQuery,
+    ok: {
+      description: 'A page of trades.',
+      schema: TradeList,
+      headers: { [RESUME_HEADER]: 'The place after the last row, also when `nextCursor` is null.' },
+    },
+    isCovered: true,
+    caching: 'digest',
+    answer: ({ market, query }) => tradePage(deps, market, query),
+  }),
+]
+
+/** Throws `cursor_invalid` and `cursor_mismatch`. */
+function tradePage({ history, cursors, clock }: Deps, market: Market, query: TradeQuery) {
+  const { order, outcome, limit, cursor } = query
+  const { fromMs, toMs } = readRange(query)
+  // As of the series; live rows have it too.
+  const filters = `${outcome ?? 'both'}.${order}.${fromMs ?? ''}.${toMs ?? ''}.`
+  const scope = `trades ${market.conditionId} ${filters}`
+  const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
+  const first = outcome === undefined ? (after?.id ?? 0) + limit + 1 : undefined
+  const placed = readPlaced(history, { market, order, after, fromMs, toMs, first }).filter(
+    ({ trade }) => outcome === undefined || trade.outcome === outcome,
+  )
+  const page = placed.slice(0, limit)
+  const place: Position = page.at(-1)?.at ?? after ?? startOf({ order, fromMs, toMs })
+  const resumeCursor = cursors.encode(scope, encodePosition(place))
+  const nextCursor = placed.length > limit ? `"${resumeCursor}"` : 'null'
+  const rows = page.map(({ trade }) => tradeText(trade)).join(',')
+  const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
+  const coverage = coverageText(question)
+  return { body: `{"data":[${rows}],"nextCursor":${nextCursor}}`, resumeCursor, coverage }
+}
+
+type Part = ReturnType<typeof readRange> & {
+  market: Market
+  order: 'asc' | 'desc'
+  after: Position | undefined
+  /** As many as a page can need, where that is known. */
+  first: number | undefined
+}
+
+/** Those after a place, in their order; the millisecond of the place is read whole. */
+function readPlaced(
+  history: Pick<MarketHistory, 'trades'>,
+  { market, order, after, fromMs, toMs, first }: Part,
+) {
+  const part =
+    order === 'asc'
+      ? { fromMs: after?.timestampMs ?? fromMs, toMs, first }
+      : { fromMs, toMs: after === undefined ? toMs : after.timestampMs + 1 }
+  const sign = order === 'asc' ? 1 : -1
+  const placed = [...placeTrades(history.trades({ market, ...part }))].filter(
+    ({ at }) => after === undefined || comparePositions(at, after) * sign > 0,
+  )
+  return order === 'asc' ? placed : placed.toReversed()
+}

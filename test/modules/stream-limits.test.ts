@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+
+import { START_MS } from '../history/books.ts'
+import { addKey, NOW_MS } from '../support/harness.ts'
+import { closeAll, connect, putMarket, startLiveServer } from '../support/live-client.ts'
+import { idOf } from '../support/operation-requests.ts'
+import { until } from '../support/until.ts'
+
+afterEach(closeAll)
+
+/** By its path: under its name Bun has one of its own. */
+const wrapper = join(import.meta.dir, '../../node_modules/ws/wrapper.mjs')
+const { default: WebSocketOfWs }: typeof import('ws') = await import(wrapper)
+
+const subscribe = { op: 'subscribe', channel: 'markets', coin: 'btc' }
+
+describe('limits of GET /v1/stream', () => {
+  test('default: a tier has so many connections; one more is closed with 4029', async () => {
+    const { url, ledger } = startLiveServer()
+    const key = addKey(ledger, 'starter')
+    const held = [connect(url, key), connect(url, key)]
+    for (const client of held) await client.untilType('authenticated')
+    expect((await connect(url, key).closed).code).toBe(4029)
+    held[0]?.socket.close()
+    await held[0]?.closed
+    await connect(url, key).untilType('authenticated')
+    // Of another account there are others.
+    await connect(url, addKey(ledger, 'free')).untilType('authenticated')
+  })
+
+  test('default: a connection has 20 subscriptions for each that its tier has', async () => {
+    const { url, ledger } = startLiveServer()
+    const client = connect(url, addKey(ledger, 'free'))
+    for (let id = 1; id <= 21; id++) await client.send({ ...subscribe, id: `${id}` })
+    const refused = (await client.untilType('error')).at(-1)
+    expect(refused).toMatchObject({ id: '21', code: 'too_many_streams' })
+    await client.send({ op: 'unsubscribe', id: '1' })
+    await client.send({ ...subscribe, id: '21' })
+    expect((await client.untilType('subscribed')).at(-1)?.id).toBe('21')
+  })
+
+  test('default: who sends no key within ten seconds is closed with 4001', async () => {
+    const { url, advance, app } = startLiveServer()
+    const client = connect(url)
+    await until(() => app.stream.sessions === 1)
+    advance(10_001)
+    expect((await client.closed).code).toBe(4001)
+  })
+
+  test('behavior: a key that is revoked is closed with 4001 within ten seconds', async () => {
+    const { url, ledger, advance } = startLiveServer()
+    const key = addKey(ledger, 'pro')
+    const client = connect(url, key)
+    await client.untilType('authenticated')
+    ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: NOW_MS })
+    advance(10_000)
+    expect((await client.closed).code).toBe(4001)
+  })
+
+  test('behavior: heartbeats come when nothing else does, as often as asked for', async () => {
+    const { url, key, advance } = startLiveServer()
+    const client = connect(url, key)
+    await client.untilType('authenticated')
+    const beats = async (ms: number) => {
+      advance(ms)
+      await Bun.sleep(20)
+      return client.messages.splice(0).filter(({ type }) => type === 'heartbeat').length
+    }
+    expect([await beats(29_000), await beats(1_000)]).toEqual([0, 1])
+    await client.send({ op: 'heartbeat', seconds: 5 })
+    await Bun.sleep(20)
+    expect([await beats(4_900), await beats(100)]).toEqual([0, 1])
+    for (const seconds of [4, 601, 5.5]) {
+      await client.send({ op: 'heartbeat', seconds })
+      expect((await client.untilType('error')).at(-1)).toMatchObject({ param: 'seconds' })
+    }
+  })
+
+  test('behavior: more than 50 operations a second are refused; 20 faults in a row close with 4002', async () => {
+    const { url, key } = startLiveServer()
+    const client = connect(url, key)
+    for (let count = 0; count < 51; count++) await client.send({ op: 'heartbeat', seconds: 5 })
+    expect((await client.untilType('error')).at(-1)).toMatchObject({ code: 'rate_limited' })
+    for (let count = 0; count < 20; count++) await client.send({ op: 'dance' })
+    expect((await client.closed).code).toBe(4002)
+  })
+
+  test('behavior: a message of more than 16 KiB closes with 1009', async () => {
+    const { url, key, app } = startLiveServer()
+    const client = connect(url, key)
+    await client.untilType('authenticated')
+    client.socket.send(JSON.stringify({ op: 'auth', key: 'x'.repeat(16_384) }))
+    expect((await client.closed).code).toBe(1009)
+    expect(app.stream.sessions).toBe(0)
+  })
+
+  test('behavior: at a stop all leave with 1001 within ten seconds, and not all at once', async () => {
+    let drawn = 0
+    const randomBytes = (length: number) => new Uint8Array(length).fill((drawn++ * 64) % 256)
+    const { url, ledger, app, advance, sendAs } = startLiveServer({ randomBytes })
+    const clients = Array.from({ length: 4 }, () => connect(url, addKey(ledger, 'free', undefined)))
+    for (const client of clients) await client.untilType('authenticated')
+    app.drain()
+    const left: number[] = []
+    for (let seconds = 0; seconds < 10; seconds++) {
+      left.push(app.stream.sessions)
+      advance(1000)
+      await Bun.sleep(20)
+    }
+    expect([left[0], app.stream.sessions]).toEqual([4, 0])
+    expect(new Set(left).size).toBeGreaterThan(2)
+    for (const client of clients) expect((await client.closed).code).toBe(1001)
+    expect((await sendAs(undefined, '/v1/stream')).status).toBe(503)
+  })
+
+  test('behavior: an account cannot take the connection of another over', async () => {
+    const { url, ledger, key } = startLiveServer()
+    const client = connect(url, key)
+    await client.untilType('authenticated')
+    await client.send({ op: 'auth', key: addKey(ledger, 'pro') })
+    expect((await client.untilType('error')).at(-1)).toMatchObject({ param: 'key' })
+  })
+})
+
+describe('clients of others', () => {
+  test('default: the ws package reads the stream', async () => {
+    const { url, key, history, time } = startLiveServer()
+    putMarket(history)
+    time.nowMs = START_MS + 1
+    const socket = new WebSocketOfWs(url, { headers: { authorization: `Bearer ${key}` } })
+    const types: string[] = []
+    const ended = Promise.withResolvers<number>()
+    socket.on('message', (text: Buffer) => {
+      types.push(JSON.parse(text.toString()).type)
+      if (types.at(-1) === 'unsubscribed') socket.close()
+    })
+    socket.on('open', () => {
+      socket.send(JSON.stringify({ ...subscribe, id: 'a', channel: 'quotes' }))
+      socket.send(JSON.stringify({ op: 'unsubscribe', id: 'a' }))
+    })
+    socket.on('close', ended.resolve)
+    expect(await ended.promise).toBe(1005)
+    expect(types).toEqual(['authenticated', 'subscribed', 'unsubscribed'])
+  })
+})

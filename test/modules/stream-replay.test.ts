@@ -1,0 +1,237 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+
+import type { MarketHistory } from '#src/history/history.ts'
+import { createRandom } from '#src/lib/random.ts'
+
+import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
+import {
+  append,
+  closeAll,
+  connect,
+  isRow,
+  type Message,
+  putMarket,
+  startLiveServer,
+} from '../support/live-client.ts'
+
+afterEach(closeAll)
+
+const WINDOW_MS = 300_000
+
+/** States of a market at times after its window began; some change only what is deep. */
+function statesOf(number: number, offsets: readonly number[], startMs = START_MS) {
+  const random = createRandom(`replay ${number}`)
+  return offsets.map((offset) =>
+    aSnapshot(
+      {
+        conditionId: conditionIdOf(number),
+        outcome: random.integer(2) ? 'up' : 'down',
+        timestampMs: startMs + offset,
+      },
+      (1 + random.integer(90)) * 10_000,
+    ),
+  )
+}
+
+/** A bot: what it makes of a stream, whatever kind of stream it is. */
+function createBot() {
+  const seen: unknown[] = []
+  return {
+    seen,
+    handle({ type, prevSeq, seq, cursor, epoch, conditionId, data }: Message): void {
+      if (type === 'row' || type === 'snapshot')
+        seen.push({ type, prevSeq, seq, cursor, epoch, conditionId, data })
+      if (type.startsWith('market_') && type !== 'market_end')
+        seen.push({
+          type,
+          conditionId: data?.conditionId,
+          status: data?.status,
+          winner: data?.winner,
+        })
+      if (type === 'gap') seen.push({ type, conditionId })
+    },
+  }
+}
+
+const resolve = (history: MarketHistory, number: number, afterMs = 0) => {
+  history.putMarket({
+    ...{ conditionId: conditionIdOf(number), coin: 'btc', timeframe: '5m', source: 'simulated' },
+    ...{ windowStartMs: START_MS + afterMs, windowEndMs: START_MS + afterMs + WINDOW_MS },
+    ...{ winner: 'up', winnerSource: 'simulated' },
+  })
+}
+
+const ascending = (times: readonly number[]) => times.toSorted((a, b) => a - b)
+const timesOf = (messages: readonly Message[]) =>
+  messages.filter(isRow).map(({ data }) => Date.parse(String(data?.timestamp)))
+
+describe('replay of GET /v1/stream', () => {
+  test.each(['snapshots', 'quotes', 'prices'] as const)(
+    'default: a bot that reads %s gets the same from a replay as it got live',
+    async (channel) => {
+      const { history, url, key, time } = startLiveServer()
+      time.nowMs = START_MS - 1000
+      putMarket(history)
+      const conditionId = conditionIdOf(1)
+      const [live, replayed] = [createBot(), createBot()]
+      const watcher = connect(url, key)
+      await watcher.send({ op: 'subscribe', id: 'a', channel, coin: 'btc', timeframe: '5m' })
+      await watcher.untilType('subscribed')
+      time.nowMs = START_MS + 1
+      for (const message of await watcher.untilType('market_open')) live.handle(message)
+      const states = statesOf(1, ascending([20, 30, 30, 500, 501, 9000, 200_000, 299_999]))
+      for (const state of states) {
+        append(history, [state])
+        await Bun.sleep(2)
+      }
+      const path = `/v1/btc/markets/${conditionId}/${channel}`
+      const last = (await watcherRows(watcher, path, { url, key })) as Message[]
+      for (const message of last) live.handle(message)
+      time.nowMs = START_MS + WINDOW_MS + 1000
+      for (const message of await watcher.untilType('market_closed')) live.handle(message)
+      resolve(history, 1)
+      time.nowMs += 1000
+      for (const message of await watcher.untilType('market_resolved')) live.handle(message)
+
+      const client = connect(url, key)
+      const range = { from: START_MS, to: START_MS + 2 * WINDOW_MS }
+      await client.send({ op: 'replay', id: 'a', channel, coin: 'btc', ...range, speed: 0 })
+      for (const message of await client.untilType('replay_end')) replayed.handle(message)
+      const withoutGaps = (seen: unknown[]) => seen.filter((each) => !isGap(each))
+      expect(withoutGaps(replayed.seen)).toEqual(withoutGaps(live.seen))
+      expect(live.seen.length).toBeGreaterThan(6)
+    },
+  )
+
+  test('behavior: markets of a range are merged by time; each ends, and then all', async () => {
+    const { history, url, key, time } = startLiveServer()
+    const offsets = [0, WINDOW_MS, 2 * WINDOW_MS]
+    for (const [index, afterMs] of offsets.entries()) {
+      putMarket(history, index + 1, afterMs)
+      const times = Array.from({ length: 150 }, (_, step) => 5 + step * 2400)
+      append(history, statesOf(index + 1, times, START_MS + afterMs))
+    }
+    time.nowMs = START_MS + 10 * WINDOW_MS
+    const client = connect(url, key)
+    const range = { from: START_MS + 1000, to: START_MS + 3 * WINDOW_MS }
+    const replay = { op: 'replay', channel: 'quotes', coin: 'btc', speed: 0 }
+    await client.send({ ...replay, id: 'r', ...range })
+    const messages = await client.untilType('replay_end')
+    const times = timesOf(messages)
+    expect(times).toEqual(ascending(times))
+    expect([times[0], times.at(-1)]).toEqual([expect.any(Number), expect.any(Number)])
+    expect(Number(times.at(-1))).toBeLessThan(range.to)
+    const marks = messages.filter(({ type }) => type.startsWith('market_'))
+    const idOf = ({ conditionId, data }: Message) => conditionId ?? data?.conditionId
+    const named = marks.map((each) => `${each.type} ${Number(idOf(each))}`)
+    expect(named).toContain('market_open 2')
+    expect(named).toContain('market_end 1')
+    expect(named).not.toContain('market_open 1')
+    const first = messages.filter(({ type }) => type === 'snapshot')
+    expect(first.map(({ conditionId }) => conditionId)).toContain(conditionIdOf(1))
+    // Nobody is told how a market ended before it did.
+    const opened = marks.find(({ type }) => type === 'market_open')
+    expect(opened?.data).toMatchObject({ winner: null, status: 'open' })
+  })
+
+  test('behavior: a replay keeps the pace asked for, pauses, seeks and goes on', async () => {
+    const { history, url, key } = startLiveServer()
+    putMarket(history)
+    append(
+      history,
+      statesOf(
+        1,
+        Array.from({ length: 40 }, (_, index) => index * 1000),
+      ),
+    )
+    const client = connect(url, key)
+    const asked = { op: 'replay', channel: 'snapshots', coin: 'btc', conditionId: conditionIdOf(1) }
+    const startedMs = performance.now()
+    await client.send({ ...asked, id: 'r', speed: 100 })
+    await client.untilType('replay_end')
+    expect(performance.now() - startedMs).toBeGreaterThan(370)
+    await client.send({ op: 'seek', id: 'r', to: START_MS + 30_000 })
+    await client.send({ op: 'pause', id: 'r' })
+    await client.until(({ state }) => state === 'paused')
+    client.messages.length = 0
+    await Bun.sleep(60)
+    expect(client.messages).toEqual([])
+    await client.send({ op: 'speed', id: 'r', speed: 0 })
+    await client.send({ op: 'resume', id: 'r' })
+    const rest = await client.untilType('replay_end')
+    expect(timesOf(rest)).toEqual(
+      Array.from({ length: 10 }, (_, index) => START_MS + 30_000 + index * 1000),
+    )
+    await client.send({ op: 'unsubscribe', id: 'r' })
+    await client.untilType('unsubscribed')
+    await client.send({ op: 'pause', id: 'r' })
+    expect((await client.untilType('error')).at(-1)).toMatchObject({ param: 'id' })
+  })
+
+  test('behavior: a cursor of a row continues after it, and gaps come when they were noticed', async () => {
+    const { history, url, key } = startLiveServer()
+    putMarket(history)
+    append(history, statesOf(1, [0, 1000, 2000, 60_000, 61_000]))
+    const gap = { outcome: 'up', reason: 'recorder_down' } as const
+    const span = { fromMs: START_MS + 2001, toMs: START_MS + 60_000 }
+    history.putGaps(conditionIdOf(1), [{ ...gap, ...span }])
+    const client = connect(url, key)
+    const asked = { op: 'replay', channel: 'snapshots', coin: 'btc', conditionId: conditionIdOf(1) }
+    await client.send({ ...asked, id: 'r', speed: 0 })
+    const all = await client.untilType('replay_end')
+    const kinds = all.filter(({ type, reason }) => isRow({ type }) || reason === 'recorder_down')
+    expect(kinds.map(({ type, to }) => (type === 'gap' ? to : type))).toEqual([
+      ...['row', 'row', 'row', null],
+      ...[new Date(span.toMs).toISOString(), 'row', 'row'],
+    ])
+    const cursor = all.filter(isRow)[1]?.cursor
+    await client.send({ ...asked, id: 'c', speed: 0, cursor })
+    const rest = await client.untilType('replay_end')
+    expect(rest.filter(isRow).map(({ data }) => data)).toEqual(
+      all
+        .filter(isRow)
+        .slice(2)
+        .map(({ data }) => data),
+    )
+  })
+
+  test('error: what is no range or speed is named', async () => {
+    const { history, url, key } = startLiveServer()
+    putMarket(history)
+    const client = connect(url, key)
+    const replay = { op: 'replay', id: 'r', channel: 'quotes', coin: 'btc', speed: 1 }
+    const paramOf = async (more: object) => {
+      await client.send({ ...replay, ...more })
+      return (await client.untilType('error')).at(-1)?.param
+    }
+    const range = { from: START_MS, to: START_MS + 1 }
+    expect(await paramOf({})).toBe('from')
+    expect(await paramOf({ from: START_MS })).toBe('to')
+    expect(await paramOf({ ...range, to: START_MS })).toBe('to')
+    expect(await paramOf({ ...range, speed: 0.05 })).toBe('speed')
+    expect(await paramOf({ ...range, speed: 1001 })).toBe('speed')
+    expect(await paramOf({ ...range, cursor: 'x' })).toBe('cursor')
+    expect(await paramOf({ ...range, channel: 'spot' })).toBe('channel')
+    await client.send({ op: 'subscribe', id: 's', channel: 'quotes', coin: 'btc' })
+    await client.send({ op: 'seek', id: 's', to: START_MS })
+    expect((await client.untilType('error')).at(-1)?.param).toBe('id')
+  })
+})
+
+const isGap = (each: unknown) =>
+  typeof each === 'object' && each !== null && 'type' in each && each.type === 'gap'
+
+/** Rows until the last one that the route has. */
+async function watcherRows(
+  watcher: ReturnType<typeof connect>,
+  path: string,
+  { url, key }: { url: string; key: string },
+): Promise<Message[]> {
+  const origin = url.replace('ws:', 'http:').replace('/v1/stream', '')
+  const headers = { authorization: `Bearer ${key}` }
+  const page = (await (await fetch(`${origin}${path}?limit=1000`, { headers })).json()) as {
+    data: { id: string }[]
+  }
+  const lastId = page.data.at(-1)?.id
+  return await watcher.until(({ data }) => data?.id === lastId)
+}

@@ -1,0 +1,213 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { connect as connectTcp } from 'node:net'
+
+import type { StreamData } from '#src/app.ts'
+import type { Outcome } from '#src/core/market.ts'
+
+import { aSnapshot, getMarket, START_MS } from '../history/books.ts'
+import {
+  append,
+  asDocumented,
+  closeAll,
+  type Message,
+  putMarket,
+  startLiveServer,
+} from '../support/live-client.ts'
+import { until } from '../support/until.ts'
+
+afterEach(closeAll)
+
+const MIB = 2 ** 20
+/** Bun drops what is sent beyond, silently. */
+const BUN_DROPS_BYTES = 16 * MIB
+const BUFFERED_BYTES_MAX = 4 * MIB
+const HELD_BYTES_MAX = 8 * MIB
+
+/** A connection whose other end takes bytes only when the test says so. */
+function openStuck({ app, key }: ReturnType<typeof startLiveServer>) {
+  const { websocket } = app.stream
+  const sent: Message[] = []
+  const state = { buffered: 0, most: 0, code: 0 }
+  const data: StreamData = { authorization: `Bearer ${key}` }
+  const connection = {
+    data,
+    send(text: string) {
+      sent.push(asDocumented(JSON.parse(text)))
+      state.buffered += text.length
+      state.most = Math.max(state.most, state.buffered)
+    },
+    getBufferedAmount: () => state.buffered,
+    close(code: number) {
+      state.code = code
+      websocket.close(connection)
+    },
+  }
+  websocket.open(connection)
+  return {
+    state,
+    sent,
+    ask: (message: object) => websocket.message(connection, JSON.stringify(message)),
+    /** The other end takes all that is on its way. */
+    take() {
+      state.buffered = 0
+      websocket.drain(connection)
+    },
+  }
+}
+
+/** A market with one state of each outcome, and what writes on. */
+function startWriting() {
+  const server = startLiveServer()
+  putMarket(server.history)
+  let written = 0
+  /** Levels make a row large. */
+  const write = (outcome: Outcome, levels = 1) => {
+    written++
+    const prices = Array.from({ length: levels }, (_, index) => 500_000 - index * 1000)
+    const bids = { prices, sizes: prices.map((_, index) => (written + index) * 10_000) }
+    append(server.history, [aSnapshot({ outcome, timestampMs: START_MS + written, bids })])
+    server.app.stream.tick()
+  }
+  write('up')
+  write('down')
+  return { ...server, write }
+}
+
+const subscribe = { op: 'subscribe', channel: 'snapshots', coin: 'btc' }
+const rowsOf = (messages: readonly Message[]) => messages.filter(({ type }) => type === 'row')
+
+describe('slow readers of GET /v1/stream', () => {
+  test('default: states are left out and counted, and the last of each outcome always arrives', () => {
+    const server = startWriting()
+    const { history, write } = server
+    const client = openStuck(server)
+    client.ask({ ...subscribe, id: 'a' })
+    write('up')
+    client.state.buffered = BUFFERED_BYTES_MAX / 2
+    const before = client.sent.length
+    for (let count = 0; count < 60; count++) write(count % 3 === 0 ? 'down' : 'up')
+    expect(client.sent).toHaveLength(before)
+    client.take()
+    const late = rowsOf(client.sent.slice(before))
+    expect(late.map(({ data }) => data?.outcome)).toEqual(['down', 'up'])
+    for (const { data } of late) {
+      const outcome = data?.outcome === 'up' ? 'up' : 'down'
+      expect(history.latest({ market: getMarket(history), outcome })?.id).toBe(Number(data?.id))
+    }
+    expect(late.map(({ skipped }) => skipped ?? 0)).toEqual([58, 0])
+    write('up')
+    const [next] = rowsOf(client.sent.slice(-1))
+    expect(next).toMatchObject({ prevSeq: late.at(-1)?.seq })
+    expect(next).not.toHaveProperty('skipped')
+    client.ask({ op: 'unsubscribe', id: 'a' })
+  })
+
+  test('behavior: trades are never left out', () => {
+    const server = startWriting()
+    const { history } = server
+    const client = openStuck(server)
+    client.ask({ ...subscribe, id: 't', channel: 'trades' })
+    client.state.buffered = BUFFERED_BYTES_MAX / 2
+    const { conditionId } = getMarket(history)
+    for (let count = 1; count <= 20; count++) {
+      const trade = { timestampMs: START_MS + count, price: 500_000, outcome: 'up' as const }
+      history.record({ snapshots: [], gaps: [], trades: [{ conditionId, trade }] })
+      server.app.stream.tick()
+    }
+    client.take()
+    expect(rowsOf(client.sent)).toHaveLength(20)
+    expect(rowsOf(client.sent).some((row) => 'skipped' in row)).toBe(false)
+  })
+
+  test('behavior: who chose `close` misses nothing until it is closed with 4008', () => {
+    const server = startWriting()
+    const client = openStuck(server)
+    client.ask({ ...subscribe, id: 'a', onSlow: 'close' })
+    client.state.buffered = BUFFERED_BYTES_MAX / 2
+    for (let count = 0; count < 30; count++) server.write('up')
+    client.take()
+    expect(rowsOf(client.sent)).toHaveLength(30)
+    for (let id = 0; id < 9; id++) client.ask({ ...subscribe, id: `${id}`, onSlow: 'close' })
+    client.state.buffered = BUFFERED_BYTES_MAX / 2
+    let rows = 0
+    for (; client.state.code === 0 && rows < 5000; rows++) server.write('up', 400)
+    expect(client.state.code).toBe(4008)
+    const rowBytes = JSON.stringify(rowsOf(client.sent).at(-1)).length
+    expect(10 * (rows - 1) * rowBytes).toBeLessThan(HELD_BYTES_MAX)
+  })
+
+  test('behavior: what waits is of the connection, whatever it has subscribed to', () => {
+    const server = startWriting()
+    const client = openStuck(server)
+    for (let id = 0; id < 40; id++) client.ask({ ...subscribe, id: `${id}`, onSlow: 'close' })
+    client.state.buffered = BUFFERED_BYTES_MAX / 2
+    let rows = 0
+    for (; client.state.code === 0 && rows < 5000; rows++) server.write('up', 400)
+    expect([client.state.code, rows < 40]).toEqual([4008, true])
+  })
+
+  test('behavior: nothing is ever given to Bun that it would drop', () => {
+    const server = startWriting()
+    for (let count = 0; count < 10; count++) server.write('up', 400)
+    const client = openStuck(server)
+    client.ask({ ...subscribe, id: 'a' })
+    for (let count = 0; client.state.code === 0 && count < 5000; count++) {
+      client.ask({ op: 'snapshot', id: 'a' })
+      server.advance(100)
+    }
+    expect(client.state.code).toBe(4008)
+    expect(client.state.most).toBeLessThan(BUFFERED_BYTES_MAX + MIB)
+    expect(client.state.most).toBeLessThan(BUN_DROPS_BYTES)
+  })
+
+  test('behavior: a replay waits for its reader and leaves nothing out', async () => {
+    const server = startWriting()
+    for (let count = 0; count < 300; count++) server.write(count % 2 ? 'up' : 'down', 100)
+    const client = openStuck(server)
+    const { conditionId } = getMarket(server.history)
+    const replay = { op: 'replay', id: 'r', channel: 'snapshots', coin: 'btc', speed: 0 }
+    client.ask({ ...replay, conditionId })
+    const isAtEnd = () => client.sent.at(-1)?.type === 'replay_end'
+    let rounds = 0
+    while (!isAtEnd()) {
+      await Bun.sleep(5)
+      expect(client.state.buffered).toBeLessThan(MIB)
+      if (++rounds % 5 === 0) client.take()
+    }
+    expect(rounds).toBeGreaterThan(5)
+    const ids = rowsOf(client.sent).map(({ data }) => Number(data?.id))
+    expect(ids).toEqual(Array.from({ length: 302 }, (_, index) => index + 1))
+  })
+
+  test('behavior: a real client that stops reading is closed, and memory stays bounded', async () => {
+    const server = startWriting()
+    const socket = connectTcp(server.port ?? 0, '127.0.0.1')
+    const lines = [
+      'GET /v1/stream HTTP/1.1',
+      'Host: localhost',
+      `Authorization: Bearer ${server.key}`,
+    ]
+    const handshake = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13']
+    const nonce = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+    socket.write(`${[...lines, ...handshake, nonce].join('\r\n')}\r\n\r\n`)
+    await until(() => server.app.stream.sessions === 1)
+    socket.pause()
+    for (let id = 0; id < 20; id++)
+      socket.write(maskedText(JSON.stringify({ ...subscribe, id: `${id}`, onSlow: 'close' })))
+    const before = process.memoryUsage().rss
+    for (let rows = 0; server.app.stream.sessions === 1 && rows < 1000; rows++) {
+      server.write('up', 400)
+      await Bun.sleep(0)
+    }
+    expect(server.app.stream.sessions).toBe(0)
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB)
+    socket.destroy()
+  }, 30_000)
+})
+
+/** A frame of a client (RFC 6455, 5.2) whose mask changes nothing. */
+function maskedText(text: string): Buffer {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(text.length)
+  return Buffer.concat([Buffer.from([0x81, 0xfe]), length, Buffer.alloc(4), Buffer.from(text)])
+}
