@@ -13,6 +13,7 @@ import {
 import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
 import { createBulkReads } from './reads/bulk.ts'
+import { createEventReads } from './reads/events.ts'
 import {
   changing,
   createMarketRead,
@@ -162,6 +163,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),
     ...createBulkReads(tables, read),
+    ...createEventReads(tables, read),
   }
 }
 

@@ -17,10 +17,15 @@ export type BodyStream = {
    */
   pieces: AsyncGenerator<Uint8Array, void, undefined>
   onEnd: (end: BodyEnd) => void
+  /** Ends the wait for a piece, as the client is gone. */
+  onGone?: () => void
 }
 
 /** What is sent is counted piece by piece, and the line of the log is written at the end. */
-export function streamResponse(request: Request, { headers, pieces, onEnd }: BodyStream): Response {
+export function streamResponse(
+  request: Request,
+  { headers, pieces, ...stream }: BodyStream,
+): Response {
   const end: BodyEnd = { bytes: 0, isWhole: false }
   const ended = Promise.withResolvers<BodyEnd>()
   const sent: SentBody = { ended: ended.promise, onPiece() {} }
@@ -28,7 +33,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
 
   let isGone = false
   const finish = () => {
-    onEnd(end)
+    stream.onEnd(end)
     ended.resolve(end)
   }
   const body = new ReadableStream<Uint8Array>(
@@ -56,6 +61,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
       },
       async cancel() {
         isGone = true
+        stream.onGone?.()
         await pieces.return()
         finish()
       },

@@ -4,6 +4,7 @@ import { describe } from 'bun:test'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { conformAppend } from './conformance-append.ts'
+import { conformEvents } from './conformance-events.ts'
 import { conformGaps } from './conformance-gaps.ts'
 import { conformLines } from './conformance-lines.ts'
 import { conformMarkets } from './conformance-markets.ts'
@@ -35,6 +36,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformRows(use)
     conformSteps(use)
     conformLines(use)
+    conformEvents(use)
     conformRandomly(open, effort)
   })
 }

@@ -11,7 +11,8 @@ import {
   encodeChunk,
   outcomeCodes,
 } from './chunk.ts'
-import { FrameEncoder, RowText, writeRowText } from './frame-encoder.ts'
+import { FrameEncoder } from './frame-encoder.ts'
+import { RowText, writeRowText } from './row-text.ts'
 
 /** Widest span of times or ids that the columns of one chunk hold. */
 const COLUMN_MAX = 2 ** 32 - 1

@@ -1,15 +1,10 @@
 /**
- * The JSON text of one snapshot as it is served, and its frame: the text in the store's Huffman
- * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
+ * The frame of a snapshot: its JSON text in the store's Huffman code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
  * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
  * Two books are compared by their integers.
  */
-import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
-import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
-import { assert } from '#src/lib/assert.ts'
 import type { BitWriter } from '#src/lib/bits.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { piecesOf, putMillionths, putPiece } from '#src/wire/row-bytes.ts'
 
 import {
   distanceBits,
@@ -24,90 +19,7 @@ import {
   MATCH_LENGTH_MAX,
   MATCH_LENGTH_MIN,
 } from './deflate-code.ts'
-
-/** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
-const LEVEL_BYTES_MAX = 64
-/** More than everything before the first level can take. */
-const HEADER_BYTES_MAX = 512
-
-/** Offset in every row of the first digit of its id. */
-const ID_OFFSET = '{"id":"'.length
-
-const pieces = piecesOf({ price: '{"price":', size: ',"size":' })
-/** Bytes from a level's `{` to its price, and from the price's end to its size. */
-const PRICE_OFFSET = pieces.price.length
-const SIZE_OFFSET = pieces.size.length
-
-/** One side: offset of its `[`, and per level price, size and the offsets of `{`, size and `}`. */
-class LadderText {
-  open = 0
-  count = 0
-  readonly prices: number[] = []
-  readonly sizes: number[] = []
-  readonly starts: number[] = []
-  readonly sizeStarts: number[] = []
-  readonly ends: number[] = []
-}
-
-/** A row's text and where its parts are. Reused from row to row: copy what must last. */
-export class RowText {
-  bytes = new Uint8Array(16_384)
-  length = 0
-  idEnd = 0
-  readonly bids = new LadderText()
-  readonly asks = new LadderText()
-}
-
-export function writeRowText(row: RowText, snapshot: StoredSnapshot): void {
-  const levels = snapshot.bids.prices.length + snapshot.asks.prices.length
-  const needed = HEADER_BYTES_MAX + levels * LEVEL_BYTES_MAX
-  if (row.bytes.length < needed) row.bytes = new Uint8Array(needed * 2)
-  const idText = String(snapshot.id)
-  const fixed = `","assetId":"${snapshot.assetId}","conditionId":"${snapshot.conditionId}","symbol":"${snapshot.coin}","outcome":"${snapshot.outcome}","timeframe":"${snapshot.timeframe}","timestamp":"`
-  let at = putText(row.bytes, 0, '{"id":"')
-  at = putText(row.bytes, at, idText)
-  row.idEnd = at
-  at = putText(row.bytes, at, fixed)
-  at = putText(row.bytes, at, new Date(snapshot.timestampMs).toISOString())
-  at = putText(row.bytes, at, '","bids":')
-  at = putLadder(row, { at, ladder: snapshot.bids, text: row.bids })
-  at = putText(row.bytes, at, ',"asks":')
-  at = putLadder(row, { at, ladder: snapshot.asks, text: row.asks })
-  row.bytes[at++] = byteOf.closeBrace
-  row.length = at
-}
-
-type LadderPlace = { at: number; ladder: Ladder; text: LadderText }
-
-function putLadder({ bytes }: RowText, { at: start, ladder, text }: LadderPlace): number {
-  const count = ladder.prices.length
-  let at = start
-  text.open = at
-  bytes[at++] = byteOf.openBracket
-  for (let i = 0; i < count; i++) {
-    if (i > 0) bytes[at++] = byteOf.comma
-    const price = ladder.prices[i] ?? 0
-    const size = ladder.sizes[i] ?? 0
-    assert(price > 0 && price < MILLIONTHS_PER_UNIT && size > 0, 'a level has a price and a size')
-    text.prices[i] = price
-    text.sizes[i] = size
-    text.starts[i] = at
-    at = putMillionths(bytes, putPiece(bytes, at, pieces.price), price)
-    at = putPiece(bytes, at, pieces.size)
-    text.sizeStarts[i] = at
-    at = putMillionths(bytes, at, size)
-    text.ends[i] = at
-    bytes[at++] = byteOf.closeBrace
-  }
-  text.count = count
-  bytes[at++] = byteOf.closeBracket
-  return at
-}
-
-function putText(bytes: Uint8Array, start: number, text: string): number {
-  for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i)
-  return start + text.length
-}
+import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
 const WORTHWHILE_LENGTH = 5
@@ -139,6 +51,24 @@ export class FrameEncoder {
   text(text: string): void {
     this.#bits.reserve(text.length * 2)
     for (let i = 0; i < text.length; i++) this.#literal(text.charCodeAt(i))
+  }
+
+  /**
+   * Writes text as `text` does. What agrees with the end of an earlier one, which ends as far
+   * before the end of this one as `distance` says, is a match.
+   */
+  echo(text: string, earlier: string, distance: number): void {
+    this.#bits.reserve(text.length * 2)
+    const moved = earlier.length - text.length
+    let at = 0
+    while (at < text.length) {
+      let end = at
+      while (end < text.length && text[end] === earlier[end + moved]) end++
+      const length = Math.min(end - at, MATCH_LENGTH_MAX)
+      if (length >= WORTHWHILE_LENGTH) this.#match(length, distance)
+      else this.#literal(text.charCodeAt(at))
+      at += length >= WORTHWHILE_LENGTH ? length : 1
+    }
   }
 
   /** Ends the block and the gzip member around it (RFC 1952). */

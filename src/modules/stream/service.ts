@@ -1,5 +1,5 @@
 /** The live stream over WebSocket: the sessions of a server. */
-import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
+import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
@@ -8,6 +8,7 @@ import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Visit } from '#src/http/gate.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
+import { createRowCursors } from '#src/live/cursors.ts'
 import type { Hub } from '#src/live/hub.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
@@ -104,17 +105,13 @@ export function createStreamService(deps: StreamDeps) {
 export type StreamService = ReturnType<typeof createStreamService>
 
 function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
-  const { history, hub, rows, cursors, clock } = deps
+  const { history, hub, rows, clock } = deps
+  const cursors = createRowCursors(deps.cursors)
   const places = new Map<string, number>()
   const epoch = historyTagOf(history.cursorKey)
 
-  /** As of the route with the same filters: its cursors work here, and those of here there. */
-  const scopeOf = ({ conditionId }: Market, { channel, outcome, depth }: RowFilter) =>
-    `${channel} ${conditionId} ${outcome ?? 'both'}.asc..${channel === 'snapshots' ? '' : '.'}` +
-    (depth === undefined ? '' : `..own.${depth}.`)
-
   function shared(market: Market, filter: RowFilter, { position, text }: LiveRow): string {
-    const cursor = cursors.encode(scopeOf(market, filter), encodePosition(position))
+    const cursor = cursors.encode(market, filter, position)
     const place = `"channel":"${filter.channel}","conditionId":"${market.conditionId}","seq":${position.id}`
     return `${place},"cursor":"${cursor}","epoch":"${epoch}","data":${text}`
   }
@@ -157,7 +154,7 @@ function createPorts(deps: StreamDeps, works: Set<Steps<void>>): SessionPorts {
       const after =
         from === undefined || market === undefined
           ? undefined
-          : decodePosition(cursors.decode(scopeOf(market, filter), from))
+          : cursors.decode(market, filter, from)
       const { onSlow = 'conflate' } = operation
       return subscribe(
         {
