@@ -9,6 +9,7 @@ import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
+import type { Market } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
@@ -34,6 +35,8 @@ import { exportRoutes } from '#src/modules/exports/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
+import { liveRoutes } from '#src/modules/live/index.ts'
+import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
 import { marketRoutes, marketText } from '#src/modules/markets/index.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
@@ -84,8 +87,8 @@ export function createApp(deps: AppDeps) {
   const trap = createErrorTrap()
   const ports = createPorts(deps, () => !isDraining)
   const { gate, work, meter } = ports
-  const routes = listRoutes(deps, ports)
-  const stream = createStream(deps, ports)
+  const { stream, live } = createStreams(deps, ports)
+  const routes = listRoutes(deps, ports, live)
   const elysia = createElysia(deps, { ...ports, trap: trap.plugin, routes })
   const front = createFrontDoor({
     ...deps,
@@ -102,12 +105,19 @@ export function createApp(deps: AppDeps) {
     /** Answers any request; never throws, never rejects. */
     fetch: front,
     elysia,
-    /** Live connections; given to the server that listens, and ticked. */
+    /** Live connections; given to the server that listens. */
     stream,
+    live,
+    /** Hands on what is new to whoever follows; to be called every few milliseconds. */
+    tick(): void {
+      stream.tick()
+      live.tick()
+    },
     /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
     drain(): void {
       isDraining = true
       stream.stop()
+      live.stop()
     },
     /** Moves some of what was used into the ledger; true if there is more. */
     flushUsage: (): boolean => meter.flush(),
@@ -137,7 +147,7 @@ function createPorts(deps: AppDeps, isAccepting: () => boolean) {
 }
 
 /** Every route, in the order of the documentation. */
-function listRoutes(deps: AppDeps, ports: Ports): Route[] {
+function listRoutes(deps: AppDeps, ports: Ports, live: LiveService): Route[] {
   const { history, clock, config } = deps
   const { work, isAccepting, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
@@ -155,6 +165,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     priceRoutes(data),
     panelRoutes(data),
     exportRoutes(data),
+    liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
     keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
     usageRoutes({ ...ports, clock }),
@@ -164,20 +175,25 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
   ].flat()
 }
 
-function createStream({ history, clock, timer }: AppDeps, ports: Ports): StreamService {
-  const { findMarket, listTiers, authenticate, meter } = ports
-  const cursors = createCursorCodec(history.cursorKey)
+function createStreams(deps: AppDeps, ports: Ports): { stream: StreamService; live: LiveService } {
+  const { history, clock } = deps
+  const { listTiers, meter } = ports
   const rows = createRowReader(history, {
     quotes: (request) => readQuotes(history, request),
     prices: (request) => readPrices(history, request),
   })
-  return createStreamService({
-    ...{ history, clock, rows, cursors, findMarket, authenticate },
-    hub: createHub({ history, clock, timer, read: rows }),
+  const shared = {
+    ...{ ...deps, ...ports, rows },
+    cursors: createCursorCodec(history.cursorKey),
+    hub: createHub({ ...deps, read: rows }),
+    describeMarket: (market: Market) => marketText(history, market, clock()),
+  }
+  const stream = createStreamService({
+    ...shared,
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
-    describeMarket: (market) => marketText(history, market, clock()),
   })
+  return { stream, live: createLiveService(shared) }
 }
 
 type Served = Ports & { trap: AnyElysia; routes: readonly Route[] }

@@ -96,7 +96,7 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
 const STREAM_MS = 5
 
 /** Hands on what is new to live connections. */
-export const startStream = ({ stream }: App): Job => every(STREAM_MS, stream.tick, () => {})
+export const startStream = ({ tick }: App): Job => every(STREAM_MS, tick, () => {})
 
 function every(ms: number, step: () => void, end: () => void): Job {
   const timer = setInterval(step, ms)

@@ -1,7 +1,8 @@
 /**
- * The frame of a snapshot: its JSON text in the store's Huffman code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
- * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
- * Two books are compared by their integers.
+ * The frame of a snapshot: its JSON text in the store's Huffman code, as a run of bits. A frame is
+ * alone, or its matches reach back into the previous row of the same outcome and no further, so it
+ * is valid wherever that row's text is as many bytes before it. Two books are compared by their
+ * integers.
  */
 import type { BitWriter } from '#src/lib/bits.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
