@@ -4,12 +4,13 @@ import type { Market, Outcome } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { createRandom } from '#src/lib/random.ts'
+import { createRandom, type Random } from '#src/lib/random.ts'
 
 import { aSnapshot, conditionIdOf, createBookMaker, START_MS } from '../history/books.ts'
 import { followEvents } from '../support/event-client.ts'
 import { addKey, createHarness } from '../support/harness.ts'
 import { idOf } from '../support/operation-requests.ts'
+import { until } from '../support/until.ts'
 
 const closers: (() => unknown)[] = []
 afterEach(async () => {
@@ -59,6 +60,53 @@ const PATH = `/v1/btc/markets/${conditionIdOf(1)}`
 const plain = { 'accept-encoding': 'identity' }
 const gzip = { 'accept-encoding': 'gzip' }
 
+/** States of both outcomes. */
+function randomStates(random: Random): Snapshot[] {
+  const makers = { up: createBookMaker(random), down: createBookMaker(random) }
+  return Array.from({ length: 60 + random.integer(500) }, (_, index) => {
+    const outcome: Outcome = random.integer(2) ? 'up' : 'down'
+    return aSnapshot({ outcome, timestampMs: START_MS + index * 7, ...makers[outcome]() })
+  })
+}
+
+/** Writes states in batches of any size, at any time. */
+async function writeAll(history: MarketHistory, random: Random, states: Snapshot[]): Promise<void> {
+  while (states.length > 0) {
+    append(history, states.splice(0, 1 + random.integer(40)))
+    await Bun.sleep(random.integer(4))
+  }
+}
+
+/** Follows from a cursor of a route, and compares with what the route has after it. */
+async function walkAndFollow(random: Random, channel: string): Promise<void> {
+  const { history, follow, send } = startServer()
+  const states = randomStates(random)
+  const written = 1 + random.integer(states.length - 1)
+  append(history, states.splice(0, written))
+  const outcome = random.pick(['', '&outcome=up', '&outcome=down'])
+  const asked = random.integer(2) && channel === 'snapshots' ? `${outcome}&depth=2` : outcome
+  const read = async (query: string): Promise<unknown[]> => {
+    const response = await send(`${PATH}/${channel}?limit=1000&${query}${asked}`)
+    return ((await response.json()) as { data: unknown[] }).data
+  }
+  const first = await send(`${PATH}/${channel}?limit=${1 + random.integer(written)}${asked}`)
+  const cursor = first.headers.get('x-resume-cursor') ?? ''
+  const headers = { ...random.pick([plain, gzip]), 'last-event-id': cursor }
+  const client = await follow(`${PATH}/live?channel=${channel}${asked}`, headers)
+  await writeAll(history, random, states)
+  const data = await read(`cursor=${cursor}`)
+  await client.until(() => client.rows().length >= data.length)
+  expect(client.events().map((each) => each.data)).toEqual(data as never)
+  // The id of an event is a cursor here and there.
+  const at = random.integer(data.length)
+  const id = client.rows()[at]?.id ?? cursor
+  const after = data.slice(at + 1)
+  expect(await read(`cursor=${id}`)).toEqual(after)
+  const later = await follow(`${PATH}/live?channel=${channel}&cursor=${id}${asked}`)
+  await later.until(() => later.rows().length >= after.length)
+  expect(later.events().map((each) => each.data)).toEqual(after as never)
+}
+
 describe('GET …/live of a market', () => {
   for (const headers of [plain, gzip]) {
     const coding = headers['accept-encoding']
@@ -81,44 +129,7 @@ describe('GET …/live of a market', () => {
   for (const channel of ['snapshots', 'quotes', 'prices'] as const) {
     test(`behavior: from any cursor, whatever is written meanwhile, ${channel} are those of the route`, async () => {
       const random = createRandom(`live ${channel}`)
-      for (let round = 0; round < 6; round++) {
-        const { history, follow, send } = startServer()
-        const makers = { up: createBookMaker(random), down: createBookMaker(random) }
-        const count = 60 + random.integer(500)
-        const all = Array.from({ length: count }, (_, index) => {
-          const outcome: Outcome = random.integer(2) ? 'up' : 'down'
-          const timestampMs = START_MS + index * 7
-          return aSnapshot({ outcome, timestampMs, ...makers[outcome]() })
-        })
-        let written = 1 + random.integer(count - 1)
-        append(history, all.slice(0, written))
-        const path = `${PATH}/${channel}`
-        const outcome = random.pick(['', '&outcome=up', '&outcome=down'])
-        const asked = random.integer(2) && channel === 'snapshots' ? `${outcome}&depth=2` : outcome
-        const first = await send(`${path}?limit=${1 + random.integer(written)}${asked}`)
-        const cursor = first.headers.get('x-resume-cursor') ?? ''
-        const headers = { ...random.pick([plain, gzip]), 'last-event-id': cursor }
-        const client = await follow(`${PATH}/live?channel=${channel}${asked}`, headers)
-        while (written < count) {
-          const more = 1 + random.integer(40)
-          append(history, all.slice(written, written + more))
-          written += more
-          await Bun.sleep(random.integer(4))
-        }
-        const rest = await send(`${path}?cursor=${cursor}&limit=1000${asked}`)
-        const { data } = (await rest.json()) as { data: object[] }
-        await client.until(() => client.rows().length >= data.length)
-        expect(client.events().map((each) => each.data)).toEqual(data as never)
-        // The id of an event is a cursor here and there.
-        const at = random.integer(data.length || 1)
-        const id = client.rows()[at]?.id ?? cursor
-        const again = await send(`${path}?cursor=${id}&limit=1000${asked}`)
-        const after = data.length === 0 ? [] : data.slice(at + 1)
-        expect(((await again.json()) as { data: object[] }).data).toEqual(after)
-        const later = await follow(`${PATH}/live?channel=${channel}&cursor=${id}${asked}`)
-        await later.until(() => later.rows().length >= after.length)
-        expect(later.events().map((each) => each.data)).toEqual(after as never)
-      }
+      for (let round = 0; round < 6; round++) await walkAndFollow(random, channel)
     })
   }
 
@@ -201,18 +212,20 @@ describe('GET …/live of a market', () => {
   })
 
   test('error: what cannot be followed is refused as everywhere', async () => {
-    const { send, sendAs, ledger, history } = startServer()
+    const { send, sendAs, ledger, history, url, app } = startServer()
     append(history, [aSnapshot()])
     const codeOf = async (response: Response) => ((await response.json()) as { code: string }).code
     expect(await codeOf(await sendAs(undefined, `${PATH}/live`))).toBe('unauthenticated')
     const free = addKey(ledger, 'free')
     expect(await codeOf(await sendAs(free, `${PATH}/live`))).toBe('tier_route')
     expect(await codeOf(await sendAs(free, `${PATH}/live?channel=quotes`))).toBe('tier_route')
-    const open = await sendAs(free, `${PATH}/live?channel=prices`)
-    expect(open.status).toBe(200)
-    expect(await codeOf(await sendAs(free, `${PATH}/live?channel=prices`))).toBe('too_many_streams')
+    const followFree = () =>
+      fetch(`${url}${PATH}/live?channel=prices`, { headers: { authorization: `Bearer ${free}` } })
+    const [open, refused] = [await followFree(), await followFree()]
+    expect([open.status, await codeOf(refused)]).toEqual([200, 'too_many_streams'])
     await open.body?.cancel()
-    expect((await sendAs(free, `${PATH}/live?channel=prices`)).status).toBe(200)
+    await until(() => app.live.counts.members === 0)
+    expect((await followFree()).status).toBe(200)
     expect(await codeOf(await send(`${PATH}/live?cursor=x`))).toBe('cursor_invalid')
     expect(await codeOf(await send(`${PATH}/live?channel=quotes&depth=3`))).toBe(
       'invalid_parameter',
@@ -235,5 +248,65 @@ describe('GET …/live of a market', () => {
     await client.ended
     expect(client.text()).toContain('retry:')
     expect((await sendAs(key, `${PATH}/live`)).status).toBe(401)
+  })
+})
+
+describe('GET …/live of a coin', () => {
+  for (const headers of [plain, gzip]) {
+    const coding = headers['accept-encoding']
+    test(`behavior: rows of every market, also of those that open, whoever connects again, ${coding}`, async () => {
+      const { history, follow, time } = startServer()
+      putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })
+      const inMarket = (number: number, timestampMs: number, size: number) => {
+        const timeframe = number === 2 ? ('15m' as const) : ('5m' as const)
+        return aSnapshot({ conditionId: conditionIdOf(number), timeframe, timestampMs }, size)
+      }
+      append(history, [inMarket(1, START_MS, 10_000), inMarket(2, START_MS, 10_000)])
+      const client = await follow('/v1/btc/live', headers)
+      await client.until(() => client.events().length === 2)
+      for (let row = 1; row <= 30; row++)
+        append(history, [inMarket(1 + (row % 2), START_MS + row, row * 10_000)])
+      await client.until(() => client.rows().length === 30)
+      const seen = client.rows()[9]?.id ?? ''
+      await client.leave()
+      // One ends, another one opens, and both go on while nobody is there.
+      putMarket(history, 1, { winner: 'up', winnerSource: 'simulated' })
+      append(history, [inMarket(1, START_MS + 50, 70_000)])
+      time.nowMs = START_MS + WINDOW_MS
+      const windowStartMs = START_MS + WINDOW_MS
+      putMarket(history, 3, { windowStartMs, windowEndMs: windowStartMs + WINDOW_MS })
+      append(history, [inMarket(3, windowStartMs, 10_000)])
+      const again = await follow('/v1/btc/live', { ...headers, 'last-event-id': seen })
+      await again.until(() => again.rows().length === 22)
+      putMarket(history, 4, { windowStartMs, windowEndMs: windowStartMs + WINDOW_MS })
+      append(history, [inMarket(4, windowStartMs + 1, 10_000)])
+      time.nowMs += 500
+      await again.until(() => again.rows().length === 23)
+      const idsOf = (number: number, events: typeof client.events) =>
+        events()
+          .filter(({ data, name }) => name === 'row' && data.conditionId === conditionIdOf(number))
+          .map(({ data }) => data.timestamp)
+      const first = client.rows().slice(0, 10)
+      for (const number of [1, 2]) {
+        const all = [...idsOf(number, () => first), ...idsOf(number, again.events)]
+        const more = number === 1 ? 16 : 15
+        expect([number, all.length, new Set(all).size]).toEqual([number, more, more])
+      }
+      expect([idsOf(3, again.events).length, idsOf(4, again.events).length]).toEqual([1, 1])
+      expect(again.events().map(({ name }) => name)).toContainValues([
+        'market_resolved',
+        'market_open',
+      ])
+    })
+  }
+
+  test('behavior: only markets of a timeframe', async () => {
+    const { history, follow } = startServer()
+    putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })
+    const conditionId = conditionIdOf(2)
+    append(history, [aSnapshot(), aSnapshot({ conditionId, timeframe: '15m' })])
+    const client = await follow('/v1/btc/live?timeframe=15m&channel=quotes')
+    await client.until(() => client.events().length === 1)
+    expect(client.events()[0]?.data).toMatchObject({ outcome: 'up' })
   })
 })

@@ -1,4 +1,15 @@
 /** Reads streams of server-sent events. */
+import { constants, gunzipSync } from 'node:zlib'
+
+/** The text of a body. Events have no end, so theirs may be cut off, but only after one of them. */
+export function textOf(headers: Headers, body: Uint8Array<ArrayBuffer>): string {
+  const isGzip = headers.get('content-encoding') === 'gzip'
+  const isLive = headers.get('content-type') === 'text/event-stream'
+  const options = isLive ? { finishFlush: constants.Z_SYNC_FLUSH } : {}
+  const text = new TextDecoder().decode(isGzip ? gunzipSync(body, options) : body)
+  if (isLive && !text.endsWith('\n\n')) throw new Error('An event is cut off.')
+  return text
+}
 
 export type LiveEvent = { name: string; id: string | undefined; data: Record<string, unknown> }
 

@@ -1,5 +1,5 @@
-import type { Market } from '#src/core/market.ts'
 /** What is written of rows: their text as it is, or in the gzip of the store. */
+import type { Market } from '#src/core/market.ts'
 import type { EventStream, MarketHistory } from '#src/history/history.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 
