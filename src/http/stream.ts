@@ -15,17 +15,12 @@ export type BodyStream = {
   /**
    * A piece belongs to the stream once it is yielded. `return` is called when the client is gone.
    */
-  pieces: AsyncGenerator<Uint8Array, void, undefined>
+  pieces: Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next' | 'return'>
   onEnd: (end: BodyEnd) => void
-  /** Ends the wait for a piece, as the client is gone. */
-  onGone?: () => void
 }
 
 /** What is sent is counted piece by piece, and the line of the log is written at the end. */
-export function streamResponse(
-  request: Request,
-  { headers, pieces, ...stream }: BodyStream,
-): Response {
+export function streamResponse(request: Request, { headers, pieces, onEnd }: BodyStream): Response {
   const end: BodyEnd = { bytes: 0, isWhole: false }
   const ended = Promise.withResolvers<BodyEnd>()
   const sent: SentBody = { ended: ended.promise, onPiece() {} }
@@ -33,7 +28,7 @@ export function streamResponse(
 
   let isGone = false
   const finish = () => {
-    stream.onEnd(end)
+    onEnd(end)
     ended.resolve(end)
   }
   const body = new ReadableStream<Uint8Array>(
@@ -61,7 +56,6 @@ export function streamResponse(
       },
       async cancel() {
         isGone = true
-        stream.onGone?.()
         await pieces.return()
         finish()
       },

@@ -211,6 +211,29 @@ describe('GET …/live of a market', () => {
     expect(app.live.counts).toEqual({ lanes: 0, members: 0 })
   })
 
+  test('behavior: who reads slowly goes on alone, gets every row, and joins the others again', async () => {
+    const { history, follow, app, key } = startServer()
+    append(history, [aSnapshot(), aSnapshot({ outcome: 'down' })])
+    const fast = await follow(`${PATH}/live`, plain)
+    const headers = { authorization: `Bearer ${key}` }
+    const slow = await app.fetch(new Request(`http://localhost${PATH}/live`, { headers }))
+    const levels = Array.from({ length: 90 }, (_, level) => (level + 1) * 10_000)
+    const book = { prices: levels, sizes: levels.map((size) => size * 7) }
+    const write = (row: number, outcome: Outcome = 'up') =>
+      append(history, [
+        aSnapshot({ outcome, asks: book, timestampMs: START_MS + row }, row * 10_000),
+      ])
+    for (let row = 1; row <= 200; row++) write(row)
+    await fast.until(() => fast.rows().length === 200)
+    expect(app.live.counts).toEqual({ lanes: 2, members: 2 })
+    const late = followEvents(slow)
+    await late.until(() => late.rows().length === 200)
+    expect(late.rows().map(({ id }) => id)).toEqual(fast.rows().map(({ id }) => id))
+    await until(() => app.live.counts.lanes === 1)
+    await late.leave()
+    await until(() => app.live.counts.members === 1)
+  })
+
   test('error: what cannot be followed is refused as everywhere', async () => {
     const { send, sendAs, ledger, history, url, app } = startServer()
     append(history, [aSnapshot()])

@@ -66,11 +66,13 @@ export function createCrew(ports: LanePorts) {
       }
     },
 
-    /** Joins those who are at the same place. To be called when all were written alike. */
-    merge(): void {
-      if (new Set(lanes.values()).size === lanes.size) return
+    /** Joins those of some lanes that are at the same place and in step. */
+    merge(some: readonly Lane[]): void {
+      if (some.length < 2) return
       const firsts = new Map<string, Lane>()
-      for (const [lane, key] of lanes) {
+      for (const lane of some) {
+        const key = lanes.get(lane)
+        if (key === undefined) continue
         const name = `${key} ${nameOf(lane)}`
         const first = firsts.get(name) ?? lane
         firsts.set(name, first)

@@ -5,26 +5,39 @@ import { crcBetween, crcJoin } from '#src/lib/crc32.ts'
 /** What waits of a follower, beyond which nothing more is made for him. */
 const WAITING_BYTES_MAX = 262_144
 
+type Piece = IteratorResult<Uint8Array, void>
+const OVER: Piece = { done: true, value: undefined }
+
 export function createMember(isAllowed: () => boolean) {
   let waiting: Uint8Array[] = []
   let bytes = 0
   let isOver = false
   let fault: unknown
-  let wake: (() => void) | undefined
+  /** Of whoever waits for a piece. */
+  let pending: PromiseWithResolvers<Piece> | undefined
   /** His text where he joined, and that of whom he joined. */
   let joined: { own: TextSum; other: TextSum } | undefined
 
   function take(): Uint8Array {
-    const piece = Buffer.concat(waiting)
+    const [first] = waiting
+    const piece = first !== undefined && waiting.length === 1 ? first : Buffer.concat(waiting)
     waiting = []
     bytes = 0
     return piece
   }
 
-  function next(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    wake = resolve
-    return promise
+  /** By hand: an async generator costs several turns a piece, for each of a thousand followers. */
+  async function next(): Promise<Piece> {
+    if (bytes > 0) return { value: take() }
+    if (fault !== undefined) throw fault
+    if (isOver) return OVER
+    pending = Promise.withResolvers()
+    return pending.promise
+  }
+
+  function settle(piece: Piece): void {
+    pending?.resolve(piece)
+    pending = undefined
   }
 
   const member = {
@@ -36,9 +49,11 @@ export function createMember(isAllowed: () => boolean) {
     },
 
     push(piece: Uint8Array): void {
-      waiting.push(piece)
-      bytes += piece.length
-      wake?.()
+      if (pending) settle({ value: piece })
+      else {
+        waiting.push(piece)
+        bytes += piece.length
+      }
     },
 
     /** The sum of his text, where the text of those whom he follows with has the sum `now`. */
@@ -58,15 +73,15 @@ export function createMember(isAllowed: () => boolean) {
     end(error?: unknown): void {
       isOver = true
       fault = error
-      wake?.()
+      if (error === undefined) settle(OVER)
+      else pending?.reject(error)
     },
 
-    async *pieces(): AsyncGenerator<Uint8Array, void, undefined> {
-      while (!isOver || waiting.length > 0) {
-        if (waiting.length > 0) yield take()
-        else await next()
-      }
-      if (fault !== undefined) throw fault
+    next,
+
+    async return(): Promise<Piece> {
+      member.end()
+      return OVER
     },
   }
   return member

@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS = 5
 
 export type LiveDeps = Omit<LanePorts, 'places'> & {
   cursors: CursorCodec
-  work: Work
+  work: Pick<Work, 'openStream'>
   randomBytes: (length: number) => Uint8Array
 }
 
@@ -55,6 +55,11 @@ export function createLiveService(deps: LiveDeps) {
     member.end()
   }
 
+  /** Ends every stream; whoever likes connects again. */
+  function dismiss(): void {
+    for (const member of [...crew.laneOf.keys()]) end(member)
+  }
+
   return {
     /**
      * Begins a stream for the caller. Throws `cursor_invalid`, `cursor_mismatch`,
@@ -71,8 +76,7 @@ export function createLiveService(deps: LiveDeps) {
       const key = JSON.stringify([options, isGzip])
       crew.add(member, { options, key, output, legs }).start(cursor !== undefined)
       return {
-        pieces: member.pieces(),
-        onGone: () => member.end(),
+        pieces: member,
         onEnd() {
           close()
           crew.leave(member)
@@ -82,10 +86,12 @@ export function createLiveService(deps: LiveDeps) {
 
     tick: createTick(deps, { crew, end }),
 
+    dismiss,
+
     /** Ends every stream, and refuses others. */
     stop(): void {
       isStopped = true
-      for (const member of [...crew.laneOf.keys()]) end(member)
+      dismiss()
     },
 
     /** How many are written, and for how many followers. */
@@ -133,10 +139,13 @@ function createTick({ hub, timer }: LiveDeps, { crew, end }: Ticked): () => void
     const nowMs = timer()
     check(nowMs)
     if (queue.length === 0) queue = [...crew.lanes.keys()]
+    const written: Lane[] = []
     for (let lane = queue.pop(); lane !== undefined; lane = queue.pop()) {
       crew.advance(lane)
+      written.push(lane)
       if (timer() - nowMs >= SLICE_MS) break
     }
-    if (queue.length === 0) crew.merge()
+    // All of them are as far as can be: the rest of the queue is not, until its turn.
+    crew.merge(written)
   }
 }
