@@ -9,6 +9,7 @@ import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
+import type { Market } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
@@ -37,6 +38,8 @@ import { exportRoutes } from '#src/modules/exports/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
+import { liveRoutes } from '#src/modules/live/index.ts'
+import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
 import { marketRoutes, marketText } from '#src/modules/markets/index.ts'
 import { MarketBody } from '#src/modules/markets/model.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
@@ -96,8 +99,8 @@ export function createApp(deps: AppDeps) {
   const trap = createErrorTrap()
   const ports = createPorts(deps, () => !isDraining)
   const { gate, work, meter } = ports
-  const routes = listRoutes(deps, ports)
-  const stream = createStream(deps, ports)
+  const { stream, live } = createStreams(deps, ports)
+  const routes = listRoutes(deps, ports, live)
   const elysia = createElysia(deps, { ...ports, trap: trap.plugin, routes })
   const front = createFrontDoor({
     ...deps,
@@ -114,12 +117,19 @@ export function createApp(deps: AppDeps) {
     /** Answers any request; never throws, never rejects. */
     fetch: front,
     elysia,
-    /** Live connections; given to the server that listens, and ticked. */
+    /** Live connections; given to the server that listens. */
     stream,
+    live,
+    /** Hands on what is new to whoever follows; to be called every few milliseconds. */
+    tick(): void {
+      stream.tick()
+      live.tick()
+    },
     /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
     drain(): void {
       isDraining = true
       stream.stop()
+      live.stop()
     },
     /** Moves some of what was used into the ledger; true if there is more. */
     flushUsage: (): boolean => meter.flush(),
@@ -149,7 +159,7 @@ function createPorts(deps: AppDeps, isAccepting: () => boolean) {
 }
 
 /** Every route, in the order of the documentation. */
-function listRoutes(deps: AppDeps, ports: Ports): Route[] {
+function listRoutes(deps: AppDeps, ports: Ports, live: LiveService): Route[] {
   const { history, clock, config } = deps
   const { work, isAccepting, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
@@ -168,6 +178,7 @@ function listRoutes(deps: AppDeps, ports: Ports): Route[] {
     tradeRoutes(data),
     panelRoutes(data),
     exportRoutes(data),
+    liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
     keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
     usageRoutes({ ...ports, clock }),
@@ -183,24 +194,29 @@ const streamRows = {
   ...{ spot: SpotRow, market: MarketBody },
 }
 
-function createStream(deps: AppDeps, ports: Ports): StreamService {
+function createStreams(deps: AppDeps, ports: Ports): { stream: StreamService; live: LiveService } {
   const { history, clock, timer } = deps
-  const { findMarket, listTiers, authenticate, meter, work } = ports
+  const { listTiers, meter, work } = ports
   const rows = createRowReader(history, {
     quotes: (request) => readQuotes(history, request),
     prices: (request) => readPrices(history, request),
   })
-  return createStreamService({
-    ...{ history, clock, timer, rows, findMarket, authenticate, describeTick },
+  const shared = {
+    ...{ ...deps, ...ports, rows },
     cursors: createCursorCodec(history.cursorKey),
-    hub: createHub({ history, clock, timer, read: rows }),
+    hub: createHub({ ...deps, read: rows }),
+    describeMarket: (market: Market, nowMs = clock()) => marketText(history, market, nowMs),
+  }
+  const stream = createStreamService({
+    ...shared,
+    describeTick,
     spot: createSpotWatch(history, timer),
     runner: createRunner({ turn: work.turn, timer }),
     random: () => fractionOf(deps.randomBytes(FRACTION_BYTES)),
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
-    describeMarket: (market, nowMs) => marketText(history, market, nowMs),
   })
+  return { stream, live: createLiveService(shared) }
 }
 
 const FRACTION_BYTES = 4

@@ -97,7 +97,7 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
 const STREAM_MS = 5
 
 /** Hands on what is new to live connections. */
-export const startStream = ({ stream }: App): Job => every(STREAM_MS, stream.tick, () => {})
+export const startStream = ({ tick }: App): Job => every(STREAM_MS, tick, () => {})
 
 /** How often the market of the sample moves. */
 const SAMPLE_MS = 200

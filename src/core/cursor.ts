@@ -9,7 +9,8 @@ import type { Position } from './snapshot.ts'
 const VERSION = 1
 const TAG_BYTES = 4
 const SEAL_BYTES = 16
-const CURSOR_LENGTH_MAX = 200
+/** Those of live streams of a coin hold a place in each of its markets. */
+const CURSOR_LENGTH_MAX = 4000
 
 export type CursorCodec = ReturnType<typeof createCursorCodec>
 

@@ -175,7 +175,7 @@ export const errorExamples: ErrorExamples = {
   },
   too_many_streams: {
     detail:
-      '4 exports of this account are running, which is what the Pro tier includes. Wait for one to end.',
+      '4 streams of this account are running, which is what the Pro tier includes. Wait for one to end.',
     retryAfterSeconds: 5,
   },
   sanctioned: 'The address of this account is on a sanctions list.',

@@ -137,6 +137,9 @@ export type HistoryReader = {
   /** A stream of rows as lines (NDJSON), of one market after the other. */
   lines(encoding: Encoding): LineStream<Iterated<LinePiece>>
 
+  /** A new stream of events in gzip. */
+  events(): EventStream<Eventually<RowEvents>>
+
   /** Snapshots ascending, in runs of at most 100; each run is read when it is asked for. */
   runs(query: StreamQuery): Iterated<readonly StoredSnapshot[]>
 
@@ -164,7 +167,10 @@ type AtOnce<Reader> = {
  * `test/history/conformance.ts` is the contract as tests.
  */
 export type MarketHistory = HistoryWriter &
-  AtOnce<Omit<HistoryReader, 'lines'>> & { lines(encoding: Encoding): LineStream }
+  AtOnce<Omit<HistoryReader, 'lines' | 'events'>> & {
+    lines(encoding: Encoding): LineStream
+    events(): EventStream
+  }
 
 export type Batch = {
   /** Names the batch for good: 1 to 100 characters. */
@@ -323,6 +329,38 @@ export type LineStream<Pieces = Iterable<LinePiece>> = {
   readonly textCrc: number
 }
 export type LinePiece = { bytes: Uint8Array<ArrayBuffer>; rows: number; last: Position }
+
+/**
+ * Events (the lines of each, then an empty line) as one gzip member (RFC 1952) that ends when there
+ * will be no more. All bytes of an event are full, so whoever reads has it whole as it comes; a
+ * comment line may be added to that end. Lines are of printable ASCII without spaces.
+ */
+export type EventStream<Rows = RowEvents> = {
+  /** An event of text alone; the first begins the stream. */
+  event(lines: string): Uint8Array<ArrayBuffer>
+  /** An event for each row after a place: what `before` returns, and the JSON object after it. */
+  rows(query: StreamQuery & { limit: number }, before: (row: Position) => string): Rows
+  /**
+   * Names all that the bytes of the next events depend on. What one stream returns may be sent on
+   * any stream that is in the same step.
+   */
+  readonly step: string
+  /** Of the text so far. */
+  readonly sum: TextSum
+  /** A stream in the same step after another text, of which nothing is repeated. */
+  fork(sum: TextSum): EventStream<Rows>
+  /** What ends the stream; nothing may follow. */
+  end(): Uint8Array<ArrayBuffer>
+}
+export type RowEvents = {
+  bytes: Uint8Array<ArrayBuffer>
+  count: number
+  /** Undefined without rows. */
+  last: Position | undefined
+  hasMore: boolean
+}
+/** CRC-32 and length in bytes. */
+export type TextSum = { crc: number; bytes: number }
 
 export type Top = Position & {
   outcome: Outcome

@@ -12,6 +12,7 @@ import {
 } from '#src/sqlite/database.ts'
 
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
+import { createEventReads } from './reads/events.ts'
 import {
   changing,
   createMarketRead,
@@ -161,6 +162,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),
     ...createBulkReads(tables, read),
+    ...createEventReads(tables, read),
   }
 }
 

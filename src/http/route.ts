@@ -88,6 +88,8 @@ type Spec<P extends string, A extends Access, Q, B, C extends Caching> = {
   /** `:coin` and `:conditionId` are read, and refused where there is no such thing. */
   path: P
   access: A
+  /** The access of one request, where its query decides. */
+  accessAt?: (search: URLSearchParams) => Exclude<Access, 'none'>
   /** `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
   /** Idle seconds for which the connection of an admitted request is kept. */
@@ -183,7 +185,8 @@ function createHandler(spec: Route, ports: RoutePorts) {
   return ({ request, params = {} }: { request: Request; params?: Params }) => {
     const { coin, conditionId, id } = params
     if (access === 'none') return finish({ request }, answer({ request }))
-    const caller = admit(request, { access, coin }, ports)
+    const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
+    const caller = admit(request, { access: needed, coin }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
     const known = coin === undefined ? undefined : readCoin(coin)
     const market =

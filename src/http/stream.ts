@@ -15,7 +15,7 @@ export type BodyStream = {
   /**
    * A piece belongs to the stream once it is yielded. `return` is called when the client is gone.
    */
-  pieces: AsyncGenerator<Uint8Array, void, undefined>
+  pieces: Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next' | 'return'>
   onEnd: (end: BodyEnd) => void
 }
 

@@ -86,7 +86,7 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
       if (close === 'account') {
         throw new AppError(
           'too_many_streams',
-          `${ownMax} exports of this account are running, which is what the ${standing.terms.name} tier includes. Wait for one to end.`,
+          `${ownMax} streams of this account are running, which is what the ${standing.terms.name} tier includes. Wait for one to end.`,
           { retryAfterSeconds: RETRY_SECONDS },
         )
       }

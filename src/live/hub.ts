@@ -48,6 +48,8 @@ export function createHub({ history, read, clock, timer }: HubOptions) {
   }
 
   return {
+    endOf,
+
     /** The follower of a market, made if there is none. */
     follower(market: Market, filter: RowFilter): Follower {
       const { conditionId } = market

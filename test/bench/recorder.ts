@@ -225,7 +225,7 @@ async function measureLive(): Promise<void> {
   }
   let isOpen = false
   const subscribe = (channel: string, coin: string, rest: object) =>
-    stream.message(
+    stream.websocket.message(
       connection,
       JSON.stringify({ op: 'subscribe', id: `${channel} ${coin}`, channel, coin, ...rest }),
     )
@@ -233,7 +233,7 @@ async function measureLive(): Promise<void> {
     harness.advance(TICK_MS)
     if (!isOpen) {
       isOpen = true
-      stream.open(connection)
+      stream.websocket.open(connection)
       for (const coin of coins) subscribe('quotes', coin, {})
       subscribe('snapshots', 'btc', { timeframe: '5m' })
     }

@@ -39,6 +39,8 @@ const decisions: Record<string, string> = {
   getPanel: 'snapshots',
   exportMarket: 'snapshots',
   exportDay: 'snapshots',
+  followMarket: 'snapshots',
+  followCoin: 'snapshots',
   listExports: 'key',
   listQuotes: 'quotes',
   listPrices: 'prices',

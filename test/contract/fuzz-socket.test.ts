@@ -15,6 +15,7 @@ import { openLedger } from '#src/ledger/open.ts'
 import { digestOf } from '#src/selling/api-key.ts'
 import { defaultTiers } from '#src/selling/tier.ts'
 
+import { textOf } from '../support/event-client.ts'
 import { type Call, callsOf, type Ground } from '../support/fuzz-calls.ts'
 import { isUsual, type Twist, twistsOf } from '../support/fuzz-twists.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
@@ -176,8 +177,7 @@ async function judgeOurs({ entry, twist }: Pick<Drawn, 'entry' | 'twist'>, answe
   const missing = promised.filter((name) => !headers.has(name))
   if (missing.length > 0) throw new Error(`without ${missing}`)
   if (twist.method === 'HEAD') return `HEAD ${status}`
-  const isGzip = headers.get('content-encoding') === 'gzip'
-  const text = new TextDecoder().decode(isGzip ? Bun.gunzipSync(answer.body) : answer.body)
+  const text = textOf(headers, answer.body)
   const code = status < 400 ? '' : readCode(text)
   if (ofFrontDoor[status]?.includes(code)) return `${status} ${code}`
   // Another method is another operation, or none.

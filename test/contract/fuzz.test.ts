@@ -10,6 +10,7 @@ import fc from 'fast-check'
 
 import { readConfig } from '#src/config.ts'
 
+import { textOf } from '../support/event-client.ts'
 import { fakeBilling } from '../support/fake-billing.ts'
 import { type Call, callsOf, type Ground } from '../support/fuzz-calls.ts'
 import { createHarness } from '../support/harness.ts'
@@ -110,7 +111,5 @@ describe('any request drawn from the document', () => {
 /** The response with its body as it was before `Content-Encoding`. */
 function inflate({ status, headers: sent }: Response, body: Uint8Array): Response {
   if (status === 304 || status === 204) return new Response(null, { status, headers: sent })
-  const isGzip = sent.get('content-encoding') === 'gzip'
-  const plain = isGzip ? Bun.gunzipSync(Uint8Array.from(body)) : Uint8Array.from(body)
-  return new Response(plain, { status, headers: sent })
+  return new Response(textOf(sent, Uint8Array.from(body)), { status, headers: sent })
 }

@@ -155,7 +155,7 @@ async function actForGzip(entry: Entry): Promise<Response> {
 
 /** Of a stream nobody knows the length before its end. */
 const toldOf = ({ operationId }: Entry, length: string): Record<string, string> =>
-  operationId.startsWith('export') ? {} : { 'content-length': length }
+  /^(export|follow)/.test(operationId) ? {} : { 'content-length': length }
 
 /** The one status that is a success of the operation; 202 says that there is none yet. */
 function successOf({ operationId, responses }: Entry): number {

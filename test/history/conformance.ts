@@ -5,6 +5,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 
 import { conformAppend } from './conformance-append.ts'
 import { conformDelete } from './conformance-delete.ts'
+import { conformEvents } from './conformance-events.ts'
 import { conformGaps } from './conformance-gaps.ts'
 import { conformLines } from './conformance-lines.ts'
 import { conformMarkets } from './conformance-markets.ts'
@@ -37,6 +38,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformRows(use)
     conformSteps(use)
     conformLines(use)
+    conformEvents(use)
     conformRandomly(open, effort)
   })
 }

@@ -72,7 +72,7 @@ describe('an account that asks for much', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
     const { code, detail } = await readProblem(refused)
     expect(code).toBe('too_many_streams')
-    expect(detail).toStartWith('4 exports of this account are running')
+    expect(detail).toStartWith('4 streams of this account are running')
     // Nothing of that is another account's business.
     await untilFree(other, OWN_STREAMS)
     for (const socket of hung) socket.destroy()

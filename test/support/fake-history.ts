@@ -30,6 +30,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     tops: refuse,
     runs: refuse,
     lines: refuse,
+    events: refuse,
     findPosition: refuse,
     probeWrite: () => {},
     verify: () => [],

@@ -71,9 +71,16 @@ export function createHarness(options: Partial<AppDeps> = {}) {
 }
 
 /**
- * As a connection takes an answer: what a piece held is copied before the next one is asked for.
+ * As a connection takes an answer: what a piece held is copied before the next one is asked for. Of
+ * events, which have no end, it takes what is there at once, and leaves.
  */
-function received(response: Response): Response {
+async function received(response: Response): Promise<Response> {
+  if (isLive(response)) {
+    const pieces = response.body?.getReader()
+    const first = await pieces?.read()
+    await pieces?.cancel()
+    return new Response(first?.value, response)
+  }
   if (!response.headers.has('x-export-id') || response.body === null) return response
   const pieces = response.body.getReader()
   const body = new ReadableStream<Uint8Array>(
@@ -89,6 +96,9 @@ function received(response: Response): Response {
   )
   return new Response(body, response)
 }
+
+export const isLive = ({ headers, body }: Response): boolean =>
+  headers.get('content-type') === 'text/event-stream' && body !== null
 
 const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 

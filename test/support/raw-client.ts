@@ -120,12 +120,16 @@ function readBody(bytes: Buffer, { start, headers, isOver }: Body) {
     return body.length < length ? undefined : { bytes: body, length }
   }
   const pieces: Buffer[] = []
+  const isEndless = headers.get('content-type') === 'text/event-stream'
+  /** Events have no end: what is there is taken, and the connection closed. */
+  const rest = () =>
+    isEndless && pieces.length > 0 ? { bytes: Buffer.concat(pieces), length: 0 } : undefined
   for (let at = start; ;) {
     const lineEnd = bytes.indexOf('\r\n', at)
-    if (lineEnd < 0) return undefined
+    if (lineEnd < 0) return rest()
     const length = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
     const next = lineEnd + 2 + length + 2
-    if (next > bytes.length) return undefined
+    if (next > bytes.length) return rest()
     if (length === 0) return { bytes: Buffer.concat(pieces), length: next - start }
     pieces.push(bytes.subarray(lineEnd + 2, next - 2))
     at = next

@@ -53,6 +53,24 @@ export class FrameEncoder {
     for (let i = 0; i < text.length; i++) this.#literal(text.charCodeAt(i))
   }
 
+  /**
+   * Writes text as `text` does. What agrees with the end of an earlier one, which ends as far
+   * before the end of this one as `distance` says, is a match.
+   */
+  echo(text: string, earlier: string, distance: number): void {
+    this.#bits.reserve(text.length * 2)
+    const moved = earlier.length - text.length
+    let at = 0
+    while (at < text.length) {
+      let end = at
+      while (end < text.length && text[end] === earlier[end + moved]) end++
+      const length = Math.min(end - at, MATCH_LENGTH_MAX)
+      if (length >= WORTHWHILE_LENGTH) this.#match(length, distance)
+      else this.#literal(text.charCodeAt(at))
+      at += length >= WORTHWHILE_LENGTH ? length : 1
+    }
+  }
+
   /** Ends the block and the gzip member around it (RFC 1952). */
   endMember(textCrc: number, textBytes: number): Uint8Array<ArrayBuffer> {
     const bits = this.#bits

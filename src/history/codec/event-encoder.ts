@@ -1,0 +1,129 @@
+/**
+ * Writes events with rows in them: one gzip member of one deflate block, in the code of lines. A
+ * row is its stored frame; between it and the row that it refers to is other text than in its
+ * chunk, so its distances are moved. An inflater returns each complete symbol, so no marker is
+ * needed after an event, only a full byte: a comment line of fixed length, whose character has as
+ * many bits as are missing.
+ */
+import { assert } from '#src/lib/assert.ts'
+import { BitWriter } from '#src/lib/bits.ts'
+import { crc32, crcBetween } from '#src/lib/crc32.ts'
+
+import type { TextSum } from '../history.ts'
+import type { Chunk } from './chunk.ts'
+import {
+  lineStart,
+  literalBits,
+  MATCH_DISTANCE_MAX,
+  moveFrame,
+  newlineBits,
+} from './deflate-code.ts'
+import { FrameEncoder } from './frame-encoder.ts'
+import type { RowText } from './row-text.ts'
+
+const COMMA = Uint8Array.of(0x2c)
+const COMMA_BITS = literalBits[0x2c] ?? 0
+/** What the encoder takes for a newline: see `newlineCode`. */
+const SPACE = ' '
+/** Of what ends an event, but for the character that fills. */
+const END_BITS = newlineBits * 3 + (literalBits[0x3a] ?? 0)
+const OUTPUT_BYTES = 16_384
+const lines = /^[!-~\n]*$/
+
+/** By the bits that are missing from a byte, a character whose code has as many. */
+const fillers = Array.from({ length: 8 }, (_, missing) => {
+  const codes = [...literalBits].map((bits, byte) => ({ bits, byte })).slice(0x21)
+  const fitting = codes.filter(({ bits }) => bits > 0 && bits % 8 === missing)
+  const [best] = fitting.sort((a, b) => a.bits - b.bits)
+  assert(best !== undefined, 'the code has characters of any length')
+  return String.fromCharCode(best.byte)
+})
+
+/** A row of a stream, and what was before it in its event. */
+export type EventRow = { chunk: Chunk; row: number; before: string }
+/** The last row of an outcome, and the bytes of text to its end. */
+export type Kept = EventRow & { end: number }
+
+/** Decodes a row to be compared with another one. */
+export type ReadRow = (chunk: Chunk, row: number, slot: 0 | 1) => RowText
+
+export class EventEncoder {
+  readonly #bits = new BitWriter(OUTPUT_BYTES)
+  readonly #frames = new FrameEncoder(this.#bits)
+  readonly #read: ReadRow
+
+  constructor(read: ReadRow) {
+    this.#read = read
+  }
+
+  /** What is put from here on is returned by `take`; the first event begins the member. */
+  begin(isFirst: boolean): void {
+    this.#bits.reset()
+    if (isFirst) this.#bits.copy(lineStart.words, 0, lineStart.bits)
+  }
+
+  take(): Uint8Array<ArrayBuffer> {
+    return this.#bits.toBytes()
+  }
+
+  text(text: string, sum: TextSum): void {
+    assert(lines.test(text), 'an event is printable ASCII without spaces')
+    this.#frames.text(text.replaceAll('\n', SPACE))
+    this.#finish({ crc: crc32(text, sum.crc), bytes: sum.bytes + text.length }, sum)
+  }
+
+  /** Writes a row against the one before it of its outcome, if that is near enough. */
+  row({ chunk, row, before }: EventRow, sum: TextSum, last: Kept | undefined): Kept {
+    assert(lines.test(before), 'an event is printable ASCII without spaces')
+    const text = before.replaceAll('\n', SPACE)
+    const start = sum.bytes + before.length
+    const length = lengthOf(chunk, row)
+    const between = last === undefined ? 0 : start - last.end
+    const distance = last === undefined ? Infinity : lengthOf(last.chunk, last.row) + between
+    if (last !== undefined && distance + length <= MATCH_DISTANCE_MAX) {
+      this.#frames.echo(text, last.before.replaceAll('\n', SPACE), distance)
+      this.#after({ chunk, row, before }, last, between)
+    } else {
+      this.#frames.text(text)
+      const { bytes } = this.#read(chunk, row, 0)
+      this.#frames.alone(bytes, 0, length)
+    }
+    const crcStart = crc32(before, sum.crc) ^ crc32(COMMA, chunk.crc(row - 1))
+    const end = start + length
+    this.#finish({ crc: crcBetween(crcStart, chunk.crc(row), length), bytes: end }, sum)
+    return { chunk, row, before, end }
+  }
+
+  /** Ends the block and the member. */
+  end({ crc, bytes }: TextSum): Uint8Array<ArrayBuffer> {
+    this.#bits.reset()
+    return this.#frames.endMember(crc, bytes).slice()
+  }
+
+  #after({ chunk, row }: EventRow, last: Kept, between: number): void {
+    const previous = chunk.previousRowOf(chunk.outcome(row), row)
+    if (previous < 0 || chunk.id(previous) !== last.chunk.id(last.row)) {
+      const now = this.#read(chunk, row, 0)
+      this.#frames.after(now, this.#read(last.chunk, last.row, 1), between - 1)
+      return
+    }
+    const start = chunk.bitStart(row) + COMMA_BITS
+    // Distances that are written again may grow longer by some bits each.
+    this.#bits.reserve((chunk.bitEnd(row) - start) >>> 2)
+    // In the chunk a comma is between them, and rows of the other outcome.
+    const gap = chunk.gap(row, previous) + 1 - between
+    moveFrame({ ...chunk.frame(row, gap), start }, this.#bits)
+  }
+
+  /** Ends an event, its last byte full. */
+  #finish(now: TextSum, sum: TextSum): void {
+    const filler = fillers[-(this.#bits.length + END_BITS) & 7] ?? ''
+    const text = `\n:${filler}\n\n`
+    this.#frames.text(text.replaceAll('\n', SPACE))
+    sum.crc = crc32(text, now.crc)
+    sum.bytes = now.bytes + text.length
+  }
+}
+
+const lengthOf = (chunk: Chunk, row: number): number =>
+  chunk.textEnd(row) - chunk.textStart(row) - 1

@@ -1,0 +1,111 @@
+import { parameterError } from '#src/core/errors.ts'
+import type { Coin, Market } from '#src/core/market.ts'
+import { assertEntitled } from '#src/http/gate.ts'
+import { acceptsGzip } from '#src/http/negotiation.ts'
+import { route } from '#src/http/route.ts'
+import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
+import { type RowChannel, rowChannels } from '#src/live/rows.ts'
+import type { Caller } from '#src/selling/caller.ts'
+import type { Tier, TierRoute } from '#src/selling/tier.ts'
+
+import { channelAccess, CoinLiveQuery, type LiveQuery, MarketLiveQuery } from './model.ts'
+import type { LiveService } from './service.ts'
+
+const VARY = 'Accept-Encoding, Origin'
+const LAST_EVENT_ID = 'Last-Event-ID'
+
+const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and filling. With \`Accept-Encoding: gzip\` whole books (\`snapshots\` without \`depth\`) are sent as they are stored, in one gzip member without an end, each event whole as it comes; anything else is sent plain. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; who is slow gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
+
+const shared = {
+  access: 'snapshots',
+  accessAt: (search: URLSearchParams): TierRoute =>
+    channelAccess[rowChannels.find((each) => each === search.get('channel')) ?? 'snapshots'],
+  tag: 'live',
+  description,
+  requestHeaders: [
+    {
+      name: LAST_EVENT_ID,
+      in: 'header',
+      required: false,
+      description: 'As `cursor`; `EventSource` sends it by itself when it connects again.',
+      schema: { type: 'string' },
+    },
+  ],
+  ok: {
+    description: 'The events, until you leave or the server stops.',
+    content: { 'text/event-stream': { schema: { type: 'string' } } },
+    headers: {
+      Vary: `\`${VARY}\`.`,
+      'Content-Encoding': '`gzip` where `Accept-Encoding` has it, for whole books; else absent.',
+      'X-Accel-Buffering': '`no`: proxies pass events on as they come.',
+    },
+  },
+  caching: 'no-store',
+  fails: ['too_many_streams', 'cursor_invalid', 'cursor_mismatch'],
+} as const
+
+type Ports = {
+  authenticate: (authorization: string | null) => Caller | undefined
+  listTiers: () => readonly Tier[]
+}
+type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
+
+export function liveRoutes(service: LiveService, { authenticate, listTiers }: Ports) {
+  function isAllowed({ request, coin }: Asked, channel: RowChannel): boolean {
+    const caller = authenticate(request.headers.get('authorization'))
+    if (caller === undefined || caller.isBlocked) return false
+    try {
+      assertEntitled({ access: channelAccess[channel], caller, coin }, listTiers)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  function answer(asked: Asked): Response {
+    const { request, coin, market, query } = asked
+    const { channel, outcome, depth, timeframe, heartbeat } = query
+    if (depth !== undefined && channel !== 'snapshots')
+      throw parameterError('depth', '`depth` goes with `channel=snapshots`.')
+    const isGzip =
+      channel === 'snapshots' &&
+      depth === undefined &&
+      acceptsGzip(request.headers.get('accept-encoding'))
+    const filter = { channel, outcome, depth }
+    const conditionId = market?.conditionId
+    const stream = service.open(request, {
+      options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
+      ...{ market, isGzip },
+      cursor: request.headers.get(LAST_EVENT_ID) || query.cursor,
+      isAllowed: () => isAllowed(asked, channel),
+    })
+    const headers: Record<string, string> = {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      Vary: VARY,
+      'X-Accel-Buffering': 'no',
+    }
+    if (isGzip) headers['Content-Encoding'] = 'gzip'
+    return streamResponse(request, { headers, ...stream })
+  }
+
+  return [
+    route({
+      ...shared,
+      path: '/v1/:coin/markets/:conditionId/live',
+      operationId: 'followMarket',
+      summary: 'A market as it happens',
+      query: MarketLiveQuery,
+      answer,
+    }),
+    route({
+      ...shared,
+      path: '/v1/:coin/live',
+      operationId: 'followCoin',
+      summary: 'Every open market of a coin as it happens',
+      description: `Markets that open join, from their first row on; they leave when they are resolved. The \`id\` of an event is a place in each market, so what is written of any of them meanwhile is there after connecting again. ${description}`,
+      query: CoinLiveQuery,
+      answer,
+    }),
+  ]
+}

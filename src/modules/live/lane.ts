@@ -1,0 +1,133 @@
+/** Followers of the same rows whose streams are in step: what is written, is written once. */
+import { type Coin, type Market, outcomes, type Timeframe } from '#src/core/market.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import type { Clock } from '#src/core/time.ts'
+import type { RowFilter, RowReader } from '#src/live/rows.ts'
+
+import { changesOf, createLeg, type Leg, type LegPorts } from './leg.ts'
+import type { Member } from './member.ts'
+import type { Output } from './output.ts'
+import type { Places } from './places.ts'
+
+/** Rows that are read at a time. */
+const STEP_ROWS = 100
+/** A market of a coin that nobody resolves is left so long after its end. */
+const UNRESOLVED_MS = 7_200_000
+const nowhere: Position = { timestampMs: 0, id: 0 }
+
+export type LaneOptions = {
+  coin: Coin
+  /** Undefined for every open market of the coin. */
+  conditionId: string | undefined
+  timeframe: Timeframe | undefined
+  filter: RowFilter
+  heartbeatMs: number
+}
+
+export type LanePorts = LegPorts & {
+  rows: RowReader
+  places: Places
+  /** Monotonic milliseconds. */
+  timer: Clock
+}
+
+export type LaneState = { output: Output; legs: Map<string, Leg> }
+
+export function createLane(options: LaneOptions, ports: LanePorts, { output, legs }: LaneState) {
+  const { coin, conditionId, timeframe, filter, heartbeatMs } = options
+  const { history, timer } = ports
+  const members = new Set<Member>()
+  const linesBefore = createLines(options, ports, legs)
+  let sentMs = timer()
+
+  function put(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    sentMs = timer()
+    for (const member of members) member.push(bytes)
+  }
+  const say = (name: string, json: string) =>
+    put(output.event(`event:${name}\ndata:${toAscii(json)}`))
+
+  /** Writes some of what is new. */
+  function advance(leg: Leg): void {
+    const market = history.findMarket(leg.market.conditionId) ?? leg.market
+    leg.market = market
+    if (market.revision !== leg.revision) {
+      const query = { market, outcome: filter.outcome, after: leg.at, limit: STEP_ROWS }
+      const page = output.rows(query, (at) => linesBefore('row', leg, at))
+      leg.at = page.last ?? leg.at
+      put(page.bytes)
+      if (page.hasMore) return
+      leg.revision = market.revision
+    }
+    for (const [name, json] of changesOf(leg, ports)) say(name, json)
+    const isOver = ports.clock() > (market.windowEndMs ?? Infinity) + UNRESOLVED_MS
+    if (conditionId === undefined && (leg.status === 'resolved' || isOver))
+      legs.delete(market.conditionId)
+  }
+
+  /** Returns false for a market that is followed, or is not wanted. */
+  function add(market: Market, at: Position | undefined): boolean {
+    if ((timeframe ?? market.timeframe) !== market.timeframe || legs.has(market.conditionId))
+      return false
+    legs.set(market.conditionId, createLeg(ports, { market, at, filter }))
+    return true
+  }
+
+  const watch =
+    conditionId === undefined
+      ? ports.hub.watch(coin, ({ kind, market }) => {
+          if (kind === 'open' && add(market, nowhere))
+            say('market_open', ports.describeMarket(market))
+        })
+      : undefined
+
+  return {
+    ...{ options, members, output, legs },
+
+    /** Begins a stream, with the last rows unless it continues. */
+    start(isContinued: boolean): void {
+      put(output.event('retry:3000'))
+      for (const market of watch?.open ?? []) add(market, isContinued ? nowhere : undefined)
+      if (isContinued) return
+      for (const leg of legs.values()) {
+        for (const row of latestRows(ports.rows, leg.market, filter))
+          put(output.row(leg.market, row, linesBefore('snapshot', leg, row.position)))
+      }
+    },
+
+    /** Writes some of what is new. */
+    advance(): void {
+      for (const leg of [...legs.values()]) advance(leg)
+      if (timer() - sentMs >= heartbeatMs) put(output.event(':'))
+    },
+
+    stop: (): void => watch?.stop(),
+  }
+}
+
+export type Lane = ReturnType<typeof createLane>
+
+/** What is before the data of an event, which takes a market to the place of a row. */
+function createLines(options: LaneOptions, { places }: LanePorts, legs: LaneState['legs']) {
+  const { conditionId, filter } = options
+  const cursorOf = (leg: Leg): string =>
+    conditionId === undefined
+      ? places.encode(options, legs.values())
+      : places.ofMarket.encode(leg.market, filter, leg.at)
+
+  return (name: 'row' | 'snapshot', leg: Leg, at: Position): string => {
+    leg.at = comparePositions(at, leg.at) > 0 ? at : leg.at
+    return `event:${name}\nid:${cursorOf(leg)}\ndata:`
+  }
+}
+
+/** The last row of each outcome that has one. */
+const latestRows = (rows: RowReader, market: Market, filter: RowFilter) =>
+  (filter.outcome === undefined ? outcomes : [filter.outcome])
+    .flatMap((outcome) => rows.latest({ ...filter, market, outcome }) ?? [])
+    .sort((a, b) => comparePositions(a.position, b.position))
+
+/** JSON without any character that a stream of rows has no code for; they are all in strings. */
+const toAscii = (json: string): string =>
+  json.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,0 +1,151 @@
+/** Streams of events for whoever follows. */
+import type { CursorCodec } from '#src/core/cursor.ts'
+import { AppError } from '#src/core/errors.ts'
+import type { Market } from '#src/core/market.ts'
+import type { BodyStream } from '#src/http/stream.ts'
+import type { Work } from '#src/http/work.ts'
+
+import { createCrew } from './crew.ts'
+import type { Lane, LaneOptions, LanePorts } from './lane.ts'
+import { createLeg, type Leg } from './leg.ts'
+import { createMember, type Member } from './member.ts'
+import { createGzipOutput, createTextOutput } from './output.ts'
+import { createPlaces, type Place } from './places.ts'
+
+/** Writing at one go; everybody else waits that long. */
+const SLICE_MS = 4
+/** Keys and tiers are looked at again so often. */
+const RECHECK_MS = 10_000
+/** Those who are sent away come back within that time, not all at once. */
+const RETRY_MS = { min: 1000, max: 9999 }
+const RETRY_AFTER_SECONDS = 5
+
+export type LiveDeps = Omit<LanePorts, 'places'> & {
+  cursors: CursorCodec
+  work: Pick<Work, 'openStream'>
+  randomBytes: (length: number) => Uint8Array
+}
+
+export type LiveStart = {
+  options: LaneOptions
+  /** Undefined for every open market of the coin. */
+  market: Market | undefined
+  /** Undefined begins with the last rows. */
+  cursor: string | undefined
+  isGzip: boolean
+  isAllowed: () => boolean
+}
+
+/** Makes the service. `tick` is to be called every few milliseconds. */
+export function createLiveService(deps: LiveDeps) {
+  const { history, rows, work } = deps
+  const ports: LanePorts = { ...deps, places: createPlaces(history, deps.cursors) }
+  const crew = createCrew(ports)
+  let isStopped = false
+
+  function end(member: Member): void {
+    const lane = crew.laneOf.get(member)
+    if (lane === undefined) return
+    const own = lane.output.fork(member.sumAt(lane.output.sum))
+    const [low = 0, high = 0] = deps.randomBytes(2)
+    const spread = ((low + high * 256) / 65_536) * (RETRY_MS.max - RETRY_MS.min)
+    member.push(own.event(`retry:${Math.floor(RETRY_MS.min + spread)}`))
+    member.push(own.end())
+    crew.leave(member)
+    member.end()
+  }
+
+  /** Ends every stream; whoever likes connects again. */
+  function dismiss(): void {
+    for (const member of [...crew.laneOf.keys()]) end(member)
+  }
+
+  return {
+    /**
+     * Begins a stream for the caller. Throws `cursor_invalid`, `cursor_mismatch`,
+     * `too_many_streams` and `unavailable`.
+     */
+    open(request: Request, start: LiveStart): Omit<BodyStream, 'headers'> {
+      const more = { retryAfterSeconds: RETRY_AFTER_SECONDS }
+      if (isStopped) throw new AppError('unavailable', 'The server stops.', more)
+      const { options, cursor, isGzip } = start
+      const legs = legsAt(ports, start)
+      const close = work.openStream(request)
+      const output = isGzip ? createGzipOutput(history) : createTextOutput(rows, options.filter)
+      const member = createMember(start.isAllowed)
+      const key = JSON.stringify([options, isGzip])
+      crew.add(member, { options, key, output, legs }).start(cursor !== undefined)
+      return {
+        pieces: member,
+        onEnd() {
+          close()
+          crew.leave(member)
+        },
+      }
+    },
+
+    tick: createTick(deps, { crew, end }),
+
+    dismiss,
+
+    /** Ends every stream, and refuses others. */
+    stop(): void {
+      isStopped = true
+      dismiss()
+    },
+
+    /** How many are written, and for how many followers. */
+    get counts() {
+      return { lanes: crew.lanes.size, members: crew.laneOf.size }
+    },
+  }
+}
+
+export type LiveService = ReturnType<typeof createLiveService>
+
+/** Throws `cursor_invalid` and `cursor_mismatch`. */
+function placesAt({ places }: LanePorts, { options, market, cursor }: LiveStart): Place[] {
+  if (cursor === undefined) return []
+  if (market === undefined) return places.decode(options, cursor)
+  return [{ market, at: places.ofMarket.decode(market, options.filter, cursor) }]
+}
+
+function legsAt(ports: LanePorts, start: LiveStart): Map<string, Leg> {
+  const { market, options, cursor } = start
+  const { filter } = options
+  const isNew = cursor === undefined && market !== undefined
+  const begun = isNew ? [{ market, at: undefined }] : placesAt(ports, start)
+  return new Map(
+    begun.map((place) => [place.market.conditionId, createLeg(ports, { ...place, filter })]),
+  )
+}
+
+type Ticked = { crew: ReturnType<typeof createCrew>; end: (member: Member) => void }
+
+/** Writes what is new, for some milliseconds; the next call resumes where it stopped. */
+function createTick({ hub, timer }: LiveDeps, { crew, end }: Ticked): () => void {
+  let queue: Lane[] = []
+  let checkedMs = timer()
+
+  function check(nowMs: number): void {
+    if (nowMs - checkedMs < RECHECK_MS) return
+    checkedMs = nowMs
+    for (const member of [...crew.laneOf.keys()]) if (!member.isAllowed()) end(member)
+  }
+
+  return () => {
+    if (crew.lanes.size === 0) return
+    hub.wake()
+    const nowMs = timer()
+    check(nowMs)
+    if (queue.length === 0) queue = [...crew.lanes.keys()]
+    const written: Lane[] = []
+    for (let lane = queue.pop(); lane !== undefined; lane = queue.pop()) {
+      crew.advance(lane)
+      written.push(lane)
+      if (timer() - nowMs >= SLICE_MS) break
+    }
+    // All of them are as far as can be: the rest of the queue is not, until its turn.
+    crew.merge(written)
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * `bun test/bench/live-events.ts`: what a row costs that is followed as an event: bytes and CPU by coding,
+ * without a server; then followers of one market over sockets, all in a process of their own.
+ *
+ *   --rows <n>       rows a measurement, 2000 by default
+ *   --followers <n>  1000 by default
+ */
+import { connect } from 'node:net'
+import { parseArgs } from 'node:util'
+import { constants, createDeflateRaw, createGzip } from 'node:zlib'
+
+import { createCursorCodec } from '#src/core/cursor.ts'
+import type { Position, Snapshot } from '#src/core/snapshot.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { simulate } from '#src/ingest/simulator/simulator.ts'
+import { createHub } from '#src/live/hub.ts'
+import { createRowReader } from '#src/live/rows.ts'
+import { createLiveService } from '#src/modules/live/service.ts'
+import { readPrices } from '#src/modules/prices/over-time.ts'
+import { readQuotes } from '#src/modules/quotes/index.ts'
+
+const { values: flags } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '2000' },
+    followers: { type: 'string', default: '1000' },
+    serve: { type: 'string' },
+  },
+})
+const [rows, followers] = [Number(flags.rows), Number(flags.followers)]
+/** Rows that are written before anything is measured. */
+const WARM_UP_ROWS = 300
+const START_MS = 1_776_081_600_000
+const timer = () => performance.now()
+
+function* snapshots(): Generator<Snapshot> {
+  const options = { seed: 'live', markets: 10, startMs: START_MS }
+  const made = simulate({ ...options, coins: ['btc'], timeframes: ['5m'] })
+  let conditionId: string | undefined
+  for (const { snapshots: found } of made) {
+    conditionId ??= found[0]?.conditionId
+    for (const snapshot of found) if (snapshot.conditionId === conditionId) yield snapshot
+  }
+}
+
+function openMarket() {
+  const history = openHistory(':memory:')
+  const source = snapshots()
+  let batch = 0
+  let conditionId = ''
+  const append = (): void => {
+    const { value, done } = source.next()
+    if (done) throw new Error('The simulated market has fewer rows.')
+    conditionId = value.conditionId
+    history.append({ id: `live-${++batch}`, source: 'simulated', snapshots: [value] })
+  }
+  for (let row = 0; row < WARM_UP_ROWS; row++) append()
+  const market = () => {
+    const found = history.findMarket(conditionId)
+    if (found === undefined) throw new Error('It was appended.')
+    return found
+  }
+  return { history, append, market }
+}
+
+const cursors = createCursorCodec(new Uint8Array(32))
+
+function createService(history: MarketHistory) {
+  const read = createRowReader(history, {
+    quotes: (request) => readQuotes(history, request),
+    prices: (request) => readPrices(history, request),
+  })
+  return createLiveService({
+    ...{ history, cursors, timer, rows: read, clock: () => START_MS },
+    hub: createHub({ history, read, clock: () => START_MS, timer }),
+    describeMarket: () => '{}',
+    work: { openStream: () => () => {} },
+    randomBytes: (length) => new Uint8Array(length),
+  })
+}
+
+type Way = { write: (text: string) => Promise<number> | number }
+
+/** Text through a stream of zlib, flushed after each row as a socket would be. */
+function flushed(zlib: ReturnType<typeof createGzip>): Way {
+  let bytes = 0
+  zlib.on('data', (piece: Uint8Array) => {
+    bytes += piece.length
+  })
+  return {
+    async write(text) {
+      const before = bytes
+      zlib.write(text)
+      await new Promise<void>((done) => zlib.flush(constants.Z_SYNC_FLUSH, done))
+      return bytes - before
+    },
+  }
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+/** Bytes and microseconds of CPU a row, of the coding alone. */
+async function measureCodings(): Promise<void> {
+  const { history, append, market } = openMarket()
+  const start = history.page({ market: market(), order: 'desc', limit: 1 }).last
+  for (let row = 0; row < rows; row++) append()
+  const line = ({ id, timestampMs }: Position) =>
+    `event:row\nid:${cursors.encode('bench', Uint8Array.of(timestampMs & 255, id & 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))}\ndata:`
+  const encoder = new TextEncoder()
+  const texts = Array.from(
+    history.page({ market: market(), order: 'asc', after: start, limit: rows }).texts(),
+    (text) => new TextDecoder().decode(text),
+  )
+  const stream = history.events()
+  stream.event('retry:3000')
+  let after = start
+  let at = start
+  const decoder = new TextDecoder()
+  const place = { timestampMs: 1, id: 1 }
+  const ways: Record<string, Way> = {
+    'gzip, stored frames': {
+      write() {
+        const { bytes, last } = stream.rows({ market: market(), after, limit: 1 }, line)
+        after = last ?? after
+        return bytes.length
+      },
+    },
+    'plain JSON': {
+      write() {
+        const page = history.page({ market: market(), order: 'asc', after: at, limit: 1 })
+        at = page.last
+        const [text] = page.texts()
+        return encoder.encode(`${line(at ?? place)}${decoder.decode(text)}\n\n`).length
+      },
+    },
+    'gzip level 1, flushed each row': flushed(createGzip({ level: 1 })),
+    'gzip level 6, flushed each row': flushed(createGzip({ level: 6 })),
+    'permessage-deflate, level 1': flushed(createDeflateRaw({ level: 1, memLevel: 8 })),
+    'permessage-deflate, level 6': flushed(createDeflateRaw({ level: 6, memLevel: 8 })),
+  }
+  console.log('| a row as an event | bytes | CPU µs |\n|---|--:|--:|')
+  for (const [name, { write }] of Object.entries(ways)) {
+    const times: number[] = []
+    let bytes = 0
+    for (let from = 0; from < rows; from += 100) {
+      const before = process.cpuUsage()
+      for (let row = from; row < from + 100; row++) {
+        bytes += await write(`${line({ timestampMs: row, id: row })}${texts[row]}\n\n`)
+      }
+      const { user, system } = process.cpuUsage(before)
+      times.push((user + system) / 100)
+    }
+    const steady = times.slice(times.length >> 2)
+    console.log(`| ${name} | ${Math.round(bytes / rows)} | ${median(steady).toFixed(1)} |`)
+  }
+}
+
+/** `shared`: all in one lane; `own`: a lane each; `bytes`: the same bytes for all, made nowhere. */
+type Mode = 'none' | 'one' | 'shared' | 'own' | 'bytes'
+
+/** The process that serves: reads `go` and prints the microseconds of CPU a row. */
+async function serve(mode: Mode): Promise<void> {
+  const { history, append, market } = openMarket()
+  const service = createService(history)
+  const senders = new Set<(bytes: Uint8Array) => void>()
+  let opened = 0
+  const server = Bun.serve({
+    port: 0,
+    idleTimeout: 0,
+    fetch(request) {
+      opened++
+      if (mode === 'bytes') {
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) => void senders.add((bytes) => controller.enqueue(bytes)),
+        })
+        return new Response(body)
+      }
+      const heartbeatMs = mode === 'own' ? 1e9 + opened : 1e9
+      const { conditionId, coin } = market()
+      const { pieces } = service.open(request, {
+        options: {
+          coin,
+          conditionId,
+          timeframe: undefined,
+          filter: { channel: 'snapshots' },
+          heartbeatMs,
+        },
+        ...{ market: market(), cursor: undefined, isGzip: true, isAllowed: () => true },
+      })
+      const body = new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const { value } = await pieces.next()
+            if (value) controller.enqueue(value)
+          },
+        },
+        { highWaterMark: 0 },
+      )
+      return new Response(body)
+    },
+  })
+  console.log(server.port)
+  for await (const _line of console) break
+  // Those who came one after the other are joined after the next rows of both outcomes.
+  for (let row = 0; row < 40; row++) {
+    append()
+    for (let tick = 0; tick < 5; tick++) service.tick()
+    await Bun.sleep(5)
+  }
+  const piece = new Uint8Array(124).fill(7)
+  const times: number[] = []
+  const writing: number[] = []
+  for (let row = 0; row < rows / 4; row++) {
+    append()
+    const before = process.cpuUsage()
+    if (mode === 'bytes') for (const send of senders) send(piece)
+    else service.tick()
+    const made = process.cpuUsage(before)
+    writing.push(made.user + made.system)
+    await Bun.sleep(15)
+    const { user, system } = process.cpuUsage(before)
+    times.push(user + system)
+  }
+  console.log(`${median(times).toFixed(0)} ${median(writing).toFixed(0)} ${service.counts.lanes}`)
+  process.exit()
+}
+
+/** Followers that take what comes, in this process. */
+async function follow(mode: Mode): Promise<[cpuUs: number, writeUs: number, lanes: number]> {
+  const args = ['--serve', mode, '--rows', String(rows), '--followers', String(followers)]
+  const child = Bun.spawn([process.execPath, import.meta.path, ...args], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
+  const port = Number((await lines.read()).value)
+  const counts: Partial<Record<Mode, number>> = { none: 0, one: 1 }
+  const count = counts[mode] ?? followers
+  const sockets = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+      await new Promise((resolve) => socket.once('data', resolve))
+      socket.on('data', () => {})
+      return socket
+    }),
+  )
+  child.stdin.write('go\n')
+  child.stdin.flush()
+  const [cpuUs = 0, writeUs = 0, lanes = 0] = ((await lines.read()).value ?? '')
+    .split(' ')
+    .map(Number)
+  for (const socket of sockets) socket.destroy()
+  await child.exited
+  return [cpuUs, writeUs, lanes]
+}
+
+if (flags.serve !== undefined) await serve(flags.serve as Mode)
+else {
+  await measureCodings()
+  const names: Record<Mode, string> = {
+    none: 'nobody',
+    one: '1 follower',
+    shared: `${followers} followers, in step`,
+    own: `${followers} followers, each encoded for`,
+    bytes: `${followers} plain streams of as many bytes`,
+  }
+  console.log(
+    '\n| followers of one market | CPU µs to write a row | and to send it | lanes |\n|---|--:|--:|--:|',
+  )
+  for (const [mode, name] of Object.entries(names)) {
+    const [cpuUs, writeUs, lanes] = await follow(mode as Mode)
+    console.log(`| ${name} | ${writeUs} | ${cpuUs} | ${lanes} |`)
+  }
+}
