@@ -24,7 +24,7 @@ const layers: Record<string, string[]> = {
   http: ['core', 'wire', 'selling', 'lib'],
   recorder: ['core', 'venue', 'wire', 'history', 'lib'],
   live: ['core', 'wire', 'history', 'lib'],
-  ingest: ['core', 'wire', 'venue', 'history', 'sqlite', 'lib'],
+  ingest: ['core', 'wire', 'venue', 'history', 'recorder', 'sqlite', 'lib'],
   chain: ['core', 'selling', 'lib'],
   screening: ['core', 'selling', 'ledger', 'lib'],
   access: ['core', 'selling', 'http', 'ledger', 'lib'],

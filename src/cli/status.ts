@@ -7,12 +7,17 @@ import type { Recorder } from '#src/recorder/recorder.ts'
 
 import { formatCount, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
+import type { RawFiles } from './raw-files.ts'
 import { statusPathOf } from './record.ts'
 
 /** Older than this, whoever wrote it does not run any more. */
 const STALE_MS = 10_000
 
-type Status = ReturnType<Recorder['status']> & { startedMs: number; writtenMs: number }
+type Status = ReturnType<Recorder['status']> & {
+  startedMs: number
+  writtenMs: number
+  raw?: ReturnType<RawFiles['status']>
+}
 
 /** `bookfeed status`: what the recorder of the data folder does now. */
 export const statusCommand = (context: CliContext): Command =>
@@ -59,7 +64,7 @@ const age = (nowMs: number, timeMs: number): string =>
   `${((nowMs - timeMs) / 1000).toFixed(1)} s ago`
 
 function summaryOf(status: Status, nowMs: number): string[] {
-  const { connections, sink, startedMs, lastMessageMs } = status
+  const { connections, sink, startedMs, lastMessageMs, raw } = status
   const live = connections.filter(({ state }) => state === 'live')
   const tokens = live.reduce((sum, each) => sum + each.tokens - each.withoutBook, 0)
   const last = lastMessageMs === undefined ? 'none yet' : `the last ${age(nowMs, lastMessageMs)}`
@@ -67,6 +72,11 @@ function summaryOf(status: Status, nowMs: number): string[] {
     `Recording since ${toIso(startedMs)}.`,
     `Feed: ${live.length} connections, ${tokens} books, ${formatCount(status.messages)} messages, ${last}.`,
     `Stored: ${formatCount(sink.rows)} states in ${formatCount(sink.batches)} batches, ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
+    ...(raw
+      ? [
+          `Raw: ${formatCount(raw.lines)} lines in ${formatCount(raw.bytes)} bytes, ${formatCount(raw.waiting)} wait, ${formatCount(raw.dropped)} not kept.`,
+        ]
+      : []),
     `Not understood: ${formatCount(status.faults)} messages, and ${formatCount(status.unknown)} of unknown types.`,
     `The venue's clock is ${status.driftMs} ms behind ours, the way included.`,
   ]

@@ -171,6 +171,8 @@ export type TradeBatch = {
 }
 
 export type Recording = {
+  /** `recorded` when absent. */
+  source?: Market['source'] | undefined
   snapshots: readonly Snapshot[]
   trades: readonly { conditionId: string; trade: Trade }[]
   /** In the order in which they were noticed. */

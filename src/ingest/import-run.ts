@@ -127,7 +127,7 @@ export function warn(run: ImportRun, place: ImportPlace, reasons: readonly strin
     run.onFault({ ...place, reason: `${reason}; only this was left out` })
 }
 
-function leaveOut({ report }: ImportRun, reason: string): void {
+export function leaveOut({ report }: ImportRun, reason: string): void {
   const { leftOutReasons: reasons } = report
   const key = reasons.has(reason) || reasons.size < REASONS_MAX ? reason : 'other reasons'
   reasons.set(key, (reasons.get(key) ?? 0) + 1)

@@ -12,6 +12,7 @@ import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
 import { importDocument } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
+import { createMessageImport, holdsMessages } from './import-messages.ts'
 import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
 import {
   emptyReport,
@@ -26,28 +27,31 @@ import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from
 const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 
 type TakeBatch = (file: string, batch: LineBatch) => void
-type Importer = ImportRun & { takeLines: TakeBatch }
+type Importer = ImportRun & { takeLines: TakeBatch; messages: MessageImport }
+type MessageImport = ReturnType<typeof createMessageImport>
 
 /**
- * Imports files in their order, but tables of outcomes last, because they only add to markets that
- * are held. Rejects only for faults of the history, such as a full disk.
+ * Imports files in their order, but tables of outcomes and messages last, because they only add to
+ * markets that are held. Rejects only for faults of the history, such as a full disk.
  */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
   const report = emptyReport()
   const run: ImportRun = { ...options, report, touched: new Set() }
-  const importer: Importer = { ...run, takeLines: createLineImport(run) }
+  const messages = createMessageImport(run)
+  const importer: Importer = { ...run, takeLines: createLineImport(run), messages }
   const startedMs = clock()
   const queue: Queued[] = files.map((path) => ({ path }))
   for (const { path, opened, isLast } of queue) {
     await guard(run, path, async () => {
       const file = opened ?? (await openText(path, signal))
       const kind = kindOf(file.head)
-      if (kind !== 'outcomes' || isLast) await importFile(importer, file, kind)
+      if (!addsToMarkets.has(kind) || isLast) await importFile(importer, file, kind)
       else queue.push(await putOff(file))
     })
     if (report.ending !== 'complete') break
   }
+  messages.end()
   if (report.ending === 'complete') closeEndedMarkets(history, clock())
   countHeld(run)
   report.seconds = (clock() - startedMs) / 1000
@@ -91,11 +95,14 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
   }
 }
 
-type FileKind = 'lines' | 'document' | 'outcomes'
+type FileKind = 'lines' | 'document' | 'outcomes' | 'messages'
+/** These name their markets alone, so what says more of them is read before. */
+const addsToMarkets: ReadonlySet<FileKind> = new Set(['outcomes', 'messages'])
 
 /** An array, or an object whose first line does not end it, is a document. */
 function kindOf(head: Uint8Array): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
+  if (holdsMessages(text)) return 'messages'
   const [line = ''] = text.split('\n', 1)
   if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
   return isOutcomeHeader(line) ? 'outcomes' : 'lines'
@@ -107,11 +114,15 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
   const known = countKnown(report)
   if (kind === 'document') await importDocument(importer, file)
   else {
-    const take = kind === 'outcomes' ? createOutcomeImport(importer) : importer.takeLines
-    await importLines(importer, file, take)
+    await importLines(importer, file, takerOf(importer, kind))
   }
   if (report.ending === 'complete') report.files++
   if (report.invalid > invalid && countKnown(report) === known) report.filesRefused.push(file.path)
+}
+
+function takerOf(importer: Importer, kind: FileKind): TakeBatch {
+  if (kind === 'messages') return importer.messages.take
+  return kind === 'outcomes' ? createOutcomeImport(importer) : importer.takeLines
 }
 
 /** How much was read that is of use: kept now or before, or of a kind that is not kept. */

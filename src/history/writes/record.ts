@@ -26,9 +26,8 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
       : gaps.end(market.id, heard.outcome, heard.atMs)
   }
 
-  return ({ snapshots, ...beside }: Recording) => {
-    const source = { id: '', source: 'recorded', gapReason: 'venue_silent' } as const
-    const counts = applyBatch({ ...source, snapshots })
+  return ({ snapshots, source = 'recorded', ...beside }: Recording) => {
+    const counts = applyBatch({ id: '', source, gapReason: 'venue_silent', snapshots })
     const heard: Heard[] = [...beside.trades, ...beside.gaps]
     for (const [conditionId, own] of Map.groupBy(heard, (each) => each.conditionId)) {
       changing(conditionId, () => {
