@@ -184,6 +184,23 @@ const variables = {
     ...integer(0, 1_000_000),
     description: 'Size of the history, in GB, beyond which the oldest is deleted; 0 is no bound.',
   },
+  rawPath: {
+    name: 'BOOKFEED_RAW',
+    default: '',
+    ...anyText('a folder path'),
+    description:
+      'Folder in which every message of the feed is kept as it came, for `bookfeed import`; made if absent. Empty: none are kept.',
+  },
+  rawBytesMax: {
+    name: 'BOOKFEED_RAW_GB',
+    default: '100',
+    accepts: 'an integer from 1 to 100000',
+    description: 'Room for these messages, in GB; when it is full, the oldest files go.',
+    parse(text: string): number | undefined {
+      const count = integer(1, 100_000).parse(text)
+      return count === undefined ? undefined : count * 1e9
+    },
+  },
   spotSources: {
     name: 'BOOKFEED_SPOT',
     default: '',

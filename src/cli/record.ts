@@ -10,6 +10,7 @@ import { venues } from '#src/venue/venues.ts'
 
 import { type CliContext, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
+import { createRawFiles } from './raw-files.ts'
 import { createStatusFile } from './recorder-status.ts'
 import { startRetention } from './retention.ts'
 
@@ -48,11 +49,19 @@ export type RecordingJob = Disposable & Pick<Recorder, 'fault' | 'warning'>
 export function startRecording(context: CliContext, history: MarketHistory): RecordingJob {
   const { clock, printError } = context
   const config = context.config()
-  const { dataPath } = config
+  const { dataPath, rawPath, freeBytesMin } = config
+  const raw =
+    rawPath === ''
+      ? undefined
+      : createRawFiles({
+          ...{ folder: rawPath, bytesMax: config.rawBytesMax, clock, every, log: printError },
+          hasRoom: () => (freeBytesOf(rawPath) ?? freeBytesMin) >= freeBytesMin,
+          preamble: () => recorder.preamble(),
+        })
   const venue = venues.polymarket
   const page = config.spotSources.find(({ name }) => name === 'page')
-  const recorder = startRecorder({
-    ...{ history, venue, clock, openSocket, every },
+  const recorder: Recorder = startRecorder({
+    ...{ history, venue, clock, openSocket, every, keep: raw?.keep, freeBytesMin },
     feed: venue.feed,
     feedUrl: config.feedUrl || venue.feed.url,
     catalogue: venue.createCatalogue({
@@ -68,7 +77,6 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
     maxPerSecond: config.statesPerSecond,
     lanes: config.feedConnections,
     batchMs: config.batchMs,
-    freeBytesMin: config.freeBytesMin,
     freeBytes: () => freeBytesOf(dataPath),
     random: () => (context.randomBytes(1)[0] ?? 0) / 256,
     log: printError,
@@ -77,7 +85,8 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
   const file = createStatusFile(dataPath, recorder)
   const write = () => {
     try {
-      file.write({ startedMs, writtenMs: clock(), freeBytes: freeBytesOf(dataPath) })
+      const raws = raw?.status()
+      file.write({ startedMs, writtenMs: clock(), freeBytes: freeBytesOf(dataPath), raw: raws })
     } catch (error) {
       printError(`bookfeed: the recorder's status cannot be written: ${messageOf(error)}.`)
     }
@@ -89,6 +98,7 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
     [Symbol.dispose]() {
       stop()
       recorder.dispose()
+      raw?.dispose()
       file.remove()
     },
   }

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 
 import type { Recorder } from '#src/recorder/recorder.ts'
 
+import type { RawFiles } from './raw-files.ts'
+
 /** Older than this, whoever wrote it does not run any more. */
 const STALE_MS = 10_000
 
@@ -16,7 +18,10 @@ export type RecorderStatus = ReturnType<Recorder['status']> & {
   perSecond: Rates
   /** Room for the data folder; undefined where nobody can say. */
   freeBytes?: number | undefined
+  /** Messages that are kept as they came, where they are. */
+  raw?: ReturnType<RawFiles['status']> | undefined
 }
+type About = Pick<RecorderStatus, 'startedMs' | 'writtenMs' | 'freeBytes' | 'raw'>
 
 const pathOf = (dataPath: string): string => join(dataPath, 'recorder.json')
 
@@ -26,7 +31,7 @@ export function createStatusFile(dataPath: string, recorder: Pick<Recorder, 'sta
   let before: (Rates & { writtenMs: number }) | undefined
 
   return {
-    write(about: { startedMs: number; writtenMs: number; freeBytes: number | undefined }): void {
+    write(about: About): void {
       const status = recorder.status()
       const now = { messages: status.messages, rows: status.sink.rows, writtenMs: about.writtenMs }
       const { messages, rows, writtenMs } = before ?? {

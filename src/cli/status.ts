@@ -57,7 +57,7 @@ const age = (nowMs: number, timeMs: number): string =>
   `${((nowMs - timeMs) / 1000).toFixed(1)} s ago`
 
 function summaryOf(status: RecorderStatus, nowMs: number): string[] {
-  const { connections, sink, startedMs, lastMessageMs, perSecond, freeBytes } = status
+  const { connections, sink, startedMs, lastMessageMs, perSecond, freeBytes, raw } = status
   const live = connections.filter(({ state }) => state === 'live')
   const tokens = live.reduce((sum, each) => sum + each.tokens - each.withoutBook, 0)
   const gaps = status.markets.reduce((sum, { unknown }) => sum + unknown.length, 0)
@@ -70,6 +70,11 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
     ...(isIdle ? ['No market is recorded: the catalogue lists none that is asked for.'] : []),
     `Feed: ${live.length} connections, ${tokens} books, ${formatCount(perSecond.messages)} messages a second, ${formatCount(status.messages)} in all, ${last}.`,
     `Stored: ${formatCount(perSecond.rows)} states a second, ${formatCount(sink.rows)} in ${formatCount(sink.batches)} batches; ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
+    ...(raw
+      ? [
+          `Raw: ${formatCount(raw.lines)} lines in ${formatCount(raw.bytes)} bytes, ${formatCount(raw.waiting)} wait, ${formatCount(raw.dropped)} not kept.`,
+        ]
+      : []),
     `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,
     `Gaps open now: ${formatCount(gaps)} of ${formatCount(status.markets.length * 2)} books.`,
     `Not understood: ${formatCount(status.faults)} messages, and ${formatCount(status.unknown)} of unknown types.`,

@@ -2,6 +2,7 @@
  * Takes files of lines, batch after batch. A batch is named by the hash of its bytes; one that
  * begins at the time that the one before ended at by that one too, as it may continue its states.
  */
+import type { Source } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
@@ -74,8 +75,10 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     // Only a batch that was kept whole is skipped the next time: what is refused is named each
     // time, and may be right by then. What else is kept has a name that says how much that was.
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
-    append(run, { file, batchId, lines, snapshots, from: 0, to: snapshots.length })
-    if (isPlain || report.ending !== 'complete') return
+    const sources = scanned.snapshots.map((scan) => scan.source ?? source)
+    appendBySource(run, { file, batchId, lines, snapshots, sources })
+    if (report.ending !== 'complete') return
+    if (isPlain && sources.includes(source)) return
     keepRecords(run, id, records)
     // With its name alone, once all of it is there.
     if (isWhole()) history.append({ id, source, snapshots: [] })
@@ -106,6 +109,7 @@ function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapsho
 /** The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of the i-th. */
 type Part = {
   file: string
+  source: Source
   batchId: string
   lines: readonly number[]
   snapshots: readonly Snapshot[]
@@ -113,10 +117,25 @@ type Part = {
   to: number
 }
 
+type Sourced = Omit<Part, 'source' | 'from' | 'to'> & { sources: readonly Source[] }
+
+/** Keeps the snapshots of each source that the lines name in a batch of its own. */
+export function appendBySource(run: ImportRun, { sources, ...batch }: Sourced): void {
+  for (const [source, places] of Map.groupBy(sources.keys(), (at) => sources[at] ?? 'recorded')) {
+    if (run.report.ending !== 'complete') return
+    append(run, {
+      ...{ file: batch.file, source, from: 0, to: places.length },
+      batchId: source === run.source ? batch.batchId : `${batch.batchId}:${source}`,
+      lines: places.map((at) => batch.lines[at] ?? 0),
+      snapshots: places.flatMap((at) => batch.snapshots[at] ?? []),
+    })
+  }
+}
+
 /** Keeps a part of a batch, or if that is refused, its halves, down to single lines. */
 function append(run: ImportRun, part: Part): void {
-  const { history, source, report, isStrict } = run
-  const { file, lines, from, to } = part
+  const { history, report, isStrict } = run
+  const { file, source, lines, from, to } = part
   const isWhole = to - from === lines.length
   const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
   const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
@@ -229,7 +248,7 @@ type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
  * with the same time are the states of that time, in their order; a line like the one before is no
  * state of its own.
  */
-function createBookCheck() {
+export function createBookCheck() {
   const verifier = venues.polymarket.createBookVerifier()
   /** The states of each asset at its last time. */
   const runs = createCache<string, Placed[]>(ASSETS_MAX)

@@ -75,7 +75,7 @@ function keepRow(
   warn(run, place, leftOut)
   const of = { ...market, source: 'dataset' } as const
   keepFacts(run, place, {
-    conditionId,
+    ...{ conditionId, source },
     coin,
     timeframe,
     ...(market.strike === undefined ? strikeFacts(strike, of) : {}),

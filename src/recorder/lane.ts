@@ -7,10 +7,10 @@ import { type GapReason, silenceMs } from '#src/core/coverage.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 
-import type { MarketBooks } from './books.ts'
 import { connect, type Connection } from './connection.ts'
+import { type Following, followMarkets } from './following.ts'
+import type { Journal } from './journal.ts'
 import type { MarketRecording } from './market-recording.ts'
-import type { SourceId } from './merge.ts'
 import type { Every, OpenSocket, Reporter } from './ports.ts'
 
 /** From a connection's being open to the last of its books. */
@@ -36,16 +36,17 @@ export type LaneOptions = {
   /** From 0, inclusive, to 1, exclusive. */
   random: () => number
   reporter: Reporter
+  journal: Journal
   /** Every message as it came, and what is said in it. */
   onMessage(text: string, receivedMs: number, events: readonly FeedEvent[]): void
 }
 
-type Follow = { recording: MarketRecording; books: MarketBooks; heardMs: number }
 type Shard = {
-  source: SourceId
+  /** Its number in the journal. */
+  id: number
   /** Undefined while it is being made. */
   connection: Connection | undefined
-  follows: Map<string, Follow>
+  following: Following
   /** Tokens whose book has not come. */
   pending: Set<string>
   startedMs: number
@@ -103,7 +104,7 @@ export function createLane(options: LaneOptions) {
 
 const statusOf = (shard: Shard, state: 'live' | 'opening') => ({
   state,
-  tokens: shard.follows.size * 2,
+  tokens: shard.following.follows.size * 2,
   withoutBook: shard.pending.size,
   sinceMs: shard.startedMs,
   lastMessageMs: shard.connection?.lastMessageMs,
@@ -111,27 +112,51 @@ const statusOf = (shard: Shard, state: 'live' | 'opening') => ({
 
 type Counts = Record<'opened' | 'ended' | 'withoutBook' | 'rotations', number>
 
-/** Replaces the connections of slots. */
-function createRotation(options: LaneOptions, counts: Counts) {
-  const { feed, clock, random, reporter } = options
+/** Opens and closes the connections of shards. */
+function createShards(options: LaneOptions) {
+  const { feed, clock, journal } = options
 
-  function open(slot: Slot): void {
+  function open(wanted: readonly MarketRecording[], onEnd: (shard: Shard, reason: string) => void) {
     const nowMs = clock()
-    const shard = newShard(slot.wanted, nowMs)
-    counts.opened++
-    slot.next = shard
-    slot.rotatedMs = nowMs
+    const following = followMarkets(wanted, nowMs)
+    const shard = newShard(following, journal.begin(following, nowMs), nowMs)
     shard.connection = connect({
       ...options,
       ping: feed.ping,
       hello: [feed.subscription([...shard.pending], { hasLifecycle: false })],
       onMessage(text, receivedMs) {
         const events = feed.decode(text)
+        const isSound = events.every(({ kind }) => kind !== 'fault')
+        journal.note({ kind: 'message', connection: shard.id, text, isSound }, receivedMs)
         options.onMessage(text, receivedMs, events)
-        for (const event of events) deliver(shard, event, receivedMs)
+        for (const event of events) {
+          if (event.kind === 'book') shard.pending.delete(event.assetId)
+          following.take(event, receivedMs)
+        }
       },
-      onEnd: (reason) => ended(slot, shard, reason),
+      onEnd: (reason) => onEnd(shard, reason),
     })
+    return shard
+  }
+
+  function drop({ connection, id }: Shard, reason: GapReason): void {
+    connection?.close()
+    journal.end(id, reason, clock())
+  }
+
+  return { open, drop }
+}
+
+/** Replaces the connections of slots. */
+function createRotation(options: LaneOptions, counts: Counts) {
+  const { clock, random, reporter } = options
+  const shards = createShards(options)
+  const { drop } = shards
+
+  function open(slot: Slot): void {
+    counts.opened++
+    slot.next = shards.open(slot.wanted, (shard, reason) => ended(slot, shard, reason))
+    slot.rotatedMs = slot.next.startedMs
   }
 
   function ended(slot: Slot, shard: Shard, reason: string): void {
@@ -156,9 +181,13 @@ function createRotation(options: LaneOptions, counts: Counts) {
       if (current === undefined || nowMs - next.completeMs >= OVERLAP_MS) promote(slot, next)
       return
     }
-    if (nowMs - openedMs < BOOKS_MS_MAX) return
+    if (nowMs - openedMs >= BOOKS_MS_MAX) giveUp(slot, next)
+  }
+
+  function giveUp(slot: Slot, next: Shard): void {
+    const { current } = slot
     counts.withoutBook += next.pending.size
-    const tokens = `${next.pending.size} of ${next.follows.size * 2} tokens`
+    const tokens = `${next.pending.size} of ${next.following.follows.size * 2} tokens`
     reporter.report('books', `No book came for ${tokens}: they are asked for again.`)
     if (current === undefined || isBetter(next, current)) promote(slot, next)
     else {
@@ -182,8 +211,6 @@ function createRotation(options: LaneOptions, counts: Counts) {
   return {
     tick(slot: Slot): void {
       const nowMs = clock()
-      for (const shard of [slot.current, slot.next])
-        for (const { books } of shard?.follows.values() ?? []) books.settle(nowMs)
       if (slot.next !== undefined) judge(slot, slot.next, nowMs)
       else if (nowMs >= slot.dueMs && needsNext(slot, nowMs)) open(slot)
       if (slot.current && slot.next === undefined && !isTroubled(slot.current, slot, nowMs))
@@ -197,22 +224,13 @@ function createRotation(options: LaneOptions, counts: Counts) {
   }
 }
 
-function newShard(wanted: readonly MarketRecording[], nowMs: number): Shard {
-  const source = {}
-  const follows = wanted.map((recording): [string, Follow] => [
-    recording.market.conditionId,
-    { recording, books: recording.follow(source), heardMs: nowMs },
-  ])
-  const tokens = wanted.flatMap(({ market: { assetIds } }) => [assetIds.up, assetIds.down])
+function newShard(following: Following, id: number, nowMs: number): Shard {
+  const markets = [...following.follows.values()].map(({ recording }) => recording.market)
+  const tokens = markets.flatMap(({ assetIds }) => [assetIds.up, assetIds.down])
   return {
-    ...{ source, follows: new Map(follows), pending: new Set(tokens) },
+    ...{ id, following, pending: new Set(tokens) },
     ...{ startedMs: nowMs, completeMs: undefined, connection: undefined },
   }
-}
-
-function drop({ connection, follows, source }: Shard, reason: GapReason): void {
-  connection?.close()
-  for (const { recording } of follows.values()) recording.unfollow(source, reason)
 }
 
 export type Lane = ReturnType<typeof createLane>
@@ -222,35 +240,22 @@ const newSlot = (): Slot => ({
   ...{ dueMs: 0, failures: 0, rotatedMs: 0, retries: 0 },
 })
 
-function deliver(shard: Shard, event: FeedEvent, receivedMs: number): void {
-  if (event.kind === 'unknown' || event.kind === 'announced') return
-  if (event.kind === 'fault' && event.conditionId === undefined) {
-    // Nobody knows whose message it was.
-    for (const { books } of shard.follows.values()) books.take(event, receivedMs)
-    return
-  }
-  const follow = shard.follows.get(event.conditionId ?? '')
-  if (follow === undefined) return
-  follow.heardMs = receivedMs
-  if (event.kind === 'book') shard.pending.delete(event.assetId)
-  follow.books.take(event, receivedMs)
-}
-
 /** Whether a connection that lacks books has every one that the other has. */
 const isBetter = (next: Shard, current: Shard): boolean =>
-  [...current.follows.values()].every(({ recording: { market } }) =>
+  [...current.following.follows.values()].every(({ recording: { market } }) =>
     [market.assetIds.up, market.assetIds.down].every(
       (assetId) =>
         current.pending.has(assetId) ||
         !next.pending.has(assetId) ||
-        !next.follows.has(market.conditionId),
+        !next.following.follows.has(market.conditionId),
     ),
   )
 
 function needsNext(slot: Slot, nowMs: number): boolean {
   const { current, wanted, rotatedMs } = slot
   if (current === undefined) return true
-  const missing = wanted.filter(({ market }) => !current.follows.has(market.conditionId))
+  const { follows } = current.following
+  const missing = wanted.filter(({ market }) => !follows.has(market.conditionId))
   const isNear = missing.some(({ market }) => market.windowStartMs - nowMs < NEAR_MS)
   const sinceMs = nowMs - rotatedMs
   if (isNear || (missing.length > 0 && sinceMs > GATHER_MS)) return true
@@ -266,7 +271,7 @@ function isTroubled(current: Shard, { wanted }: Slot, nowMs: number): boolean {
   return wanted.some((recording) => {
     const { market } = recording
     if (nowMs < market.windowStartMs || nowMs >= market.windowEndMs) return false
-    const { heardMs = nowMs } = current.follows.get(market.conditionId) ?? {}
+    const { heardMs = nowMs } = current.following.follows.get(market.conditionId) ?? {}
     const quietMs = Math.max(QUIET_MS, silenceMs(market.timeframe))
     return recording.unknown().length > 0 || nowMs - heardMs > quietMs
   })

@@ -16,7 +16,7 @@ export type RecordingOptions = {
   /** Both are shared by all markets. */
   watch: RecipeWatch
   counts: BookCounts
-  sink: Sink
+  sink: Pick<Sink, 'add'>
   /** Times of the last states that the history holds. */
   heldMs: OutcomeMap<number>
   /** At most so many states a second of an outcome; all where undefined. */
@@ -72,6 +72,9 @@ export function recordMarket(options: RecordingOptions) {
 
     /** Outcomes whose book is not known now. */
     unknown: (): Outcome[] => outcomes.filter((outcome) => !merges[outcome].isKnown),
+
+    /** Times of the last states. */
+    heldMs: (): OutcomeMap<number> => ({ up: merges.up.lastMs, down: merges.down.lastMs }),
 
     /** The venue's time of the last state; undefined before the first. */
     lastMs: (): number | undefined =>

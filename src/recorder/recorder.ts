@@ -1,5 +1,5 @@
 /** The recorder: finds markets, hears their books, and keeps what is true of them. */
-import type { Coin, Timeframe } from '#src/core/market.ts'
+import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
@@ -8,7 +8,8 @@ import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
 
 import { noCounts } from './book-output.ts'
-import { createDiscovery } from './discovery.ts'
+import { createDiscovery, type DiscoveryOptions } from './discovery.ts'
+import { createJournal, type Journal, type KeepHeard, toHeardLine } from './journal.ts'
 import { createLane } from './lane.ts'
 import { type MarketRecording, recordMarket } from './market-recording.ts'
 import {
@@ -58,8 +59,8 @@ export type RecorderOptions = {
   random: () => number
   log: (line: string) => void
   spotSources: readonly SpotSource[]
-  /** Takes every message as it came, where raw messages are kept. */
-  keepRaw?: ((text: string, receivedMs: number) => void) | undefined
+  /** Keeps what is heard, where that is wanted; `toHeardLine` makes lines of it. */
+  keep?: KeepHeard | undefined
 }
 
 const RECIPE_TEXT =
@@ -67,9 +68,11 @@ const RECIPE_TEXT =
 
 /** Starts to record. Dispose of it before the history. */
 export function startRecorder(options: RecorderOptions) {
-  const { venue, every } = options
+  const { venue, every, clock } = options
   const reporter = createReporter((line) => options.log(`bookfeed: ${line}`))
-  const hearing = createHearing(options, reporter)
+  const journal = createJournal(options.keep)
+  journal.note({ kind: 'started' }, clock())
+  const hearing = createHearing(reporter)
   const closeLanes = (): void => {
     for (const lane of lanes) lane.close()
   }
@@ -78,16 +81,18 @@ export function startRecorder(options: RecorderOptions) {
     reporter,
     // What is dropped is missed, whatever the connections know: they begin again.
     onOverflow: closeLanes,
+    onFlush: () => journal.note({ kind: 'stored' }, clock()),
   })
   const discovery = createDiscovery({
-    ...{ ...options, reporter },
-    windowStarts: venue.windowStarts,
+    ...options,
+    ...{ windowStarts: venue.windowStarts, reporter },
+    history: notePuts(options, journal),
     isStored: (conditionId) => !sink.holds(conditionId),
   })
   const lanes = Array.from({ length: options.lanes }, () =>
-    createLane({ ...options, url: options.feedUrl, reporter, onMessage: hearing.hear }),
+    createLane({ ...options, url: options.feedUrl, reporter, journal, onMessage: hearing.hear }),
   )
-  const recordings = createRecordings(options, { sink, reporter })
+  const recordings = createRecordings(options, { sink, reporter, journal })
   const spot = recordSpot({ ...options, sources: options.spotSources, reporter })
 
   let gathered = 0
@@ -101,6 +106,7 @@ export function startRecorder(options: RecorderOptions) {
 
   const stops = [
     every(FAST_MS, () => {
+      journal.settle(clock())
       for (const lane of lanes) lane.tick()
       sink.tick()
     }),
@@ -135,6 +141,17 @@ export function startRecorder(options: RecorderOptions) {
     /** What is wrong with the venue; undefined when nothing is. */
     warning: () => warningOf(reporter),
 
+    /** Lines with which what is kept can begin in the middle: what is followed now. */
+    preamble(): string[] {
+      const nowMs = clock()
+      journal.settle(nowMs)
+      const markets = recordings.markets().map((market) => factsOf(options, market))
+      const opened = [...journal.open].map(([connection, { follows }]) => {
+        return { kind: 'opened', connection, markets: [...follows.keys()] } as const
+      })
+      return [...markets, ...opened].map((heard) => toHeardLine(heard, nowMs))
+    },
+
     /** Stops hearing, writes what was heard, and leaves gaps open. */
     dispose(): void {
       for (const stop of stops) stop()
@@ -155,8 +172,27 @@ function warningOf({ isOpen }: Reporter): string | undefined {
 
 export type Recorder = ReturnType<typeof startRecorder>
 
+const factsOf = ({ maxPerSecond }: RecorderOptions, facts: Omit<MarketFacts, 'source'>) =>
+  ({
+    kind: 'market',
+    facts: { ...facts, source: 'recorded' },
+    maxPerSecond: maxPerSecond[facts.timeframe],
+  }) as const
+
+/** A history that notes what is put into it of markets. */
+function notePuts(options: RecorderOptions, journal: Journal): DiscoveryOptions['history'] {
+  const { history, clock } = options
+  return {
+    ...history,
+    putMarket(facts) {
+      journal.note(factsOf(options, facts), clock())
+      history.putMarket(facts)
+    },
+  }
+}
+
 /** Counts messages, and watches the venue's clock. */
-function createHearing({ keepRaw }: RecorderOptions, reporter: Reporter) {
+function createHearing(reporter: Reporter) {
   const heard = { messages: 0, faults: 0, unknown: 0, driftMs: 0 }
   const unknownMessages: string[] = []
   const drifts: number[] = []
@@ -174,7 +210,6 @@ function createHearing({ keepRaw }: RecorderOptions, reporter: Reporter) {
 
   return {
     hear(text: string, receivedMs: number, events: readonly FeedEvent[]): void {
-      keepRaw?.(text, receivedMs)
       heard.messages++
       lastMessageMs = receivedMs
       for (const event of events) count(event, text, receivedMs)
@@ -195,9 +230,10 @@ function createHearing({ keepRaw }: RecorderOptions, reporter: Reporter) {
 }
 
 /** Keeps a recording of each market for as long as it is heard. */
-function createRecordings(options: RecorderOptions, tools: { sink: Sink; reporter: Reporter }) {
-  const { history, venue, maxPerSecond } = options
-  const { sink, reporter } = tools
+function createRecordings(
+  { history, venue, maxPerSecond, clock }: RecorderOptions,
+  { sink, reporter, journal }: { sink: Sink; reporter: Reporter; journal: Journal },
+) {
   const recordings = new Map<string, MarketRecording>()
   const counts = noCounts()
   const watch = createRecipeWatch({
@@ -232,12 +268,14 @@ function createRecordings(options: RecorderOptions, tools: { sink: Sink; reporte
       )
       for (const [conditionId, recording] of recordings) {
         if (chosen.includes(recording)) continue
+        journal.note({ kind: 'finished', conditionId }, clock())
         recording.finish()
         recordings.delete(conditionId)
       }
       return chosen
     },
     counts,
+    markets: () => [...recordings.values()].map(({ market }) => market),
     status: () =>
       [...recordings.values()].map(({ market: { conditionId, slug }, lastMs, unknown }) => ({
         ...{ conditionId, slug },

@@ -27,6 +27,8 @@ export type SinkOptions = {
   freeBytesMin: number
   /** Rows were dropped: every book that is known is not any more. */
   onOverflow(): void
+  /** Everything that waits is about to be written. */
+  onFlush?: (() => void) | undefined
 }
 
 /**
@@ -68,6 +70,7 @@ export function createSink(options: SinkOptions) {
       dueMs = nowMs + RETRY_MS
       return false
     }
+    options.onFlush?.()
     while (waiting.length > 0) {
       const batch = waiting.slice(0, ROWS_MAX)
       try {
@@ -142,7 +145,10 @@ function createRoomCheck({ clock, reporter, freeBytes, freeBytesMin }: SinkOptio
 type Counts = Record<'rows' | 'duplicates' | 'batches' | 'dropped', number>
 
 /** Returns what writes entries in one transaction; what is wrong with one market stops no other. */
-function createWrite({ history, reporter }: SinkOptions, counts: Counts) {
+export function createWrite(
+  { history, reporter }: Pick<SinkOptions, 'history' | 'reporter'>,
+  counts: Counts,
+) {
   function writeEach(byMarket: ReadonlyMap<string, readonly Entry[]>, fault: AppError): void {
     const [[conditionId, only] = []] = byMarket
     if (byMarket.size > 1) for (const own of byMarket.values()) write(own)

@@ -126,7 +126,14 @@ export function readReceived(cursor: Cursor, field: string): number | undefined 
   const isQuoted = byteAt(bytes, at) === byteOf.quote
   const text = isQuoted ? toText(bytes, at + 1, end - 1) : toText(bytes, at, end)
   cursor.at = end
-  if (text === 'null' && !isQuoted) return undefined
+  return text === 'null' && !isQuoted ? undefined : toReceivedMs(text, field)
+}
+
+/**
+ * When something was received may be written as a `timestamp` is, with a fraction of any length:
+ * what is below a millisecond is cut off, as text, because a float may round up.
+ */
+export function toReceivedMs(text: string, field: string): number {
   const [, head = text, fraction = '', zulu = ''] = /^(.+)\.(\d+)(Z?)$/.exec(text) ?? []
   const coarseMs = toTimestampMs(head + zulu, field)
   const isWhole = zulu === '' && coarseMs === Number(head)

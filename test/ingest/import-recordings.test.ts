@@ -38,4 +38,35 @@ describe('importFiles of recordings', () => {
     },
     60_000,
   )
+
+  test.skipIf(isAbsent)(
+    `behavior: messages become the books that they are of, with their hashes${reason}`,
+    async () => {
+      const [frames, deltas, tokens] = [
+        'wire-book-frames-btc-5m.jsonl.gz',
+        'wire-deltas-btc-5m-20260416T1000-1120.jsonl.gz',
+        'markets-btc-5m-tokens.json',
+      ].map((name) => `${folder}/${name}`)
+      const history = aHistory()
+      const clock = () => Date.UTC(2026, 6, 1)
+      const first = await run([deltas ?? '', tokens ?? ''], { history, clock })
+      expect(first.faults).toEqual([])
+      // Eleven lines change nothing, and one millisecond is of two lines.
+      expect(first.report).toMatchObject({ lines: 58_135, accepted: 58_123, duplicates: 0 })
+      expect(first.report.hashes).toEqual({
+        held: 58_123,
+        verified: 58_123,
+        gaps: 0,
+        mismatched: 0,
+      })
+      const second = await run([frames ?? ''], { history, clock })
+      // Of the 185 books 17 are states of the file before.
+      expect([second.faults, second.report.accepted]).toEqual([[], 168])
+      const market = history.findMarketBySlug('btc-updown-5m-1776333600')
+      const [row] = market ? [...history.runs({ market })].flat() : []
+      expect(row).toMatchObject({ isVerified: true, timestampMs: 1_776_333_600_956 })
+      expect(row?.receivedMs).toBeGreaterThan(1_776_333_600_000)
+    },
+    120_000,
+  )
 })

@@ -32,7 +32,7 @@ export function decodeFrames(text: string): FeedEvent[] {
 
 function decodeMessage(message: unknown): FeedEvent {
   if (!isRecord(message)) return { kind: 'fault', reason: 'not an object' }
-  const type = typeof message.event_type === 'string' ? message.event_type : ''
+  const type = typeof message.event_type === 'string' ? message.event_type : restType(message)
   const read = readers.get(type)
   if (read === undefined) return { kind: 'unknown', type: type.slice(0, TEXT_LENGTH_MAX) }
   try {
@@ -43,6 +43,10 @@ function decodeMessage(message: unknown): FeedEvent {
     return { kind: 'fault', reason: `${type}: ${error.message}`, conditionId: id }
   }
 }
+
+/** The REST routes answer with books that have no type. */
+const restType = ({ asset_id, bids, asks }: JsonObject): string =>
+  asset_id !== undefined && bids !== undefined && asks !== undefined ? 'book' : ''
 
 const readers = new Map<string, (message: JsonObject) => FeedEvent>([
   [

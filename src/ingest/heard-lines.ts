@@ -1,0 +1,113 @@
+/** Reads the lines that a recorder keeps of what it hears: see `recorder/journal.ts`. */
+import { gapReasons } from '#src/core/coverage.ts'
+import { isCoin, isTimeframe, type MarketFacts, winnerSources } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import { isRecord } from '#src/lib/record.ts'
+import type { Heard } from '#src/recorder/journal.ts'
+import {
+  type JsonObject,
+  parseJson,
+  readAssetId,
+  readConditionId,
+  readOptionalDecimal,
+  readOptionalText,
+  readOptionalTimeMs,
+  readOutcome,
+} from '#src/venue/json-fields.ts'
+
+export type HeardLine = { heard: Heard; atMs: number }
+
+/** A message is the last member, byte for byte. */
+const messagePattern = /^\{"_recv":(\d{13,15}),"connection":(\d{1,15}),"(frame|text)":(.*)\}$/s
+const startPattern = /^\{"_recv":\d{13,15},"(connection|heard)":/
+
+/** Whether a text begins with a line of a recorder. */
+export const isHeard = (text: string): boolean => startPattern.test(text)
+
+/** Throws `RecordFault` for a line that is not whole. */
+export function readHeardLine(line: string): HeardLine {
+  const [, time, connection, form, rest = ''] = messagePattern.exec(line) ?? []
+  if (time !== undefined) {
+    const text = form === 'frame' ? rest : parseJson(rest)
+    if (typeof text !== 'string') throw new RecordFault('text: not a string')
+    const message = { connection: Number(connection), text, isSound: form === 'frame' }
+    return { heard: { kind: 'message', ...message }, atMs: Number(time) }
+  }
+  const value = parseJson(line)
+  if (!isRecord(value) || typeof value._recv !== 'number')
+    throw new RecordFault('not a line of a recorder')
+  const read = typeof value.heard === 'string' ? readers.get(value.heard) : undefined
+  if (read === undefined) throw new RecordFault('heard: not a kind that is known')
+  return { heard: read(value), atMs: value._recv }
+}
+
+const readers = new Map<string, (value: JsonObject) => Heard>([
+  ['started', () => ({ kind: 'started' })],
+  ['stored', () => ({ kind: 'stored' })],
+  [
+    'market',
+    ({ facts, maxPerSecond }) => ({
+      kind: 'market',
+      facts: readFacts(isRecord(facts) ? facts : {}),
+      maxPerSecond: maxPerSecond === undefined ? undefined : readCount(maxPerSecond),
+    }),
+  ],
+  [
+    'opened',
+    ({ connection, markets }) => ({
+      kind: 'opened',
+      connection: readCount(connection),
+      markets: Array.isArray(markets) ? markets.map(readConditionId) : [],
+    }),
+  ],
+  [
+    'dropped',
+    ({ connection, reason }) => ({
+      kind: 'dropped',
+      connection: readCount(connection),
+      reason: oneOf(gapReasons, reason, 'reason'),
+    }),
+  ],
+  ['finished', (value) => ({ kind: 'finished', conditionId: readConditionId(value.conditionId) })],
+])
+
+function readCount(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
+  throw new RecordFault('not a number above 0')
+}
+
+function oneOf<T extends string>(known: readonly T[], value: unknown, path: string): T {
+  const found = known.find((each) => each === value)
+  if (found === undefined) throw new RecordFault(`${path}: none of ${known.join(', ')}`)
+  return found
+}
+
+function readFacts(value: JsonObject): MarketFacts {
+  const { coin, timeframe, tickSize, assetIds, winner } = value
+  if (typeof coin !== 'string' || !isCoin(coin)) throw new RecordFault('coin: not one that is kept')
+  if (typeof timeframe !== 'string' || !isTimeframe(timeframe))
+    throw new RecordFault('timeframe: not one that is kept')
+  const ids = isRecord(assetIds) ? assetIds : {}
+  const won =
+    winner === undefined
+      ? {}
+      : {
+          winner: readOutcome(winner, 'winner'),
+          winnerSource: oneOf(winnerSources, value.winnerSource, 'winnerSource'),
+        }
+  return {
+    ...{ conditionId: readConditionId(value.conditionId), coin, timeframe, source: 'recorded' },
+    slug: readOptionalText(value.slug, 'slug'),
+    question: readOptionalText(value.question, 'question'),
+    windowStartMs: readOptionalTimeMs(value.windowStartMs, 'windowStartMs'),
+    windowEndMs: readOptionalTimeMs(value.windowEndMs, 'windowEndMs'),
+    assetIds: {
+      up: ids.up === undefined ? undefined : readAssetId(ids.up, 'assetIds.up'),
+      down: ids.down === undefined ? undefined : readAssetId(ids.down, 'assetIds.down'),
+    },
+    tickSize: tickSize === undefined ? undefined : readCount(tickSize),
+    strike: readOptionalDecimal(value.strike, 'strike'),
+    finalPrice: readOptionalDecimal(value.finalPrice, 'finalPrice'),
+    ...won,
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Takes messages of the venue's socket and books of its REST routes, one or an array of them a
+ * line: those that a recorder of ours kept, with all that it knew, and those of others.
+ */
+import { ifSound } from '#src/core/errors.ts'
+import { type Market, windowFault } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import { receiptFault, timeFault } from '#src/core/time.ts'
+import { isRecord } from '#src/lib/record.ts'
+import { createWrite, type Entry } from '#src/recorder/sink.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
+import { decodeUtf8, parseJson } from '#src/venue/json-fields.ts'
+import { venues } from '#src/venue/venues.ts'
+import { toReceivedMs } from '#src/wire/snapshot-values.ts'
+
+import { isHeard, readHeardLine } from './heard-lines.ts'
+import { attempt, type ImportPlace, type ImportRun, leaveOut, refuse } from './import-run.ts'
+import { type LineBatch, NEWLINE } from './line-source.ts'
+import { createRebuild, createReplay, type OfMarket } from './replay.ts'
+
+/** Rows that wait for a transaction, where no recorder says when it made one. */
+const ROWS_MAX = 2000
+
+const messagePattern = /"event_type"\s*:|"asset_id"\s*:/
+
+/** Whether a text begins with messages. */
+export const holdsMessages = (head: string): boolean => isHeard(head) || messagePattern.test(head)
+
+const isOfMarket = (event: FeedEvent): event is OfMarket => 'timestampMs' in event
+
+/** Of all files: a file may continue the one before. */
+export function createMessageImport(run: ImportRun) {
+  const { report, touched, history } = run
+  const rows = createRows(run)
+  const replay = createReplay({
+    history: {
+      ...history,
+      putMarket: (facts) => history.putMarket({ ...facts, source: run.source }),
+    },
+    ...rows,
+  })
+  /** Markets of which a message did not say when it was received. */
+  const untimed = new Set<string>()
+  const rebuild = createRebuild({
+    add(entry) {
+      const isUntimed = entry.kind === 'state' && untimed.has(entry.snapshot.conditionId)
+      rows.add(
+        isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry,
+      )
+    },
+  })
+  const findMarket = createFind(run)
+
+  function takeOfMarket(event: OfMarket, receivedMs: number | undefined): void {
+    const market = findMarket(event)
+    const { timestampMs, conditionId } = event
+    assertTimes(market, { timestampMs, receivedMs }, run.clock())
+    if (receivedMs === undefined) untimed.add(conditionId)
+    rebuild.take({ file: rows.place.file, market, event, receivedMs: receivedMs ?? timestampMs })
+  }
+
+  function takeEvent(event: FeedEvent, receivedMs: number | undefined): void {
+    if (event.kind === 'fault') throw new RecordFault(event.reason)
+    if (isOfMarket(event)) takeOfMarket(event, receivedMs)
+    else if (event.kind === 'unknown') {
+      if (event.type === '') throw new RecordFault("not a message of the venue's socket")
+      leaveOut(run, `messages of the type ${event.type}`)
+    }
+  }
+
+  function takeText(text: string): void {
+    if (isHeard(text)) {
+      const { heard, atMs } = readHeardLine(text)
+      if (heard.kind === 'market') touched.add(heard.facts.conditionId)
+      replay.take(heard, atMs)
+      return
+    }
+    const receivedMs = receiptOf(parseJson(text))
+    for (const event of venues.polymarket.feed.decode(text)) takeEvent(event, receivedMs)
+  }
+
+  function takeEntry(place: ImportPlace, text: string | undefined): void {
+    rows.place = place
+    attempt(run, place, () => {
+      if (text === undefined) throw new RecordFault('not JSON in UTF-8')
+      if (text.trim() !== '') takeText(text.trimEnd())
+    })
+  }
+
+  return {
+    takeEntry,
+
+    take(file: string, { bytes, firstLine }: LineBatch): void {
+      let line = firstLine
+      for (let start = 0; start < bytes.length && report.ending === 'complete'; line++) {
+        const newline = bytes.indexOf(NEWLINE, start)
+        const end = newline < 0 ? bytes.length : newline
+        takeEntry({ file, line }, decodeUtf8(bytes.subarray(start, end)))
+        start = end + 1
+      }
+    },
+
+    /** After the last file. */
+    end(): void {
+      if (report.ending === 'complete') {
+        replay.end()
+        rebuild.end()
+        rows.store()
+      }
+      report.hashes.mismatched += replay.counts.mismatched + rebuild.counts.mismatched
+    },
+  }
+}
+
+type Times = { timestampMs: number; receivedMs: number | undefined }
+
+function assertTimes(market: Market, { timestampMs, receivedMs }: Times, nowMs: number): void {
+  const fault = timeFault(timestampMs, nowMs) ?? windowFault(market, timestampMs)
+  if (fault !== undefined) throw new RecordFault(`timestamp: ${fault}`)
+  const receipt =
+    receivedMs === undefined ? undefined : receiptFault(receivedMs, timestampMs, nowMs)
+  if (receipt !== undefined) throw new RecordFault(`_recv: ${receipt}`)
+}
+
+/** Rows on their way into the history. */
+function createRows(run: ImportRun) {
+  const { report, history, touched } = run
+  const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0 }
+  const write = createWrite(
+    {
+      history: { record: (recording) => history.record({ ...recording, source: run.source }) },
+      reporter: {
+        report: (_, text) => refuse(run, rows.place, text),
+        settle() {},
+        isOpen: () => false,
+      },
+    },
+    counts,
+  )
+  let waiting: Entry[] = []
+  const rows = {
+    place: { file: '' } as ImportPlace,
+    add(entry: Entry): void {
+      waiting.push(entry)
+      if (entry.kind === 'state') touched.add(entry.snapshot.conditionId)
+      if (waiting.length >= ROWS_MAX) rows.store()
+    },
+    store(): void {
+      const entries = waiting
+      waiting = []
+      const before = { ...counts }
+      if (entries.length > 0) write(entries)
+      report.accepted += counts.rows - before.rows
+      report.duplicates += counts.duplicates - before.duplicates
+    },
+  }
+  return rows
+}
+
+/** Returns what finds the market of an event; throws `RecordFault` where that is not known. */
+function createFind({ history, source }: ImportRun) {
+  const markets = new Map<string, Market | undefined>()
+
+  function find(conditionId: string): Market {
+    if (!markets.has(conditionId))
+      markets.set(
+        conditionId,
+        ifSound(() => history.findMarket(conditionId)),
+      )
+    const market = markets.get(conditionId)
+    if (market === undefined) {
+      throw new RecordFault(
+        `market ${conditionId} is not known; import its tokens or its entry of the catalogue too`,
+      )
+    }
+    if (market.source !== source)
+      throw new RecordFault(`market ${conditionId} is ${market.source}, and this is ${source}`)
+    return market
+  }
+
+  return (event: OfMarket): Market => {
+    const market = find(event.conditionId)
+    const { up, down } = market.assetIds
+    const ids = 'assetId' in event ? [event.assetId] : []
+    if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
+    const foreign = ids.find((id) => id !== up && id !== down)
+    if (foreign === undefined) return market
+    throw new RecordFault(
+      `which outcome token ${foreign} of market ${event.conditionId} is is not known; import its tokens too`,
+    )
+  }
+}
+
+/** When a message was received, as far as whoever kept it says. */
+function receiptOf(value: unknown): number | undefined {
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  const received = isRecord(first) ? (first._recv ?? first.receivedAt) : undefined
+  if (received === undefined || received === null) return undefined
+  return toReceivedMs(String(received), '_recv')
+}

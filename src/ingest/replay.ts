@@ -1,0 +1,199 @@
+/**
+ * Makes rows of what a recorder heard as the recorder does: of its own lines the same rows, and of
+ * messages that others kept those that it would have made.
+ */
+import { ENDLESS_MS } from '#src/core/coverage.ts'
+import type { Market, Outcome, OutcomeMap } from '#src/core/market.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { noCounts } from '#src/recorder/book-output.ts'
+import { createMarketBooks, type MarketBooks } from '#src/recorder/books.ts'
+import { followMarkets } from '#src/recorder/following.ts'
+import { createJournal, type Heard } from '#src/recorder/journal.ts'
+import { type MarketRecording, recordMarket } from '#src/recorder/market-recording.ts'
+import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
+import type { Entry } from '#src/recorder/sink.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
+import { venues } from '#src/venue/venues.ts'
+
+export type ReplayOptions = {
+  history: Pick<MarketHistory, 'findMarket' | 'putMarket'>
+  add(entry: Entry): void
+  /** Everything that was added is to be written. */
+  store(): void
+}
+
+const venue = venues.polymarket
+
+/** What is not known is no token's id. */
+const recordedOf = ({ assetIds: { up = '', down = '' }, ...market }: Market) => ({
+  ...market,
+  slug: market.slug ?? '',
+  windowStartMs: market.windowStartMs ?? 0,
+  windowEndMs: market.windowEndMs ?? ENDLESS_MS,
+  assetIds: { up, down },
+})
+
+/** What all markets share. */
+const createJudges = () => ({
+  verifier: venue.createBookVerifier(),
+  watch: createRecipeWatch({ changed() {} }),
+})
+
+/** Takes the lines of recorders. */
+export function createReplay({ history, add, store }: ReplayOptions) {
+  const counts = noCounts()
+  const shared = { ...createJudges(), counts, sink: { add } }
+  const journal = createJournal()
+  const rates = new Map<string, number | undefined>()
+  const recordings = new Map<string, MarketRecording>()
+  /** What is held of markets that were recorded before. */
+  const held = new Map<string, OutcomeMap<number>>()
+
+  function recordingOf(conditionId: string, nowMs: number): MarketRecording[] {
+    const known = recordings.get(conditionId)
+    if (known !== undefined) return [known]
+    const market = history.findMarket(conditionId)
+    if (market === undefined) return []
+    const heldMs = held.get(conditionId) ?? heldBefore(market, nowMs)
+    const maxPerSecond = rates.get(conditionId)
+    const recording = recordMarket({ ...shared, market: recordedOf(market), heldMs, maxPerSecond })
+    recordings.set(conditionId, recording)
+    return [recording]
+  }
+
+  function forget(conditionId: string, recording: MarketRecording): void {
+    held.set(conditionId, recording.heldMs())
+    recordings.delete(conditionId)
+  }
+
+  function endAll(nowMs: number): void {
+    for (const connection of [...journal.open.keys()])
+      journal.end(connection, 'recorder_down', nowMs)
+  }
+
+  const takers: Takers = {
+    started(_, atMs) {
+      endAll(atMs)
+      for (const [conditionId, recording] of recordings) forget(conditionId, recording)
+    },
+    market({ facts, maxPerSecond }) {
+      rates.set(facts.conditionId, maxPerSecond)
+      history.putMarket(facts)
+    },
+    opened({ connection, markets }, atMs) {
+      if (journal.open.has(connection)) return
+      const followed = markets.flatMap((conditionId) => recordingOf(conditionId, atMs))
+      journal.begin(followMarkets(followed, atMs), atMs, connection)
+    },
+    message({ connection, text }, atMs) {
+      const following = journal.open.get(connection)
+      if (following === undefined) return
+      for (const event of venue.feed.decode(text)) following.take(event, atMs)
+    },
+    dropped: ({ connection, reason }, atMs) => journal.end(connection, reason, atMs),
+    finished({ conditionId }) {
+      const recording = recordings.get(conditionId)
+      if (recording === undefined) return
+      recording.finish()
+      forget(conditionId, recording)
+    },
+    stored: store,
+  }
+
+  return {
+    counts,
+
+    /** Throws what `putMarket` throws. */
+    take<Kind extends Heard['kind']>(heard: Extract<Heard, { kind: Kind }>, atMs: number): void {
+      journal.settle(atMs)
+      takers[heard.kind](heard, atMs)
+    },
+
+    /** Nothing more comes: what a recorder that was killed left open stays so. */
+    end(): void {
+      for (const following of journal.open.values()) following.settle(Number.POSITIVE_INFINITY)
+      endAll(Number.NEGATIVE_INFINITY)
+    },
+  }
+}
+
+type Takers = {
+  [kind in Heard['kind']]: (heard: Extract<Heard, { kind: kind }>, atMs: number) => void
+}
+
+/** Of a time before `nowMs` only: what comes later was imported before. */
+const heldBefore = ({ spans }: Market, nowMs: number): OutcomeMap<number> => ({
+  up: before(spans.up?.lastMs, nowMs),
+  down: before(spans.down?.lastMs, nowMs),
+})
+const before = (timeMs: number | undefined, nowMs: number): number | undefined =>
+  timeMs !== undefined && timeMs < nowMs ? timeMs : undefined
+
+type Rebuilt = { books: MarketBooks; file: string; lastMs: number; end(): void }
+
+/** Takes what messages say of which nobody says what connections they came by. */
+export function createRebuild({ add }: Pick<ReplayOptions, 'add'>) {
+  const counts = noCounts()
+  const shared = { ...createJudges(), counts }
+  const rebuilt = new Map<string, Rebuilt>()
+  const all: Rebuilt[] = []
+
+  function begin(market: Market): Rebuilt {
+    const { conditionId } = market
+    const open = new Set<Outcome>()
+    const end = (outcome: Outcome, atMs: number): void => {
+      if (open.delete(outcome)) add({ kind: 'ended', conditionId, outcome, atMs })
+    }
+    const books = createMarketBooks({
+      ...shared,
+      market: recordedOf(market),
+      output: {
+        state: (snapshot) => add({ kind: 'state', snapshot }),
+        trade: (trade) => add({ kind: 'trade', conditionId, trade }),
+        lost(loss) {
+          open.add(loss.outcome)
+          add({ kind: 'opened', conditionId, gap: { ...loss, toMs: ENDLESS_MS } })
+        },
+        found: ({ outcome, atMs }) => end(outcome, atMs),
+        missed: (gap) => add({ kind: 'opened', conditionId, gap }),
+      },
+    })
+    return {
+      books,
+      ...{ file: '', lastMs: 0 },
+      end() {
+        books.settle(Number.POSITIVE_INFINITY)
+        for (const outcome of open) end(outcome, market.windowEndMs ?? ENDLESS_MS)
+      },
+    }
+  }
+
+  /** A file that begins before the one before it ended is another recording. */
+  function find(market: Market, file: string, atMs: number): Rebuilt {
+    const known = rebuilt.get(market.conditionId)
+    if (known !== undefined && (known.file === file || known.lastMs <= atMs)) return known
+    const made = begin(market)
+    all.push(made)
+    rebuilt.set(market.conditionId, made)
+    return made
+  }
+
+  return {
+    counts,
+
+    take({ file, market, event, receivedMs }: Message): void {
+      const found = find(market, file, event.timestampMs)
+      found.file = file
+      found.lastMs = Math.max(found.lastMs, event.timestampMs)
+      found.books.take(event, receivedMs)
+    },
+
+    /** Nothing more comes. */
+    end(): void {
+      for (const { end } of all) end()
+    },
+  }
+}
+
+type Message = { file: string; market: Market; event: OfMarket; receivedMs: number }
+export type OfMarket = Extract<FeedEvent, { conditionId: string; timestampMs: number }>

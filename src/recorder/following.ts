@@ -1,0 +1,50 @@
+import type { GapReason } from '#src/core/coverage.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
+
+import type { MarketBooks } from './books.ts'
+import type { MarketRecording } from './market-recording.ts'
+
+type Follow = { recording: MarketRecording; books: MarketBooks; heardMs: number }
+
+/** The books of the markets that one connection carries. */
+export function followMarkets(recordings: readonly MarketRecording[], nowMs: number) {
+  const source = {}
+  const follows = new Map(
+    recordings.map((recording): [string, Follow] => [
+      recording.market.conditionId,
+      { recording, books: recording.follow(source), heardMs: nowMs },
+    ]),
+  )
+  return {
+    follows: follows as ReadonlyMap<string, Readonly<Follow>>,
+
+    take(event: FeedEvent, receivedMs: number): void {
+      if (event.kind === 'unknown' || event.kind === 'announced') return
+      if (event.kind === 'fault' && event.conditionId === undefined) {
+        // Nobody knows whose message it was.
+        for (const { books } of follows.values()) books.take(event, receivedMs)
+        return
+      }
+      const follow = follows.get(event.conditionId ?? '')
+      if (follow === undefined) return
+      follow.heardMs = receivedMs
+      follow.books.take(event, receivedMs)
+    },
+
+    settle(nowMs: number): void {
+      for (const { books } of follows.values()) books.settle(nowMs)
+    },
+
+    /** Messages are missing. */
+    lose(reason: GapReason): void {
+      for (const { books } of follows.values()) books.lose(reason)
+    },
+
+    /** The connection is gone. */
+    end(reason: GapReason): void {
+      for (const { recording } of follows.values()) recording.unfollow(source, reason)
+    },
+  }
+}
+
+export type Following = ReturnType<typeof followMarkets>

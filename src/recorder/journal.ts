@@ -1,0 +1,92 @@
+/**
+ * What the recorder hears and does, in its order: the same, taken in the same order again, makes
+ * the same rows.
+ */
+import type { GapReason } from '#src/core/coverage.ts'
+import type { MarketFacts } from '#src/core/market.ts'
+
+import type { Following } from './following.ts'
+
+export type Heard =
+  /** A recorder began, or what it heard is kept again: no connection from before is open. */
+  | { kind: 'started' }
+  | { kind: 'market'; facts: MarketFacts; maxPerSecond: number | undefined }
+  /** A connection of these markets, by their condition ids. */
+  | { kind: 'opened'; connection: number; markets: readonly string[] }
+  /** `isSound` is false where it could not be read, and may not even be JSON. */
+  | { kind: 'message'; connection: number; text: string; isSound: boolean }
+  | { kind: 'dropped'; connection: number; reason: GapReason }
+  /** The market is not recorded any more. */
+  | { kind: 'finished'; conditionId: string }
+  /** All rows so far went to the history. */
+  | { kind: 'stored' }
+
+/** Books look at the clock at multiples of this, so that it does not matter who looks when. */
+const STEP_MS = 5
+/** Longer than anything waits: what waited before that is over already. */
+const STEPS_MAX = 600
+
+/** Takes what is heard, by the recorder's clock. */
+export type KeepHeard = (heard: Heard, atMs: number) => void
+
+/** Makes the journal of the connections that are open. */
+export function createJournal(keep: KeepHeard = () => {}) {
+  /** In the order in which they were opened. */
+  const open = new Map<number, Following>()
+  let opened = 0
+  let settledStep = Number.NEGATIVE_INFINITY
+
+  /** Ends what has waited long enough. */
+  function settle(nowMs: number): void {
+    const last = Math.floor(nowMs / STEP_MS)
+    for (let step = Math.max(settledStep + 1, last - STEPS_MAX); step <= last; step++) {
+      for (const following of open.values()) following.settle(step * STEP_MS)
+    }
+    settledStep = Math.max(settledStep, last)
+  }
+
+  /** To be called before what is heard has an effect. */
+  function note(heard: Heard, atMs: number): void {
+    settle(atMs)
+    keep(heard, atMs)
+  }
+
+  return {
+    settle,
+    note,
+    open: open as ReadonlyMap<number, Following>,
+
+    /** Opens a connection, under a number of the journal's unless it has one. */
+    begin(following: Following, nowMs: number, connection: number = ++opened): number {
+      const markets = [...following.follows.keys()]
+      note({ kind: 'opened', connection, markets }, nowMs)
+      open.set(connection, following)
+      return connection
+    },
+
+    end(connection: number, reason: GapReason, nowMs: number): void {
+      const following = open.get(connection)
+      if (following === undefined) return
+      note({ kind: 'dropped', connection, reason }, nowMs)
+      open.delete(connection)
+      following.end(reason)
+    },
+  }
+}
+
+export type Journal = ReturnType<typeof createJournal>
+
+/**
+ * Prints what was heard as a line of JSON. A message is there byte for byte: as the last member
+ * `frame`, or as a string where it is no JSON or holds a newline.
+ */
+export function toHeardLine(heard: Heard, atMs: number): string {
+  if (heard.kind !== 'message') {
+    const { kind, ...rest } = heard
+    return JSON.stringify({ _recv: atMs, heard: kind, ...rest })
+  }
+  const { connection, text, isSound } = heard
+  const start = `{"_recv":${atMs},"connection":${connection},`
+  const isPlain = isSound && !text.includes('\n')
+  return isPlain ? `${start}"frame":${text}}` : `${start}"text":${JSON.stringify(text)}}`
+}

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openDataFolder } from '#src/cli/open-data-folder.ts'
+import { startRecording } from '#src/cli/record.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { importFiles } from '#src/ingest/importer.ts'
+
+import { createCliContext } from '../support/cli-context.ts'
+import { createHarness } from '../support/harness.ts'
+import type { Fault } from '../support/venue/faults.ts'
+import { START_MS, startGround } from '../support/venue/ground.ts'
+import { createVenueClock } from '../support/venue/venue.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bookfeed-raw-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const at = (atMs: number, fault: Fault) => ({ atMs, fault })
+const script = [
+  at(12_000, { kind: 'reorder', batches: 3 }),
+  at(15_000, { kind: 'late-trade', trades: 3, byMs: 88 }),
+  at(20_000, { kind: 'wrong-hash', batches: 2 }),
+  at(24_000, { kind: 'corrupt-level', of: 'size', frames: 1 }),
+  at(30_000, { kind: 'garbage' }),
+  at(33_000, { kind: 'duplicate', frames: 5 }),
+  at(36_000, { kind: 'lose', frames: 2 }),
+  at(40_000, { kind: 'drop', hasCloseFrame: true }),
+  at(55_000, { kind: 'freeze', forMs: 9000 }),
+]
+
+/** Records a venue with faults for a minute of its time, and keeps every message. */
+async function record(name: string, env: Record<string, string> = {}) {
+  const startMs = START_MS + 150_000
+  const clock = createVenueClock(startMs, 10)
+  await using venue = await startGround({ clock, startMs, script, stepsPerSecond: 20 })
+  const raw = join(folder, name, 'raw')
+  const { context, errors } = createCliContext({
+    BOOKFEED_DATA: join(folder, name),
+    BOOKFEED_RAW: raw,
+    BOOKFEED_FEED_URL: venue.marketUrl,
+    BOOKFEED_CATALOGUE_URL: venue.gammaUrl,
+    BOOKFEED_RECORD_COINS: 'btc',
+    BOOKFEED_RECORD_TIMEFRAMES: '5m',
+    ...env,
+  })
+  const history = openDataFolder({ ...context, clock })
+  {
+    using _job = startRecording({ ...context, clock }, history)
+    await Bun.sleep(7500)
+  }
+  return { history, raw, errors, nowMs: clock() }
+}
+
+const inMemory = () => openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
+
+async function replay(raw: string, nowMs: number, history = inMemory()) {
+  const names = (await readdir(raw)).sort()
+  const faults: unknown[] = []
+  const report = await importFiles({
+    ...{ history, source: 'recorded', clock: () => nowMs, isStrict: false },
+    files: names.map((name) => join(raw, name)),
+    signal: new AbortController().signal,
+    onFault: (fault) => faults.push(fault),
+    onProgress: () => {},
+  })
+  return { history, report, faults }
+}
+
+/**
+ * Everything that the routes say of the markets, but for cursors, which a secret of each signs, and
+ * revisions, which count writes: an import closes at its end what the recorder closed in between.
+ */
+async function everything(history: MarketHistory, nowMs: number) {
+  const { send, time } = createHarness({ history })
+  time.nowMs = nowMs
+  const ask = async (path: string) =>
+    (await (await send(path)).text())
+      .replace(/"nextCursor":"[^"]*"/, '"nextCursor":"…"')
+      .replace(/"revision":\d+/g, '"revision":0')
+  const markets = history.listMarkets({ coin: 'btc', limit: 50 })
+  const of = async ({ conditionId }: { conditionId: string }) => {
+    const base = `/v1/btc/markets/${conditionId}`
+    const paths = [
+      ...['', '/coverage', '/snapshots?limit=100&order=desc', '/quotes?limit=100'],
+      ...['/prices?limit=100', '/export?include=receivedAt', '/export?format=csv'],
+    ]
+    return await Promise.all(paths.map((path) => ask(base + path)))
+  }
+  return {
+    routes: [await ask('/v1/btc/markets'), await ask('/v1/coins')],
+    markets: await Promise.all(markets.map(of)),
+    gaps: markets.map((market) => history.gaps(market)),
+    trades: markets.map((market) => history.trades({ market })),
+    rows: markets.map((market) => [...history.runs({ market })].flat()),
+  }
+}
+
+describe('importFiles of raw messages', () => {
+  test.each([
+    ['every state', {}],
+    ['two connections', { BOOKFEED_FEED_CONNECTIONS: '2' }],
+    ['a rate', { BOOKFEED_RECORD_RATE: '5m=5' }],
+  ])(
+    'default: they become what the recorder stored: %s',
+    async (name, env) => {
+      const { history, raw, nowMs } = await record(name, env)
+      const replayed = await replay(raw, nowMs)
+      expect(replayed.faults).toEqual([])
+      const [first, second] = [
+        await everything(history, nowMs),
+        await everything(replayed.history, nowMs),
+      ]
+      expect(first.rows.flat().length).toBeGreaterThan(200)
+      expect(first.gaps.flat().length).toBeGreaterThan(2)
+      expect(first.trades.flat().length).toBeGreaterThan(5)
+      expect(second.gaps).toEqual(first.gaps)
+      expect(second.trades).toEqual(first.trades)
+      expect(second.rows).toEqual(first.rows)
+      expect(second).toEqual(first)
+      const again = await replay(raw, nowMs, replayed.history)
+      expect([again.faults, again.report.accepted]).toEqual([[], 0])
+      expect(await everything(replayed.history, nowMs)).toEqual(first)
+      history.dispose()
+    },
+    60_000,
+  )
+})
