@@ -4,6 +4,7 @@
  */
 import { coins, isTimeframe, type Timeframe, timeframes } from '#src/core/market.ts'
 import { type Network, parseNetwork } from '#src/lib/network.ts'
+import { anyText, bytes, integer, matching, onOff, someOf } from '#src/lib/setting.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -22,43 +23,7 @@ export type ConfigVariable = {
 const CACHE_MB_MAX = 65_536
 const BYTES_PER_MB = 1024 * 1024
 
-const anyText = (accepts: string) => ({ accepts, parse: (text: string): string => text })
-
-const matching = (accepts: string, pattern: RegExp) => ({
-  accepts,
-  parse: (text: string): string | undefined => (pattern.test(text) ? text : undefined),
-})
-
-const integer = (min: number, max: number) => ({
-  accepts: `an integer from ${min} to ${max}`,
-  parse(text: string): number | undefined {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    return value >= min && value <= max ? value : undefined
-  },
-})
-
-const megabytes = {
-  ...integer(0, CACHE_MB_MAX),
-  parse(text: string): number | undefined {
-    const count = integer(0, CACHE_MB_MAX).parse(text)
-    return count === undefined ? undefined : count * BYTES_PER_MB
-  },
-}
-
-const onOff = {
-  accepts: '`on` or `off`',
-  parse: (text: string) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
-}
-
-/** Reads `a,b`; the list comes in the order of `known`. */
-const someOf = <T extends string>(known: readonly T[]) => ({
-  accepts: `some of ${known.join(',')}`,
-  parse(text: string): readonly T[] | undefined {
-    const names = text.split(',').map((name) => name.trim())
-    const isKnown = names.every((name) => known.some((each) => each === name))
-    return isKnown ? known.filter((each) => names.includes(each)) : undefined
-  },
-})
+const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
 
 const variables = {
   dataPath: {
@@ -194,12 +159,8 @@ const variables = {
   rawBytesMax: {
     name: 'BOOKFEED_RAW_GB',
     default: '100',
-    accepts: 'an integer from 1 to 100000',
+    ...bytes(1, 100_000, 1e9),
     description: 'Room for these messages, in GB; when it is full, the oldest files go.',
-    parse(text: string): number | undefined {
-      const count = integer(1, 100_000).parse(text)
-      return count === undefined ? undefined : count * 1e9
-    },
   },
   spotSources: {
     name: 'BOOKFEED_SPOT',

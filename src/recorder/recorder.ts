@@ -66,9 +66,9 @@ export type RecorderOptions = {
 const RECIPE_TEXT =
   'Hardly any book fits its hash, though best prices do: the venue has changed its recipe. Books are recorded unverified until hashes fit again.'
 
-/** Starts to record. Dispose of it before the history. */
-export function startRecorder(options: RecorderOptions) {
-  const { venue, every, clock } = options
+/** Its parts, and how they hang together. */
+function createParts(options: RecorderOptions) {
+  const { venue, clock } = options
   const reporter = createReporter((line) => options.log(`bookfeed: ${line}`))
   const journal = createJournal(options.keep)
   journal.note({ kind: 'started' }, clock())
@@ -94,6 +94,14 @@ export function startRecorder(options: RecorderOptions) {
   )
   const recordings = createRecordings(options, { sink, reporter, journal })
   const spot = recordSpot({ ...options, sources: options.spotSources, reporter })
+  return { reporter, journal, hearing, sink, discovery, lanes, recordings, spot, closeLanes }
+}
+
+/** Starts to record. Dispose of it before the history. */
+export function startRecorder(options: RecorderOptions) {
+  const { every, clock } = options
+  const parts = createParts(options)
+  const { reporter, journal, hearing, sink, discovery, lanes, recordings, spot } = parts
 
   let gathered = 0
   function follow(): void {
@@ -157,7 +165,7 @@ export function startRecorder(options: RecorderOptions) {
       for (const stop of stops) stop()
       discovery.dispose()
       spot.dispose()
-      closeLanes()
+      parts.closeLanes()
       sink.end()
     },
   }

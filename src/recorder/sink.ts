@@ -89,9 +89,8 @@ export function createSink(options: SinkOptions) {
       if (last !== undefined) counts.lagMs = clock() - last.snapshot.timestampMs
     }
     refusal = undefined
-    const tookMs = clock() - nowMs
     counts.lastFlushMs = nowMs
-    counts.slowestMs = Math.max(counts.slowestMs, tookMs)
+    counts.slowestMs = Math.max(counts.slowestMs, clock() - nowMs)
     reporter.settle('history', 'The recorder can write again.')
     reporter.settle('overflow', 'The disk is fast enough again.')
     return true
@@ -113,10 +112,7 @@ export function createSink(options: SinkOptions) {
     /** Why nothing can be stored now; undefined when it can. */
     fault(): string | undefined {
       if (!hasRoom()) return 'The disk is nearly full: nothing is recorded.'
-      if (refusal === undefined) return undefined
-      // Another error than ours may say anything.
-      const reason = refusal instanceof AppError ? ` ${refusal.message}` : ''
-      return `The history takes nothing that is recorded.${reason}`
+      return refusal === undefined ? undefined : refusalText(refusal)
     },
     get waiting() {
       return waiting.length
@@ -124,6 +120,10 @@ export function createSink(options: SinkOptions) {
     counts,
   }
 }
+
+/** Another error than ours may say anything. */
+const refusalText = (refusal: unknown): string =>
+  `The history takes nothing that is recorded.${refusal instanceof AppError ? ` ${refusal.message}` : ''}`
 
 /** Returns what says whether there is room on the disk; it looks once a second. */
 function createRoomCheck({ clock, reporter, freeBytes, freeBytesMin }: SinkOptions) {

@@ -1,6 +1,7 @@
 /**
- * `bun test/bench/live-events.ts`: what a row costs that is followed as an event: bytes and CPU by coding,
- * without a server; then followers of one market over sockets, all in a process of their own.
+ * `bun test/bench/live-events.ts`: what a row costs that is followed as an event: bytes and CPU by
+ * coding, without a server; then followers of one market over sockets, all in a process of their
+ * own.
  *
  *   --rows <n>       rows a measurement, 2000 by default
  *   --followers <n>  1000 by default

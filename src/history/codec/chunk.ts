@@ -1,11 +1,3 @@
-import type { Outcome } from '#src/core/market.ts'
-import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
-import { assert } from '#src/lib/assert.ts'
-import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
-import { crc32, crcJoin } from '#src/lib/crc32.ts'
-
-import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
-import { FrameEncoder } from './frame-encoder.ts'
 /**
  * A chunk is a run of consecutive rows of one market as one blob: columns of fixed width that say
  * where each row is, then the rows' frames as one run of bits.
@@ -26,6 +18,14 @@ import { FrameEncoder } from './frame-encoder.ts'
  * encoded against the first row of its outcome, so that a text inside the chunk is reached in few
  * steps.
  */
+import type { Outcome } from '#src/core/market.ts'
+import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
+import { assert } from '#src/lib/assert.ts'
+import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
+import { crc32, crcJoin } from '#src/lib/crc32.ts'
+
+import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
+import { FrameEncoder } from './frame-encoder.ts'
 import { RowText, writeRowText } from './row-text.ts'
 
 /** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */

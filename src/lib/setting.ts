@@ -1,0 +1,44 @@
+/** Kinds of settings: what each accepts, in words, and reads; undefined for anything else. */
+
+/** Any text, also an empty one. */
+export const anyText = (accepts: string) => ({ accepts, parse: (text: string): string => text })
+
+/** A text of a form, which `accepts` says in words. */
+export const matching = (accepts: string, pattern: RegExp) => ({
+  accepts,
+  parse: (text: string): string | undefined => (pattern.test(text) ? text : undefined),
+})
+
+/** Both bounds are inclusive. */
+export const integer = (min: number, max: number) => ({
+  accepts: `an integer from ${min} to ${max}`,
+  parse(text: string): number | undefined {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? value : undefined
+  },
+})
+
+/** A count of units; it comes in bytes. */
+export const bytes = (min: number, max: number, unit: number) => ({
+  ...integer(min, max),
+  parse(text: string): number | undefined {
+    const count = integer(min, max).parse(text)
+    return count === undefined ? undefined : count * unit
+  },
+})
+
+/** A switch. */
+export const onOff = {
+  accepts: '`on` or `off`',
+  parse: (text: string) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
+}
+
+/** Reads `a,b`; the list comes in the order of `known`. */
+export const someOf = <T extends string>(known: readonly T[]) => ({
+  accepts: `some of ${known.join(',')}`,
+  parse(text: string): readonly T[] | undefined {
+    const names = text.split(',').map((name) => name.trim())
+    const isKnown = names.every((name) => known.some((each) => each === name))
+    return isKnown ? known.filter((each) => names.includes(each)) : undefined
+  },
+})
