@@ -13,6 +13,17 @@ const CHUNKS_MAX = 24
 const ROWS_MAX = 400
 
 type Oldest = { id: number; orderMs: number }
+/** A market as the totals of its coin count it. */
+type Counted = {
+  coin: string
+  timeframe: string
+  source: string
+  snapshots: number
+  firstMs: number | null
+  lastMs: number | null
+}
+/** No market has states further from its window, in milliseconds: five days for both ends. */
+const REACH_MS = 432_000_000
 
 /** Returns the function that does a step, in a transaction; false when nothing is left to do. */
 export function createDelete({ db, meta, runs }: Tables & { runs: Runs }) {
@@ -24,7 +35,11 @@ export function createDelete({ db, meta, runs }: Tables & { runs: Runs }) {
        AND id < (SELECT max(id) FROM market)
      ORDER BY order_ms, condition_id LIMIT 1`,
   )
-  const deleteMarket = db.prepare<unknown, [number]>('DELETE FROM market WHERE id = ?')
+  const deleteMarket = db.prepare<Counted, [number]>(
+    `DELETE FROM market WHERE id = ? RETURNING coin, timeframe, source,
+       up_count + down_count AS snapshots, first_ms AS "firstMs", last_ms AS "lastMs"`,
+  )
+  const discount = prepareDiscount(db)
   const deleteSpot = db.prepare<unknown, [{ coin: Coin; beforeMs: number }]>(
     `DELETE FROM spot WHERE id IN (
        SELECT id FROM spot WHERE coin = $coin AND time_ms < $beforeMs
@@ -48,10 +63,37 @@ export function createDelete({ db, meta, runs }: Tables & { runs: Runs }) {
     for (const coin of coins)
       if (deleteSpot.run({ coin, beforeMs: spotMs }).changes > 0) return true
     if (oldest === undefined) return false
-    deleteMarket.run(oldest.id)
+    const counted = deleteMarket.get(oldest.id)
+    if (counted !== null) discount(counted)
     runs.forget(oldest.id)
     meta.putDeletion(oldest.id)
     return true
+  }
+}
+
+/**
+ * Takes a market that was deleted from the totals of its coin. Not by a trigger: a market that
+ * somebody else deletes must be missed by `verify`.
+ */
+function prepareDiscount(db: Database): (counted: Counted) => void {
+  const group = 'coin = $coin AND timeframe = $timeframe AND source = $source'
+  const edge = (order: 'ASC' | 'DESC') =>
+    `(SELECT order_ms FROM market WHERE ${group} AND first_ms IS NOT NULL
+      ORDER BY order_ms ${order} LIMIT 1)`
+  const update = db.prepare<unknown, [Counted]>(
+    `UPDATE coin_total SET markets = markets - 1, snapshots = snapshots - $snapshots,
+       first_ms = CASE WHEN $firstMs > first_ms THEN first_ms ELSE (SELECT min(first_ms) FROM market
+         WHERE ${group} AND order_ms <= ${edge('ASC')} + ${REACH_MS}) END,
+       last_ms = CASE WHEN $lastMs < last_ms THEN last_ms ELSE (SELECT max(last_ms) FROM market
+         WHERE ${group} AND order_ms >= ${edge('DESC')} - ${REACH_MS}) END
+     WHERE ${group}`,
+  )
+  const remove = db.prepare<unknown, [Counted]>(
+    `DELETE FROM coin_total WHERE ${group} AND markets = 0`,
+  )
+  return (counted) => {
+    update.run(counted)
+    remove.run(counted)
   }
 }
 
