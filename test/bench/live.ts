@@ -16,9 +16,9 @@ import { startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
 
 /**
- * `bun test/bench/live.ts`: the live stream. Subscribers of snapshots on connections of their own, spread
- * over markets that each get rows at a rate; how late rows are on their sockets, what they cost the
- * server, and how long a page of 100 takes meanwhile against an idle server.
+ * `bun test/bench/live.ts`: the live stream. Subscribers of snapshots on connections of their own,
+ * spread over markets that each get rows at a rate; how late rows are on their sockets, what they
+ * cost the server, and how long a page of 100 takes meanwhile against one without subscribers.
  *
  *   --subscribers <n>   1000 by default
  *   --markets <n>       10 by default
