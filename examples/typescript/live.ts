@@ -1,6 +1,6 @@
 /**
- * Prints the top of the book of every open market as it changes; of one market that is named, what was
- * recorded of it, in the same messages.
+ * Prints the top of the book of every open market as it changes; of one market that is named,
+ * what was recorded of it, in the same messages.
  * Usage: KEY=bf_live_… bun live.ts [coin] [market]
  */
 type Quote = { timestamp: string; outcome: string; bid: number | null; ask: number | null }

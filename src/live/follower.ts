@@ -26,18 +26,46 @@ export function createFollower(options: FollowerOptions, start: Position) {
   const subscribers = new Map<Subscriber, OnFault | undefined>()
   let at = start
   let revision: number | undefined
+  let hasMore = false
+  /** Rows that were read, and who does not have them yet. */
+  let rows: readonly LiveRow[] = []
+  let owed: Subscriber[] = []
 
-  function read(market: Market): boolean {
+  function read(market: Market): void {
     const query = { ...options, market, after: at, limit: ROWS_MAX }
-    const { rows, resume, hasMore } = options.read.after(query)
-    at = resume
+    const page = options.read.after(query)
+    rows = page.rows
+    at = page.resume
+    hasMore = page.hasMore
     if (!hasMore) revision = market.revision
-    if (rows.length > 0) for (const subscriber of [...subscribers.keys()]) subscriber(rows)
-    return hasMore
+    if (rows.length > 0) owed = [...subscribers.keys()].reverse()
+  }
+
+  function handOn(isOver: () => boolean): void {
+    for (let subscriber = owed.pop(); subscriber; subscriber = owed.pop()) {
+      if (subscribers.has(subscriber)) subscriber(rows)
+      if (isOver()) return
+    }
+  }
+
+  /** False where there is nothing new, or nothing that can be read. */
+  function readNew(): boolean {
+    const market = findMarket(conditionId)
+    if (market === undefined || market.revision === revision) return false
+    try {
+      read(market)
+      return true
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      // Every other market goes on; this one may be whole again when it is written to.
+      revision = market.revision
+      for (const onFault of [...subscribers.values()]) onFault?.(error)
+      return false
+    }
   }
 
   return {
-    /** Everything up to here, inclusive, was handed on. */
+    /** Everything up to here, inclusive, was handed on, or is about to be. */
     get position() {
       return at
     },
@@ -51,19 +79,16 @@ export function createFollower(options: FollowerOptions, start: Position) {
       return subscribers.size === 0
     },
 
-    /** Hands on what is new, one read of it; returns whether there may be more. */
-    wake(): boolean {
-      const market = findMarket(conditionId)
-      if (market === undefined || market.revision === revision) return false
-      try {
-        return read(market)
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error
-        // Every other market goes on; this one may be whole again when it is written to.
-        revision = market.revision
-        for (const onFault of [...subscribers.values()]) onFault?.(error)
-        return false
-      }
+    /** Not everybody has the rows that were read. */
+    get isOwing() {
+      return owed.length > 0
+    },
+
+    /** Hands on what is new, one read of it, until `isOver`; returns whether there may be more. */
+    wake(isOver: () => boolean): boolean {
+      if (owed.length === 0 && !readNew()) return false
+      handOn(isOver)
+      return hasMore
     },
   }
 }

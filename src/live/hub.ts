@@ -13,8 +13,8 @@ const MARKETS_MS = 500
 /** Markets that are over and not resolved are watched for so long. */
 const UNRESOLVED_MS = 7_200_000
 const BLOCK = 200
-/** Reading at one go; everybody else waits that long. */
-const SLICE_MS = 4
+/** Reading and sending at one go; everybody else waits that long. */
+const SLICE_MS = 3
 
 export type MarketChange = { kind: 'open' | 'closed' | 'resolved'; market: Market }
 type Watcher = (change: MarketChange) => void
@@ -78,9 +78,13 @@ export function createHub({ history, read, clock, timer }: HubOptions) {
       coins.tick()
       if (queue.length === 0) queue = [...followers.values()]
       const endMs = timer() + SLICE_MS
+      const isOver = () => timer() >= endMs
       for (let follower = queue.pop(); follower !== undefined; follower = queue.pop()) {
-        if (follower.wake()) queue.unshift(follower)
-        if (timer() >= endMs) return
+        const hasMore = follower.wake(isOver)
+        // Rows that some have come first for the others; what is still to be read waits its turn.
+        if (follower.isOwing) queue.push(follower)
+        else if (hasMore) queue.unshift(follower)
+        if (isOver()) return
       }
     },
 

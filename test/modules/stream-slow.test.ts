@@ -66,7 +66,8 @@ function startWriting() {
     const prices = Array.from({ length: levels }, (_, index) => 500_000 - index * 1000)
     const bids = { prices, sizes: prices.map((_, index) => (written + index) * 10_000) }
     append(server.history, [aSnapshot({ outcome, timestampMs: START_MS + written, bids })])
-    server.app.stream.tick()
+    // A slice may be over before all have it.
+    for (let ticks = 0; ticks < 4; ticks++) server.app.stream.tick()
   }
   write('up')
   write('down')

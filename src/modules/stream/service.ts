@@ -1,5 +1,5 @@
 /** The live stream over WebSocket: the sessions of a server. */
-import { AppError } from '#src/core/errors.ts'
+import { AppError, ifSound } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { Visit } from '#src/http/gate.ts'
 import type { Runner } from '#src/live/runner.ts'
@@ -67,7 +67,8 @@ export function createStreamService(deps: StreamDeps) {
       }
       const session = openSession(wire, ports, connection.data.authorization ?? undefined)
       connection.data.session = session
-      sessions.add(session)
+      // Its key may have been refused already, and Bun have said that it is closed.
+      if (!session.isOver) sessions.add(session)
     },
 
     message: ({ data }: Connection, text: string | Uint8Array): void =>
@@ -99,13 +100,13 @@ export function createStreamService(deps: StreamDeps) {
 
     tick(): void {
       if (sessions.size === 0) return
-      hub.wake()
-      spot.tick()
+      attempt(hub.wake)
+      attempt(spot.tick)
       runner.tick()
       const nowMs = clock()
       if (nowMs - tickedMs < SESSIONS_MS) return
       tickedMs = nowMs
-      for (const session of [...sessions]) session.tick()
+      for (const session of [...sessions]) attempt(session.tick)
     },
 
     /** Asks everybody to connect elsewhere. */
@@ -121,6 +122,15 @@ export function createStreamService(deps: StreamDeps) {
 }
 
 export type StreamService = ReturnType<typeof createStreamService>
+
+/** What cannot be read now is looked at again at the next tick. */
+function attempt(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+  }
+}
 
 const countStrangers = (sessions: ReadonlySet<Session>): number => {
   let count = 0
@@ -140,7 +150,7 @@ function createPorts(deps: StreamDeps): SessionPorts {
     authenticate: (key) => deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`),
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,
-    gaps: (market) => deps.history.gaps(market),
+    gaps: (market) => ifSound(() => deps.history.gaps(market)) ?? [],
     run: deps.runner.run,
 
     takePlace({ accountId, standing }) {

@@ -132,6 +132,10 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     /** The connection is gone. */
     ended: line.stop,
 
+    get isOver() {
+      return line.isOver
+    },
+
     get isAuthenticated() {
       return line.caller !== undefined
     },

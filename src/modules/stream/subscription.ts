@@ -1,4 +1,5 @@
 /** One subscription of a connection: the markets that it follows. */
+import { AppError } from '#src/core/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import type { MarketChange } from '#src/live/hub.ts'
 
@@ -61,7 +62,15 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
     if (kind === 'resolved') unfollow(market.conditionId)
   }
 
-  const watch = hub.watch(coin, onMarket)
+  const watch = hub.watch(coin, (change) => {
+    try {
+      onMarket(change)
+    } catch (error) {
+      // One market that cannot be read keeps nobody from the others.
+      if (!(error instanceof AppError)) throw error
+      ports.onFault(error)
+    }
+  })
   for (const market of only === undefined ? watch.open.filter(isWanted) : [only]) follow(market)
 
   return {

@@ -1,6 +1,6 @@
 /**
- * Subscribers of the live stream for `live.ts`: begins to count at the first line of its input, and
- * prints what it counted at the second.
+ * Subscribers of the live stream for `stream.ts`: begins to count at the first line of its input,
+ * and prints what it counted at the second.
  */
 type Job = {
   origin: string

@@ -16,9 +16,9 @@ import { startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
 
 /**
- * `bun test/bench/live.ts`: the live stream. Subscribers of snapshots on connections of their own,
- * spread over markets that each get rows at a rate; how late rows are on their sockets, what they
- * cost the server, and how long a page of 100 takes meanwhile against an idle server.
+ * `bun test/bench/stream.ts`: the live stream. Subscribers of snapshots on connections of their
+ * own, spread over markets that each get rows at a rate; how late rows are on their sockets, what
+ * they cost the server, and how long a page of 100 takes meanwhile against one without subscribers.
  *
  *   --subscribers <n>   1000 by default
  *   --markets <n>       10 by default
@@ -41,7 +41,7 @@ const [rate, seconds] = [Number(flags.rate), Number(flags.seconds)]
 /** Connections that one account of the highest tier has. */
 const CONNECTIONS = 16
 const PAGE_PAUSE_MS = 5
-const clients = new URL('./live-clients.ts', import.meta.url).pathname
+const clients = new URL('./stream-clients.ts', import.meta.url).pathname
 
 const dataPath = mkdtempSync(join(tmpdir(), 'bookfeed-live-'))
 const history = openHistory(join(dataPath, 'history.db'), { lagMs: 0 })
