@@ -3,6 +3,7 @@
  * is in the history is not looked at line by line. One that begins at the time that the one before
  * ended at is named after that one too, because it may continue its states.
  */
+import type { Source } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
@@ -76,8 +77,16 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     // Only a batch that was kept whole is skipped the next time: what is refused is named each
     // time, and may be right by then. What else is kept has a name that says how much that was.
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
-    append(run, { file, batchId, lines, snapshots, from: 0, to: snapshots.length })
-    if (isPlain || report.ending !== 'complete') return
+    const bySource = Map.groupBy(snapshots.keys(), (at) => scanned.snapshots[at]?.source ?? source)
+    for (const [own, places] of bySource) {
+      appendPart(run, {
+        ...{ file, source: own, batchId: own === source ? batchId : `${batchId}:${own}` },
+        ...{ lines: places.map((at) => lines[at] ?? 0), from: 0, to: places.length },
+        snapshots: places.flatMap((at) => snapshots[at] ?? []),
+      })
+      if (report.ending !== 'complete') return
+    }
+    if (isPlain && bySource.has(source)) return
     keepRecords(run, id, records)
     // With its name alone, once all of it is there.
     if (isWhole()) history.append({ id, source, snapshots: [] })
@@ -106,8 +115,9 @@ function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapsho
 }
 
 /** The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of the i-th. */
-type Part = {
+export type Part = {
   file: string
+  source: Source
   batchId: string
   lines: readonly number[]
   snapshots: readonly Snapshot[]
@@ -116,9 +126,9 @@ type Part = {
 }
 
 /** Keeps a part of a batch, or if that is refused, its halves, down to single lines. */
-function append(run: ImportRun, part: Part): void {
-  const { history, source, report, isStrict } = run
-  const { file, lines, from, to } = part
+export function appendPart(run: ImportRun, part: Part): void {
+  const { history, report, isStrict } = run
+  const { file, source, lines, from, to } = part
   const isWhole = to - from === lines.length
   const id = isWhole ? part.batchId : `${part.batchId}:${from}-${to}`
   const snapshots = isWhole ? part.snapshots : part.snapshots.slice(from, to)
@@ -133,8 +143,8 @@ function append(run: ImportRun, part: Part): void {
     refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
   } else {
     const middle = Math.ceil((from + to) / 2)
-    append(run, { ...part, to: middle })
-    append(run, { ...part, from: middle })
+    appendPart(run, { ...part, to: middle })
+    appendPart(run, { ...part, from: middle })
   }
 }
 
@@ -235,7 +245,7 @@ type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
  * with the same time are the states of that time, in their order; a line like the one before is no
  * state of its own.
  */
-function createBookCheck() {
+export function createBookCheck() {
   const verifier = venues.polymarket.createBookVerifier()
   /** The states of each asset at its last time. */
   const runs = createCache<string, Placed[]>(ASSETS_MAX)

@@ -75,7 +75,7 @@ function keepRow(
   const { conditionId, coin, timeframe } = market
   warn(run, place, leftOut)
   keepFacts(run, place, {
-    conditionId,
+    ...{ conditionId, source },
     coin,
     timeframe,
     strike: market.strike ?? strike,

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto'
 
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import { type Source, windowFault } from '#src/core/market.ts'
+import { type MarketFacts, type Source, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
-import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
+import type { MarketRecord } from '#src/venue/venue.ts'
 
 /** A line of a file or an entry of a document, from 1; with neither it is the file itself. */
 export type ImportPlace = { file: string; line?: number; entry?: number }
@@ -165,7 +165,7 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
     else if (record.kind === 'fault') refuse(run, place, record.reason)
     else if (record.kind === 'facts') {
       warn(run, place, record.leftOut ?? [])
-      keepFacts(run, place, record.facts)
+      keepFacts(run, place, { source: run.source, ...record.facts, ...sourceOf(record) })
     } else trades.push({ place, ...record })
     if (run.report.ending !== 'complete') return
   }
@@ -176,13 +176,15 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
   }
 }
 
+const sourceOf = ({ source }: { source?: Source }) => (source === undefined ? {} : { source })
+
 /** Puts facts of a market, counts whether they say anything new, and refuses a contradiction. */
-export function keepFacts(run: ImportRun, place: ImportPlace, facts: KnownFacts): void {
-  const { history, source, report } = run
+export function keepFacts(run: ImportRun, place: ImportPlace, facts: MarketFacts): void {
+  const { history, report } = run
   const revision = () => history.findMarket(facts.conditionId)?.revision
   attempt(run, place, () => {
     const before = revision()
-    history.putMarket({ ...facts, source })
+    history.putMarket(facts)
     report.facts[revision() === before ? 'duplicates' : 'accepted']++
   })
 }

@@ -19,7 +19,7 @@ export type JsonObject = { readonly [key: string]: unknown }
 /** Numbers that are kept as they are written, because a float could lose digits of them. */
 const exactKeys = new Set([
   ...['priceToBeat', 'finalPrice', 'orderPriceMinTickSize', 'lastTradePrice'],
-  ...['openPrice', 'closePrice', 'value', 'full_accuracy_value'],
+  ...['openPrice', 'closePrice', 'value', 'full_accuracy_value', 'strike'],
 ])
 
 /**

@@ -1,6 +1,7 @@
 import { RecordFault } from '#src/core/record-fault.ts'
 
 import type { JsonObject, Reading } from './json-fields.ts'
+import { ownKinds } from './own-records.ts'
 import type { MarketRecord, RecordKind } from './venue.ts'
 import { venues } from './venues.ts'
 
@@ -8,7 +9,7 @@ import { venues } from './venues.ts'
  * Recordings of every venue hold them in one form, which `wire/snapshot-json.ts` reads from bytes.
  */
 const snapshot = { name: 'a snapshot', required: [['bids'], ['asks']], forbidden: [] } as const
-const described = Object.values(venues).flatMap(({ kinds }) => kinds)
+const described = [...ownKinds, ...Object.values(venues).flatMap(({ kinds }) => kinds)]
 const kinds: readonly (typeof snapshot | RecordKind)[] = [snapshot, ...described]
 
 /** Members that make a second kind of what is a snapshot. */

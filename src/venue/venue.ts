@@ -1,5 +1,5 @@
 import type { Millionths } from '#src/core/decimal.ts'
-import type { Coin, MarketFacts, Timeframe } from '#src/core/market.ts'
+import type { Coin, MarketFacts, Source, Timeframe } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
@@ -60,8 +60,11 @@ export type LeftOut = { kind: 'left_out'; reason: string }
 
 /** What a JSON object beside a snapshot can say. */
 export type MarketRecord =
-  /** `leftOut` names facts that could not be read, and why. */
-  | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[] }
+  /**
+   * `leftOut` names facts that could not be read, and why; `source` is there where the object says
+   * it itself.
+   */
+  | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[]; source?: Source }
   /** `facts` is what the trade's market is made from, if it is not known yet. */
   | { kind: 'trade'; facts: KnownFacts; trade: Trade }
   /** One of several records of an object that could not be read. */

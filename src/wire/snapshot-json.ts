@@ -4,7 +4,7 @@
  * before a zero byte, which no JSON token contains: the readers need no bounds checks.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
-import type { Coin, Outcome, Timeframe } from '#src/core/market.ts'
+import type { Coin, Outcome, Source, Timeframe } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import {
   type Ladder,
@@ -37,7 +37,11 @@ export const LINE_BYTES_MAX = 1_048_576
 const PADDING_BYTES = 64
 
 /** A snapshot as it was read, with the `id` that its sender gave it. */
-export type ScannedSnapshot = Snapshot & { readonly id: string }
+export type ScannedSnapshot = Snapshot & {
+  readonly id: string
+  /** Where its book comes from, if it says so. */
+  readonly source?: Source | undefined
+}
 
 /** What was read so far; `undefined` is missing. Of one shape for every line. */
 class Draft {
@@ -51,6 +55,7 @@ class Draft {
   bids: Ladder | undefined
   asks: Ladder | undefined
   receivedMs: number | undefined
+  source: Source | undefined
 }
 type Values = { [field in SnapshotField]: NonNullable<Draft[field]> }
 type Fields = { [field in SnapshotField]: Values[field] | undefined }
@@ -61,6 +66,13 @@ const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
 const keys = snapshotFields.map(toKey)
 /** When the recorder received it: our name, and that of recordings. None has to be there. */
 const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(name) }))
+
+/** Of our exports; what others call a source is ignored. */
+const sourceKey = toKey('source')
+const sources = (['recorded', 'simulated'] as const).map((name) => ({ name, text: toKey(name) }))
+
+const readSource = ({ bytes, at }: Cursor): Source | undefined =>
+  sources.find(({ text }) => startsWith(bytes, at, text))?.name
 
 /** Refuses an object with a member of `foreign`, because it may be no snapshot. */
 export function createSnapshotScanner(foreign: readonly string[] = []) {
@@ -152,6 +164,7 @@ function readOther(
     draft.receivedMs = readReceived(cursor, received.name)
     return
   }
+  if (startsWith(key, 0, sourceKey)) draft.source = readSource(cursor)
   if (key.includes(byteOf.backslash) || foreignKeys.some((foreign) => startsWith(key, 0, foreign)))
     throw new RecordFault('a member that no snapshot has')
   cursor.at = assertJson(skipValue(cursor.bytes, cursor.at))
@@ -178,6 +191,7 @@ function toSnapshot(draft: Draft): ScannedSnapshot {
     // The venue's hash of the book, when that is what the id is.
     sourceHash: /^[0-9a-f]{40}$/i.test(id) ? id.toLowerCase() : undefined,
     receivedMs: draft.receivedMs,
+    source: draft.source,
     id,
   }
 }

@@ -2,6 +2,10 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { openHistory } from '#src/history/open.ts'
+import { storeSimulation } from '#src/ingest/simulator/simulator.ts'
+
+import { asRecorded } from '../support/as-recorded.ts'
 import { addBenchKey } from './bench-key.ts'
 import { buildHistory } from './our-history.ts'
 import { createPlainDatabase } from './plain-database.ts'
@@ -59,11 +63,19 @@ export async function prepareDay({ isFresh }: { isFresh: boolean }): Promise<Day
   const dataPath = join(benchFolder, `day-${DAY.markets}-data`)
   mkdirSync(benchFolder, { recursive: true })
   if (isFresh) rmSync(dataPath, { recursive: true, force: true })
-  await buildOnce(dataPath, (draft) => {
-    const { markets, snapshotsPerMarket, date } = DAY
-    const which = ['--coins', 'btc', '--timeframes', '5m', '--start', date]
-    const many = ['--markets', String(markets), '--max-snapshots', String(snapshotsPerMarket)]
-    return runBookfeed(draft, ['simulate', ...which, ...many])
+  await buildOnce(dataPath, async (draft) => {
+    mkdirSync(draft, { recursive: true })
+    const history = openHistory(join(draft, 'history.db'))
+    const { markets, snapshotsPerMarket: maxSnapshotsPerMarket, startMs } = DAY
+    const which = { seed: '1', coins: ['btc'], timeframes: ['5m'], startMs } as const
+    // Exports mark what is simulated, which takes time that recorded books do not take.
+    const filling = storeSimulation(asRecorded(history), {
+      ...which,
+      markets,
+      maxSnapshotsPerMarket,
+    })
+    while (!filling.next().done);
+    history.dispose()
   })
   addBenchKey(dataPath)
   return { dataPath }

@@ -10,13 +10,14 @@ import { createGunzip } from 'node:zlib'
 import { openHistory } from '#src/history/open.ts'
 import { storeSimulation } from '#src/ingest/simulator/simulator.ts'
 
+import { asRecorded } from '../support/as-recorded.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 
 const READERS = 6
 /** More than the buffers of a connection hold, so that a reader who pauses holds its export up. */
 const TEXT_BYTES_MIN = 12_000_000
 
-const history = openHistory(':memory:', { chunkCacheBytes: 1_000_000 })
+const history = asRecorded(openHistory(':memory:', { chunkCacheBytes: 1_000_000 }))
 const { app, key } = createHarness({ history })
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 afterAll(async () => {

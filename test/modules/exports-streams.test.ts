@@ -4,12 +4,13 @@ import { connect } from 'node:net'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { openHistory } from '#src/history/open.ts'
 
+import { asRecorded } from '../support/as-recorded.ts'
 import { exportOf } from '../support/export-lines.ts'
 import { addKey, createHarness } from '../support/harness.ts'
 import { appendRows, createMarketHistory, rowsAt } from '../support/market-history.ts'
 import { readProblem } from '../support/page-client.ts'
 
-const { history, both, single } = createMarketHistory()
+const { history, both, single } = createMarketHistory(asRecorded(openHistory(':memory:')))
 const { app, send, sendAs, ledger, key } = createHarness({ history })
 
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: app.fetch })
@@ -196,7 +197,7 @@ describe('exports beside writers and readers', () => {
   })
 
   test('case a row added meanwhile: is sent if it lies behind', async () => {
-    const world = createMarketHistory(openHistory(':memory:'))
+    const world = createMarketHistory(asRecorded(openHistory(':memory:')))
     const own = createHarness({ history: world.history })
     const response = await own.send(exportOf(world.open))
     const reader = response.body?.getReader()

@@ -7,12 +7,16 @@ import { gunzipSync } from 'node:zlib'
 import { DuckDBInstance } from '@duckdb/node-api'
 
 import type { Snapshot } from '#src/core/snapshot.ts'
+import { openHistory } from '#src/history/open.ts'
 
+import { asRecorded } from '../support/as-recorded.ts'
 import { asFile, expectedLines, exportOf } from '../support/export-lines.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory, expectedRows, type KnownMarket } from '../support/market-history.ts'
 
-const { history, both, single, open, edge, empty } = createMarketHistory()
+const { history, both, single, open, edge, empty } = createMarketHistory(
+  asRecorded(openHistory(':memory:')),
+)
 const { send } = createHarness({ history })
 
 const linesOf = (market: KnownMarket) => expectedLines(send, market)

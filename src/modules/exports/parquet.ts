@@ -79,7 +79,7 @@ export function* parquetPieces(
   for (const query of queriesOf(source)) {
     for (const run of source.history.runs(query)) {
       for (const snapshot of run) {
-        addRows(group, snapshot, shape)
+        addRows(group, { ...snapshot, source: query.market.source }, shape)
         if ((group[0]?.length ?? 0) >= rowsMax) yield* writeGroup()
       }
       progress.snapshots += run.length
@@ -94,19 +94,23 @@ export function* parquetPieces(
 
 const NOTHING = new Uint8Array(0)
 
-function columnsOf({ kind, depth, withReceived }: Shape): readonly SchemaElement[] {
+function columnsOf({ kind, depth, withReceived, withSource }: Shape): readonly SchemaElement[] {
   const states = () => stateColumns(depth).map((name) => ({ name, ...decimal, ...optional }))
   const received = { name: 'received_at', ...time, ...optional }
+  const source = { name: 'source', ...text, ...required }
   const own = kind === 'levels' ? levelColumns : states()
-  return [...firstColumns, ...own, ...(withReceived ? [received] : [])]
+  const last = [...(withReceived ? [received] : []), ...(withSource ? [source] : [])]
+  return [...firstColumns, ...own, ...last]
 }
 
-function addRows(group: Values[], snapshot: StoredSnapshot, shape: Shape): void {
-  const { kind, depth, withReceived } = shape
-  const { timestampMs, id, conditionId, outcome, bids, asks, receivedMs } = snapshot
+type Row = StoredSnapshot & { source: string }
+
+function addRows(group: Values[], snapshot: Row, shape: Shape): void {
+  const { kind, depth, withReceived, withSource } = shape
+  const { timestampMs, id, conditionId, outcome, bids, asks, receivedMs, source } = snapshot
   const first = [BigInt(timestampMs), BigInt(id), conditionId, outcome]
   const received = receivedMs === undefined ? null : BigInt(receivedMs)
-  const last = withReceived ? [received] : []
+  const last = [...(withReceived ? [received] : []), ...(withSource ? [source] : [])]
   const add = (cells: Values) => {
     for (const [index, cell] of [...first, ...cells, ...last].entries()) group[index]?.push(cell)
   }

@@ -39,8 +39,10 @@ export type ExportPlan = {
 export type Shape = {
   kind: 'levels' | 'states'
   depth: number
-  /** When its state was received, last in each row. */
+  /** When its state was received. */
   withReceived?: boolean
+  /** Whether its market is recorded or simulated, last in each row: where any is simulated. */
+  withSource?: boolean
 }
 
 export type Source = {
@@ -92,7 +94,7 @@ export function planMarket(
   const rows = { conditionIds: [conditionId], outcome, ...readRange(query), after: place }
   return {
     format,
-    shape: readShape(query, format),
+    shape: { ...readShape(query, format), ...sourceOf([market]) },
     markets: [market],
     source: { history, ...rows },
     name: slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId,
@@ -130,7 +132,7 @@ export function* planDay(
   const fromMs = after === undefined ? startMs : (markets[0]?.orderMs ?? startMs)
   return {
     format,
-    shape: readShape(query, format),
+    shape: { ...readShape(query, format), ...sourceOf(markets) },
     markets,
     source: { history, conditionIds, outcome, after: place },
     windows: { fromMs, toMs: endMs, startsMs: startsOf(listed, timeframe) },
@@ -153,6 +155,9 @@ function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {
   }
   return startsMs
 }
+
+const sourceOf = (markets: readonly Market[]): Pick<Shape, 'withSource'> =>
+  markets.some(({ source }) => source === 'simulated') ? { withSource: true } : {}
 
 type ShapeQuery = Pick<MarketExportQuery, 'shape' | 'depth' | 'after' | 'include'>
 

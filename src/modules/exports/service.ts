@@ -12,7 +12,7 @@ import { createCache } from '#src/lib/cache.ts'
 import type { ExportBody } from './model.ts'
 import { parquetPieces } from './parquet.ts'
 import type { ExportPlan, Progress } from './plan.ts'
-import { csvPieces, ndjsonPieces, receivedPieces } from './text.ts'
+import { csvPieces, memberPieces, ndjsonPieces } from './text.ts'
 
 export type ExportDeps = { history: MarketHistory; clock: Clock; mint: () => string; work: Work }
 
@@ -94,12 +94,12 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
 
 /** Sent as it is stored, which is compressed. */
 const isStored = ({ format, shape }: ExportPlan): boolean =>
-  format === 'ndjson' && shape.withReceived === undefined
+  format === 'ndjson' && shape.withReceived === undefined && shape.withSource === undefined
 
 function piecesOf(plan: ExportPlan, progress: Progress, encoding: Encoding): Generator<Uint8Array> {
   const { format, shape, source } = plan
   if (isStored(plan)) return ndjsonPieces(source, progress, encoding)
-  if (format === 'ndjson') return receivedPieces(source, progress)
+  if (format === 'ndjson') return memberPieces(source, progress, shape)
   return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
 }
 

@@ -34,12 +34,16 @@ export function* ndjsonPieces(
   if (end.length > 0) yield end.slice()
 }
 
-export function* receivedPieces(source: Source, progress: Progress): Generator<Uint8Array> {
-  const cutRow = createRowCut({
-    depth: undefined,
-    fields: new Set([...snapshotFields, 'receivedAt'] as const),
-  })
+/** Rows with members after those that are stored. */
+export function* memberPieces(
+  source: Source,
+  progress: Progress,
+  { withReceived, withSource }: Shape,
+): Generator<Uint8Array> {
+  const fields = withReceived ? new Set([...snapshotFields, 'receivedAt'] as const) : undefined
+  const cutRow = createRowCut({ depth: undefined, fields })
   for (const query of queriesOf(source)) {
+    const end = withSource ? `,"source":"${query.market.source}"}\n` : '}\n'
     const rows = { ...query, order: 'asc', limit: PIECE_SNAPSHOTS, withReceived: true } as const
     let { after } = query
     for (let hasMore = true; hasMore;) {
@@ -47,8 +51,8 @@ export function* receivedPieces(source: Source, progress: Progress): Generator<U
       const piece = new ByteWriter(PIECE_BYTES)
       let row = 0
       for (const text of page.texts()) {
-        piece.bytes(cutRow(text, page.received[row++]))
-        piece.text('\n')
+        piece.bytes(cutRow(text, page.received[row++]).subarray(0, -1))
+        piece.text(end)
       }
       after = page.last
       hasMore = page.hasMore
@@ -71,25 +75,28 @@ export function* csvPieces(
       for (let from = 0; from < run.length; from += STEP_SNAPSHOTS) {
         const step = run.slice(from, from + STEP_SNAPSHOTS)
         progress.snapshots += step.length
-        yield encoder.encode(step.map((snapshot) => toLines(snapshot, shape)).join(''))
+        const lines = step.map((snapshot) => toLines(snapshot, shape, query.market.source))
+        yield encoder.encode(lines.join(''))
       }
     }
   }
 }
 
-function headerOf({ kind, depth, withReceived }: Shape): string {
+function headerOf({ kind, depth, withReceived, withSource }: Shape): string {
   const own = kind === 'levels' ? ['side,level,price,size'] : stateColumns(depth)
-  const last = withReceived ? ['received_at'] : []
+  const last = [...(withReceived ? ['received_at'] : []), ...(withSource ? ['source'] : [])]
   return `${['timestamp,id,conditionId,outcome', ...own, ...last].join(',')}\n`
 }
 
-function toLines(snapshot: StoredSnapshot, { kind, depth, withReceived }: Shape): string {
+function toLines(snapshot: StoredSnapshot, shape: Shape, source: string): string {
+  const { kind, depth, withReceived, withSource } = shape
   const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot
   const first = `${toIso(timestampMs)},${id},${conditionId},${outcome}`
-  const end = withReceived ? `,${toIsoOrNull(snapshot.receivedMs) ?? ''}\n` : '\n'
+  const received = withReceived ? `,${toIsoOrNull(snapshot.receivedMs) ?? ''}` : ''
+  const end = `${received}${withSource ? `,${source}` : ''}\n`
   if (kind === 'states') return `${first}${toCells(bids, depth)}${toCells(asks, depth)}${end}`
-  const shape = { depth, end }
-  const lines = toLevels(`${first},bid`, bids, shape) + toLevels(`${first},ask`, asks, shape)
+  const cut = { depth, end }
+  const lines = toLevels(`${first},bid`, bids, cut) + toLevels(`${first},ask`, asks, cut)
   // An empty book is a state, too; an empty cell is what is not there.
   return lines === '' ? `${first},,,,${end}` : lines
 }

@@ -1,0 +1,74 @@
+import { parseMillionths } from '#src/core/decimal.ts'
+/** Markets as our own API answers with them. */
+import { isCoin, isTimeframe, type OutcomeMap, outcomes, winnerSources } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import { isRecord } from '#src/lib/record.ts'
+
+import {
+  type JsonObject,
+  readAssetId,
+  readConditionId,
+  readOptionalDecimal,
+  readOptionalText,
+  readOptionalTimeMs,
+  readOutcome,
+  readText,
+} from './json-fields.ts'
+import type { MarketRecord, RecordKind } from './venue.ts'
+
+const sides = ['bids', 'asks']
+
+export const ownKinds: readonly RecordKind[] = [
+  {
+    name: 'a market of this service',
+    required: [['conditionId'], ['windowStart'], ['revision']],
+    forbidden: sides,
+    read: (value) => [readMarket(value)],
+  },
+  {
+    name: 'a list of markets of this service',
+    required: [['data'], ['nextCursor']],
+    forbidden: sides,
+    read({ data }) {
+      if (!Array.isArray(data)) throw new RecordFault('data: not an array')
+      return data.map((each: unknown) => readMarket(isRecord(each) ? each : {}))
+    },
+  },
+]
+
+const optional = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value)
+
+function readMarket(value: JsonObject): MarketRecord {
+  const coin = readText(value.symbol, 'symbol')
+  const timeframe = readText(value.timeframe, 'timeframe')
+  if (!isCoin(coin)) throw new RecordFault('symbol: not a coin that is kept')
+  if (!isTimeframe(timeframe)) throw new RecordFault('timeframe: not one that is kept')
+  const winnerSource = winnerSources.find((each) => each === value.winnerSource)
+  const tickSize = readOptionalDecimal(optional(value.tickSize), 'tickSize')
+  return {
+    kind: 'facts',
+    source: value.source === 'simulated' ? 'simulated' : 'recorded',
+    facts: {
+      ...{ conditionId: readConditionId(value.conditionId), coin, timeframe },
+      slug: readOptionalText(value.slug, 'slug'),
+      question: readOptionalText(value.question, 'question'),
+      windowStartMs: readOptionalTimeMs(value.windowStart, 'windowStart'),
+      windowEndMs: readOptionalTimeMs(value.windowEnd, 'windowEnd'),
+      assetIds: readAssets(value.outcomes),
+      tickSize: tickSize === undefined ? undefined : parseMillionths(tickSize),
+      strike: readOptionalDecimal(optional(value.strike), 'strike'),
+      finalPrice: readOptionalDecimal(optional(value.finalPrice), 'finalPrice'),
+      ...(winnerSource && { winner: readOutcome(value.winner, 'winner'), winnerSource }),
+    },
+  }
+}
+
+function readAssets(value: unknown): OutcomeMap<string> {
+  const list = (Array.isArray(value) ? value : []).filter(isRecord)
+  return Object.fromEntries(
+    outcomes.flatMap((outcome) => {
+      const id = list.find((each) => each.outcome === outcome)?.assetId
+      return typeof id === 'string' ? [[outcome, readAssetId(id, 'outcomes.assetId')]] : []
+    }),
+  )
+}
