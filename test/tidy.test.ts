@@ -56,6 +56,7 @@ const owners: Record<string, RegExp> = {
   'drizzle-kit': /^db\/\w+\/drizzle\.config\.ts/,
   commander: /^src\/cli\//,
   'cli-progress': /^src\/cli\//,
+  hyparquet: /^src\/ingest\/parquet-rows\.ts/,
   'hyparquet-writer': /^src\/modules\/exports\/parquet/,
   'lru-cache': /^src\/lib\/cache\.ts/,
   negotiator: /^src\/http\//,

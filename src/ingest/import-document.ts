@@ -65,6 +65,11 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   if (isWhole()) history.append({ id, source, snapshots: [] })
 }
 
+/** The entries of a document, from 1; one without text is malformed, and the last. */
+export async function* entriesOf(file: TextFile) {
+  yield* splitEntries(await readWhole(file))
+}
+
 async function readWhole({ chunks }: TextFile): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let length = 0

@@ -77,16 +77,10 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     // Only a batch that was kept whole is skipped the next time: what is refused is named each
     // time, and may be right by then. What else is kept has a name that says how much that was.
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
-    const bySource = Map.groupBy(snapshots.keys(), (at) => scanned.snapshots[at]?.source ?? source)
-    for (const [own, places] of bySource) {
-      appendPart(run, {
-        ...{ file, source: own, batchId: own === source ? batchId : `${batchId}:${own}` },
-        ...{ lines: places.map((at) => lines[at] ?? 0), from: 0, to: places.length },
-        snapshots: places.flatMap((at) => snapshots[at] ?? []),
-      })
-      if (report.ending !== 'complete') return
-    }
-    if (isPlain && bySource.has(source)) return
+    const sources = scanned.snapshots.map((scan) => scan.source ?? source)
+    appendBySource(run, { file, batchId, lines, snapshots, sources })
+    if (report.ending !== 'complete') return
+    if (isPlain && sources.includes(source)) return
     keepRecords(run, id, records)
     // With its name alone, once all of it is there.
     if (isWhole()) history.append({ id, source, snapshots: [] })
@@ -115,7 +109,7 @@ function countHashes({ report, touched }: ImportRun, snapshots: readonly Snapsho
 }
 
 /** The snapshots `[from, to)` of a batch; `lines[i]` is the number of the line of the i-th. */
-export type Part = {
+type Part = {
   file: string
   source: Source
   batchId: string
@@ -125,8 +119,23 @@ export type Part = {
   to: number
 }
 
+type Sourced = Omit<Part, 'source' | 'from' | 'to'> & { sources: readonly Source[] }
+
+/** Keeps the snapshots of each source that the lines name in a batch of its own. */
+export function appendBySource(run: ImportRun, { sources, ...batch }: Sourced): void {
+  for (const [source, places] of Map.groupBy(sources.keys(), (at) => sources[at] ?? 'recorded')) {
+    if (run.report.ending !== 'complete') return
+    append(run, {
+      ...{ file: batch.file, source, from: 0, to: places.length },
+      batchId: source === run.source ? batch.batchId : `${batch.batchId}:${source}`,
+      lines: places.map((at) => batch.lines[at] ?? 0),
+      snapshots: places.flatMap((at) => batch.snapshots[at] ?? []),
+    })
+  }
+}
+
 /** Keeps a part of a batch, or if that is refused, its halves, down to single lines. */
-export function appendPart(run: ImportRun, part: Part): void {
+function append(run: ImportRun, part: Part): void {
   const { history, report, isStrict } = run
   const { file, source, lines, from, to } = part
   const isWhole = to - from === lines.length
@@ -143,8 +152,8 @@ export function appendPart(run: ImportRun, part: Part): void {
     refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
   } else {
     const middle = Math.ceil((from + to) / 2)
-    appendPart(run, { ...part, to: middle })
-    appendPart(run, { ...part, from: middle })
+    append(run, { ...part, to: middle })
+    append(run, { ...part, from: middle })
   }
 }
 

@@ -79,22 +79,23 @@ export function createMessageImport(run: ImportRun) {
     for (const event of venues.polymarket.feed.decode(text)) takeEvent(event, receivedMs)
   }
 
-  function takeLine(place: ImportPlace, line: Uint8Array): void {
+  function takeEntry(place: ImportPlace, text: string | undefined): void {
     rows.place = place
     attempt(run, place, () => {
-      const text = decodeUtf8(line)
-      if (text === undefined) throw new RecordFault('not UTF-8')
+      if (text === undefined) throw new RecordFault('not JSON in UTF-8')
       if (text.trim() !== '') takeText(text.trimEnd())
     })
   }
 
   return {
+    takeEntry,
+
     take(file: string, { bytes, firstLine }: LineBatch): void {
       let line = firstLine
       for (let start = 0; start < bytes.length && report.ending === 'complete'; line++) {
         const newline = bytes.indexOf(NEWLINE, start)
         const end = newline < 0 ? bytes.length : newline
-        takeLine({ file, line }, bytes.subarray(start, end))
+        takeEntry({ file, line }, decodeUtf8(bytes.subarray(start, end)))
         start = end + 1
       }
     },

@@ -10,7 +10,7 @@ import { type Market, timeframeMs } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
-import { importDocument } from './import-document.ts'
+import { entriesOf, importDocument } from './import-document.ts'
 import { createLineImport } from './import-lines.ts'
 import { createMessageImport, holdsMessages } from './import-messages.ts'
 import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
@@ -21,7 +21,10 @@ import {
   type ImportRun,
   refuse,
 } from './import-run.ts'
+import { createTableImport, isTableHeader, splitCells, type TableImport } from './import-tables.ts'
 import { batchLines, type LineBatch, openText, SourceFault, type TextFile } from './line-source.ts'
+import { openParquet } from './parquet-rows.ts'
+import { findForm, tableForms } from './table-forms.ts'
 
 /** Small enough that little is lost when an import is killed, large enough for one transaction. */
 const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
@@ -95,34 +98,96 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
   }
 }
 
-type FileKind = 'lines' | 'document' | 'outcomes' | 'messages'
+type FileKind = 'lines' | 'document' | 'outcomes' | 'messages' | 'table' | 'parquet'
 /** These name their markets alone, so what says more of them is read before. */
-const addsToMarkets: ReadonlySet<FileKind> = new Set(['outcomes', 'messages'])
+const addsToMarkets: ReadonlySet<FileKind> = new Set([
+  ...(['outcomes', 'messages', 'table', 'parquet'] as const),
+])
 
 /** An array, or an object whose first line does not end it, is a document. */
 function kindOf(head: Uint8Array): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
+  if (text.startsWith('PAR1')) return 'parquet'
   if (holdsMessages(text)) return 'messages'
   const [line = ''] = text.split('\n', 1)
   if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
-  return isOutcomeHeader(line) ? 'outcomes' : 'lines'
+  if (isOutcomeHeader(line)) return 'outcomes'
+  return isTableHeader(line) ? 'table' : 'lines'
 }
 
 async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {
   const { report } = importer
   const { invalid } = report
   const known = countKnown(report)
-  if (kind === 'document') await importDocument(importer, file)
-  else {
-    await importLines(importer, file, takerOf(importer, kind))
-  }
+  await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
   if (report.invalid > invalid && countKnown(report) === known) report.filesRefused.push(file.path)
 }
 
-function takerOf(importer: Importer, kind: FileKind): TakeBatch {
-  if (kind === 'messages') return importer.messages.take
-  return kind === 'outcomes' ? createOutcomeImport(importer) : importer.takeLines
+const importers: Record<FileKind, (importer: Importer, file: TextFile) => Promise<void>> = {
+  lines: (importer, file) => importLines(importer, file, importer.takeLines),
+  document: importDocument,
+  outcomes: (importer, file) => importLines(importer, file, createOutcomeImport(importer)),
+  messages: importMessages,
+  table: importTable,
+  parquet: importParquet,
+}
+
+/** Messages are one or an array of them a line, or a document over several lines. */
+async function importMessages(importer: Importer, file: TextFile): Promise<void> {
+  const { messages, report } = importer
+  const [line = ''] = new TextDecoder().decode(file.head).trimStart().split('\n', 1)
+  if (line.includes('"')) {
+    await importLines(importer, file, messages.take)
+    return
+  }
+  for await (const { entry, text } of entriesOf(file)) {
+    report.entries++
+    messages.takeEntry({ file: file.path, entry }, text)
+  }
+}
+
+async function importTable(importer: Importer, file: TextFile): Promise<void> {
+  const [line = ''] = new TextDecoder().decode(file.head).trimStart().split('\n', 1)
+  const names = splitCells(line)
+  const columns = new Map(names.map((name, at) => [name, at]))
+  const table = tableOf(importer, names)
+  const decoder = new TextDecoder()
+  await importLines(importer, file, (path, { bytes, firstLine }) => {
+    for (const [index, text] of decoder.decode(bytes).split('\n').entries()) {
+      const place = { file: path, line: firstLine + index }
+      if (place.line === 1 || text.trim() === '') continue
+      const cells = splitCells(text)
+      if (cells.length !== names.length)
+        refuse(importer, place, `${cells.length} columns where the first line has ${names.length}`)
+      else table.take(place, (column) => cells[columns.get(column) ?? -1] ?? '')
+    }
+  })
+  table.end()
+}
+
+function tableOf(importer: Importer, names: readonly string[]): TableImport {
+  const form = findForm(names)
+  if (form !== undefined) return createTableImport(importer, form, importer.messages.takeEntry)
+  const expected = tableForms.map(({ name, columns }) => `${name} (${columns.join(', ')})`)
+  throw new SourceFault(`its columns are those of none of: ${expected.join('; ')}`)
+}
+
+async function importParquet(importer: Importer, file: TextFile): Promise<void> {
+  const { path, progress } = file
+  await file.close()
+  if (progress.bytesTotal === undefined)
+    throw new SourceFault('a Parquet file is read from its end, and a pipe has none; save it first')
+  const parquet = await openParquet(path)
+  const table = tableOf(importer, parquet.columns)
+  for await (const rows of parquet.rows()) {
+    for (const row of rows) {
+      table.take({ file: path, entry: ++importer.report.entries }, row)
+      if (importer.report.ending !== 'complete') return
+    }
+    importer.signal.throwIfAborted()
+  }
+  table.end()
 }
 
 /** How much was read that is of use: kept now or before, or of a kind that is not kept. */

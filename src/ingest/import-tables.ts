@@ -1,0 +1,86 @@
+/** Takes tables: CSV and Parquet, of the forms in `table-forms.ts`. */
+import { createHash } from 'node:crypto'
+
+import type { Source } from '#src/core/market.ts'
+import type { Snapshot } from '#src/core/snapshot.ts'
+import { timeFault } from '#src/core/time.ts'
+
+import { appendBySource, createBookCheck } from './import-lines.ts'
+import { attempt, type ImportPlace, type ImportRun, refuse } from './import-run.ts'
+import { createFindMarket, findForm, type Row, type TableForm } from './table-forms.ts'
+
+/** Snapshots of a transaction. */
+const ROWS_MAX = 2000
+
+type Group = { key: string; place: ImportPlace; rows: Row[] }
+type Held = { snapshot: Snapshot; place: ImportPlace; source: Source }
+
+/** Takes messages as `createMessageImport` does. */
+type TakeMessage = (place: ImportPlace, text: string) => void
+
+export const splitCells = (line: string): string[] =>
+  line
+    .replace(/\r$/, '')
+    .split(',')
+    .map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'))
+
+/** Takes the rows of one file, in their order; `end` after the last. */
+export function createTableImport(run: ImportRun, form: TableForm, takeMessage: TakeMessage) {
+  const find = createFindMarket(run.history)
+  const check = createBookCheck()
+  let group: Group | undefined
+  let held: Held[] = []
+
+  function read({ place, rows }: Group): void {
+    attempt(run, place, () => {
+      const record = form.read(rows, find)
+      if ('message' in record) {
+        takeMessage(place, record.message)
+        return
+      }
+      const { snapshot, source = run.source } = record
+      const fault = timeFault(snapshot.timestampMs, run.clock())
+      if (fault === undefined) held.push({ snapshot, place, source })
+      else refuse(run, place, `timestamp: ${fault}`)
+    })
+    if (held.length >= ROWS_MAX) store()
+  }
+
+  function store(): void {
+    const batch = held
+    held = []
+    if (batch.length === 0 || run.report.ending !== 'complete') return
+    const checked = check.check(batch.map(({ snapshot }) => snapshot))
+    for (const { conditionId } of checked) run.touched.add(conditionId)
+    const hash = createHash('sha256').update(JSON.stringify(checked)).digest('hex')
+    appendBySource(run, {
+      file: batch[0]?.place.file ?? '',
+      batchId: `import:${run.source}:${hash}`,
+      lines: batch.map(({ place }) => place.line ?? 0),
+      snapshots: checked,
+      sources: batch.map(({ source }) => source),
+    })
+  }
+
+  return {
+    take(place: ImportPlace, row: Row): void {
+      const key = form.keyOf(row)
+      if (group !== undefined && key !== '' && group.key === key) {
+        group.rows.push(row)
+        return
+      }
+      if (group !== undefined) read(group)
+      group = { key, place, rows: [row] }
+    },
+    end(): void {
+      if (group !== undefined) read(group)
+      group = undefined
+      store()
+    },
+  }
+}
+
+export type TableImport = ReturnType<typeof createTableImport>
+
+/** Whether the first line of a text names the columns of a table. */
+export const isTableHeader = (line: string): boolean => findForm(splitCells(line)) !== undefined

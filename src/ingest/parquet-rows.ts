@@ -1,0 +1,93 @@
+/** Reads rows of Parquet files as texts, so that no decimal goes through a float. */
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+
+import { parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet'
+
+import { messageOf } from '#src/lib/message.ts'
+
+import { SourceFault } from './line-source.ts'
+import type { Row } from './table-forms.ts'
+
+/** Rows that are in memory at a time. */
+const ROWS_AT_ONCE = 50_000
+
+export type ParquetFile = {
+  columns: readonly string[]
+  rows(): AsyncGenerator<Row[], void, undefined>
+}
+
+/** Throws `SourceFault`. */
+export async function openParquet(path: string): Promise<ParquetFile> {
+  const blob = Bun.file(path)
+  const file = {
+    byteLength: blob.size,
+    slice: (start: number, end?: number) => blob.slice(start, end).arrayBuffer(),
+  }
+  const metadata = await guard(() => parquetMetadataAsync(file))
+  const elements = new Map(metadata.schema.slice(1).map((each) => [each.name, each]))
+  // As they are stored: the library would make floats of decimals.
+  const schema = metadata.schema.map(({ converted_type, logical_type, ...element }) =>
+    converted_type === 'UTF8' ? { ...element, converted_type } : element,
+  )
+  const count = Number(metadata.num_rows)
+
+  async function* rows(): AsyncGenerator<Row[], void, undefined> {
+    for (let rowStart = 0; rowStart < count; rowStart += ROWS_AT_ONCE) {
+      let read: Record<string, unknown>[] = []
+      const rowEnd = Math.min(count, rowStart + ROWS_AT_ONCE)
+      await guard(() =>
+        parquetRead({
+          ...{ file, rowStart, rowEnd, compressors, rowFormat: 'object' },
+          metadata: { ...metadata, schema },
+          onComplete(found: Record<string, unknown>[]) {
+            read = found
+          },
+        }),
+      )
+      yield read.map((values) => (column) => toText(values[column], elements.get(column)))
+    }
+  }
+  return { columns: [...elements.keys()], rows }
+}
+
+const compressors = {
+  GZIP: (bytes: Uint8Array) => new Uint8Array(gunzipSync(bytes)),
+  ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)),
+}
+
+/** Whatever is wrong with a file is the file's fault. */
+async function guard<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (cause) {
+    throw new SourceFault(`not a sound Parquet file: ${messageOf(cause)}`, { cause })
+  }
+}
+
+const decoder = new TextDecoder()
+
+function toText(value: unknown, element: SchemaElement | undefined): string {
+  if (value === undefined || value === null) return ''
+  const type = element?.logical_type?.type ?? element?.converted_type
+  if (type === 'DECIMAL') return toDecimal(toInteger(value), element?.scale ?? 0)
+  if (type?.startsWith('TIMESTAMP')) return String(toInteger(value) / perMs(element))
+  return value instanceof Uint8Array ? decoder.decode(value) : String(value)
+}
+
+/** Bytes are big-endian; nothing here is below zero. */
+const toInteger = (value: unknown): bigint =>
+  value instanceof Uint8Array
+    ? BigInt(`0x${Buffer.from(value).toString('hex') || '0'}`)
+    : BigInt(String(value))
+
+function perMs({ logical_type: logical, converted_type: type }: SchemaElement = { name: '' }) {
+  const unit = logical?.type === 'TIMESTAMP' ? logical.unit : type?.slice('TIMESTAMP_'.length)
+  return { MICROS: 1000n, NANOS: 1_000_000n }[String(unit)] ?? 1n
+}
+
+function toDecimal(integer: bigint, scale: number): string {
+  const digits = String(integer).padStart(scale + 1, '0')
+  const point = digits.length - scale
+  const fraction = digits.slice(point).replace(/0+$/, '')
+  return fraction === '' ? digits.slice(0, point) : `${digits.slice(0, point)}.${fraction}`
+}

@@ -1,0 +1,231 @@
+/** What the columns of a table say: our exports, and archives of others. */
+import { parseMillionths } from '#src/core/decimal.ts'
+import { type Market, type Outcome, outcomes, type Source } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
+import { toReceivedMs } from '#src/wire/snapshot-values.ts'
+
+/** The text of a cell; empty where there is none. */
+export type Row = (column: string) => string
+
+/** A whole book, or a message of the venue as JSON. */
+export type TableRecord = { snapshot: Snapshot; source: Source | undefined } | { message: string }
+
+export type TableForm = {
+  /** With its article. */
+  name: string
+  columns: readonly string[]
+  /** Rows of one key that follow each other are one record. */
+  keyOf(row: Row): string
+  /** Throws `RecordFault`. */
+  read(rows: readonly Row[], find: FindMarket): TableRecord
+}
+
+const readLevel = (price: string, size: string): [number, number] => {
+  const level = [parseMillionths(price), parseMillionths(size)] as const
+  if (!level[0] || !level[1]) throw new RecordFault('price or size: not a decimal above 0')
+  return [level[0], level[1]]
+}
+
+function toLadder(levels: [number, number][], side: 'bid' | 'ask'): Ladder {
+  const direction = side === 'bid' ? -1 : 1
+  const sorted = levels.toSorted(([a], [b]) => (a - b) * direction)
+  if (sorted.some(([price], at) => price === sorted[at - 1]?.[0]))
+    throw new RecordFault(`${side}: a price twice`)
+  return { prices: sorted.map(([price]) => price), sizes: sorted.map(([, size]) => size) }
+}
+
+type Found = { market: Market; outcome: Outcome }
+export type FindMarket = ReturnType<typeof createFindMarket>
+
+/** Finds markets by what tables call them; throws `RecordFault`. */
+export function createFindMarket(history: MarketHistory) {
+  const unknown = (name: string): RecordFault =>
+    new RecordFault(
+      `${name} is not known; import its market too, as GET /v1/{coin}/markets/{conditionId} answers`,
+    )
+  return {
+    byOutcome(conditionId: string, outcome: Outcome): Found {
+      const market = history.findMarket(conditionId.toLowerCase())
+      if (market?.assetIds[outcome] === undefined)
+        throw unknown(`the token ${outcome} of market ${conditionId}`)
+      return { market, outcome }
+    },
+
+    /** A token's id; or a condition id or slug, and after a colon the outcome. */
+    bySymbol(symbol: string): Found {
+      const own = /^\d+$/.test(symbol) ? history.findMarketByAsset(symbol) : undefined
+      const ofToken = outcomes.find((each) => own?.assetIds[each] === symbol)
+      if (own && ofToken) return { market: own, outcome: ofToken }
+      const [, name = symbol, side] = /^(.+)[:/](up|down)$/i.exec(symbol) ?? []
+      const market =
+        history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(name.toLowerCase())
+      if (market === undefined) throw unknown(symbol)
+      if (side === undefined)
+        throw new RecordFault(`${symbol}: of which outcome? Write ${symbol}:up or ${symbol}:down`)
+      return { market, outcome: readOutcome(side, 'symbol') }
+    },
+  }
+}
+
+type Book = Found & { timestampMs: number; received: string; bids: Ladder; asks: Ladder }
+
+function toSnapshot({ market, outcome, received, ...book }: Book): Snapshot {
+  const { coin, conditionId, timeframe, assetIds } = market
+  return {
+    ...{ coin, conditionId, timeframe, outcome, ...book },
+    assetId: assetIds[outcome] ?? '',
+    receivedMs: received === '' ? undefined : toReceivedMs(received, 'received_at'),
+  }
+}
+
+const first = (rows: readonly Row[]): Row => rows[0] ?? (() => '')
+
+function toOwn(rows: readonly Row[], find: FindMarket, levelsOf: LevelsOf): TableRecord {
+  const row = first(rows)
+  const found = find.byOutcome(row('conditionId'), readOutcome(row('outcome'), 'outcome'))
+  const source = row('source')
+  return {
+    source: source === 'simulated' || source === 'recorded' ? source : undefined,
+    snapshot: toSnapshot({
+      ...found,
+      timestampMs: readTimeMs(row('timestamp'), 'timestamp'),
+      received: row('received_at'),
+      bids: toLadder(levelsOf('bid'), 'bid'),
+      asks: toLadder(levelsOf('ask'), 'ask'),
+    }),
+  }
+}
+type LevelsOf = (side: 'bid' | 'ask') => [number, number][]
+
+const ownColumns = ['timestamp', 'id', 'conditionId', 'outcome']
+const ownKey = (row: Row): string => `${row('conditionId')}:${row('id')}`
+
+/** Levels of a side in the columns of one row, up to the first that has none. */
+function acrossColumns(row: Row, nameOf: (level: number, value: 'price' | 'size') => string) {
+  const levels: [number, number][] = []
+  for (let level = 0; row(nameOf(level, 'price')) !== ''; level++)
+    levels.push(readLevel(row(nameOf(level, 'price')), row(nameOf(level, 'size'))))
+  return levels
+}
+
+/** Microseconds since 1970, as the vendor has them. */
+function microsToMs(text: string, column: string): number {
+  if (/^\d{16}$/.test(text)) return Number(text.slice(0, 13))
+  throw new RecordFault(`${column}: not Unix microseconds`)
+}
+
+const buySell = { bid: 'BUY', ask: 'SELL' } as const
+
+function readIncrement(rows: readonly Row[], find: FindMarket): TableRecord {
+  const row = first(rows)
+  const { market, outcome } = find.bySymbol(row('symbol'))
+  const assetId = market.assetIds[outcome]
+  const timestamp = String(microsToMs(row('timestamp'), 'timestamp'))
+  const levelsOf = (side: string) =>
+    rows
+      .filter((each) => each('side') === side)
+      .map((each) => ({ price: each('price'), size: each('amount') }))
+  const shared = { market: market.conditionId, timestamp }
+  const _recv = microsToMs(row('local_timestamp'), 'local_timestamp')
+  const isBook = row('is_snapshot') === 'true'
+  const book = { asset_id: assetId, bids: levelsOf('bid'), asks: levelsOf('ask') }
+  const changes = (['bid', 'ask'] as const).flatMap((side) =>
+    levelsOf(side).map((level) => ({ asset_id: assetId, ...level, side: buySell[side] })),
+  )
+  const said = isBook
+    ? { event_type: 'book', ...shared, ...book }
+    : { event_type: 'price_change', ...shared, price_changes: changes }
+  return { message: JSON.stringify({ ...said, _recv }) }
+}
+
+/** Columns of an archive whose rows are messages of the venue, a change each. */
+const messageColumns = ['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id']
+
+function readMessage(rows: readonly Row[]): TableRecord {
+  const row = first(rows)
+  const text = (column: string) => row(column) || undefined
+  const levels = (column: string): unknown => {
+    const value: unknown = JSON.parse(row(column) || '[]')
+    return Array.isArray(value) ? value.map(([price, size]: string[]) => ({ price, size })) : value
+  }
+  const shared = {
+    event_type: row('event_type'),
+    market: row('market'),
+    timestamp: row('timestamp'),
+    _recv: Number(row('timestamp_received')),
+  }
+  const token = { asset_id: row('asset_id') }
+  const change = {
+    ...{ ...token, price: text('price'), size: text('size'), side: text('side') },
+    ...{ best_bid: text('best_bid'), best_ask: text('best_ask') },
+  }
+  const own = {
+    book: () => ({ ...token, bids: levels('bids'), asks: levels('asks') }),
+    price_change: () => ({ price_changes: [change] }),
+    last_trade_price: () => change,
+    tick_size_change: () => ({ ...token, new_tick_size: text('new_tick_size') }),
+  }[row('event_type')]
+  return { message: JSON.stringify({ ...shared, ...own?.() }) }
+}
+
+export const tableForms: readonly TableForm[] = [
+  {
+    name: 'an export of ours, a row a level',
+    columns: [...ownColumns, 'side', 'level', 'price', 'size'],
+    keyOf: ownKey,
+    read: (rows, find) =>
+      toOwn(rows, find, (side) =>
+        rows
+          .filter((row) => row('side') === side)
+          .map((row) => readLevel(row('price'), row('size'))),
+      ),
+  },
+  {
+    name: 'an export of ours, a row a state',
+    columns: [...ownColumns, 'bid_price_1', 'ask_price_1'],
+    keyOf: ownKey,
+    read: (rows, find) =>
+      toOwn(rows, find, (side) =>
+        acrossColumns(first(rows), (level, value) => `${side}_${value}_${level + 1}`),
+      ),
+  },
+  {
+    name: 'book snapshots of the Tardis kind',
+    columns: ['symbol', 'timestamp', 'local_timestamp', 'asks[0].price', 'bids[0].price'],
+    keyOf: (row) => `${row('symbol')}:${row('timestamp')}:${row('local_timestamp')}`,
+    read(rows, find) {
+      const row = first(rows)
+      const levelsOf = (side: 'bids' | 'asks') =>
+        acrossColumns(
+          row,
+          (level, value) => `${side}[${level}].${value === 'size' ? 'amount' : value}`,
+        )
+      const snapshot = toSnapshot({
+        ...find.bySymbol(row('symbol')),
+        timestampMs: microsToMs(row('timestamp'), 'timestamp'),
+        received: String(microsToMs(row('local_timestamp'), 'local_timestamp')),
+        bids: toLadder(levelsOf('bids'), 'bid'),
+        asks: toLadder(levelsOf('asks'), 'ask'),
+      })
+      return { snapshot, source: undefined }
+    },
+  },
+  {
+    name: 'incremental books of the Tardis kind',
+    columns: ['symbol', 'timestamp', 'local_timestamp', 'is_snapshot', 'side', 'price', 'amount'],
+    keyOf: (row) => ['symbol', 'timestamp', 'local_timestamp', 'is_snapshot'].map(row).join(':'),
+    read: readIncrement,
+  },
+  {
+    name: 'messages of the PMXT kind',
+    columns: messageColumns,
+    keyOf: () => '',
+    read: readMessage,
+  },
+]
+
+export const findForm = (names: readonly string[]): TableForm | undefined =>
+  tableForms.find(({ columns }) => columns.every((column) => names.includes(column)))

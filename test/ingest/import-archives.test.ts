@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'bun:test'
+
+import { DuckDBInstance } from '@duckdb/node-api'
+
+import type { MarketHistory } from '#src/history/history.ts'
+
+import { createImportHarness } from './import-harness.ts'
+
+const { aHistory, run, write, pathOf } = createImportHarness()
+
+const START_MS = Date.UTC(2026, 3, 14, 8)
+const slug = `btc-updown-5m-${START_MS / 1000}`
+const conditionId = `0x${'a'.repeat(64)}`
+const tokens = JSON.stringify([
+  { slug, conditionId, assetId: '111', outcome: 'up' },
+  { slug, conditionId, assetId: '222', outcome: 'down' },
+])
+
+const micros = (ms: number): string => `${START_MS + ms}123`
+
+/** Rows of the market as texts: time, outcome, levels. */
+function rowsOf(history: MarketHistory): string[] {
+  const market = history.findMarket(conditionId)
+  if (market === undefined) return []
+  const text = ({ prices, sizes }: { prices: readonly number[]; sizes: readonly number[] }) =>
+    prices.map((price, at) => `${price / 10_000}×${(sizes[at] ?? 0) / 1_000_000}`).join(' ')
+  return [...history.runs({ market })]
+    .flat()
+    .map(
+      ({ timestampMs, outcome, bids, asks, receivedMs }) =>
+        `${timestampMs - START_MS} ${outcome} ${text(bids)} | ${text(asks)} @${(receivedMs ?? 0) - START_MS}`,
+    )
+}
+
+async function importWith(file: string) {
+  const history = aHistory()
+  const list = await write(`tokens-${crypto.randomUUID()}.json`, tokens)
+  return { history, ...(await run([file, list], { history })) }
+}
+
+describe('importFiles of archives', () => {
+  test.each([
+    ['a token', '111', 'up'],
+    ['a condition id and an outcome', `${conditionId}:down`, 'down'],
+    ['a slug and an outcome', `${slug}:up`, 'up'],
+  ])('default: book snapshots as CSV, of %s', async (name, symbol, outcome) => {
+    const lines = [
+      'exchange,symbol,timestamp,local_timestamp,asks[0].price,asks[0].amount,bids[0].price,bids[0].amount,asks[1].price,asks[1].amount,bids[1].price,bids[1].amount',
+      `polymarket,${symbol},${micros(10)},${micros(15)},0.52,30,0.5,100.25,0.6,1,0.49,20`,
+      `polymarket,${symbol},${micros(30)},${micros(36)},0.52,30,0.5,90,,,,`,
+    ]
+    const file = await write(`snapshots-${name}.csv`, lines.join('\n'))
+    const { history, faults } = await importWith(file)
+    expect(faults).toEqual([])
+    expect(rowsOf(history)).toEqual([
+      `10 ${outcome} 50×100.25 49×20 | 52×30 60×1 @15`,
+      `30 ${outcome} 50×90 | 52×30 @36`,
+    ])
+  })
+
+  test('default: incremental books as CSV', async () => {
+    const row = (ms: number, isSnapshot: boolean, level: string): string =>
+      `polymarket,111,${micros(ms)},${micros(ms + 5)},${isSnapshot},${level}`
+    const lines = [
+      'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount',
+      row(0, true, 'bid,0.5,100'),
+      row(0, true, 'ask,0.52,30'),
+      row(100, false, 'bid,0.51,7'),
+      row(200, false, 'bid,0.5,0'),
+      row(200, false, 'ask,0.53,2'),
+    ]
+    const { history, faults } = await importWith(await write('l2.csv', `${lines.join('\n')}\n`))
+    expect(faults).toEqual([])
+    expect(rowsOf(history)).toEqual([
+      '0 up 50×100 | 52×30 @5',
+      '100 up 51×7 50×100 | 52×30 @105',
+      '200 up 51×7 | 52×30 53×2 @205',
+    ])
+  })
+
+  test('error: a symbol of a market without an outcome is not guessed', async () => {
+    const lines = [
+      'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount',
+      `polymarket,${slug},${micros(0)},${micros(5)},true,bid,0.5,100`,
+    ]
+    const { report, faults } = await importWith(await write('which.csv', lines.join('\n')))
+    expect(faults[0]?.reason).toStartWith(`${slug}: of which outcome?`)
+    expect(report.accepted).toBe(0)
+  })
+
+  test('default: messages as Parquet, whose decimals are exact', async () => {
+    const file = pathOf('hour.parquet')
+    const at = (ms: number): string => `make_timestamp_ms(${START_MS + ms})`
+    const nothing = 'NULL::DECIMAL(9,4), NULL::DECIMAL(18,6), NULL::VARCHAR'
+    const book = `SELECT ${at(5)}, ${at(0)}, '${conditionId}', 'book', '111', '[["0.5","100"]]', '[["0.52","30"]]', ${nothing}`
+    const change = `SELECT ${at(105)}, ${at(100)}, '${conditionId}', 'price_change', '111', NULL, NULL, 0.51, 7.123456, 'BUY'`
+    const columns =
+      'timestamp_received, timestamp, market, event_type, asset_id, bids, asks, price, size, side'
+    const db = await DuckDBInstance.create(':memory:')
+    const connection = await db.connect()
+    await connection.run(
+      `COPY (SELECT * FROM (${book} UNION ALL ${change}) AS rows(${columns}) ORDER BY 1) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`,
+    )
+    connection.closeSync()
+    db.closeSync()
+    const { history, faults } = await importWith(file)
+    expect(faults).toEqual([])
+    expect(rowsOf(history)).toEqual([
+      '0 up 50×100 | 52×30 @5',
+      '100 up 51×7.123456 50×100 | 52×30 @105',
+    ])
+  })
+
+  test('error: columns that nothing has are named with those that are expected', async () => {
+    const file = pathOf('other.parquet')
+    const db = await DuckDBInstance.create(':memory:')
+    const connection = await db.connect()
+    await connection.run(`COPY (SELECT 1 AS one) TO '${file}' (FORMAT parquet)`)
+    connection.closeSync()
+    db.closeSync()
+    const { report, faults } = await importWith(file)
+    expect(report.filesFailed).toBe(1)
+    expect(faults[0]?.reason).toContain('messages of the PMXT kind (timestamp_received, ')
+  })
+
+  test('error: a file that is cut is named', async () => {
+    const file = await write('cut.parquet', 'PAR1 and nothing more of it')
+    const { report, faults } = await importWith(file)
+    expect(report.filesFailed).toBe(1)
+    expect(faults[0]?.reason).toStartWith('not a sound Parquet file: ')
+  })
+})
