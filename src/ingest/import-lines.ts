@@ -79,8 +79,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
     const sources = scanned.snapshots.map((scan) => scan.source ?? source)
     appendBySource(run, { file, batchId, lines, snapshots, sources })
-    if (report.ending !== 'complete') return
-    if (isPlain && sources.includes(source)) return
+    if (report.ending !== 'complete' || (isPlain && sources.includes(source))) return
     keepRecords(run, id, records)
     // With its name alone, once all of it is there.
     if (isWhole()) history.append({ id, source, snapshots: [] })

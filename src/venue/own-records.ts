@@ -1,5 +1,6 @@
-import { parseMillionths } from '#src/core/decimal.ts'
 /** Markets as our own API answers with them. */
+
+import { parseMillionths } from '#src/core/decimal.ts'
 import { isCoin, isTimeframe, type OutcomeMap, outcomes, winnerSources } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { isRecord } from '#src/lib/record.ts'
