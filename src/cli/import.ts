@@ -33,9 +33,24 @@ not; - is standard input.
   {"slug":"btc-updown-5m-1776153600","conditionId":"0x1342…","assetId":"1044…","outcome":"down",
    "winner":"down"}
 
+  Raw messages that a recorder kept (BOOKFEED_RAW): all files of a time at once, in the order of
+  their names. They become the very rows that the recorder stored.
+
+  Messages of the venue's market socket and books of its REST routes, one or an array of them a line;
+  a member _recv says when it was received:
+  {"event_type":"price_change","market":"0x1342…","price_changes":[…],"timestamp":"1776153610672"}
+
+  Exports of this service as NDJSON, CSV or Parquet, and its markets (GET /v1/{coin}/markets), which
+  CSV and Parquet need.
+
+  CSV of the Tardis kind: book_snapshot_N and incremental_book_L2, whose symbol is a token's id, or a
+  condition id or slug with :up or :down after it. Parquet of the PMXT kind.
+
   Outcomes of BTC 5-minute windows, as CSV with a first line that names the columns timestamp (the
   window's start in Unix seconds), outcome, btc_open and btc_close. They add to markets that are held
   under the name of their window, so these files are read last.
+
+Messages and tables name their markets only, so they are read after everything else.
 
 What an object is follows from its members; the lines of a file may be mixed. Prices and sizes are
 strings or numbers of at most six decimals; a side is sorted either way. A timestamp may also be Unix
@@ -54,6 +69,8 @@ Examples:
   bookfeed import books.jsonl.gz markets.json outcomes.csv.gz
                                                  books, and what is known of their markets
   zstd -dc books.zst | bookfeed import -         any other compression
+  bookfeed import raw/raw-2026-11-22T*.jsonl.gz  what a recorder heard on a day
+  bookfeed import wire.jsonl.gz tokens.json      messages, and the tokens that they are of
   bookfeed import --strict books.jsonl           stop at the first bad line
 
 Exit code: 0 when all files were read and no line or entry was refused; 1 when any was, although all
@@ -69,7 +86,10 @@ export const importCommand = (context: CliContext): Command =>
       '--strict',
       'stop at the first bad line or entry and keep nothing of the batch it is in',
     )
-    .option('--simulated', 'mark the markets as simulated, which shows wherever they are shown')
+    .option(
+      '--simulated',
+      'mark markets as simulated where a file does not say what they are; it shows wherever they are shown',
+    )
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
 
@@ -149,7 +169,10 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
   }
 }
 
-function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
+const forms =
+  "snapshots, trades, the venue's markets or tokens, its messages or those a recorder kept, outcomes, exports of this service, or a table of the Tardis or PMXT kind"
+
+function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportReport): void {
   if (ending === 'stopped') throw new CliError('Stopped. Run the same command again to continue.')
   if (ending === 'refused') {
     throw new CliError('Stopped at a bad line, because of --strict. Mend it and run this again.')
@@ -157,7 +180,10 @@ function assertComplete({ ending, filesFailed, invalid }: ImportReport): void {
   if (filesFailed > 0)
     throw new CliError(`Could not read ${count(filesFailed, 'file')} to the end.`)
   if (invalid > 0) {
-    throw new CliError('Not all was kept: the bad lines and entries above were left out.')
+    const expected = filesRefused.length > 0 ? ` A file holds ${forms}: see --help.` : ''
+    throw new CliError(
+      `Not all was kept: the bad lines and entries above were left out.${expected}`,
+    )
   }
 }
 

@@ -8,7 +8,7 @@ import type { Every, OpenSocket } from '#src/recorder/ports.ts'
 import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
 import { venues } from '#src/venue/venues.ts'
 
-import { type CliContext, stopSignal } from './context.ts'
+import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
 import { createRawFiles } from './raw-files.ts'
 import { createStatusFile } from './recorder-status.ts'
@@ -49,15 +49,8 @@ export type RecordingJob = Disposable & Pick<Recorder, 'fault' | 'warning'>
 export function startRecording(context: CliContext, history: MarketHistory): RecordingJob {
   const { clock, printError } = context
   const config = context.config()
-  const { dataPath, rawPath, freeBytesMin } = config
-  const raw =
-    rawPath === ''
-      ? undefined
-      : createRawFiles({
-          ...{ folder: rawPath, bytesMax: config.rawBytesMax, clock, every, log: printError },
-          hasRoom: () => (freeBytesOf(rawPath) ?? freeBytesMin) >= freeBytesMin,
-          preamble: () => recorder.preamble(),
-        })
+  const { dataPath, freeBytesMin } = config
+  const raw = keepRaw(context, () => recorder.preamble())
   const venue = venues.polymarket
   const page = config.spotSources.find(({ name }) => name === 'page')
   const recorder: Recorder = startRecorder({
@@ -101,6 +94,20 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
       raw?.dispose()
       file.remove()
     },
+  }
+}
+
+/** Undefined where raw messages are not to be kept. */
+function keepRaw({ clock, config, printError }: CliContext, preamble: () => string[]) {
+  const { rawPath: folder, rawBytesMax: bytesMax, freeBytesMin } = config()
+  if (folder === '') return undefined
+  const hasRoom = () => (freeBytesOf(folder) ?? freeBytesMin) >= freeBytesMin
+  try {
+    return createRawFiles({ folder, bytesMax, clock, every, log: printError, hasRoom, preamble })
+  } catch (cause) {
+    throw new CliError(`BOOKFEED_RAW is ${folder}, which cannot be used: ${messageOf(cause)}.`, {
+      cause,
+    })
   }
 }
 

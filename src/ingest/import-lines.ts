@@ -1,6 +1,7 @@
 /**
- * Takes files of lines, batch after batch. A batch is named by the hash of its bytes; one that
- * begins at the time that the one before ended at by that one too, as it may continue its states.
+ * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that what
+ * is in the history is not looked at line by line. One that begins at the time that the one before
+ * ended at is named after that one too, because it may continue its states.
  */
 import type { Source } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
@@ -30,6 +31,7 @@ import { type LineBatch, NEWLINE } from './line-source.ts'
 /** The batch before: its name, the time of its last line, and its lines if they were skipped. */
 type Before = { id: string; endsAt: string | undefined; skipped: LineBatch | undefined }
 
+/** Returns a function that takes the batches of each file in their order. */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const { history, report, source } = run
   const scan = createBatchScanner(run)
@@ -77,8 +79,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
     const sources = scanned.snapshots.map((scan) => scan.source ?? source)
     appendBySource(run, { file, batchId, lines, snapshots, sources })
-    if (report.ending !== 'complete') return
-    if (isPlain && sources.includes(source)) return
+    if (report.ending !== 'complete' || (isPlain && sources.includes(source))) return
     keepRecords(run, id, records)
     // With its name alone, once all of it is there.
     if (isWhole()) history.append({ id, source, snapshots: [] })
@@ -158,11 +159,15 @@ function append(run: ImportRun, part: Part): void {
 type ScannedBatch = {
   file: string
   snapshots: ScannedSnapshot[]
+  /** `lines[i]` is the number of the line of `snapshots[i]`. */
   lines: number[]
   records: PlacedRecord[]
 }
 
-/** Reads the lines of a batch, and ends early when `onFault` returns false for a bad one. */
+/**
+ * Creates a function that reads the lines of a batch, and ends early when `onFault` returns false
+ * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
+ */
 function createBatchScanner({ clock, isStrict }: ImportRun) {
   const scanner = createSnapshotScanner(foreignToSnapshots)
   /** Whether a line is tried as a snapshot first: for speed alone, as no line is two things. */

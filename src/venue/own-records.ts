@@ -1,4 +1,5 @@
 /** Markets as our own API answers with them. */
+
 import { parseMillionths } from '#src/core/decimal.ts'
 import { isCoin, isTimeframe, type OutcomeMap, outcomes, winnerSources } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'

@@ -32,7 +32,7 @@ import {
   readTimestamp,
 } from './snapshot-values.ts'
 
-export const LINE_BYTES_MAX = 1_048_576
+export const LINE_BYTES_MAX = 4_194_304
 /** Room after the zero byte for readers that look at a word, or at a few bytes, at once. */
 const PADDING_BYTES = 64
 

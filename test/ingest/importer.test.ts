@@ -91,7 +91,7 @@ describe('importFiles', () => {
     const { report, faults } = await run([file], { history })
     expect(faults).toEqual([
       { file, line: 3, reason: 'not a JSON object' },
-      { file, line: 5, reason: 'longer than 1048576 bytes' },
+      { file, line: 5, reason: `longer than ${LINE_BYTES_MAX} bytes` },
       { file, line: 7, reason: 'symbol: not a coin that is kept' },
     ])
     expect(report).toMatchObject({ ending: 'complete', lines: 8, accepted: 3, invalid: 3 })

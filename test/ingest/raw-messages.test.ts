@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { openDataFolder } from '#src/cli/open-data-folder.ts'
 import { startRecording } from '#src/cli/record.ts'
+import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { importFiles } from '#src/ingest/importer.ts'
@@ -34,9 +35,12 @@ const script = [
   at(55_000, { kind: 'freeze', forMs: 9000 }),
 ]
 
+/** Half a minute before the end of a window, and of an hour. */
+const RECORD_MS = START_MS + 3_450_000
+
 /** Records a venue with faults for a minute of its time, and keeps every message. */
 async function record(name: string, env: Record<string, string> = {}) {
-  const startMs = START_MS + 150_000
+  const startMs = RECORD_MS
   const clock = createVenueClock(startMs, 10)
   await using venue = await startGround({ clock, startMs, script, stepsPerSecond: 20 })
   const raw = join(folder, name, 'raw')
@@ -59,8 +63,10 @@ async function record(name: string, env: Record<string, string> = {}) {
 
 const inMemory = () => openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
 
-async function replay(raw: string, nowMs: number, history = inMemory()) {
-  const names = (await readdir(raw)).sort()
+type Replay = { nowMs: number; history?: MarketHistory; from?: number }
+
+async function replay(raw: string, { nowMs, history = inMemory(), from = 0 }: Replay) {
+  const names = (await readdir(raw)).sort().slice(from)
   const faults: unknown[] = []
   const report = await importFiles({
     ...{ history, source: 'recorded', clock: () => nowMs, isStrict: false },
@@ -69,7 +75,7 @@ async function replay(raw: string, nowMs: number, history = inMemory()) {
     onFault: (fault) => faults.push(fault),
     onProgress: () => {},
   })
-  return { history, report, faults }
+  return { history, report, faults, names }
 }
 
 /**
@@ -110,7 +116,7 @@ describe('importFiles of raw messages', () => {
     'default: they become what the recorder stored: %s',
     async (name, env) => {
       const { history, raw, nowMs } = await record(name, env)
-      const replayed = await replay(raw, nowMs)
+      const replayed = await replay(raw, { nowMs })
       expect(replayed.faults).toEqual([])
       const [first, second] = [
         await everything(history, nowMs),
@@ -123,11 +129,30 @@ describe('importFiles of raw messages', () => {
       expect(second.trades).toEqual(first.trades)
       expect(second.rows).toEqual(first.rows)
       expect(second).toEqual(first)
-      const again = await replay(raw, nowMs, replayed.history)
+      expect(replayed.names).toHaveLength(2)
+      const again = await replay(raw, { nowMs, history: replayed.history })
       expect([again.faults, again.report.accepted]).toEqual([[], 0])
       expect(await everything(replayed.history, nowMs)).toEqual(first)
       history.dispose()
     },
     60_000,
   )
+
+  test('behavior: a later file alone has nothing false', async () => {
+    const { history, raw, nowMs } = await record('alone')
+    const replayed = await replay(raw, { nowMs, from: 1 })
+    expect(replayed.faults).toEqual([])
+    const rowsOf = (of: MarketHistory) =>
+      of
+        .listMarkets({ coin: 'btc', limit: 50 })
+        .flatMap((market) => [...of.runs({ market })].flat())
+    // A book that is sent again was received later.
+    const textOf = ({ outcome, timestampMs, bids, asks }: StoredSnapshot): string =>
+      JSON.stringify([outcome, timestampMs, bids, asks])
+    const all = new Set(rowsOf(history).map(textOf))
+    const rows = rowsOf(replayed.history)
+    expect(rows.length).toBeGreaterThan(100)
+    expect(rows.filter((row) => !all.has(textOf(row)) && row.isVerified !== true)).toEqual([])
+    history.dispose()
+  }, 60_000)
 })

@@ -172,7 +172,7 @@ describe('the kind of an object', () => {
     [aTrade({ timestamp: undefined }), 'is none of: '],
     [aTrade({ bids: [] }), 'is none of: '],
     [aToken({ assetId: undefined }), 'is none of: '],
-    [{ market: 'x', asset_id: '1', price: '0.5', event_type: 'last_trade_price' }, 'is none of: '],
+    [{ market: 'x', price: '0.5' }, 'is none of: '],
     [{ ...aRecord(), ...aTradedMarket() }, 'fits both a snapshot (bids, asks) and the venue'],
     [{ ...aRecord(), markets: [] }, "fits both a snapshot (bids, asks) and the venue's event"],
     [{ ...aTradedMarket(), markets: [] }, "fits both the venue's event (markets) and the venue"],

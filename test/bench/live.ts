@@ -1,5 +1,5 @@
 /**
- * `bun test/bench/live-events.ts`: what a row costs that is followed as an event: bytes and CPU by
+ * `bun test/bench/live.ts`: what a row costs that is followed as an event: bytes and CPU by
  * coding, without a server; then followers of one market over sockets, all in a process of their
  * own.
  *
