@@ -35,7 +35,6 @@ export type BillingDeps = {
   mint: () => string
   /** Waits; cut short by nothing. Injected, so that tests need not. */
   sleep: (ms: number) => Promise<void>
-  /** Where callers reach the server. */
   origin: () => string
   log: (line: string) => void
 }
@@ -69,7 +68,6 @@ export type Quote = {
 export type Settlement = {
   payment: Payment
   offer: Offer
-  /** Set once the payment is provisioned. */
   subscription: Subscription | undefined
 }
 
@@ -98,10 +96,7 @@ export type Billing = {
    */
   settle(caller: Caller, payload: unknown): Promise<Settlement>
 
-  /**
-   * Looks again at a payment, from the chain alone: once in three seconds at most, and for two;
-   * without an answer by then it is as it was seen last. Throws `unknown_payment`.
-   */
+  /** From the chain alone, once in 3 s at most, for 2 s at most. Throws `unknown_payment`. */
   payment(caller: Caller, id: string): Promise<Settlement>
   /** Newest first. */
   payments(caller: Caller, page: PaymentPage): Settlement[]
@@ -110,10 +105,7 @@ export type Billing = {
 
   /** Calls a listener whenever a payment was submitted that may still be open. */
   onSubmitted(listener: () => void): void
-  /**
-   * Brings every payment whose outcome is open one look further, and then some of those that were
-   * rejected, once a minute; the number that are still open. Never rejects.
-   */
+  /** Looks at all open ones, once a minute at some rejected; how many are open. Never rejects. */
   reconcile(): Promise<number>
   /** Looks for money that no payment explains. Never rejects. */
   watch(): Promise<void>
@@ -198,7 +190,6 @@ const toSettlement = ({ ledger }: BillingDeps, { payment, offer }: Case): Settle
   subscription: ledger.payments.findSubscriptionOf(payment.id),
 })
 
-/** Billing of a server that sells nothing: all is unavailable, for a reason that callers see. */
 export function closedBilling(
   reason: string,
   chains: readonly PaymentChain[] = [homeChain],

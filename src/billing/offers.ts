@@ -1,7 +1,4 @@
-/**
- * Which tokens can be paid with just now, from what chains and facilitators say of themselves; and
- * the offers that are made, and shown again while nobody has begun to pay them.
- */
+/** Which tokens can be paid with just now, and offers, shown again until somebody pays them. */
 import { AppError } from '#src/core/errors.ts'
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
 import type { Offer, PaymentRequirements } from '#src/selling/payment.ts'
@@ -32,7 +29,6 @@ export const statusOf = (
 /** Everything counts as unavailable until it was checked. */
 export function createAvailability(deps: Deps) {
   const reasons = new Map<string, string | undefined>()
-  /** Why a token cannot be paid with; undefined if it can. */
   const reasonOf = (sold: SoldChain, token: PaymentToken): string | undefined => {
     const key = keyOf(sold, token)
     return reasons.has(key) ? reasons.get(key) : (missingPart(deps, sold) ?? 'It is being checked.')
@@ -59,7 +55,6 @@ export function createAvailability(deps: Deps) {
   }
 }
 
-/** What the operator has not configured, if anything. */
 export function missingPart({ payTo }: Pick<Deps, 'payTo'>, { view, facilitator }: SoldChain) {
   if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
   if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
@@ -86,7 +81,6 @@ async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<stri
   return isThere ? undefined : `The facilitator does not settle payments on ${chain.name}.`
 }
 
-/** How long an offer may be signed. */
 export const OFFER_LIFE_MS = 10 * 60_000
 /** What a wallet is asked for: seconds from signing for which the payment stays valid. */
 const PAYMENT_TIMEOUT_SECONDS = 600
@@ -151,10 +145,7 @@ export function createOffers(
   }
 }
 
-/**
- * Keeps an account from filling the ledger with payments that cannot be made. Throws
- * `payment_limit`. Not for one that the chain has taken already: that is to be honoured.
- */
+/** Throws `payment_limit`. Not for one that the chain has taken: that is to be honoured. */
 export function assertFewFailed({ ledger, clock }: BillingDeps, offer: Offer): void {
   const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
   if (failed.ofOffer >= FAILED_MAX.ofOffer) {

@@ -1,7 +1,6 @@
 /**
- * Reads what a wallet signed, strictly, from an x402 v2 payload of scheme `exact`. Of `accepted`,
- * which is not signed, only the network and the token count, and both must be in the registry. No
- * error repeats what was sent: it may be a signature.
+ * Reads an x402 v2 payload of scheme `exact`. Of `accepted`, which is not signed, only network and
+ * token count. No error repeats what was sent: it may be a signature.
  */
 import { createHash } from 'node:crypto'
 
@@ -126,7 +125,6 @@ export function sealPayment({ signed, body }: ParsedPayment, offer: Offer): Sign
   return { ...signed, payload, payloadHash }
 }
 
-/** The signature in a payload of our own writing. */
 export function signatureOf({ payload }: SignedPayment): string {
   const { payload: body } = JSON.parse(payload) as { payload: { signature: string } }
   return body.signature

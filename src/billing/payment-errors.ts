@@ -144,7 +144,6 @@ export function rejectedError(
 
 const APPROVE_SELECTOR = '0x095ea7b3'
 
-/** Names the call that the payer has to make, ready to be sent. */
 export function allowanceError({ signed }: Payment, offer: Offer): AppError {
   const spender = findChain(signed.network)?.permit2 ?? signed.nonceContract
   const words = [spender.slice(2).toLowerCase(), signed.amount.toString(16)]

@@ -250,7 +250,6 @@ const toReview = (flow: Flow, payment: Payment, { proof, ...next }: PaymentChang
     () => move(flow, payment, { ...next, to: 'review' }),
   )
 
-/** What a look at the chain alone proves; undefined where it proves nothing. */
 function afterLook(verdict: ChainVerdict): PaymentChange | undefined {
   if (verdict.kind === 'paid') {
     const { proof, isFinal } = verdict

@@ -1,7 +1,4 @@
-/**
- * What is done without payers: brings payments to their end, and finds money that belongs to none.
- * From the chain alone each becomes provisioned or void, at the latest once its end is final.
- */
+/** What is done without payers: brings payments to their end, finds money that has none. */
 import { AppError } from '#src/core/errors.ts'
 import type { ChainView, FoundTransfer } from '#src/selling/chain-view.ts'
 import type { PaymentChain } from '#src/selling/payment-chain.ts'
@@ -148,10 +145,7 @@ const CALLS_MAX = 20
 type Range = { from: number; to: number }
 type Watch = { deps: BillingDeps; attend: Attend; view: ChainView; chain: PaymentChain }
 
-/**
- * Finds money that arrived without a payment of ours, for the operator: it is never granted by
- * itself. `attend` looks at payments that a transfer may be. Never rejects.
- */
+/** What no payment of ours explains is the operator's, and never granted. Never rejects. */
 async function watch(deps: BillingDeps, attend: Attend): Promise<void> {
   const { chains, payTo, log } = deps
   for (const { chain, view } of chains) {
@@ -182,10 +176,7 @@ async function watchChain(watched: Watch): Promise<void> {
   }
 }
 
-/**
- * Notes what is unmatched in a range; returns the block up to which all is decided. A transfer that
- * an undecided payment may turn out to be is decided with that payment, which is looked at.
- */
+/** Up to which block all is decided: undecided payments that a transfer fits come first. */
 async function scan({ deps, attend, view, chain }: Watch, range: Range): Promise<number> {
   const { ledger, clock, payTo, log } = deps
   const { network } = chain

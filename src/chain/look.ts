@@ -40,12 +40,7 @@ export const topics = {
 export type Head = { final: Block; latestNumber: number }
 
 /** A look for one payment, whose logs can be in the blocks of `range`, both inclusive. */
-type Search = {
-  rpc: Rpc
-  signed: SignedPayment
-  range: { from: number; to: number }
-  final: Block
-}
+type Search = { rpc: Rpc; signed: SignedPayment; range: { from: number; to: number }; final: Block }
 
 type Hint = { fromBlock: number; txHash?: string | undefined }
 
@@ -150,10 +145,7 @@ async function lookPermit2(search: Search): Promise<ChainVerdict> {
   return (await isNonceUsed(rpc, signed, final.number)) ? lookAtSpending(search) : { kind: 'open' }
 }
 
-/**
- * Judges by the block in which the nonce was spent, by any contract on any token. An empty answer
- * proves nothing, because it takes a log to move a token: that node has none.
- */
+/** Judges by the block in which the nonce was spent. No logs are no proof: to spend takes one. */
 async function lookAtSpending(search: Search): Promise<ChainVerdict> {
   const { rpc, signed } = search
   const block = await findSpendingBlock(search)
@@ -266,7 +258,6 @@ export async function isNonceUsed(
   return (bits & bitOf(nonce)) !== 0n
 }
 
-/** Whether a nonce was used before its payment can have been made. */
 const wasUsedBefore = async ({ rpc, signed, range }: Search): Promise<boolean> =>
   range.from > 0 && (await isNonceUsed(rpc, signed, range.from - 1))
 

@@ -1,8 +1,4 @@
-/**
- * A wallet that pays by x402, for `bookfeed pay`; a server never signs payments. What is signed
- * comes from the registry of chains: of the server it takes the amount, the payee and the time
- * alone.
- */
+/** Pays by x402 for `bookfeed pay`: a server sets amount, payee and time, the registry the rest. */
 import type { Hex } from 'viem'
 
 import type { PaymentChain, PaymentToken } from '#src/selling/payment-chain.ts'
@@ -39,7 +35,6 @@ export async function createPayer(privateKey: Hex) {
   return {
     address: account.address,
     signMessage: (message: string): Promise<string> => account.signMessage({ message }),
-    /** Signs, and returns the body of an x402 v2 payment. */
     async signPayment(terms: PaymentTerms): Promise<Record<string, unknown>> {
       const { chain, token, requirements, nowMs, nonce: bytes } = terms
       const { payTo, amount, maxTimeoutSeconds } = requirements

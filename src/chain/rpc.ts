@@ -33,7 +33,6 @@ export type Receipt = {
   logs: readonly ChainLog[]
 }
 
-/** A block by its number, or the newest, or the newest that is final. */
 export type BlockTag = number | 'latest' | PaymentChain['finality']
 
 /** A topic that is null is any, one that is an array is any of these. */

@@ -41,7 +41,6 @@ export async function domainSeparatorOf(chain: PaymentChain, token: PaymentToken
 
 type Terms = Omit<SignedPayment, 'network' | 'nonceContract' | 'payload' | 'payloadHash'>
 
-/** The hash that the signature of a payment is made over. */
 export async function hashPayment(
   { method, asset, payer, payTo, amount, validAfter, validBefore, nonce }: Terms,
   chain: PaymentChain,

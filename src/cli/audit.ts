@@ -1,4 +1,3 @@
-/** `bookfeed audit`: what was done to accounts, keys and tiers; whether that record is whole. */
 import { Command, InvalidArgumentError } from 'commander'
 
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'

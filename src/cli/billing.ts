@@ -69,7 +69,6 @@ export function createShop(
   return {
     billing,
     closedReason,
-    /** Begins to check and to look after payments. */
     start() {
       warnOfStrangers(ledger, log)
       const { checked, dispose } = startBillingJobs(billing, { startTimer, log })
@@ -104,7 +103,6 @@ function assertPayee({ payTo }: Config): void {
   )
 }
 
-/** What a configuration lacks for selling, by name. */
 function listMissing({ payTo, facilitator, rpcUrls, gasKey }: Config): string[] {
   const wanted: [name: string, isThere: boolean][] = [
     ['BOOKFEED_PAY_TO', payTo !== ''],
@@ -135,7 +133,6 @@ function createRelay(
   return () => remote
 }
 
-/** One line: what can be paid with, or why nothing. */
 export function describeBilling({ billing, closedReason }: Shop): string {
   if (closedReason !== undefined) return `Nothing is sold: ${closedReason}`
   return `Payments: ${billing.chains().map(describeChain).join('; ')}.`

@@ -13,7 +13,6 @@ const ALL = 'all'
 const NONE = 'none'
 export type OrNone<T> = T | typeof NONE
 
-/** Faults that `printFaults` prints one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 50
 /** Between two lines of progress where nothing can be redrawn. */
 const LINE_INTERVAL_MS = 5000
@@ -21,8 +20,6 @@ const LINE_INTERVAL_MS = 5000
 /** What could move the cursor, or colour or reverse the line; labels are written by strangers. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 export const toPrintable = (text: string): string => text.replace(unprintable, '\ufffd')
-
-// What the readers of option values refuse, commander reports with the option's name.
 
 /** An option whose default is shown as one would write it. */
 export const optionWith = <T>(
@@ -71,7 +68,6 @@ export function parseAddress(text: string): string {
   throw new InvalidArgumentError('It must be 0x and 40 hex digits.')
 }
 
-/** Reads an amount of USDC. */
 export function parsePrice(text: string): Millionths {
   const millionths = parseMillionths(text)
   if (millionths !== undefined) return millionths
@@ -109,14 +105,12 @@ export function printTable(
 
 export const renderJson = (value: unknown): string => JSON.stringify(value, undefined, 2)
 
-/** Prints the first faults and returns how many there are. */
 export function printFaults({ print }: CliContext, faults: Iterable<string>): number {
   let count = 0
   for (const fault of faults) if (++count <= FAULTS_SHOWN_MAX) print(fault)
   return count
 }
 
-/** Prints a count with separators: 71400 is `71,400`. */
 export const formatCount = (count: number): string => count.toLocaleString('en-US')
 
 /** `3 entries`; the plural adds an s unless it is given. */
@@ -132,10 +126,7 @@ export function formatTime(timeMs: number | undefined): string | undefined {
 
 export type Progress = ReturnType<typeof createProgress>
 
-/**
- * Shows how far a command is, and its `noun` a second: a bar on a terminal, elsewhere a line now
- * and then that begins with the `activity`.
- */
+/** A bar on a terminal; elsewhere a line now and then that begins with the `activity`. */
 export function createProgress(context: CliContext, activity: string, noun: string) {
   const { isTty, clock, printError } = context
   const options = { hideCursor: true, clearOnComplete: true, stopOnComplete: false }

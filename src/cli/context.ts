@@ -14,7 +14,6 @@ export type CliContext = {
   randomBytes: (length: number) => Uint8Array
   /** What to type in front of a command's name to run this program, as a shell reads it. */
   invocation: string
-  /** From package.json. */
   version: string
   /** Writes one line of the command's result to standard output. */
   print(line: string): void
@@ -25,9 +24,8 @@ export type CliContext = {
   /** True when standard error is a terminal, so that progress may be redrawn in place. */
   isTty: boolean
   /**
-   * Runs `stop` at the first SIGTERM or SIGINT; the command then ends by itself, soon. Without any
-   * registration a signal ends the process at once, and so does a second one always. Returns a
-   * function that takes the registration back.
+   * Runs `stop` at the first SIGTERM or SIGINT; a second one, or one without any registration, ends
+   * the process at once. Returns what takes the registration back.
    */
   onStop(stop: () => void): () => void
 }
@@ -43,10 +41,8 @@ export class CliError extends Error {
   }
 }
 
-/** For a command that was called wrongly. */
 export const usageError = (message: string): CliError => new CliError(message, { exitCode: 2 })
 
-/** Who runs the command line, at a moment. */
 export const byOperator = (nowMs: number): Deed => ({ actor: 'operator', nowMs })
 
 /** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */

@@ -1,4 +1,3 @@
-/** `bookfeed import`: adds recorded snapshots, trades and facts of markets from files. */
 import { accessSync, constants, statSync } from 'node:fs'
 
 import { Command } from 'commander'
@@ -12,7 +11,6 @@ import { count, createProgress, formatCount, type Progress } from './command-lin
 import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
 
-/** Bad lines and entries printed one by one; the others are only counted. */
 const FAULTS_SHOWN_MAX = 20
 
 const help = `
@@ -195,7 +193,6 @@ function summarize(report: ImportReport): string[] {
 
 type Count = [number: number, noun: string, plural?: string]
 
-/** The counts that are not zero, in words. */
 function listCounts(...counts: Count[]): string {
   const parts = counts.filter(([number]) => number > 0).map((each) => count(...each))
   const last = parts.pop() ?? ''

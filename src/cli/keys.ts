@@ -1,4 +1,3 @@
-/** `bookfeed keys`: gives keys out and takes them back. */
 import { Command, Option } from 'commander'
 
 import { DAY_MS } from '#src/core/time.ts'
@@ -116,7 +115,6 @@ function create(task: Task) {
   return { ...issueKey(context, ledger, issue), account }
 }
 
-/** The account that was asked for; undefined if one is to be made. */
 function findAccount({ ledger, flags }: Task): Account | undefined {
   if (flags.address !== undefined) return ledger.findAccountByAddress(flags.address)
   if (flags.account === undefined) return undefined
@@ -162,10 +160,7 @@ type Issue = {
   nowMs: number
 }
 
-/**
- * Gives an account a key and a grant. The key itself is nowhere but in what is returned. Call it
- * within `ledger.atomically`: a key without its grant would be another one than was asked for.
- */
+/** Call it within `ledger.atomically`. The key itself is nowhere but in what is returned. */
 export function issueKey(
   { mint, randomBytes }: CliContext,
   ledger: Ledger,
@@ -200,7 +195,6 @@ function listKeys(context: CliContext, flags: ListFlags): void {
   else context.printError(flags.all ? 'no keys' : 'no valid keys; --all lists the others')
 }
 
-/** Keys as `--json` prints them. */
 function findRows(ledger: Ledger, { account, all }: ListFlags, nowMs: number) {
   if (account !== undefined && !ledger.findAccount(account)) {
     throw new CliError(`There is no account ${redactKeys(account)}.`)

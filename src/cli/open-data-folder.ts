@@ -65,11 +65,7 @@ const OTHERS = 0o077
 const STICKY = 0o1000
 const ourFiles = /^(history|ledger)\.db/
 
-/**
- * A data folder is its owner's alone: history.db holds the key that signs cursors, ledger.db the
- * digests of keys, and the WAL files hold what either was given last. Makes the folder, or takes
- * the rights of others from it and from its databases; warns of what stays open.
- */
+/** Keeps others out: the files, the WAL too, hold the key of cursors and digests of keys. */
 function keepPrivate(folder: string, warn: (message: string) => void): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const paths = readdirSync(folder).filter((name) => ourFiles.test(name))

@@ -82,7 +82,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** An object, or an empty one in place of whatever else came. */
 const toRecord = (value: unknown): Body => (isRecord(value) ? value : {})
 
 /** A text fit for a terminal; empty for what is none. */
@@ -123,17 +122,13 @@ export function readQuote(body: Body) {
 const isMatch = (value: unknown, pattern: RegExp): boolean =>
   typeof value === 'string' && pattern.test(value)
 
-/** An x402 v2 payment. */
 type Signed = { x402Version: 2; resource: { url: string }; accepted: unknown; payload: Body }
 type Purchase = { server: PayServer; key: string; signed: Signed; sleep: PayWorld['sleep'] }
 
 const doNotPayAgain =
   'Do not pay again: this payment may still go through. GET /v1/billing/payments shows it, and GET /v1/billing/subscription the tier.'
 
-/**
- * Submits a signed payment until it is known what became of it, and prints the receipt; never signs
- * a second one. Throws `CliError` if it is not paid, or not known to be.
- */
+/** Sees one signed payment through, and never signs a second. Throws `CliError` if not paid. */
 export async function settle(context: CliContext, purchase: Purchase): Promise<void> {
   let answer = await submit(context, purchase)
   const isInFlight = ({ status, body }: Answer) =>

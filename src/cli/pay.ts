@@ -1,4 +1,3 @@
-/** `bookfeed pay`: buys a tier from any server of this kind with a key file. */
 import { Command, Option } from 'commander'
 
 import {

@@ -1,4 +1,3 @@
-/** `bookfeed payments`: what was paid, and what the operator has to decide. */
 import { Command } from 'commander'
 
 import { formatMillionths } from '#src/core/decimal.ts'

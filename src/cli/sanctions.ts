@@ -1,4 +1,3 @@
-/** `bookfeed sanctions`: the list by which addresses are screened. */
 import { Command } from 'commander'
 
 import { ListFault } from '#src/screening/list-format.ts'

@@ -13,10 +13,7 @@ import type { SignupState } from '#src/selling/screening.ts'
 import type { CliContext } from './context.ts'
 import { startTimer } from './server-jobs.ts'
 
-/**
- * What a server needs to take in wallets, as far as it is configured; nothing is asked or loaded
- * before it is needed.
- */
+/** What a server needs to take in wallets; nothing is asked or loaded before it is needed. */
 export function createScreening(context: CliContext, ledger: Ledger) {
   const { clock } = context
   const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
@@ -50,14 +47,10 @@ const isLoopbackAddress = createNetworkSet([
   { address: '::1', bits: 128, family: 'ipv6' },
 ])
 
-/** True if only programs of this machine reach a server on this host. */
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || isLoopbackAddress(host)
 
-/**
- * Whether a server with these settings can take wallets in: it must know its own address, by which
- * they distinguish it from an impostor, and it must be able to screen them.
- */
+/** Closed where wallets could not tell the server, by its address, from an impostor. */
 export function signupStateOf({ publicUrl, host }: Config, screening: SignupState): SignupState {
   if (publicUrl !== '' || isLoopback(host)) return screening
   return {

@@ -1,4 +1,3 @@
-/** `bookfeed serve`: serves the history over HTTP until SIGTERM or SIGINT. */
 import { Command } from 'commander'
 
 import { type App, createApp, type StreamData } from '#src/app.ts'
@@ -143,7 +142,6 @@ function toListenMessage(code: string, host: string, port: number): string {
 export type Greeting = {
   url: URL
   signup: SignupState
-  /** One line: what can be paid with, or why nothing. */
   payments: string
   history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
@@ -152,7 +150,6 @@ export type Greeting = {
   makeKey: string
 }
 
-/** The address, and commands that work as they are pasted. */
 export function greet(greeting: Greeting): string[] {
   const { url, history, localKey, makeKey } = greeting
   const origin = originOf(url)
@@ -207,10 +204,7 @@ const originOf = (url: URL): string =>
 
 const topTierOf = (ledger: Ledger): string => ledger.listTiers().at(-1)?.tierId ?? FREE_TIER_ID
 
-/**
- * Makes a key of the highest tier in a ledger that never had one, so that a first start can be
- * tried out; undefined where others than this machine's users reach the server.
- */
+/** A key for a first start; undefined where others than this machine's users reach the server. */
 export function makeLocalKey(context: CliContext, ledger: Ledger): string | undefined {
   if (!isLoopback(context.config().host)) return undefined
   const nowMs = context.clock()

@@ -3,8 +3,8 @@ import type { App } from '#src/app.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { createJob, type StartTimer } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
-import type { StartTimer } from '#src/screening/schedule.ts'
 
 import type { CliContext } from './context.ts'
 
@@ -61,7 +61,6 @@ const FORGET_MS = 60 * MINUTE_MS
 /** Looked at in one piece: a few milliseconds, also if all of them are forgotten. */
 const ACCOUNTS_PER_STEP = 50
 
-/** Forgets accounts that never paid and are not used, at the start and every hour. */
 export function startForgetting({ clock, printError }: CliContext, ledger: Ledger): Job {
   let step: NodeJS.Immediate | undefined
 
@@ -150,44 +149,15 @@ export function startBillingJobs(
   }
 }
 
-/** Does work over and over, after as many milliseconds as it returns, or as `hasten` says. */
+/** Begins at once. */
 function repeat(work: () => Promise<number>, { startTimer, log }: Tools) {
-  let isDisposed = false
-  let hastenedMs = Number.POSITIVE_INFINITY
-  let cancelTimer: (() => void) | undefined
-
-  async function run(): Promise<void> {
-    cancelTimer = undefined
-    hastenedMs = Number.POSITIVE_INFINITY
+  const job = createJob(startTimer, () =>
     // The verbs promise not to reject; should one do so, payments must still be looked at.
-    const delayMs = await work().catch((error: unknown) => {
+    work().catch((error: unknown) => {
       log(`Billing failed: ${messageOf(error)}.`)
       return MINUTE_MS
-    })
-    if (!isDisposed) wait(Math.min(delayMs, hastenedMs))
-  }
-
-  function wait(delayMs: number): void {
-    cancelTimer = startTimer(() => {
-      running = run()
-    }, delayMs)
-  }
-
-  let running = run()
-  return {
-    /** Work is done no later than in `delayMs`, counted from its end if it is running. */
-    hasten(delayMs: number): void {
-      if (isDisposed || delayMs >= hastenedMs) return
-      hastenedMs = delayMs
-      if (cancelTimer === undefined) return
-      cancelTimer()
-      wait(delayMs)
-    },
-
-    async dispose(): Promise<void> {
-      isDisposed = true
-      cancelTimer?.()
-      await running
-    },
-  }
+    }),
+  )
+  job.hasten(0)
+  return job
 }

@@ -1,4 +1,3 @@
-/** `bookfeed simulate`: makes order books, into the history or a file. */
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -126,7 +125,6 @@ async function writeLines(task: Task, output: string): Promise<string> {
   const { context, options, signal, progress } = task
   let made = 0
 
-  /** Yields the lines of each batch as one text that ends in a newline. */
   async function* listTexts(): AsyncGenerator<string, void, undefined> {
     for (const { snapshots, fraction } of simulate(options)) {
       if (snapshots.length === 0) continue

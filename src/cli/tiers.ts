@@ -35,7 +35,6 @@ Examples:
   bookfeed tiers set team --name Team --coins all --routes all --requests-per-minute 600 \\
     --price 99 --period-days 30 --for-sale`
 
-/** What was given on the command line; what is absent stays as it is. */
 type TierFlags = Partial<Pick<Tier, 'name' | 'coins' | 'routes' | 'requestsPerMinute' | 'rank'>> & {
   price?: OrNone<Millionths>
   periodDays?: OrNone<number>
@@ -163,7 +162,6 @@ function assertRank(tier: Tier, tiers: readonly Tier[]): void {
   throw usageError(`--rank: the ${FREE_TIER_ID} tier must stay the lowest.`)
 }
 
-/** A tier as texts by option; undefined for none. */
 const describeTier = (tier: Tier): Record<string, string | undefined> => ({
   name: tier.name,
   rank: String(tier.rank),

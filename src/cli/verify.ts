@@ -1,4 +1,3 @@
-/** `bookfeed verify`: re-reads the whole history. */
 import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'

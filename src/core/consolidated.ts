@@ -62,7 +62,6 @@ export function consolidate(
   }
 }
 
-/** The book of one outcome in prices of the other: sizes and order do not change. */
 export const mirrorOf = <S extends Snapshot>(snapshot: S): S => ({
   ...snapshot,
   bids: mirrorLadder(snapshot.asks),

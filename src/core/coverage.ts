@@ -2,12 +2,7 @@
 import { exactMillionths, type Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
 
-/**
- * `recorder_down`: we did not listen. `venue_silent`: we listened and nothing came.
- * `hash_mismatch`: the book contradicted the venue's own hash. `import`: the imported files hold
- * nothing there. `not_open`: outside the time in which the market could be traded, as far as
- * anything is held of it.
- */
+/** What each means is said where it is documented: modules/coverage/model.ts. */
 export const gapReasons = [
   'recorder_down',
   'venue_silent',
@@ -17,7 +12,6 @@ export const gapReasons = [
 ] as const
 export type GapReason = (typeof gapReasons)[number]
 
-/** Why an answer is not whole: its gaps, or a market whose window is not known. */
 export const tallyReasons = [...gapReasons, 'window_unknown'] as const
 export type TallyReason = (typeof tallyReasons)[number]
 
@@ -148,7 +142,6 @@ function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tall
 export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
 
-/** The same as JSON prints it; null of nothing. */
 export const printedShare = (part: number, whole: number): unknown =>
   exactMillionths(whole === 0 ? undefined : shareOf(part, whole))
 

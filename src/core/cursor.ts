@@ -1,7 +1,4 @@
-/**
- * Cursors: a place in a list as `version, payload, scope tag, seal`, in base64url. The tag binds it
- * to one list with one set of filters, the seal to our key. Nothing expires.
- */
+/** A place in a list as `version, payload, scope tag, seal`, in base64url; it never expires. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import { crc32 } from '#src/lib/crc32.ts'
@@ -26,7 +23,6 @@ export function createCursorCodec(key: Uint8Array) {
     createHmac('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
 
   return {
-    /** Makes the cursor of a place in a list. */
     encode(scope: string, payload: Uint8Array): string {
       const bytes = Buffer.alloc(1 + payload.length + TAG_BYTES + SEAL_BYTES)
       bytes[0] = VERSION
@@ -77,7 +73,6 @@ const startMsOf = ({ order, fromMs = 0, toMs = TIME_MAX }: Range): number =>
 /** The position before every row of a query, in its direction. */
 export const startOf = (range: Range): Position => ({ timestampMs: startMsOf(range), id: 0 })
 
-/** The place before every market of a list, in its direction. */
 export const startOfMarkets = (range: Range): MarketPlace => ({
   orderMs: startMsOf(range),
   conditionId: `0x${'0'.repeat(64)}`,

@@ -1,7 +1,5 @@
 /** Prices and sizes are integer millionths, never floats: 2^53 - 1 are nine billion shares. */
 
-import { threeDigits } from '#src/lib/digits.ts'
-
 /** An exact decimal as an integer count of millionths: 0.53 is 530_000. A safe integer. */
 export type Millionths = number
 
@@ -36,7 +34,11 @@ function readDigits(text: string, from: number, to: number): number {
   return value
 }
 
-/** The same as `threeDigits` without trailing zeros: 530 is `53`. */
+/** 0 to 999 with all three digits, for what prints numbers by the thousand. */
+export const threeDigits: readonly string[] = Array.from({ length: 1000 }, (_, value) =>
+  String(value).padStart(3, '0'),
+)
+/** The same without trailing zeros: 530 is `53`. */
 const trimmedDigits = threeDigits.map((digits) => digits.replace(/0+$/, ''))
 
 /** Prints the shortest decimal: 530_000 is `0.53`, 2_000_000 is `2`. */

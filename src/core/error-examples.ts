@@ -1,4 +1,3 @@
-/** An example of each failure for the documentation, beside the codes in errors.ts. */
 import type { ErrorCode, ErrorExtras } from './errors.ts'
 
 type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & ErrorExtras)>>
@@ -116,10 +115,7 @@ export const errorExamples: ErrorExamples = {
     param: 'cursor',
   },
   invalid_request: 'The path has a malformed percent-encoding.',
-  unknown_coin: {
-    detail: 'There is no coin "doge". Coins are btc, eth, sol, xrp.',
-    param: 'coin',
-  },
+  unknown_coin: { detail: 'There is no coin "doge". Coins are btc, eth, sol, xrp.', param: 'coin' },
   unknown_market: {
     detail:
       'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',

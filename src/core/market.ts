@@ -17,7 +17,6 @@ export type Outcome = (typeof outcomes)[number]
 
 export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
 
-/** Where a market's books come from; simulated data is marked wherever it is shown. */
 export type Source = 'recorded' | 'simulated'
 
 /** Who says which outcome won; the first outranks the others. */

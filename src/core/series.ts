@@ -66,7 +66,6 @@ export type SeriesPage = {
   count: number
   /** Writes a row of at most `ROW_BYTES_MAX` at an offset; returns the offset after it. */
   put: (row: number, bytes: Uint8Array, start: number) => number
-  /** The last place looked at; undefined where there was none. */
   last: Position | undefined
   hasMore: boolean
   /** Where a follower resumes, if that is not `last`. */

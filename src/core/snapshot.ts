@@ -59,7 +59,6 @@ export const comparePositions = (a: Position, b: Position): number =>
 
 type Levels = Pick<Snapshot, 'bids' | 'asks'>
 
-/** Orders books by their levels; 0 when they are the same. */
 export const compareLevels = (a: Levels, b: Levels): number =>
   a === b
     ? 0

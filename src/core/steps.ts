@@ -1,7 +1,6 @@
 /**
- * Series by steps: at each multiple of an interval the prevailing state of each outcome, at or
- * before it. Where none is known to prevail there is no row: before an outcome's first state,
- * inside a gap, and after the end of the market's window or of what is held of it.
+ * At each multiple of an interval the state of each outcome that prevails. No row where none is
+ * known to: before the first one, in a gap, after the end of the window or of what is held of it.
  */
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
@@ -13,12 +12,7 @@ export type Mark = { timeMs: number; outcome: Outcome }
 /** Both bounds are inclusive. */
 type KnownSpan = { fromMs: number; toMs: number }
 
-export type StepQuery = {
-  market: Market
-  gaps: readonly Gap[]
-  stepMs: number
-  range: StatePart
-}
+export type StepQuery = { market: Market; gaps: readonly Gap[]; stepMs: number; range: StatePart }
 
 /** The place of a mark among others: by time, then up before down. */
 export const placeOf = ({ timeMs, outcome }: Mark): Position => ({
@@ -83,10 +77,7 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
     : { fromMs, toMs: Math.min(endMs, after.timestampMs - (id < after.id ? 0 : 1)) }
 }
 
-/**
- * The last moment that can be answered for: while a market is open, before the last state of each
- * outcome (of a quiet one, of the market), so that no later state can change an answer.
- */
+/** The last moment whose answer no later state can change, also of a quiet outcome. */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
   const lasts = asked.map((outcome) => {

@@ -5,7 +5,6 @@ export type Clock = () => number
 
 export const DAY_MS = 86_400_000
 
-/** A time as every answer prints it: ISO 8601, UTC, milliseconds. */
 export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 
 export const toIsoOrNull = (timeMs: number | undefined): string | null =>
@@ -43,7 +42,6 @@ export function parseMoment(text: string): number | undefined {
   return unixMs >= 0 && unixMs <= MOMENT_MS_MAX ? unixMs : undefined
 }
 
-/** The year in which the venue opened: nothing of it is older. */
 export const VENUE_OPENED_MS = Date.UTC(2020, 0, 1)
 const AHEAD_MS_MAX = 300_000
 
@@ -60,7 +58,6 @@ export function receiptFault(
   return `${toIso(receivedMs)} is more than ten minutes before \`timestamp\``
 }
 
-/** Says why nothing can have happened at a time, seen from now; undefined when it can. */
 export function timeFault(timeMs: number, nowMs: number): string | undefined {
   if (timeMs < VENUE_OPENED_MS) return `${toIso(timeMs)} is before 2020, when the venue opened`
   return timeMs > nowMs + AHEAD_MS_MAX ? `${toIso(timeMs)} is in the future` : undefined

@@ -1,7 +1,6 @@
 /**
- * Windows of which no market is held. Those of a timeframe follow one another without a pause, so
- * the held ones show where the others begin: day and four-hour windows follow the clocks of New
- * York. Where none is held, multiples of the length are taken.
+ * Windows of which no market is held: they follow one another, so the held ones show where the
+ * others begin (day and four-hour windows go by New York); without any, at multiples of the length.
  */
 import type { CoverageTally, Span, TallyReason } from './coverage.ts'
 import { type Timeframe, timeframeMs } from './market.ts'

@@ -3,8 +3,6 @@ import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 import type { MarketHistory } from './history.ts'
 import { createSqliteHistory } from './sqlite-history.ts'
 
-const MEBIBYTE = 1024 * 1024
-
 export type HistoryOptions = {
   /** Bytes of chunks kept in memory. */
   chunkCacheBytes?: number
@@ -16,7 +14,7 @@ export type HistoryOptions = {
 
 /** Opens or creates a history and brings it up to date. Throws `StoreFault`. */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
-  const { chunkCacheBytes = 64 * MEBIBYTE, lagMs = 0, bytesMax } = options
+  const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, bytesMax } = options
   const db = openDatabase(path, { bytesMax })
   try {
     return createSqliteHistory(db, { chunkCacheBytes, lagMs })

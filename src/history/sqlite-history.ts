@@ -10,9 +10,7 @@ import {
   transact,
 } from '#src/sqlite/database.ts'
 
-import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
-import { createBulkReads } from './reads/bulk.ts'
 import { createEventReads } from './reads/events.ts'
 import {
   changing,
@@ -23,11 +21,11 @@ import {
   type ReadMarket,
   type Views,
 } from './reads/market-read.ts'
-import { createPageReads } from './reads/pages.ts'
+import { createBulkReads, createPageReads } from './reads/pages.ts'
 import { createCoinTotals, createMarketList } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createTables, type Tables } from './tables/tables.ts'
-import { createVerify } from './verify.ts'
+import { backfill, createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createRecord } from './writes/record.ts'
@@ -36,14 +34,10 @@ import { createRuns } from './writes/runs.ts'
 type FileVerbs = 'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'cursorKey'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
-type BatchCounts = Omit<AppendResult, 'kind'>
-
-/** `chunkCacheBytes` bounds the chunks in memory, `lagMs` how late others' commits may show. */
-export type EngineOptions = { chunkCacheBytes: number; lagMs: number }
 
 export function createSqliteHistory(
   db: Database,
-  { chunkCacheBytes, lagMs }: EngineOptions,
+  { chunkCacheBytes, lagMs }: { chunkCacheBytes: number; lagMs: number },
 ): MarketHistory {
   const tables = createTables(db, chunkCacheBytes)
   const coverage = createCoverage(tables)
@@ -89,7 +83,7 @@ function createWriters(tables: Tables & { coverage: Coverage }, views: Views): W
     runs.keep(market)
   }
 
-  const writeOnce = (id: string, apply: () => BatchCounts): AppendResult =>
+  const writeOnce = (id: string, apply: () => Omit<AppendResult, 'kind'>): AppendResult =>
     write(() => {
       const applied = meta.findBatch(id)
       if (applied !== undefined) return { kind: 'already_applied', ...applied }

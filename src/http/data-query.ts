@@ -1,4 +1,5 @@
 /** What routes share of path and query, each read and documented the same way everywhere. */
+
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'

@@ -1,7 +1,4 @@
-/**
- * Takes a JSON document: an array, an object over several lines, or some of these one after the
- * other, as pages of the venue's catalogue are. Its entries are the elements of its arrays.
- */
+/** Takes JSON documents: arrays, and objects over several lines. Arrays' elements are entries. */
 import { setImmediate } from 'node:timers/promises'
 
 import { RecordFault } from '#src/core/record-fault.ts'
@@ -90,10 +87,7 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
   return records
 }
 
-/**
- * Splits a document without building it, so that memory is that of its text and one entry. Entries
- * are counted from 1; one without `text` is malformed, and the last.
- */
+/** Entries are counted from 1; one without `text` is malformed, and the last. */
 function* splitEntries(document: Uint8Array) {
   // What steps over values relies on a zero byte after them.
   const bytes = new Uint8Array(document.length + 1)

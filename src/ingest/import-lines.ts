@@ -1,7 +1,6 @@
 /**
- * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that what
- * is in the history is not looked at line by line. One that begins at the time that the one before
- * ended at is named after that one too, because it may continue its states.
+ * Takes files of lines, batch after batch. A batch is named by the hash of its bytes; one that
+ * begins at the time that the one before ended at by that one too, as it may continue its states.
  */
 import { RecordFault } from '#src/core/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/core/snapshot.ts'
@@ -30,7 +29,6 @@ import { type LineBatch, NEWLINE } from './line-source.ts'
 /** The batch before: its name, the time of its last line, and its lines if they were skipped. */
 type Before = { id: string; endsAt: string | undefined; skipped: LineBatch | undefined }
 
-/** Returns a function that takes the batches of each file in their order. */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
   const { history, report, source } = run
   const scan = createBatchScanner(run)
@@ -141,15 +139,11 @@ function append(run: ImportRun, part: Part): void {
 type ScannedBatch = {
   file: string
   snapshots: ScannedSnapshot[]
-  /** `lines[i]` is the number of the line of `snapshots[i]`. */
   lines: number[]
   records: PlacedRecord[]
 }
 
-/**
- * Creates a function that reads the lines of a batch, and ends early when `onFault` returns false
- * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
- */
+/** Reads the lines of a batch, and ends early when `onFault` returns false for a bad one. */
 function createBatchScanner({ clock, isStrict }: ImportRun) {
   const scanner = createSnapshotScanner(foreignToSnapshots)
   /** Whether a line is tried as a snapshot first: for speed alone, as no line is two things. */

@@ -49,7 +49,6 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
   }
 }
 
-/** Throws `RecordFault`. */
 function keepRow(
   run: ImportRun,
   place: ImportPlace,
@@ -75,9 +74,7 @@ function keepRow(
   const { conditionId, coin, timeframe } = market
   warn(run, place, leftOut)
   keepFacts(run, place, {
-    conditionId,
-    coin,
-    timeframe,
+    ...{ conditionId, coin, timeframe },
     strike: market.strike ?? strike,
     finalPrice: market.finalPrice ?? finalPrice,
     winner,

@@ -58,7 +58,6 @@ export const emptyReport = () => ({
   /** Facts that could not be read, of entries that were kept without them. */
   factsLeftOut: 0,
   batches: 0,
-  /** Found in the history already. */
   batchesSkipped: 0,
   linesSkipped: 0,
   documentsSkipped: 0,
@@ -70,10 +69,7 @@ export const emptyReport = () => ({
   leftOutReasons: new Map<string, number>(),
   /** Rows of outcome files about windows of which no market is held. */
   windowsNotHeld: 0,
-  /**
-   * Of the markets that were read of, at the end: snapshots held, those verified by their hash, and
-   * gaps of books that contradict theirs. `mismatched` are the snapshots read that did.
-   */
+  /** Held at the end by the markets that were read of; `mismatched` are snapshots read. */
   hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
   seconds: 0,
   linesPerSecond: 0,
@@ -108,7 +104,6 @@ export function refusalOf(work: () => void): string | undefined {
   }
 }
 
-/** Reports a bad line or entry, and ends a strict import. */
 export function refuse(run: ImportRun, place: ImportPlace, reason: string): void {
   run.report.invalid++
   if (run.isStrict) run.report.ending = 'refused'
@@ -120,7 +115,6 @@ export function attempt(run: ImportRun, place: ImportPlace, work: () => void): v
   if (refusal !== undefined) refuse(run, place, refusal)
 }
 
-/** Reports facts that were left out of what is kept. */
 export function warn(run: ImportRun, place: ImportPlace, reasons: readonly string[]): void {
   run.report.factsLeftOut += reasons.length
   for (const reason of reasons)
@@ -154,10 +148,7 @@ export function countRows(
 export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
 type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
 
-/**
- * Puts records into the history; `id` names the batch that they are all of. What contradicts its
- * market is refused; a strict import ends there.
- */
+/** Puts the records of batch `id`. Refuses what contradicts its market; ends if strict. */
 export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
   const trades: PlacedTrade[] = []
   for (const { place, record } of records) {

@@ -1,7 +1,6 @@
 /**
- * Brings recorded files into the history. What a file holds is seen from its content. Everything is
- * recognised when it comes again, so that an import can be broken off anywhere, even by a power
- * cut, and simply run again.
+ * Brings recorded files into the history. What comes again is recognised, so an import can be
+ * broken off anywhere, even by a power cut, and simply run again.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -28,10 +27,7 @@ const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 type TakeBatch = (file: string, batch: LineBatch) => void
 type Importer = ImportRun & { takeLines: TakeBatch }
 
-/**
- * Imports files in their order, but tables of outcomes last, because they only add to markets that
- * are held. Rejects only for faults of the history, such as a full disk.
- */
+/** Takes outcome tables last: they add to markets held. Rejects only for faults of the history. */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
   const report = emptyReport()
@@ -64,7 +60,6 @@ async function putOff(file: TextFile): Promise<Queued> {
   return { path: file.path, isLast: true, ...(isPipe ? { opened: file } : {}) }
 }
 
-/** Counts what is held of the markets that were touched, but for damaged ones. */
 function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
   for (const conditionId of touched) {
     const held = ifSound(() => {

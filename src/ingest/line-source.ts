@@ -8,7 +8,6 @@ import { codeOf } from '#src/lib/message.ts'
 import { startsWith } from '#src/wire/json-bytes.ts'
 import { LINE_BYTES_MAX } from '#src/wire/snapshot-json.ts'
 
-/** The name of standard input. */
 export const STDIN = '-'
 
 /** Large enough to make few trips through the event loop, small enough not to matter. */

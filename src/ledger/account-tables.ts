@@ -84,10 +84,7 @@ export function createKeyTable(db: Database) {
     get: rows.get,
     insert: rows.insert,
 
-    /**
-     * The index shows by its timing at most how much of a hash agrees, and nobody chooses that;
-     * whether all of it does is decided in constant time.
-     */
+    /** The index may show by timing how far a digest agrees; the last check is constant in time. */
     findByDigest(digest: Uint8Array): ApiKey | undefined {
       const row = digestLike.get(digest)
       return row !== null && timingSafeEqual(row.digest, digest) ? rows.find(row.id) : undefined
@@ -110,12 +107,10 @@ export function createKeyTable(db: Database) {
       db,
       `UPDATE api_key SET expires_ms = $expiresMs WHERE id = $id AND ${IS_VALID} $expiresMs)`,
     ),
-    /** False if the key was revoked already. */
     revoke: change<[{ id: string; revokedMs: number }]>(
       db,
       'UPDATE api_key SET revoked_ms = $revokedMs WHERE id = $id AND revoked_ms IS NULL',
     ),
-    /** With what it was used for. */
     remove(id: string): void {
       removeUsage(id)
       remove(id)

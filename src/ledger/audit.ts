@@ -17,6 +17,7 @@ import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, readConsistently } from '#src/sqlite/database.ts'
 
 import type { AuditRow, Deed } from './ledger.ts'
+import type { Tables } from './sqlite-ledger.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `kindOf`). */
 export type RowAction =
@@ -33,7 +34,6 @@ export type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanct
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 
-/** What comes before the first row. */
 const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(32) }
 
 export function createAuditChain(db: Database) {
@@ -62,9 +62,6 @@ export function createAuditChain(db: Database) {
   }
 }
 
-export type AuditChain = ReturnType<typeof createAuditChain>
-
-/** The hash of a row that follows one with the hash `before`. */
 export function hashOf(before: Uint8Array, row: Omit<AuditRow, 'hash'>): Uint8Array {
   const { seq, timeMs, actor, action, subject, state } = row
   const json = JSON.stringify([seq, timeMs, actor, action, subject, state])
@@ -83,14 +80,9 @@ const tables = {
 } as const
 type Kind = keyof typeof tables
 type Row = Record<string, unknown>
-/** A row of an audited table as it is now. */
 type AuditedRow = { kind: Kind; id: string; state: string }
 
-/**
- * `last_used_ms` changes with each use of a key, by which nobody gains. `payload` holds a
- * signature, which is worth money until it is used; `payload_hash` represents it. `seq` is the
- * order of the file alone.
- */
+/** Nobody gains by `last_used_ms`; `payload` is a signature, which `payload_hash` represents. */
 const unauditedColumns = new Set(['last_used_ms', 'payload', 'seq'])
 
 export function createAuditedRows(db: Database) {
@@ -120,8 +112,6 @@ export function createAuditedRows(db: Database) {
   }
 }
 
-export type AuditedRows = ReturnType<typeof createAuditedRows>
-
 /** True if the row is gone after an action, for good: its last state is in the chain. */
 const isEnd = (action: string): boolean => action.endsWith('.forgotten')
 
@@ -148,10 +138,9 @@ function toState(row: Row): string {
 /** What the chain says last of a row, by `kind id`. */
 type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
 type LastStates = Map<string, LastState>
-type Tables = { db: Database; chain: AuditChain; rows: AuditedRows }
 
 /** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
-export function verifyAudit(tables: Tables): string[] {
+export function verifyAudit(tables: Pick<Tables, 'db' | 'chain' | 'rows'>): string[] {
   const faults: string[] = []
   // In one state of the file, so that what is being written agrees with itself.
   readConsistently(tables.db, () => {
@@ -165,7 +154,7 @@ export function verifyAudit(tables: Tables): string[] {
   return faults
 }
 
-function* findFaults({ chain, rows }: Tables): Generator<string> {
+function* findFaults({ chain, rows }: Pick<Tables, 'chain' | 'rows'>): Generator<string> {
   const lastStates: LastStates = new Map()
   yield* verifyChain(chain.all(), lastStates)
   for (const row of rows.all()) {

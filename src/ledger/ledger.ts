@@ -16,10 +16,7 @@ export type Ledger = Disposable & {
   /** Offers and payments, in the same transactions. */
   readonly payments: PaymentStore
 
-  /**
-   * Changes with whatever decides who may do what: at our own changes at once, at those of other
-   * processes within the lag the store was opened with. Cheap: for each request.
-   */
+  /** Changes with what decides who may do what: by others, within the store's lag. Cheap. */
   revision(): number
 
   /** Runs a synchronous `body` in one transaction with every verb it calls. May be nested. */
@@ -164,7 +161,6 @@ export type Ledger = Disposable & {
 /** Accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
 export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
 
-/** Who does something, and when. */
 export type Deed = { actor: Actor; nowMs: number }
 
 /** `operator` is whoever runs the command line; `system` is the server by itself. */
@@ -199,11 +195,9 @@ export type ApiKey = Omit<KeyDraft, 'digest'> & {
   lastUsedMs?: number | undefined
 }
 
-/** True if a key is accepted at a moment. */
 export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boolean =>
   revokedMs === undefined && (expiresMs === undefined || nowMs < expiresMs)
 
-/** A fresh key as it is kept. */
 export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
 
 /** A key for an account that may have `keysMax` valid ones. */

@@ -74,7 +74,6 @@ export type PaymentStore = {
   listPayments(query: PaymentPage & { accountId?: string }): Payment[]
   /** Payments in any of some states, oldest first. */
   listPaymentsIn(states: readonly PaymentState[], page?: PaymentPage): Payment[]
-  /** Payments that a transfer may be. */
   listPaymentsLike(transfer: TokenAmount & { from: string }): Payment[]
 
   /**

@@ -72,8 +72,6 @@ export function createUsage(db: Database) {
   } satisfies Partial<Ledger>
 }
 
-const CHALLENGE_KEY_BYTES = 32
-
 /** Opens the facts of a ledger, whose challenge key the first opening makes. */
 export function createMeta(db: Database) {
   const find = db.prepare<{ value: unknown }, [key: string]>('SELECT value FROM meta WHERE key = ?')
@@ -88,7 +86,7 @@ export function createMeta(db: Database) {
     if (read() === undefined) {
       // Another process may be making one: whichever is first stays.
       const sql = `INSERT INTO meta (key, value) VALUES ('challenge_key', ?) ON CONFLICT (key) DO NOTHING`
-      change<[Uint8Array]>(db, sql)(randomBytes(CHALLENGE_KEY_BYTES))
+      change<[Uint8Array]>(db, sql)(randomBytes(32))
     }
     const value = read()
     if (value instanceof Uint8Array) return value

@@ -38,7 +38,6 @@ export function createScreenings({ db, atomically, chain }: Tables) {
     return { answer, isStale: isStale(known, at), publishedOn, sha256 }
   }
 
-  /** As `putSanctionsList`, but for the audit. */
   function put({ addresses: anyCase, lossPercentMax = 100, ...facts }: Draft, nowMs: number): Put {
     const addresses = new Set([...anyCase].map((address) => address.toLowerCase()))
     const known = new Set(list.all().map(({ address }) => address))

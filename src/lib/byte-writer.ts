@@ -19,7 +19,6 @@ export class ByteWriter {
     this.#length += run.length
   }
 
-  /** Appends ASCII. */
   text(ascii: string): void {
     this.reserve(ascii.length)
     this.#length += encoder.encodeInto(ascii, this.#bytes.subarray(this.#length)).written

@@ -1,8 +1,6 @@
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT_LENGTH = 64 * 1024
 
-export type LogBuffer = ReturnType<typeof createLogBuffer>
-
 /** Gathers lines: one `write` every 100 ms or 64 KiB instead of one a line. */
 export function createLogBuffer(write: (lines: string) => void) {
   let pending = ''
@@ -20,7 +18,6 @@ export function createLogBuffer(write: (lines: string) => void) {
       if (pending.length >= FLUSH_AT_LENGTH) flush()
       else timer ??= setTimeout(flush, FLUSH_AFTER_MS)
     },
-    /** Hands on what is gathered; to be called at the end. */
     flush,
   }
 }

@@ -4,14 +4,11 @@ import { BlockList, isIP } from 'node:net'
 /** A network such as 10.0.0.0/8; a single address has all its bits. */
 export type Network = { address: string; bits: number; family: 'ipv4' | 'ipv6' }
 
-const V4_BITS = 32
-const V6_BITS = 128
-
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)
   if (version === 0 || rest.length > 0 || address.includes('%')) return undefined
-  const max = version === 4 ? V4_BITS : V6_BITS
+  const max = version === 4 ? 32 : 128
   const bits = prefix === undefined ? max : Number(/^\d{1,3}$/.test(prefix) ? prefix : Number.NaN)
   return bits <= max ? { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined
 }

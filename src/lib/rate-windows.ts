@@ -1,7 +1,6 @@
 /**
- * Fixed windows that count up to a limit, neither more nor less; each begins with its key's first
- * request in it. Two maps alternate, one window's length each: what was made in the older one has
- * ended when that one is dropped, so expiry needs neither timers nor searching.
+ * Fixed windows that count up to a limit; each begins with its key's first request in it. Two maps
+ * alternate, a window's length each, so expiry needs neither timers nor searching.
  */
 
 type RateWindow = {

@@ -1,7 +1,4 @@
-/**
- * Turns for work on one thread: one waiter goes on in each round of the event loop, so whatever
- * else arrives waits for one step. Owners alternate: who asks for much waits for himself.
- */
+/** Turns on one thread: one waiter goes on in each round of the event loop; owners alternate. */
 /** Work in steps that others may go between; each takes well below a millisecond. */
 export type Steps<T> = Generator<void, T>
 
@@ -32,7 +29,6 @@ export function createScheduler() {
       return promise
     },
 
-    /** How many wait, of all owners. */
     get waiting(): number {
       return waiting
     },

@@ -1,7 +1,4 @@
-/**
- * Integers as bytes of seven bits, lowest first; the first byte holds the sign in its lowest bit
- * and six bits of the magnitude.
- */
+/** Integers in groups of seven bits, lowest first; the sign is the lowest bit of the first byte. */
 
 export const VARINT_BYTES_MAX = 8
 

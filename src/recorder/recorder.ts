@@ -27,6 +27,8 @@ const SLOW_MS = 1000
 /** Messages of types that are not known, kept for inspection. */
 const UNKNOWN_MAX = 20
 const TEXT_MAX = 2000
+/** Books a second whose hash is searched for in full; a search takes some milliseconds. */
+const SEARCHES_MAX = 3
 /** The venue's clock and ours may differ by so much, the way included. */
 const DRIFT_MS_MAX = 5000
 
@@ -168,7 +170,7 @@ function createRecordings(options: RecorderOptions, tools: { sink: Sink; reporte
       else reporter.settle('recipe', 'Books fit their hashes again.')
     },
   })
-  const verifier = venue.createBookVerifier()
+  const verifier = venue.createBookVerifier({ searchesMax: SEARCHES_MAX })
 
   function begin(market: LiveMarket): MarketRecording {
     const held = history.findMarket(market.conditionId)?.spans

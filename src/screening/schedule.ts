@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 
 import type { Clock } from '#src/core/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
+import { createJob, type StartTimer } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Screen, Verdict } from '#src/selling/screening.ts'
 
@@ -17,9 +18,6 @@ const RESCREEN_MS = 24 * HOUR_MS
 const RETRY_MS = 10 * MINUTE_MS
 /** Accounts at once: few enough for a public RPC, each of which costs three questions. */
 const CONCURRENCY = 4
-
-/** Calls once after a time; what it returns cancels that. `setTimeout`, or a test's own. */
-export type StartTimer = (callback: () => void, delayMs: number) => () => void
 
 type ScreeningSchedule = {
   ledger: Ledger
@@ -44,50 +42,17 @@ export function startScreening(schedule: ScreeningSchedule) {
   const list = createJob(startTimer, async () => {
     const outcome = location && (await refresh({ ...schedule, location }, signal))
     // At the start too: the server may have been down while others were named.
-    if ((isFirst || outcome === 'changed') && !signal.aborted) accounts.run()
+    if ((isFirst || outcome === 'changed') && !signal.aborted) accounts.hasten(0)
     isFirst = false
     return outcome === 'failed' ? RETRY_MS : REFRESH_MS
   })
-  if (location === undefined) accounts.run()
-  else list.run()
+  if (location === undefined) accounts.hasten(0)
+  else list.hasten(0)
   return {
     /** Stops everything, a download included; resolves when nothing uses the ledger any more. */
     async dispose(): Promise<void> {
       stop.abort()
       await Promise.all([list.dispose(), accounts.dispose()])
-    },
-  }
-}
-
-/** Repeats work that returns the milliseconds until its next run, and never rejects. */
-function createJob(startTimer: StartTimer, work: () => Promise<number>) {
-  let cancelTimer = () => {}
-  let running: Promise<void> | undefined
-  let isWanted = false
-  let isDisposed = false
-
-  async function runAll(): Promise<void> {
-    let delayMs = 0
-    while (isWanted && !isDisposed) {
-      isWanted = false
-      delayMs = await work()
-    }
-    running = undefined
-    if (!isDisposed) cancelTimer = startTimer(run, delayMs)
-  }
-
-  function run(): void {
-    cancelTimer()
-    isWanted = true
-    running ??= runAll()
-  }
-
-  return {
-    run,
-    async dispose(): Promise<void> {
-      isDisposed = true
-      cancelTimer()
-      await running
     },
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Reads members of JSON objects that others wrote. Each reader throws a
- * `RecordFault` naming the member.
- */
+/** Readers of members of JSON that others wrote. They throw a `RecordFault` with the name. */
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/core/decimal.ts'
 import {
   assetIdPattern,
@@ -22,9 +19,7 @@ const exactKeys = new Set([
   ...['openPrice', 'closePrice', 'value', 'full_accuracy_value'],
 ])
 
-/**
- * Parses JSON; returns undefined for what is none. Exact members come as the text of their number.
- */
+/** Undefined for what is no JSON. Exact members come as the text of their number. */
 export function parseJson(text: string): unknown {
   const keepExact = (key: string, value: unknown, context?: { source?: string }): unknown =>
     typeof value === 'number' && exactKeys.has(key) ? context?.source : value
@@ -37,7 +32,6 @@ export function parseJson(text: string): unknown {
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Returns undefined for bytes that are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes)
@@ -46,7 +40,6 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** What an object is read with. */
 export type Reading = {
   nowMs: number
   /** Refuses an object for a fact that could also be left out of it. */
@@ -75,7 +68,6 @@ export function readOptionalText(value: unknown, path: Path): string | undefined
   return value
 }
 
-/** Reads a condition id in any case. */
 export function readConditionId(value: unknown): string {
   const id = parseConditionId(readText(value, 'conditionId'))
   if (id === undefined) throw new RecordFault(`conditionId: not ${conditionIdRule}`)
@@ -88,7 +80,6 @@ export function readAssetId(value: unknown, path: Path): string {
   return text
 }
 
-/** Reads `up` or `down`, in any case. */
 export function toOutcome(text: string): Outcome | undefined {
   const outcome = text.toLowerCase()
   return outcome === 'up' || outcome === 'down' ? outcome : undefined
@@ -100,10 +91,7 @@ export function readOutcome(value: unknown, path: Path): Outcome {
   return outcome
 }
 
-/**
- * Reads an ISO date-time in UTC, or Unix milliseconds or seconds; not of a
- * time before there was the venue.
- */
+/** An ISO date-time in UTC, or Unix milliseconds or seconds; none before there was the venue. */
 export function readTimeMs(value: unknown, path: Path): number {
   const text = typeof value === 'number' ? String(value) : readText(value, path)
   const timeMs = toTimestampMs(text, path)
@@ -114,7 +102,6 @@ export function readTimeMs(value: unknown, path: Path): number {
 export const readOptionalTimeMs = (value: unknown, path: Path): number | undefined =>
   isAbsent(value) ? undefined : readTimeMs(value, path)
 
-/** Reads a time that is only a hint. */
 export const tryTimeMs = (value: unknown): number | undefined =>
   tolerate([], () => readOptionalTimeMs(value, ''))
 
@@ -138,10 +125,7 @@ export function readPrice(value: unknown, path: Path): Millionths {
   return price
 }
 
-/**
- * Reads a decimal as plain digits, exactly as many as its text has: `1e5` is `100000`. The bounds
- * keep what is no price out of the store.
- */
+/** As many plain digits as its text has: `1e5` is `100000`. What is no price is out of bounds. */
 export function readOptionalDecimal(value: unknown, path: Path): string | undefined {
   const text = readOptionalText(value, path)
   if (text === undefined) return undefined

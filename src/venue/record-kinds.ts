@@ -4,9 +4,7 @@ import type { JsonObject, Reading } from './json-fields.ts'
 import type { MarketRecord, RecordKind } from './venue.ts'
 import { venues } from './venues.ts'
 
-/**
- * Recordings of every venue hold them in one form, which `wire/snapshot-json.ts` reads from bytes.
- */
+/** In one form for every venue, which `wire/snapshot-json.ts` reads from bytes. */
 const snapshot = { name: 'a snapshot', required: [['bids'], ['asks']], forbidden: [] } as const
 const described = Object.values(venues).flatMap(({ kinds }) => kinds)
 const kinds: readonly (typeof snapshot | RecordKind)[] = [snapshot, ...described]
@@ -16,11 +14,7 @@ export const foreignToSnapshots: readonly string[] = described
   .filter(({ forbidden }) => !snapshot.required.some(([side]) => forbidden.includes(side)))
   .flatMap(({ required }) => required.flat())
 
-/**
- * Reads an object that describes markets, by the one kind that it is of. Returns undefined for a
- * snapshot; throws `RecordFault` for what is of no kind, for what is of two, and for what is not
- * sound.
- */
+/** Undefined for a snapshot. Throws `RecordFault` for what is of no kind, of two, or unsound. */
 export function readMarketRecords(value: JsonObject, reading: Reading): MarketRecord[] | undefined {
   const has = (member: string): boolean => Object.hasOwn(value, member)
   const [first, second] = kinds.filter(

@@ -31,22 +31,15 @@ export type Venue = {
   spotFeeds: Readonly<Record<'live' | 'rtds', SpotFeed>>
 }
 
-/** A window of a coin that a market is about. */
 export type MarketWindow = { coin: Coin; timeframe: Timeframe; startMs: number }
 
-/**
- * A kind of object. What an object is follows from the members that it has and from nothing else:
- * not from the file, its place in it, or the object before. Members that no kind names are ignored.
- */
+/** An object is of a kind by its members alone; members that no kind names are ignored. */
 export type RecordKind = {
   /** With its article: `a token`. */
   name: string
   /** Members that it has: of each of these lists at least one. */
   required: readonly (readonly string[])[]
-  /**
-   * Members that it never has: they make it another kind, which may have
-   * all that is required here too.
-   */
+  /** Members that it never has: they make it another kind, which may have all the others too. */
   forbidden: readonly string[]
   /** Throws `RecordFault` for what is not sound. */
   read(value: JsonObject, reading: Reading): MarketRecord[]
@@ -55,10 +48,8 @@ export type RecordKind = {
 /** What a file says of a market; whether it is recorded or simulated is said by who imports it. */
 export type KnownFacts = Omit<MarketFacts, 'source'>
 
-/** A market of a kind that is not kept, and why. */
 export type LeftOut = { kind: 'left_out'; reason: string }
 
-/** What a JSON object beside a snapshot can say. */
 export type MarketRecord =
   /** `leftOut` names facts that could not be read, and why. */
   | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[] }

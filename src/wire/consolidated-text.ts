@@ -18,9 +18,6 @@ export type ConsolidatedRow = {
   book: ConsolidatedBook
 }
 
-/** Prints the wanted part of a row; the bytes are valid until the next call. */
-export type PrintConsolidated = (row: ConsolidatedRow, cut: RowCut) => Uint8Array
-
 type Member = readonly [field: RowField, print: (row: ConsolidatedRow) => string]
 
 /** What comes before the ladders, in the order of a snapshot. */
@@ -45,10 +42,11 @@ const LEVEL_BYTES_MAX =
   pieces.price.length + pieces.size.length + sourceEnds.mirror.length + 2 * MILLIONTHS_BYTES_MAX
 const REST_BYTES_MAX = 1024
 
-export function createConsolidatedPrinter(): PrintConsolidated {
+/** What it makes prints the wanted part of a row; the bytes are valid until the next call. */
+export function createConsolidatedPrinter() {
   let bytes = new Uint8Array(16_384)
 
-  return (row, { depth, fields }) => {
+  return (row: ConsolidatedRow, { depth, fields }: RowCut): Uint8Array => {
     const { bids, asks, ...book } = row.book
     const levels = bids.prices.length + asks.prices.length
     const needed = REST_BYTES_MAX + levels * LEVEL_BYTES_MAX

@@ -135,15 +135,10 @@ function assertJson(at: number): number {
   return at
 }
 
+type Member = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
+
 /** Reads another member. Throws for a foreign key, or one with escapes, which may be one. */
-function readOther(
-  cursor: Cursor,
-  {
-    keyAt,
-    foreignKeys,
-    draft,
-  }: { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft },
-): void {
+function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Member): void {
   const key = cursor.bytes.subarray(keyAt, cursor.at)
   const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
   if (received !== undefined) {

@@ -1,7 +1,4 @@
-/**
- * Reads the values of a snapshot. What reads a field moves the cursor past it and throws
- * `RecordFault`. Texts are plain ASCII without escapes: none of them needs more.
- */
+/** Readers move the cursor past a value or throw `RecordFault`. Texts are ASCII without escapes. */
 import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
 import {
   assetIdPattern,
@@ -121,11 +118,7 @@ export function readId(cursor: Cursor): string {
 export const readTimestamp = (cursor: Cursor): number =>
   toTimestampMs(readPlain(cursor, 'timestamp'), 'timestamp')
 
-/**
- * Reads when something was received; undefined for null. It may be written as a `timestamp` is,
- * with a fraction of any length: what is below a millisecond is cut off, as text, because a float
- * may round up.
- */
+/** Undefined for null. What is below a millisecond is cut off as text, as a float may round up. */
 export function readReceived(cursor: Cursor, field: string): number | undefined {
   const { bytes, at } = cursor
   const end = skipValue(bytes, at)

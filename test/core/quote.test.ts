@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { formatMillionths } from '#src/core/decimal.ts'
 import { formatMid, imbalanceOf } from '#src/core/quote.ts'
 import { createRandom } from '#src/lib/random.ts'
-import { quoteText } from '#src/wire/quote-bytes.ts'
+import { quoteText } from '#src/wire/row-bytes.ts'
 
 const formatSigned = (millionths: number): string =>
   millionths < 0 ? `-${formatMillionths(-millionths)}` : formatMillionths(millionths)

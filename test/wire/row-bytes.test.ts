@@ -3,15 +3,17 @@ import { describe, expect, test } from 'bun:test'
 import { formatMillionths } from '#src/core/decimal.ts'
 import { type BestLevels, formatMid, imbalanceOf } from '#src/core/quote.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
-import { putMid, putPlace, putQuote } from '#src/wire/quote-bytes.ts'
 import {
   createTimePut,
   piecesOf,
   putHalfMillionths,
   putInteger,
+  putMid,
   putMillionths,
   putNull,
   putPiece,
+  putPlace,
+  putQuote,
   putSigned,
   putText,
 } from '#src/wire/row-bytes.ts'

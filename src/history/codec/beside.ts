@@ -92,13 +92,8 @@ export const withReceipt = (
   receivedMs: notes?.lagMs === undefined ? undefined : timestampMs + notes.lagMs,
 })
 
-/** In millionths; an empty side is 0 and 0. */
-export type TopOfBook = readonly [
-  bidPrice: number,
-  bidSize: number,
-  askPrice: number,
-  askSize: number,
-]
+/** In millionths. */
+type TopOfBook = readonly [bidPrice: number, bidSize: number, askPrice: number, askSize: number]
 
 /** Numbers that a row takes among decoded tops. */
 export const TOP_FIELDS = 4

@@ -3,7 +3,7 @@ import { assert } from '#src/lib/assert.ts'
 import { crc32 } from '#src/lib/crc32.ts'
 
 import type { Chunk } from './chunk.ts'
-import { decodeFrame, TextBuffer } from './frame-decoder.ts'
+import { decodeFrame, TextBuffer } from './deflate-code.ts'
 
 /** Reuses its buffer: a text is valid until the next call. */
 export class ChunkDecoder {

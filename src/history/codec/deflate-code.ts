@@ -4,7 +4,7 @@
  * data of another kind costs a little more space and is as correct. It can never change: a better
  * code is a new `CODE_VERSION` beside this one.
  */
-import { toWords } from '#src/lib/bits.ts'
+import { type BitWriter, toWords } from '#src/lib/bits.ts'
 import { reversedCodes } from '#src/lib/huffman.ts'
 
 export const CODE_VERSION = 1
@@ -24,7 +24,6 @@ const LENGTH_LENGTHS = 'c9ccac6cc85cc84579869787877864'
 const DISTANCE_LENGTHS = '999999998498899999998822238899'
 
 const SPACE = 32
-const FIRST_PRINTABLE = SPACE
 const LAST_PRINTABLE = 126
 
 /** Shortest length of each length code, nearest distance of each distance code: RFC 1951 §3.2.5. */
@@ -44,7 +43,7 @@ const distanceExtraBits = distanceBases.map((_, code) => (code < 4 ? 0 : (code >
 const digits = (text: string): number[] => [...text].map((digit) => Number.parseInt(digit, 36))
 
 const symbolLengths: readonly number[] = [
-  ...Array.from({ length: FIRST_PRINTABLE }, () => 0),
+  ...Array.from({ length: SPACE }, () => 0),
   ...digits(PRINTABLE_LENGTHS),
   ...Array.from({ length: END_OF_BLOCK - LAST_PRINTABLE - 1 }, () => 0),
   ...digits(LENGTH_LENGTHS),
@@ -67,10 +66,9 @@ export const endOfBlockBits = symbolLengths[END_OF_BLOCK] ?? 0
 export const newlineCode = symbolCodes[SPACE] ?? 0
 export const newlineBits = symbolLengths[SPACE] ?? 0
 
-/** By match length: code with its extra bits above it, and the bits of both. */
+/** By match length, and by distance: code with its extra bits above it, and the bits of both. */
 export const lengthCodes = new Int32Array(MATCH_LENGTH_MAX + 1)
 export const lengthBits = new Uint8Array(MATCH_LENGTH_MAX + 1)
-/** By match distance: code with its extra bits above it, and the bits of both. */
 export const distanceCodesByDistance = new Int32Array(MATCH_DISTANCE_MAX + 1)
 export const distanceBits = new Uint8Array(MATCH_DISTANCE_MAX + 1)
 
@@ -147,4 +145,103 @@ function fill(table: Int32Array, code: number, entry: number): void {
   const bits = entry & 15
   if (bits === 0) return
   for (let at = code; at < table.length; at += 1 << bits) table[at] = entry
+}
+
+const SYMBOL_MASK = (1 << SYMBOL_BITS_MAX) - 1
+const DISTANCE_MASK = (1 << DISTANCE_BITS_MAX) - 1
+/** From this length on a native copy beats a loop. */
+const NATIVE_COPY_LENGTH = 64
+
+/** Text in the making, with room for three bytes after it. */
+export class TextBuffer {
+  bytes: Uint8Array<ArrayBuffer>
+  words: DataView
+
+  constructor(size: number) {
+    this.bytes = new Uint8Array(size)
+    this.words = new DataView(this.bytes.buffer)
+  }
+
+  /** Makes room for `size` bytes in all; what was there is lost when more is made. */
+  reserve(size: number): void {
+    if (size + 4 <= this.bytes.length) return
+    this.bytes = new Uint8Array(size * 2)
+    this.words = new DataView(this.bytes.buffer)
+  }
+}
+
+/**
+ * Bits `start` (inclusive) to `end` (exclusive) of a buffer that ends in `READ_SLACK` spare bytes,
+ * to be read where the previous row of its outcome is `gap` bytes nearer than where it was encoded.
+ */
+export type FrameBits = { view: DataView; start: number; end: number; gap: number }
+
+/** Writes the frame's text to `out` at `at`; returns the offset after it. Throws on no frame. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the inner loop of every decoded page; a call a symbol would double its cost.
+export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): number {
+  const { view, end, gap } = frame
+  const { bytes, words } = out
+  let position = frame.start
+  let to = at
+  while (position < end) {
+    let loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    const symbol = symbolTable[loaded & SYMBOL_MASK] ?? 0
+    const value = symbol >> 8
+    position += symbol & 15
+    if (value < END_OF_BLOCK) {
+      if (symbol === 0) throw new Error('A frame holds bits that are no symbol.')
+      bytes[to++] = value
+      continue
+    }
+    const lengthExtra = (symbol >> 4) & 15
+    const length = value - 256 + ((loaded >> (symbol & 15)) & ((1 << lengthExtra) - 1))
+    position += lengthExtra
+    loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    const code = distanceTable[loaded & DISTANCE_MASK] ?? 0
+    const extra = (code >> 4) & 15
+    let distance = (code >> 8) + ((loaded >> (code & 15)) & ((1 << extra) - 1))
+    position += (code & 15) + extra
+    if (distance > to - at) distance -= gap
+    const stop = to + length
+    // No match is from nearer than a word, so copies by words never read their own output.
+    if (code === 0 || length < 3 || distance < 4 || distance > to || stop > bytes.length - 4) {
+      throw new Error('A frame holds a match that leads nowhere.')
+    }
+    if (length >= NATIVE_COPY_LENGTH && distance >= length) {
+      bytes.copyWithin(to, to - distance, stop - distance)
+    } else {
+      // The last word may write up to three bytes too many, which what follows covers.
+      for (; to < stop; to += 4) words.setInt32(to, words.getInt32(to - distance, true), true)
+    }
+    to = stop
+  }
+  return to
+}
+
+/** Appends the frame to `bits`; only distances that reach out of it are written again. */
+export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter): void {
+  let position = start
+  let written = 0
+  while (position < end) {
+    let loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    const symbol = symbolTable[loaded & SYMBOL_MASK] ?? 0
+    const value = symbol >> 8
+    if (symbol === 0) throw new Error('A frame holds bits that are no symbol.')
+    const symbolBits = (symbol & 15) + ((symbol >> 4) & 15)
+    bits.put(loaded & ((1 << symbolBits) - 1), symbolBits)
+    position += symbolBits
+    if (value < END_OF_BLOCK) {
+      written++
+      continue
+    }
+    const length = value - 256 + ((loaded & ((1 << symbolBits) - 1)) >> (symbol & 15))
+    loaded = view.getInt32(position >> 3, true) >> (position & 7)
+    const code = distanceTable[loaded & DISTANCE_MASK] ?? 0
+    const codeBits = (code & 15) + ((code >> 4) & 15)
+    const distance = (code >> 8) + ((loaded & ((1 << codeBits) - 1)) >> (code & 15))
+    const moved = distance > written ? distance - gap : distance
+    bits.put(distanceCodesByDistance[moved] ?? 0, distanceBits[moved] ?? 0)
+    position += codeBits
+    written += length
+  }
 }

@@ -1,11 +1,14 @@
 /**
- * The frame of a snapshot: its JSON text in the store's Huffman code, as a run of bits. A frame is
- * alone, or its matches reach back into the previous row of the same outcome and no further, so it
- * is valid wherever that row's text is as many bytes before it. Two books are compared by their
- * integers.
+ * The JSON text of one snapshot as it is served, and its frame: the text in the store's Huffman
+ * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
+ * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
  */
+import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
+import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
+import { assert } from '#src/lib/assert.ts'
 import type { BitWriter } from '#src/lib/bits.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
+import { piecesOf, putMillionths, putPiece } from '#src/wire/row-bytes.ts'
 
 import {
   distanceBits,
@@ -20,10 +23,93 @@ import {
   MATCH_LENGTH_MAX,
   MATCH_LENGTH_MIN,
 } from './deflate-code.ts'
-import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
+
+/** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
+const LEVEL_BYTES_MAX = 64
+/** More than everything before the first level can take. */
+const HEADER_BYTES_MAX = 512
+
+/** Offset in every row of the first digit of its id. */
+const ID_OFFSET = '{"id":"'.length
+
+const pieces = piecesOf({ price: '{"price":', size: ',"size":' })
+/** Bytes from a level's `{` to its price, and from the price's end to its size. */
+const PRICE_OFFSET = pieces.price.length
+const SIZE_OFFSET = pieces.size.length
+
+/** One side: offset of its `[`, and per level price, size and the offsets of `{`, size and `}`. */
+class LadderText {
+  open = 0
+  count = 0
+  readonly prices: number[] = []
+  readonly sizes: number[] = []
+  readonly starts: number[] = []
+  readonly sizeStarts: number[] = []
+  readonly ends: number[] = []
+}
+
+/** A row's text and where its parts are. Reused from row to row: copy what must last. */
+export class RowText {
+  bytes = new Uint8Array(16_384)
+  length = 0
+  idEnd = 0
+  readonly bids = new LadderText()
+  readonly asks = new LadderText()
+}
+
+export function writeRowText(row: RowText, snapshot: StoredSnapshot): void {
+  const levels = snapshot.bids.prices.length + snapshot.asks.prices.length
+  const needed = HEADER_BYTES_MAX + levels * LEVEL_BYTES_MAX
+  if (row.bytes.length < needed) row.bytes = new Uint8Array(needed * 2)
+  const idText = String(snapshot.id)
+  const fixed = `","assetId":"${snapshot.assetId}","conditionId":"${snapshot.conditionId}","symbol":"${snapshot.coin}","outcome":"${snapshot.outcome}","timeframe":"${snapshot.timeframe}","timestamp":"`
+  let at = putText(row.bytes, 0, '{"id":"')
+  at = putText(row.bytes, at, idText)
+  row.idEnd = at
+  at = putText(row.bytes, at, fixed)
+  at = putText(row.bytes, at, new Date(snapshot.timestampMs).toISOString())
+  at = putText(row.bytes, at, '","bids":')
+  at = putLadder(row, { at, ladder: snapshot.bids, text: row.bids })
+  at = putText(row.bytes, at, ',"asks":')
+  at = putLadder(row, { at, ladder: snapshot.asks, text: row.asks })
+  row.bytes[at++] = byteOf.closeBrace
+  row.length = at
+}
+
+type LadderPlace = { at: number; ladder: Ladder; text: LadderText }
+
+function putLadder({ bytes }: RowText, { at: start, ladder, text }: LadderPlace): number {
+  const count = ladder.prices.length
+  let at = start
+  text.open = at
+  bytes[at++] = byteOf.openBracket
+  for (let i = 0; i < count; i++) {
+    if (i > 0) bytes[at++] = byteOf.comma
+    const price = ladder.prices[i] ?? 0
+    const size = ladder.sizes[i] ?? 0
+    assert(price > 0 && price < MILLIONTHS_PER_UNIT && size > 0, 'a level has a price and a size')
+    text.prices[i] = price
+    text.sizes[i] = size
+    text.starts[i] = at
+    at = putMillionths(bytes, putPiece(bytes, at, pieces.price), price)
+    at = putPiece(bytes, at, pieces.size)
+    text.sizeStarts[i] = at
+    at = putMillionths(bytes, at, size)
+    text.ends[i] = at
+    bytes[at++] = byteOf.closeBrace
+  }
+  text.count = count
+  bytes[at++] = byteOf.closeBracket
+  return at
+}
+
+function putText(bytes: Uint8Array, start: number, text: string): number {
+  for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i)
+  return start + text.length
+}
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
-const WORTHWHILE_LENGTH = 5
+export const WORTHWHILE_LENGTH = 5
 
 /** Every price lies between 0 and 1, so it begins with `0.`. */
 const PRICE_START = '0.'.length
@@ -54,24 +140,6 @@ export class FrameEncoder {
     for (let i = 0; i < text.length; i++) this.#literal(text.charCodeAt(i))
   }
 
-  /**
-   * Writes text as `text` does. What agrees with the end of an earlier one, which ends as far
-   * before the end of this one as `distance` says, is a match.
-   */
-  echo(text: string, earlier: string, distance: number): void {
-    this.#bits.reserve(text.length * 2)
-    const moved = earlier.length - text.length
-    let at = 0
-    while (at < text.length) {
-      let end = at
-      while (end < text.length && text[end] === earlier[end + moved]) end++
-      const length = Math.min(end - at, MATCH_LENGTH_MAX)
-      if (length >= WORTHWHILE_LENGTH) this.#match(length, distance)
-      else this.#literal(text.charCodeAt(at))
-      at += length >= WORTHWHILE_LENGTH ? length : 1
-    }
-  }
-
   /** Ends the block and the gzip member around it (RFC 1952). */
   endMember(textCrc: number, textBytes: number): Uint8Array<ArrayBuffer> {
     const bits = this.#bits
@@ -97,9 +165,9 @@ export class FrameEncoder {
       const priceEnd = endOfNumber(bytes, level + PRICE_OFFSET + PRICE_START, end)
       const sizeEnd = endOfNumber(bytes, priceEnd + SIZE_OFFSET, end)
       if (bytes[level - 1] === COMMA && bytes[lastLevel - 1] === COMMA) {
-        this.#match(LEVEL_GAP, level - lastLevel)
+        this.match(LEVEL_GAP, level - lastLevel)
         this.#digits(level + PRICE_OFFSET + PRICE_START, priceEnd)
-        this.#match(SIZE_OFFSET, priceEnd - lastPriceEnd)
+        this.match(SIZE_OFFSET, priceEnd - lastPriceEnd)
         this.#digits(priceEnd + SIZE_OFFSET, sizeEnd)
       } else {
         this.#literals(at, sizeEnd)
@@ -112,12 +180,10 @@ export class FrameEncoder {
     this.#literals(at, end)
   }
 
-  /**
-   * Writes `row` against `previous`, whose text ends `gap` bytes before the comma before it.
-   * Falls back to a frame that needs no other where deflate's window is too short.
-   */
+  /** Writes `row` against `previous`, whose text ends `gap` bytes before the comma of `row`. */
   after(row: RowText, previous: RowText, gap: number): void {
     const base = previous.length + gap + 1
+    // Deflate's window is too short.
     if (base + row.length > MATCH_DISTANCE_MAX) {
       this.alone(row.bytes, 0, row.length)
       return
@@ -294,12 +360,13 @@ export class FrameEncoder {
       let length = Math.min(rest, MATCH_LENGTH_MAX)
       // A remainder must not be too short for a match of its own.
       if (rest > length && rest - length < MATCH_LENGTH_MIN) length = rest - MATCH_LENGTH_MIN
-      this.#match(length, distance)
+      this.match(length, distance)
       rest -= length
     }
   }
 
-  #match(length: number, distance: number): void {
+  /** Repeats text from so far before. */
+  match(length: number, distance: number): void {
     const code = lengthCodes[length] ?? 0
     const count = lengthBits[length] ?? 0
     const distanceCode = distanceCodesByDistance[distance] ?? 0

@@ -1,7 +1,4 @@
-/**
- * Writes rows as lines, piece by piece. What is left of a chunk continues in the next piece as if
- * nothing had been in between, so no row is paid for twice.
- */
+/** Writes rows as lines, piece by piece; a chunk continues in the next: no row is paid twice. */
 import type { Position } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import { BitWriter } from '#src/lib/bits.ts'
@@ -10,8 +7,15 @@ import { crc32, crcBetween } from '#src/lib/crc32.ts'
 import type { Encoding } from '../history.ts'
 import type { ChunkDecoder, Slice } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import { lineStart, literalBits, newlineBits, newlineCode } from './deflate-code.ts'
-import { decodeFrame, moveFrame, TextBuffer } from './frame-decoder.ts'
+import {
+  decodeFrame,
+  lineStart,
+  literalBits,
+  moveFrame,
+  newlineBits,
+  newlineCode,
+  TextBuffer,
+} from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 
 const NEWLINE = 0x0a

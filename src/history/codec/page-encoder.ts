@@ -1,16 +1,13 @@
 /**
- * Assembles pages from chunks. A gzip page is one deflate block: the store's header, the text
- * before, the rows' frames copied bit by bit, the text after. Only the first row of each outcome is
- * encoded again, because the row that it refers to is not on the page; the CRC is joined from the
- * columns.
+ * Assembles pages from chunks: frames are copied bit by bit, CRCs joined from the columns. Only the
+ * first row of each outcome is encoded again, as the row that it refers to is not on the page.
  */
 import { BitWriter } from '#src/lib/bits.ts'
 import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
 import { ChunkDecoder, type Slice, SliceDecoder, textLengthOf } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import { literalBits, pageStart } from './deflate-code.ts'
-import { moveFrame } from './frame-decoder.ts'
+import { literalBits, moveFrame, pageStart } from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 
 const COMMA_BYTE = 0x2c
@@ -22,10 +19,7 @@ const encoder = new TextEncoder()
 
 type Progress = { crc: number; length: number; isSeen: [boolean, boolean] }
 
-/**
- * A result is a view of a buffer, to be used or copied before the next. A copy of each costs as
- * much as all the rest, because large arrays press on the collector.
- */
+/** Results are views of a buffer, valid until the next: a copy would cost as much as all else. */
 export class PageEncoder {
   readonly #bits = new BitWriter(OUTPUT_BYTES_START)
   readonly #frames = new FrameEncoder(this.#bits)

@@ -2,7 +2,7 @@
 import { ChunkDecoder, indexesOf } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'
 import { EventEncoder, type Kept } from '../codec/event-encoder.ts'
-import { RowText, writeRowText } from '../codec/row-text.ts'
+import { RowText, writeRowText } from '../codec/frame-encoder.ts'
 import type { EventStream, MarketHistory, TextSum } from '../history.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { ReadMarket } from './market-read.ts'

@@ -26,7 +26,6 @@ type Source = {
   isIdle?: (ref: ChunkRef, next: ChunkRef | undefined) => boolean
 }
 
-/** After every row of any market. */
 const LAST_POSITION = { timestampMs: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
 
 const startOfMs = (timestampMs: number): Position => ({ timestampMs, id: 0 })
@@ -74,10 +73,8 @@ export function findRef(refs: readonly ChunkRef[], position: Position): number {
   return low
 }
 
-/** Without `ref` it is of the unfinished run. */
 export type PageSlice = Slice & Run
 
-/** What of a run lies within the bounds. */
 export const sliceOf = ({ chunk, ref }: Run, { start, end, outcome }: Bounds): PageSlice => ({
   ...{ chunk, ref, outcome },
   from: chunk.seek(start.timestampMs, start.id),

@@ -18,8 +18,7 @@ import {
   topOf,
   withReceipt,
 } from '../codec/beside.ts'
-import type { ChunkWriter } from '../codec/chunk-writer.ts'
-import { Chunk, encodeChunk } from '../codec/chunk.ts'
+import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
@@ -84,7 +83,6 @@ const placeOf = (
   { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
 ): Place => [kinds.indexOf(kind), marketId, firstMs, firstId, lastMs, lastId, ...counts]
 
-/** Seals the blobs of a chunk, whose id does not matter. */
 export const sealBlobs = (ref: ChunkRef, blobs: ChunkBlobs) => ({
   tops: seal(blobs.tops, placeOf('tops', ref)),
   rows: seal(blobs.rows, placeOf('rows', ref)),
@@ -121,7 +119,6 @@ function createBlobs(db: Database) {
   }
 }
 
-/** Adds and removes chunks; `forget` drops what is kept of one. */
 function createChunkWrites(db: Database, forget: (id: number) => void) {
   const sql = sqlOf(chunkTable)
   const written = [...refColumns, ...kinds] as const
@@ -261,7 +258,6 @@ export function createTailTable(db: Database) {
       return toRun(rows)
     },
 
-    /** Adds the rows of `writer` from `from` on. */
     insert(marketId: number, writer: ChunkWriter, from: number): void {
       const { times, ids, outcomes, textLengths, bitEnds, textCrcs } = writer.columns
       const frames = writer.frames(from)

@@ -86,7 +86,6 @@ export function createGapTable(db: Database) {
     /** The sum that `list` compares, of the gaps as they are. */
     sum: (marketId: number): number => sumOf(list.all({ marketId })) % SUM_END,
 
-    /** Those between two moments, ascending. */
     derived: (owner: GapOwner, { fromMs, toMs }: Span = EVER): OwnGap[] =>
       derived.all({ ...owner, fromMs, toMs }),
 
@@ -127,7 +126,6 @@ export type GapTable = ReturnType<typeof createGapTable>
 const sumOf = (rows: readonly GapRow[]): number =>
   rows.reduce((sum, row) => sum + checksumOf(row), 0)
 
-/** Those of `gaps` that are not among `others`. */
 function without(gaps: readonly OwnGap[], others: readonly OwnGap[]): OwnGap[] {
   const ends = new Map(others.map(({ fromMs, toMs }) => [fromMs, toMs]))
   return gaps.filter(({ fromMs, toMs }) => ends.get(fromMs) !== toMs)

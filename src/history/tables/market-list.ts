@@ -1,7 +1,4 @@
-/**
- * Lists of markets, paged by a keyset from the index that fits the filters; and what is held of
- * each coin, in a few rows that triggers keep with every write to `market`.
- */
+/** Lists of markets, paged by a keyset, and totals of coins, which triggers keep in a few rows. */
 import { coinTotal, market } from '#db/history/schema.ts'
 import { coins, type Market, type MarketStatus, timeframeMs } from '#src/core/market.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
@@ -26,9 +23,6 @@ const statusConditions: Readonly<Record<MarketStatus, string>> = {
   upcoming: `${notOver} AND coalesce(window_start_ms, 0) > $now`,
   open: `${notOver} AND coalesce(window_start_ms, 0) <= $now`,
 }
-
-const NOTHING_BEFORE: Place = { orderMs: -1, conditionId: '' }
-const NOTHING_AFTER: Place = { orderMs: Number.MAX_SAFE_INTEGER, conditionId: '' }
 
 export function createMarketList(db: Database) {
   const columns = sqlOf(market).columns()
@@ -57,10 +51,7 @@ export function createMarketList(db: Database) {
   }
 }
 
-/**
- * An entry that an index has lost is in no list. So two indexes must agree on how many markets a
- * page spans, as far as that is cheap. Throws `Damage`.
- */
+/** Two indexes must agree how many markets a page spans, or one lost entries. Throws `Damage`. */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
   const end = rows.length < query.limit ? undefined : rows.at(-1)
   const { condition, values } = rangeOf(query)
@@ -94,14 +85,12 @@ function nowOf({ status, nowMs }: MarketQuery): number {
   return nowMs
 }
 
-/**
- * One bound at each end: a page begins at the later of cursor and range, to enter the index there.
- */
+/** One bound at each end: a page enters the index at the later of cursor and range. */
 function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
   const isAscending = order === 'asc'
   const [nearMs, farMs] = isAscending ? [fromMs, toMs] : [toMs, fromMs]
   const near = nearMs === undefined ? undefined : { orderMs: nearMs, conditionId: '' }
-  let start = isAscending ? NOTHING_BEFORE : NOTHING_AFTER
+  let start: Place = { orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER, conditionId: '' }
   for (const place of [after, near])
     if (place !== undefined && isBefore(start, place) === isAscending) start = place
   const { orderMs, conditionId } = start

@@ -18,7 +18,6 @@ import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
 type Names = 'coin' | 'timeframe' | 'source'
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
-/** Texts are those of the domain. */
 export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Winner> &
   Pick<MarketFacts, Names> & { [name in keyof Winner]-?: NonNullable<Winner[name]> | null }
 
@@ -51,7 +50,6 @@ const placeRow = (market: Pick<Market, 'assetIds' | 'windowStartMs' | 'firstSnap
   orderMs: orderOf(market),
 })
 
-/** The columns of facts; the first snapshot is of what is held. */
 function toFactRow(
   facts: MarketFacts & Pick<Market, 'assetIds'>,
   firstSnapshotMs: number | undefined,
@@ -238,7 +236,6 @@ function createHoldings(db: Database) {
 
     seal,
 
-    /** Writes what is held of a market and raises its revision. */
     update(held: Market): void {
       const { id } = held
       hold.run({ id, ...toHeldRow(held) })
@@ -306,16 +303,14 @@ function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {
   if (winner === undefined) return { winner: known?.winner, winnerSource: known?.winnerSource }
   const winnerSource =
     facts.winnerSource ?? (facts.source === 'simulated' ? 'simulated' : 'dataset')
-  if (known?.winnerSource === undefined || outranks(winnerSource, known.winnerSource))
+  const rankOf = (source: WinnerSource): number => winnerSources.indexOf(source)
+  if (known?.winnerSource === undefined || rankOf(winnerSource) < rankOf(known.winnerSource))
     return { winner, winnerSource }
   if (known.winner === winner) return { winner, winnerSource: known.winnerSource }
   throw conflict(
     `Market ${facts.conditionId} is known to be won by ${known.winner} (${known.winnerSource}), not ${winner} (${winnerSource}).`,
   )
 }
-
-const outranks = (one: WinnerSource, other: WinnerSource): boolean =>
-  winnerSources.indexOf(one) < winnerSources.indexOf(other)
 
 const isSameFacts = (known: Market, facts: MarketFacts): boolean =>
   laterFacts.every((fact) => facts[fact] === known[fact]) &&

@@ -8,7 +8,6 @@ import { type Database, fileBytesOf, transact } from '#src/sqlite/database.ts'
 
 import type { Totals } from '../history.ts'
 
-const CURSOR_KEY_BYTES = 32
 /** The row that covers all others. */
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
@@ -41,7 +40,7 @@ export function createMetaTable(db: Database) {
     if (meta.get(BATCH_SUM) !== undefined) return
     meta.begin({
       [BATCH_SUM]: sumBatches(),
-      cursor_key: meta.get('cursor_key') ?? randomBytes(CURSOR_KEY_BYTES),
+      cursor_key: meta.get('cursor_key') ?? randomBytes(32),
     })
   }
 
@@ -122,7 +121,6 @@ function createMeta(db: Database) {
     put: (key: string, value: number): void => change(() => write(key, value)),
     remove: (key: string): void => change(() => remove.run(key)),
 
-    /** Writes the first rows, and the first checksum. */
     begin(rows: Readonly<Record<string, Value>>): void {
       for (const [key, value] of Object.entries(rows)) write(key, value)
       write(CHECKSUM, checksum())

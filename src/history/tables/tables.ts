@@ -19,7 +19,6 @@ import { createMetaTable } from './meta-table.ts'
 import { createSpotTable } from './spot-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
-/** `chunkCacheBytes` bounds the chunks kept in memory. */
 export function createTables(db: Database, chunkCacheBytes: number) {
   const chunks = createChunkTable(db, chunkCacheBytes)
   return {

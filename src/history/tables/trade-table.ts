@@ -1,4 +1,3 @@
-/** Rows of the trade table. */
 import { trade } from '#db/history/schema.ts'
 import { outcomes } from '#src/core/market.ts'
 import type { Trade } from '#src/core/trade.ts'
@@ -43,7 +42,6 @@ export function createTradeTable(db: Database) {
   )
 
   return {
-    /** Gives all rows of a market their checksums. */
     sealAll(marketId: number): void {
       for (const row of ascending.all({ marketId, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }))
         putChecksum.run({ ...row, checksum: checksumOf(row) })

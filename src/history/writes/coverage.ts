@@ -58,10 +58,7 @@ export class TimeTally {
   }
 }
 
-/**
- * Knows where books contradict their hash: from the millisecond of a contradicted row to the first
- * verified one of a later millisecond, in whatever order within one.
- */
+/** Spans from the millisecond of a contradicted row to the first verified one of a later one. */
 export class VerdictTally {
   verifiedCount = 0
   readonly #closed: Span[] = []
@@ -125,7 +122,6 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
   const updateTimes = createTimesUpdate(gaps, times)
   const updateVerdicts = createVerdictUpdate(gaps, times)
 
-  /** Derives all gaps of a kind of an outcome again. */
   function rederive(owner: GapOwner, found: readonly Span[], reason: GapReason): void {
     const known = gaps.derived(owner)
     gaps.replaceDerived(owner, known, inherit(found, reason, known))
@@ -213,7 +209,6 @@ function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
   }
 }
 
-/** Counts, and the first and last time of all. */
 function withHeld(market: Market, { rows, gone }: RowChange): Market {
   const snapshotCounts = { ...market.snapshotCounts }
   const verifiedCounts = { ...market.verifiedCounts }
@@ -248,7 +243,6 @@ function inherit(
   })
 }
 
-/** Reads times and verdicts from columns of chunks and unfinished runs. */
 function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
     /** Runs with an outcome's rows of a span, its end included, and those before and after. */
@@ -300,9 +294,8 @@ function skipUnreadable(read: () => void): void {
 }
 
 /**
- * Keeps the gaps of books that contradict their hash: each from its own millisecond to the next
- * verified book of its outcome. A market without such a book costs nothing; one whose rows come in
- * order, a look at the new ones. `market` is as it was before.
+ * Keeps the gaps of books that contradict their hash. A market without such a book costs nothing;
+ * one whose rows come in order, a look at the new ones. `market` is as it was before.
  */
 function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
   function updateOutcome(market: StoredMarket, outcome: Outcome, change: RowChange): void {

@@ -1,13 +1,9 @@
-/**
- * Late rows are merged into sealed chunks, never in place; open runs grow in writers, which are
- * rebuilt from the file when it changed without us.
- */
+/** Late rows are merged into sealed chunks; open runs grow in writers, rebuilt when stale. */
 import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { createCache } from '#src/lib/cache.ts'
 
-import { ChunkWriter } from '../codec/chunk-writer.ts'
-import { CHUNK_ROWS } from '../codec/chunk.ts'
+import { CHUNK_ROWS, ChunkWriter } from '../codec/chunk.ts'
 import type { Tables } from '../tables/tables.ts'
 
 /** A writer takes about 200 kB; a run that is dropped costs one rebuild. */

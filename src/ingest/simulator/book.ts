@@ -124,7 +124,6 @@ function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): bo
   return !isVacant
 }
 
-/** Changes a level's size, or fills it again if it is vacant. */
 export function changeLevel(book: SimulatedBook, slot: number): boolean {
   const { model, random, sizes } = book
   const size = sizes[slot] ?? 0
@@ -145,7 +144,6 @@ export function changeLevel(book: SimulatedBook, slot: number): boolean {
   return true
 }
 
-/** Vacates a level away from the touch. */
 export function removeLevel(book: SimulatedBook, slot: number): boolean {
   if (slot === book.bid || slot === book.ask || book.sizes[slot] === 0) return false
   book.sizes[slot] = 0

@@ -125,10 +125,7 @@ export function createMarket(plan: MarketPlan, model: Model) {
   }
 }
 
-/**
- * Makes the state that is due at `nextMs`, adds its snapshots to `batch` and sets the time of the
- * next. Returns the winner instead when the recording is over.
- */
+/** Adds the state due at `nextMs` to `batch`, or returns the winner when the recording is over. */
 export function advanceMarket(market: SimulatedMarket, batch: Snapshot[]): Outcome | undefined {
   const { price, plan } = market
   const timestampMs = market.nextMs

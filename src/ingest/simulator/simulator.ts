@@ -1,7 +1,4 @@
-/**
- * Makes order books of any number of markets from a seed: the same options give the same bytes, and
- * a market is the same whatever runs beside it. Statistics follow the recordings (model.ts).
- */
+/** Makes order books from a seed: a market is the same whatever runs beside it. See model.ts. */
 import {
   type Coin,
   coins,
@@ -52,7 +49,6 @@ export type SimulatedBatch = {
   fraction: number
 }
 
-/** Yields the books of all markets in order of time. */
 export function* simulate(options: SimulateOptions): Generator<SimulatedBatch, void, undefined> {
   const waiting = listWindows(options)
   const model = createModel()
@@ -142,13 +138,7 @@ function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
   }
 }
 
-/** Hex digits of the options' digest that name a simulation's batches. */
-const NAME_LENGTH = 32
-
-/**
- * Adds simulated markets to the history, one transaction a step; the caller may stop between two.
- * The options name the batches, so doing it again adds what is missing and nothing else.
- */
+/** One transaction a step. The options name the batches: again, it adds only what is missing. */
 export function* storeSimulation(history: MarketHistory, options: SimulateOptions) {
   const name = nameSimulation(options)
   /** `snapshots` are those made; those not held before are `accepted`. */
@@ -174,7 +164,7 @@ function nameSimulation(options: SimulateOptions): string {
   const { statesPerSecond, outcomes = 'both', maxSnapshotsPerMarket } = options
   const parts = [String(seed), coins, timeframes, markets, startMs, outcomes]
   const text = JSON.stringify([...parts, statesPerSecond ?? null, maxSnapshotsPerMarket ?? null])
-  return Bun.SHA256.hash(text, 'hex').slice(0, NAME_LENGTH)
+  return Bun.SHA256.hash(text, 'hex').slice(0, 32)
 }
 
 const SAMPLE_MARKETS = 3
@@ -183,10 +173,7 @@ const SAMPLE_STATES_PER_SECOND = 1
 /** Recordings end a few seconds after their window; the sample is of the past altogether. */
 const SETTLE_MS = 10_000
 
-/**
- * Fills an empty history with the last few finished 5-minute windows of every coin, simulated, so
- * that a first start has something to show. Prints the percentage at each quarter of the way.
- */
+/** Fills an empty history with the last few 5-minute windows of every coin, for a first start. */
 export function makeSample(
   history: MarketHistory,
   { print, clock }: { print: (line: string) => void; clock: Clock },

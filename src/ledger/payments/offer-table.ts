@@ -17,7 +17,6 @@ import type { OfferDraft, OfferRules, PaymentStore, ReservedOffer } from '../pay
 import { change, createRows, exists, type Row } from '../rows.ts'
 import { namesOf } from './payment-tables.ts'
 
-/** An amount of a token that is asked for at a moment. */
 type AtAmount = { network: string; asset: string; amount: string; nowMs: number }
 type OfAccount = { accountId: string; nowMs: number }
 
@@ -63,7 +62,6 @@ export function createOfferTable(db: Database) {
 
 type Offers = ReturnType<typeof createRows<typeof offers, Offer>>
 
-/** See `PaymentStore`. */
 function createReads(db: Database, rows: Offers) {
   type Signed = AtAmount & { endMs: number }
   const ofPayer = rows.one<[Signed & { payer: string }]>(

@@ -21,7 +21,6 @@ import type { Tables } from '../sqlite-ledger.ts'
 type Place = { createdMs: number; id: string; limit: number }
 
 const HAS_FAILED = "state IN ('rejected', 'void')"
-/** As SQL has them. */
 export const namesOf = (states: readonly PaymentState[]): string =>
   states.map((state) => `'${state}'`).join(', ')
 const NEWEST_FIRST = 'ORDER BY created_ms DESC, id DESC LIMIT $limit'
@@ -55,7 +54,6 @@ export function createPaymentTable(db: Database) {
         validBefore: String(signed.validBefore),
       }),
 
-    /** Writes everything that may change of a payment. */
     update({ proof, ...payment }: Payment): void {
       const { txHash: proofTxHash, blockNumber, logIndex } = proof ?? {}
       update({ ...payment, proofTxHash, blockNumber, logIndex })
@@ -66,7 +64,6 @@ export function createPaymentTable(db: Database) {
 export type PaymentTable = ReturnType<typeof createPaymentTable>
 type Payments = ReturnType<typeof createRows<typeof payments, Payment>>
 
-/** See `PaymentStore`. */
 function createReads(db: Database, rows: Payments) {
   const byNonce = rows.one<Parameters<PaymentStore['findPaymentByNonce']>>(
     'WHERE network = $network AND nonce_contract = $nonceContract AND payer = $payer AND nonce = $nonce',

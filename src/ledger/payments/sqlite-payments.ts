@@ -1,7 +1,4 @@
-/**
- * Offers and payments in the ledger's file. Every verb is one transaction with its audit rows; the
- * rules of a payment's states are those of selling/payment.ts.
- */
+/** Offers and payments in the ledger's file: each verb is one transaction with its audit rows. */
 import { assert } from '#src/lib/assert.ts'
 import type { Offer, Payment, PaymentProof, PaymentState } from '#src/selling/payment.ts'
 import { bookPeriod, type Period, type Subscription } from '#src/selling/subscription.ts'
@@ -55,7 +52,6 @@ const beside: readonly PaymentState[] = [...spent, 'review']
 function createMoves(tables: Tables) {
   const { atomically, note, offers, payments, subscriptions } = tables
 
-  /** Writes and audits a payment whose state has changed. */
   function write(payment: Payment, by: Deed): Payment {
     payments.update(payment)
     note(by, `payment.${payment.state}`, payment.id)

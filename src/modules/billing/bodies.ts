@@ -74,7 +74,6 @@ export function toQuoteBody({ offer, paymentRequired, inFlight }: Quote): QuoteB
   }
 }
 
-/** What a payer should read out of a state, and do. */
 const meanings: Record<PaymentState, { status: Status; retryAction?: RetryAction }> = {
   received: { status: 'pending', retryAction: 'retry_same_payment' },
   screened: { status: 'pending', retryAction: 'retry_same_payment' },
@@ -120,7 +119,6 @@ export function toPending({ payment }: Settlement): PendingBody {
   }
 }
 
-/** What whoever asks for another offer should wait for. */
 const toInFlight = (payment: Payment) => ({
   paymentId: payment.id,
   paymentState: payment.state,
@@ -196,7 +194,6 @@ function amountsOf({ payment, offer }: Settlement): { amount: string; amountUsd:
   return { amount: amount.toString(), amountUsd: formatAtomic(amount, decimals) }
 }
 
-/** The chain of a network; an offer and a payment have only those of the registry. */
 function chainOf(network: string) {
   const chain = findChain(network)
   assert(chain !== undefined, 'Offers are made on known chains only.')
@@ -209,7 +206,6 @@ function tokenOf(network: string, symbol: string): PaymentToken {
   return token
 }
 
-/** Prints the shortest decimal of an amount in atomic units. */
 function formatAtomic(amount: bigint, decimals: number): string {
   const digits = amount.toString().padStart(decimals + 1, '0')
   const split = digits.length - decimals

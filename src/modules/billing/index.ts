@@ -58,9 +58,7 @@ const POLL_SECONDS = 10
 const SETTLE_SECONDS_MAX = 120
 
 const retryAfter = { 'Retry-After': 'Seconds to wait before asking again.' }
-const paymentResponse = {
-  [PAYMENT_RESPONSE_HEADER]: 'Base64 of the SettleResponse of x402 v2.',
-}
+const paymentResponse = { [PAYMENT_RESPONSE_HEADER]: 'Base64 of the SettleResponse of x402 v2.' }
 const signatureParameter = {
   name: PAYMENT_SIGNATURE_HEADER,
   in: 'header' as const,
@@ -181,11 +179,19 @@ const settleRoute = ({ billing }: Deps) =>
     ],
     async answer({ request, caller, body: { paymentPayload: inBody, quoteId } }) {
       const inHeader = readPaymentHeader(request)
-      if (inBody !== undefined && inHeader !== undefined) throw twoPaymentsError()
+      if (inBody !== undefined && inHeader !== undefined) {
+        throw new AppError(
+          'invalid_request',
+          `Send the payment once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
+        )
+      }
       const payload = inBody ?? inHeader
       if (payload !== undefined) return toAnswer(await billing.settle(caller, payload))
-      if (quoteId === undefined) throw noPaymentError()
-      throw demandError(billing, caller, quoteId)
+      if (quoteId !== undefined) throw demandError(billing, caller, quoteId)
+      throw parameterError(
+        'paymentPayload',
+        `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
+      )
     },
   })
 
@@ -247,34 +253,16 @@ function headersOf(settlement: Settlement): Record<string, string> {
   return { ...noStore, [PAYMENT_RESPONSE_HEADER]: toPaymentHeader(toSettleResponse(settlement)) }
 }
 
-const twoPaymentsError = () =>
-  new AppError(
-    'invalid_request',
-    `Send the payment once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
-  )
-
-const noPaymentError = () =>
-  parameterError(
-    'paymentPayload',
-    `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
-  )
-
-/** Tells who sends no payment what to sign; throws why there is nothing. */
 function demandError(billing: Billing, caller: Caller, quoteId: string): AppError {
   const { offer, paymentRequired } = billing.challenge(caller, quoteId)
-  const error = 'PAYMENT-SIGNATURE header is required'
   const { network } = offer.requirements
+  const errorReason = 'payment_required'
   return new AppError(
     'payment_required',
     'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload` or in the header `PAYMENT-SIGNATURE`.',
     {
-      paymentRequired: { ...paymentRequired, error },
-      paymentResponse: {
-        success: false,
-        errorReason: 'payment_required',
-        transaction: '',
-        network,
-      },
+      paymentRequired: { ...paymentRequired, error: 'PAYMENT-SIGNATURE header is required' },
+      paymentResponse: { success: false, errorReason, transaction: '', network },
       retryAction: 'sign_anew',
     },
   )
@@ -288,7 +276,6 @@ function listReceipts(
 ): ReceiptList {
   const scope = `payments ${caller.accountId}`
   const after = cursor === undefined ? undefined : toPlace(cursors.decode(scope, cursor))
-  // One more than asked shows whether a next page exists.
   const found = billing.payments(caller, { limit: limit + 1, after })
   const last = found.length > limit ? found[limit - 1] : undefined
   const nextCursor = last === undefined ? null : cursors.encode(scope, toPayload(last.payment))

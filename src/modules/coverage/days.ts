@@ -31,11 +31,9 @@ type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }
 /** No tally: of a window that has not begun. */
 type Entry = { market: Market; tally: CoverageTally | undefined }
 
-/** Markets that are read at once. */
 const BLOCK = 50
 /** How long a day that is over is returned: as long as closed history may be kept. */
 const OVER_KEPT_MS = 60_000
-/** One that is not. */
 const PENDING_KEPT_MS = 1_000
 /** Ten years of days; one takes about a kilobyte. */
 const DAYS_KEPT_MAX = 3_660
@@ -120,7 +118,6 @@ function readDays(query: CoinCoverageQuery, nowMs: number) {
 
 const dayOf = (timeMs: number): number => timeMs - (timeMs % DAY_MS)
 
-/** How much of a market's window is recorded, as far as it is past. */
 function tallyOf(history: CoverageDeps['history'], market: Market, nowMs: number) {
   if (!hasWindow(market)) {
     return market.firstSnapshotMs === undefined ? undefined : tallyOfUnknown(outcomes.length)

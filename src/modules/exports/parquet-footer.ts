@@ -1,7 +1,4 @@
-/**
- * The footer of a Parquet file (thrift, compact protocol), from row groups that were printed as
- * they were written: as objects those of a large day are a gigabyte, as bytes some megabytes.
- */
+/** The footer (thrift, compact), from groups that are printed: as objects they fill a gigabyte. */
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 
 /** Of the magic number that a file begins and ends with, and of the length before the last. */
@@ -14,7 +11,6 @@ const PIECE_BYTES = 65_536
 
 type RowGroup = ParquetWriter['row_groups'][number]
 
-/** Collects the row groups of a file in the making. */
 export function createParquetFooter(file: ParquetWriter) {
   /** The metadata of a file of these groups, as the library ends one with. */
   const print = (groups: RowGroup[], rows: bigint): Uint8Array => {

@@ -8,7 +8,6 @@ import { type Progress, queriesOf, type Shape, type Source, stateColumns } from 
 
 /** Values of a group: what one export holds in memory. */
 const GROUP_VALUES = 30_000
-/** Values encoded in one step. */
 const STEP_VALUES = 4_000
 
 /** Values of a column; integers are BigInt where they are written as 64 bits. */

@@ -31,8 +31,8 @@ export type ExportPlan = {
   markets: readonly Market[]
   source: Source
   name: string
-  /** The windows that the export should have; undefined for that of a market. */
-  windows: DayWindows | undefined
+  /** Of a day: the span in which windows begin, and the starts of those held, ascending. */
+  windows: (Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }) | undefined
 }
 
 /** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
@@ -53,9 +53,6 @@ export type Source = {
   /** In the first market: what comes after it is exported. */
   after: Position | undefined
 }
-
-/** Windows that begin in a span, by the starts of those that are held of the day, ascending. */
-type DayWindows = Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }
 
 export type Progress = { snapshots: number }
 
@@ -144,7 +141,6 @@ function positionOf(history: MarketHistory, market: Market, id: string): Positio
   throw parameterError('after', `Market ${market.conditionId} has no snapshot ${id}.`)
 }
 
-/** Of the timeframes that were asked for or that are held. */
 function startsOf(markets: readonly Market[], asked: Timeframe | undefined) {
   const startsMs = new Map<Timeframe, number[]>(asked === undefined ? [] : [[asked, []]])
   for (const { timeframe, windowStartMs } of markets) {

@@ -68,7 +68,6 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
       const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
       const hasher = new Bun.CryptoHasher('sha256')
 
-      /** Lists the export when its first piece is asked for, and counts what passes. */
       async function* tracked(): typeof pieces {
         list(accountId, record)
         for await (const piece of pieces) {
@@ -103,7 +102,6 @@ function piecesOf(plan: ExportPlan, progress: Progress, encoding: Encoding): Gen
   return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
 }
 
-/** Makes one piece a turn, and passes on those that hold something. */
 async function* inTurns(
   pieces: Generator<Uint8Array>,
   turn: () => Promise<void>,

@@ -34,7 +34,6 @@ export type ChallengeDeps = {
 export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: ChallengeDeps) {
   const { challengeKey } = ledger
 
-  /** The one message that this server writes for a nonce. */
   const fieldsOf = (address: string, nonce: string): SignIn => ({
     domain: new URL(origin()).host,
     uri: origin(),
@@ -66,10 +65,7 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       return { message, nonce, expiresAt: toIso(fields.expiresMs) }
     },
 
-    /**
-     * The address, in lower case, of a message of ours; who signed it is another question. Throws
-     * `challenge_invalid` and `challenge_expired`.
-     */
+    /** The address, in lower case. Throws `challenge_invalid` and `challenge_expired`. */
     async verify(message: string) {
       const read = await wallets.readSignIn(message)
       const { address, nonce = '' } = read

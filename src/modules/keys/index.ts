@@ -128,7 +128,6 @@ const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Id
   }),
 ]
 
-/** The key that the request came with, after the name of the scheme. */
 function tokenOf(request: Request): string {
   const authorization = request.headers.get('authorization') ?? ''
   return authorization.slice(authorization.indexOf(' ')).trim()

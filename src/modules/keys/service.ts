@@ -1,8 +1,7 @@
 /**
- * Keys: whoever signs our message with a wallet gets one of the wallet's account, and an account
- * lists, replaces and revokes its own. At signup everything that may wait (wallet, screening) comes
- * first and changes nothing; then one transaction takes the message as answered and makes account
- * and key, or leaves all as it was. Another account's keys are answered like unknown ones.
+ * At signup everything that may wait (wallet, screening) comes first and changes nothing; then one
+ * transaction takes the message as answered and makes account and key, or leaves all as it was.
+ * Another account's keys are answered like unknown ones.
  */
 import { AppError, parameterError } from '#src/core/errors.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'
@@ -41,6 +40,7 @@ export type KeyDeps = ChallengeDeps & {
   keysPerAccountMax: number
 }
 type Asked = { caller: Caller; id: string }
+type Wanted = { label: string | undefined; keep: Keep; more?: Pick<RotatedKey, 'replaces'> }
 
 const SCREENING_RETRY_SECONDS = 60
 const WALLET_RETRY_SECONDS = 10
@@ -62,7 +62,6 @@ export function createSignup(deps: KeyDeps) {
       return `signup ${address.toLowerCase()}`
     },
 
-    /** Checks a signed message; what it returns makes the key. */
     async prepare({ message, signature, label }: SignupBody): Promise<(keep: Keep) => Outcome> {
       assertOpen(signup())
       const genuine = await challenges.verify(message)
@@ -75,24 +74,23 @@ export function createSignup(deps: KeyDeps) {
           challenges.assertFresh(genuine.expiresMs, nowMs)
           const draft = { ...genuine, accountId: `acc_${deps.mint()}`, key, keysMax, once }
           const done = ledger.signUp(draft, nowMs)
-          switch (done.kind) {
-            case 'nonce_used':
-              throw new AppError(
-                'challenge_used',
-                'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
-              )
-            // Since it was screened, or until it is screened again.
-            case 'blocked':
-              throw sanctionedError()
-            case 'key_limit':
-              throw keyLimitError(keysMax)
-            default:
-              return done
+          if (isDone(done)) return done
+          if (done.kind === 'nonce_used') {
+            throw new AppError(
+              'challenge_used',
+              'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
+            )
           }
+          // Since it was screened, or until it is screened again.
+          if (done.kind === 'blocked') throw sanctionedError()
+          throw keyLimitError(keysMax)
         })
     },
   }
 }
+
+const isDone = (done: { kind: string }): done is KeyMade | Replayed =>
+  done.kind === 'made' || done.kind === 'replayed'
 
 export function createOwnKeys(deps: KeyDeps) {
   const { ledger, clock, keysPerAccountMax: keysMax } = deps
@@ -107,10 +105,7 @@ export function createOwnKeys(deps: KeyDeps) {
       return { data: valid.map((key) => toBody(key, caller.keyId)), nextCursor: null }
     },
 
-    /**
-     * Replaces a key. The body may have come long after the caller's own was checked, and after it
-     * was revoked: the ledger checks it again. Throws `unknown_key`, `key_replaced`, `key_limit`.
-     */
+    /** The body may come late: checked again. Throws `unknown_key`, `key_replaced`, `key_limit`. */
     rotate({ caller, id }: Asked, { label, overlapSeconds }: RotateBody, keep: Keep): Outcome {
       const deed = toDeed(caller)
       const overlapMs = overlapSeconds * 1000
@@ -119,20 +114,12 @@ export function createOwnKeys(deps: KeyDeps) {
         const { accountId, keyId: callerKeyId } = caller
         const rotation = { id, accountId, callerKeyId, key, overlapMs, keysMax, once }
         const done = ledger.rotateKey(rotation, deed)
-        switch (done.kind) {
-          case 'caller_invalid':
-            throw unauthenticatedError()
-          case 'blocked':
-            throw blockedError()
-          case 'unknown_key':
-            throw unknownError(id)
-          case 'replaced':
-            throw replacedError(done.expiresMs)
-          case 'key_limit':
-            throw keyLimitError(keysMax)
-          default:
-            return done
-        }
+        if (isDone(done)) return done
+        if (done.kind === 'caller_invalid') throw unauthenticatedError()
+        if (done.kind === 'blocked') throw blockedError()
+        if (done.kind === 'unknown_key') throw unknownError(id)
+        if (done.kind === 'replaced') throw replacedError(done.expiresMs)
+        throw keyLimitError(keysMax)
       })
     },
 
@@ -149,20 +136,17 @@ function assertOpen(state: SignupState): void {
 }
 
 function assertSigned(check: Awaited<ReturnType<KeyDeps['wallets']['checkSignature']>>): void {
-  switch (check) {
-    case 'valid':
-      return
-    case 'invalid':
-      throw signatureError('The signature is not one of this message by the account that it names.')
-    case 'contract_unsupported':
-      throw signatureError(
-        'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.',
-      )
-    case 'unavailable':
-      throw new AppError('unavailable', 'The wallet could not be asked just now. Try again.', {
-        retryAfterSeconds: WALLET_RETRY_SECONDS,
-      })
+  if (check === 'valid') return
+  if (check === 'unavailable') {
+    throw new AppError('unavailable', 'The wallet could not be asked just now. Try again.', {
+      retryAfterSeconds: WALLET_RETRY_SECONDS,
+    })
   }
+  const message =
+    check === 'invalid'
+      ? 'The signature is not one of this message by the account that it names.'
+      : 'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.'
+  throw new AppError('signature_invalid', message, { param: 'signature' })
 }
 
 /** Fails closed: without an answer nobody is let in. A hit blocks what the address has already. */
@@ -182,11 +166,7 @@ async function assertAllowed({ screen, ledger, clock }: KeyDeps, address: string
 /** Makes a key by a verb of the ledger, which throws for what it refuses; it is shown this once. */
 function makeKey(
   { mint, randomBytes }: KeyDeps,
-  {
-    label,
-    keep,
-    more,
-  }: { label: string | undefined; keep: Keep; more?: Pick<RotatedKey, 'replaces'> },
+  { label, keep, more }: Wanted,
   verb: (key: KeySecret, once: Once | undefined) => KeyMade | Replayed,
 ): Outcome {
   if (label !== undefined && holdsKey(label)) {
@@ -222,9 +202,6 @@ const toBody = (key: ApiKey, currentId: string): KeyBody => ({
   expiresAt: toIsoOrNull(key.expiresMs),
   lastUsedAt: toIsoOrNull(key.lastUsedMs),
 })
-
-const signatureError = (message: string) =>
-  new AppError('signature_invalid', message, { param: 'signature' })
 
 const sanctionedError = () =>
   new AppError('sanctioned', 'The address is on a sanctions list. No key can be given to it.')

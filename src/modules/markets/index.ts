@@ -137,7 +137,7 @@ function toFilters(coin: Coin, query: ListQuery) {
   return { scope, filters: filters satisfies Partial<MarketQuery> }
 }
 
-/** The JSON of a market, the same in a list and by itself. */
+/** The same in a list and by itself. */
 export function marketText(history: History, market: Market, nowMs: number): string {
   return JSON.stringify({
     conditionId: market.conditionId,

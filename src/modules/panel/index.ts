@@ -7,20 +7,21 @@ import {
 } from '#src/core/cursor.ts'
 import { exactNumber, formatMillionths } from '#src/core/decimal.ts'
 import { type DepthFigures, depthFigures } from '#src/core/depth-figures.ts'
-import { type Coin, type Outcome, outcomes } from '#src/core/market.ts'
+import { type AppError, parameterError } from '#src/core/errors.ts'
+import { type Coin, type Outcome, outcomes, type Timeframe, timeframeMs } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
-import { type Clock, toIso } from '#src/core/time.ts'
+import { type Clock, readRange, toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/core/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import { quoteText } from '#src/wire/quote-bytes.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
+import { quoteText } from '#src/wire/row-bytes.ts'
 import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
 import { PanelList, PanelQuery } from './model.ts'
-import { type Offset, readRequest } from './request.ts'
 import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 
 type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
@@ -62,7 +63,6 @@ export const panelRoutes = (deps: Deps) => {
 function createPageMaker({ history, cursors, clock }: Deps) {
   const scanner = createSnapshotScanner()
 
-  /** The state of an outcome prevailing at a moment; `null` if there is none. */
   function stateAt({ market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
     const row = history.at({ market, outcome, timestampMs: tsMs })
     if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'
@@ -159,3 +159,61 @@ function stateText(snapshot: Snapshot, tsMs: number): string {
 
 const depthText = ({ levels, size, usdc }: DepthFigures): string =>
   `{"levels":${levels},"size":${size},"usdc":${usdc}}`
+
+/** `text` as it was sent; `beforeMs` is not negative, and no longer than the window. */
+type Offset = { text: string; beforeMs: number }
+
+const OFFSETS_MAX = 8
+
+const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
+const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** The scope of its cursors names all that is asked for. Throws `invalid_parameter`. */
+function readRequest(coin: Coin, query: PanelQuery) {
+  const { timeframe, limit, maxAgeMs } = query
+  const offsets = readOffsets(query.offsets, timeframe)
+  const { fromMs, toMs } = readRange(query)
+  const moments = offsets.map(({ text }) => text).join(',')
+  const filters = `${moments} ${fromMs ?? ''} ${toMs ?? ''} ${maxAgeMs ?? ''}`
+  return {
+    scope: `panel ${coin} ${timeframe} ${filters}`,
+    offsets,
+    range: { coin, timeframe, fromMs, toMs, limit },
+    maxAgeMs: maxAgeMs ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+function readOffsets(text: string, timeframe: Timeframe): Offset[] {
+  const items = text.split(',', OFFSETS_MAX + 1)
+  if (items.length > OFFSETS_MAX) {
+    throw refuse(
+      `\`offsets\` has more than ${OFFSETS_MAX} items. Ask for the others by themselves.`,
+    )
+  }
+  const offsets = items.map((item) => readOffset(item, timeframe))
+  for (const [index, { text: item, beforeMs }] of offsets.entries()) {
+    const first = offsets.findIndex((offset) => offset.beforeMs === beforeMs)
+    if (first === index) continue
+    const same = offsets[first]?.text === item ? '' : `, the same as "${offsets[first]?.text}"`
+    throw refuse(`\`offsets\` repeats "${item}"${same}. Send each moment once.`)
+  }
+  return offsets
+}
+
+function readOffset(item: string, timeframe: Timeframe): Offset {
+  const match = pattern.exec(item)
+  if (match === null) {
+    throw refuse(
+      `\`offsets\` has the item "${excerpt(item)}", but each must be a minus sign, a whole number without leading zeros and a unit (ms, s, m or h), such as -240s.`,
+    )
+  }
+  const beforeMs = Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
+  if (beforeMs > timeframeMs[timeframe]) {
+    throw refuse(
+      `\`offsets\` has the item "${item}", which lies before the window of ${timeframe} begins. Send at most -${timeframeMs[timeframe] / 1000}s.`,
+    )
+  }
+  return { text: item, beforeMs }
+}
+
+const refuse = (message: string): AppError => parameterError('offsets', message)

@@ -28,7 +28,6 @@ export type MarketRange = {
   limit: number
 }
 
-/** Markets that are read in one step. */
 const BLOCK = 50
 
 /** Reads markets, windows ascending, until the page is full; those not over are passed over. */
@@ -68,9 +67,8 @@ const upTo = (markets: readonly Market[], end: Market | undefined): readonly Mar
 const isLasting = ({ isClosed, winner }: Market): boolean => isClosed && winner !== undefined
 
 /**
- * Counts the windows in the range of a page that are over and that it has no market of. The range
- * begins at `from`, after the cursor or with the first market; it ends with the last market, but on
- * the last page at `to` if there is one. So the ranges of the pages of a walk tile.
+ * Counts windows of the page that are over and not held, from `from`, the cursor or the first
+ * market to the last market, or `to` on the last page: the ranges of a walk's pages tile.
  */
 export function countMissing(
   { markets, hasMore, startsMs }: Selection,

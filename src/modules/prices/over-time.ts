@@ -12,8 +12,15 @@ import { toIso } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import { putMid, putPlace } from '#src/wire/quote-bytes.ts'
-import { createTimePut, piecesOf, putMillionths, putPiece, putText } from '#src/wire/row-bytes.ts'
+import {
+  createTimePut,
+  piecesOf,
+  putMid,
+  putMillionths,
+  putPiece,
+  putPlace,
+  putText,
+} from '#src/wire/row-bytes.ts'
 
 type History = Pick<MarketHistory, 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
@@ -29,7 +36,6 @@ export const readPrices = (history: History, request: SeriesRequest): Steps<Seri
     ? readPriceChanges(history, request)
     : readPriceBars(history, { ...request, stepMs: request.stepMs })
 
-/** A row wherever the mid or the last trade is another than before. */
 function* readPriceChanges(history: History, { market, range }: SeriesRequest): Steps<SeriesPage> {
   const putState = createPut()
   const { rows, last, hasMore } = yield* readChanges({
@@ -97,7 +103,6 @@ function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => n
   }
 }
 
-/** What the states of a step say, with its trades and how much of it is recorded. */
 function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   const { market, stepMs, range } = request
   const read = (part: Range) => history.tops({ market, ...part })
@@ -113,10 +118,7 @@ function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   }
 }
 
-/**
- * Before the first bar that may still grow, as a follower is given it again: until a state at or
- * after its end has come of each outcome. Undefined where none can.
- */
+/** Before the first bar that a state still to come may change; undefined where none can. */
 function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
   if (range.order === 'desc') return undefined
   const endMs = decidedMs(market, range.outcome === undefined ? outcomes : [range.outcome]) + 1

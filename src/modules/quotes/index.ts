@@ -10,8 +10,15 @@ import type { MarketHistory, Top } from '#src/history/history.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
-import { putPlace, putQuote } from '#src/wire/quote-bytes.ts'
-import { createTimePut, piecesOf, putInteger, putPiece, putText } from '#src/wire/row-bytes.ts'
+import {
+  createTimePut,
+  piecesOf,
+  putInteger,
+  putPiece,
+  putPlace,
+  putQuote,
+  putText,
+} from '#src/wire/row-bytes.ts'
 import { receivedText } from '#src/wire/row-cut.ts'
 
 import { quoteFields, QuoteList, QuoteQuery } from './model.ts'

@@ -1,19 +1,18 @@
-/**
- * Pages of snapshots. Everything that decides the bytes of a page is in its tag, the revision of
- * the market included: it is the page's `ETag`, and what finished pages are kept under.
- */
+/** Pages of snapshots. What decides their bytes is in their tags, the market's revision too. */
+
+import { consolidate } from '#src/core/consolidated.ts'
 import { coverageText } from '#src/core/coverage.ts'
 import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
-import type { Market } from '#src/core/market.ts'
+import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import { intervalMs } from '#src/core/series.ts'
-import type { Position } from '#src/core/snapshot.ts'
+import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
 import type { Encoding, MarketHistory, Page as StorePage, RowQuery } from '#src/history/history.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
 import type { Page, PageCache } from '#src/lib/page-cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
-import { createConsolidatedPrinter } from '#src/wire/consolidated-text.ts'
+import { type ConsolidatedRow, createConsolidatedPrinter } from '#src/wire/consolidated-text.ts'
 import {
   createRowCut,
   type CutRow,
@@ -22,8 +21,8 @@ import {
   type RowCut,
   wantsReceived,
 } from '#src/wire/row-cut.ts'
+import { createSnapshotScanner } from '#src/wire/snapshot-json.ts'
 
-import { createConsolidatedRows } from './consolidated-rows.ts'
 import type { PageQuery } from './model.ts'
 
 export type SnapshotDeps = {
@@ -137,7 +136,6 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
     return end
   }
 
-  /** Each block is selected again after the last row of the one before. */
   function* putRows(own: ByteWriter, { rows, cut }: PageRequest): Steps<PageEnd> {
     const cutRow = createRowCut(cut)
     const block = rows.stepMs === undefined ? BLOCK : STEPS_BLOCK
@@ -165,11 +163,8 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
       const page = history.page(rows)
       const { resumeCursor, suffix } = toEnd(request, page)
       // Another process may have written since the market was found.
-      return {
-        tag: `${key}.${page.revision}`,
-        body: page.encode(encoding, PREFIX, suffix),
-        resumeCursor,
-      }
+      const tag = `${key}.${page.revision}`
+      return { tag, body: page.encode(encoding, PREFIX, suffix), resumeCursor }
     },
 
     *make(request: PageRequest): Steps<Page> {
@@ -210,3 +205,101 @@ function createCoverageNotes({ history, clock }: SnapshotDeps) {
     return made
   }
 }
+
+/** States read at once: a few milliseconds of work. */
+const SLICE_ROWS = 50
+
+/**
+ * Yields consolidated ladders of stored states, from the query's place on, whatever its `limit`, in
+ * slices that are read when asked for and may be empty. With an `outcome` the ladder is that one's,
+ * at the states of both; one whose token is not known has none.
+ */
+function createConsolidatedRows(history: MarketHistory) {
+  const scanner = createSnapshotScanner()
+
+  function readSlice(query: RowQuery): { states: StoredSnapshot[]; hasMore: boolean } {
+    const limit = Math.min(SLICE_ROWS, query.limit + 1)
+    const page = history.page({ ...query, outcome: undefined, limit })
+    const states: StoredSnapshot[] = []
+    for (const text of page.texts()) {
+      const { id, ...snapshot } = scanner.scan(text, 0, text.length)
+      states.push({ ...snapshot, id: Number(id) })
+    }
+    return { states, hasMore: page.hasMore }
+  }
+
+  return function* (query: RowQuery): Generator<ConsolidatedRow[], void> {
+    let { after } = query
+    for (;;) {
+      const { states, hasMore } = readSlice({ ...query, after })
+      const wanted = states.filter((state) => !isSuperseded(history, query, state))
+      yield toRows(history, query, wanted)
+      after = states.at(-1)
+      if (!hasMore) return
+    }
+  }
+}
+
+/** With an outcome and a step: whether a state of the other book comes later in the step. */
+function isSuperseded(
+  history: MarketHistory,
+  { market, outcome, stepMs, toMs = Number.POSITIVE_INFINITY }: RowQuery,
+  state: StoredSnapshot,
+): boolean {
+  if (outcome === undefined || stepMs === undefined) return false
+  const stepEndMs = stepOf(state.timestampMs, stepMs) * stepMs
+  const timestampMs = Math.min(stepEndMs, toMs - 1)
+  const rival = history.at({ market, outcome: otherOutcome(state.outcome), timestampMs })
+  return rival !== undefined && comparePositions(rival, state) > 0
+}
+
+function toRows(
+  history: MarketHistory,
+  { market, outcome, order, stepMs }: RowQuery,
+  states: readonly StoredSnapshot[],
+): ConsolidatedRow[] {
+  const ascending = order === 'asc' ? states : states.toReversed()
+  const findOther = createOtherFinder(history, { market, states: ascending, stepMs })
+  const rows = ascending.flatMap((state) => {
+    const other = findOther(state)
+    const shown = outcome ?? state.outcome
+    const [own, mirror] = shown === state.outcome ? [state, other] : [other, state]
+    const book = consolidate(own, mirror)
+    const assetId = market.assetIds[shown] ?? own?.assetId
+    if (book === undefined) return []
+    const position: Position = { timestampMs: state.timestampMs, id: state.id }
+    return [{ market, outcome: shown, assetId, position, book }]
+  })
+  return order === 'asc' ? rows : rows.reverse()
+}
+
+type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number | undefined }
+
+/** Looks in the slice itself where that is certain, else in the store; states must ascend. */
+function createOtherFinder(history: MarketHistory, { market, states, stepMs }: Slice) {
+  const seen = new Map<Outcome, StoredSnapshot | undefined>()
+  const lastMs = states.at(-1)?.timestampMs ?? 0
+  let ahead = 0
+
+  function isInForce(found: StoredSnapshot | undefined, timestampMs: number): boolean {
+    // Of the last moment there may be more after the slice.
+    if (stepMs === undefined) return timestampMs < lastMs
+    // Between the slice's states there are others, but not after the last of a step.
+    return found !== undefined && stepOf(found.timestampMs, stepMs) === stepOf(timestampMs, stepMs)
+  }
+
+  return ({ outcome, timestampMs }: StoredSnapshot): StoredSnapshot | undefined => {
+    for (let next = states[ahead]; next !== undefined; next = states[++ahead]) {
+      if (next.timestampMs > timestampMs) break
+      seen.set(next.outcome, next)
+    }
+    const other = otherOutcome(outcome)
+    if (seen.has(other) && isInForce(seen.get(other), timestampMs)) return seen.get(other)
+    const found = history.at({ market, outcome: other, timestampMs })?.snapshot()
+    seen.set(other, found)
+    return found
+  }
+}
+
+/** Steps end with their last millisecond. */
+const stepOf = (timestampMs: number, stepMs: number): number => Math.ceil(timestampMs / stepMs)

@@ -21,9 +21,7 @@ const UsageDay = object('UsageDay', {
   ...counters,
   routes: Type.Array(
     Type.Object({ route: text('What was asked for.', 'snapshots'), ...counters }),
-    {
-      description: 'The same by route, in the order of their names.',
-    },
+    { description: 'The same by route, in the order of their names.' },
   ),
 })
 export type UsageDay = Static<typeof UsageDay>

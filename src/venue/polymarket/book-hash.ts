@@ -76,7 +76,8 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
     const probe: Probe = (guess) =>
       guess.price % tradeStepOf(guess) === 0 &&
       prefix.copy().update(tailOf(guess)).digest('hex') === snapshot.sourceHash
-    const likely = likelyOf(snapshot, expectation).find(probe)
+    if (probe(expectation.hint)) return expectation.hint
+    const likely = findLikely(snapshot, expectation, probe)
     if (likely !== undefined || expectation.said.isQuick) return likely
     return budget.take(snapshot.timestampMs) ? search(expectation.last, probe) : undefined
   }
@@ -89,8 +90,9 @@ export function createBookVerifier({ searchesMax = Infinity }: VerifierLimits = 
       const [last = USUAL] = memory.recent
       const hint = hintOf(said, memory, last)
       text.write(snapshot)
-      // Nearly every book is settled by this, so its text is hashed in one piece.
-      const isAsExpected = text.hashWith(tailOf(hint)) === sourceHash
+      // That settles nearly every book of a stream, so its text is hashed in one piece.
+      const isAsExpected =
+        said.tradePrices !== undefined && text.hashWith(tailOf(hint)) === sourceHash
       const found = isAsExpected ? hint : findOther(snapshot, { memory, hint, last, said, recipe })
       if (found === undefined) return false
       recipe = found.recipe
@@ -134,25 +136,30 @@ function toTradePrice(text: string | undefined): number | undefined {
 
 type Expectation = { memory: Memory; hint: Guess; last: Guess; said: BookTerms; recipe: number }
 
-/** A quick look stays with the ticks that were said and used. */
-function likelyOf(snapshot: Snapshot, expectation: Expectation): Guess[] {
-  const { memory, hint, last, said } = expectation
+/** What was said or used lately, or traded at the best prices. */
+function findLikely(
+  snapshot: Snapshot,
+  { memory, hint, last, said, recipe }: Expectation,
+  probe: Probe,
+): Guess | undefined {
+  const { recent, saidTick = last.tick } = memory
   const prices = new Set([
-    hint.price,
-    ...memory.recent.map(({ price }) => price),
     ...(said.tradePrices ?? []).map((text) => toTradePrice(text) ?? NO_TRADE),
     ...touchOf(snapshot),
+    ...recent.map(({ price }) => price),
     NO_TRADE,
   ])
-  const likelyTicks = [hint.tick, last.tick, memory.saidTick ?? last.tick]
-  const tickOrder = new Set(said.isQuick ? likelyTicks : [...likelyTicks, ...ticks.keys()])
-  const guesses: Guess[] = []
-  // Servers of the venue may change one after the other.
-  const used = memory.recent.map(({ recipe }) => recipe)
-  for (const recipe of new Set([last.recipe, expectation.recipe, ...used])) {
-    for (const tick of tickOrder) for (const price of prices) guesses.push({ recipe, tick, price })
+  // Servers of the venue may change their recipe one after the other.
+  const likelyRecipes = new Set([last.recipe, recipe, ...recent.map((guess) => guess.recipe)])
+  for (const each of likelyRecipes) {
+    for (const tick of new Set([hint.tick, last.tick, saidTick])) {
+      for (const price of prices) {
+        const guess = { recipe: each, tick, price }
+        if (!isSame(guess, hint) && probe(guess)) return guess
+      }
+    }
   }
-  return guesses
+  return undefined
 }
 
 function search(last: Guess, probe: Probe): Guess | undefined {

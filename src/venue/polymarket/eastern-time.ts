@@ -20,9 +20,8 @@ const times = lazyFormat({ hour: 'numeric', minute: '2-digit' })
 export type WallHour = { year: number; month: number; day: number; hour: number }
 
 /**
- * The moments, in Unix milliseconds, at which an hour begins on an Eastern clock: one; two in the
- * night in which the clock goes back; none in the hour that it skips in spring, and on days that do
- * not exist.
+ * When an hour begins on an Eastern clock, Unix milliseconds: two moments in the night in which it
+ * goes back, none in the hour that it skips, and on days that do not exist.
  */
 export function easternMoments(wall: WallHour): number[] {
   const asUtcMs = Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour)
@@ -40,18 +39,14 @@ const handAt = (momentMs: number, which: keyof WallHour): number =>
       .find(({ type }) => type === which)?.value,
   )
 
-/**
- * The hour, 0 to 23, that an Eastern clock shows when it strikes at a
- * moment; undefined between hours.
- */
+/** The hour, 0 to 23, that an Eastern clock strikes at a moment; undefined between hours. */
 export const easternHour = (momentMs: number): number | undefined =>
   momentMs % HOUR_MS === 0 ? handAt(momentMs, 'hour') : undefined
 
 /** A moment as titles print it: `June 24`, `3:50AM`. */
 export const clockTime = (momentMs: number): { date: string; time: string } => ({
   date: dates().format(momentMs),
-  // The space before AM is a narrow one in some versions of the locale data, and a plain one in
-  // others.
+  // Some versions of the locale data have a narrow space before AM.
   time: times().format(momentMs).replace(/\s/g, ''),
 })
 

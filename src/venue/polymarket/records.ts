@@ -27,7 +27,6 @@ import { readSlug, type SlugReading } from './slug.ts'
 const sides = ['bids', 'asks']
 const marketMembers = ['clobTokenIds', 'outcomePrices', 'questionID']
 
-/** The objects of the catalogue, an entry of a list of tokens, and a last trade price. */
 export const recordKinds: readonly RecordKind[] = [
   { name: "the venue's event", required: [['markets']], forbidden: [], read: readEvent },
   // One that has traded carries `lastTradePrice`.
@@ -65,7 +64,6 @@ export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   })
 }
 
-/** Facts that follow from a market's name alone. */
 function readNamed(value: JsonObject, nearMs: number | undefined): KnownFacts | LeftOut {
   const slug = readText(value.slug, 'slug')
   const reading = readSlug(slug, nearMs)
@@ -98,9 +96,8 @@ function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
 }
 
 /**
- * Reads a market object of Gamma, the venue's catalogue, alone or within its event. Throws
- * `RecordFault` where something is wrong that says which market it is; other facts that are wrong
- * are left out, unless reading is strict.
+ * A market of Gamma, the catalogue, alone or in its event. Throws `RecordFault` where what is wrong
+ * says which market it is; other facts are left out, unless reading is strict.
  */
 function readGammaMarket(
   market: JsonObject,
@@ -197,10 +194,7 @@ function readTickSize(value: unknown, path: string): number | undefined {
   return tickSize
 }
 
-/**
- * The coin's prices at the window's ends belong to the event, which may
- * contain the market or be in it.
- */
+/** The coin's prices belong to the event, which may contain the market or be in it. */
 function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
   const events: unknown = market.events
   const own: unknown = Array.isArray(events) ? events[0] : undefined

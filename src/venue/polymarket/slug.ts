@@ -15,10 +15,7 @@ import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/core/time.ts'
 import type { LeftOut, MarketWindow } from '../venue.ts'
 import { clockTime, easternHour, easternMoments, type WallHour } from './eastern-time.ts'
 
-/**
- * What the venue's name of a market says: `btc-updown-5m-1776081600`,
- * `bitcoin-up-or-down-on-may-17`.
- */
+/** What `btc-updown-5m-1776081600` or `bitcoin-up-or-down-on-may-17` says. */
 export type SlugReading =
   | {
       kind: 'market'
@@ -105,10 +102,7 @@ function readEpochSlug({ symbol, length, epoch }: EpochSlug): SlugReading {
   return { kind: 'market', coin: symbol, timeframe: length, window, isEpoch: true }
 }
 
-/**
- * In the day after clocks change, windows of some hours may start by
- * the clock of the day before, too.
- */
+/** In the day after clocks change, some windows may start by the clock of the day before, too. */
 function isWindowStart(startMs: number, timeframe: Timeframe): boolean {
   const { ms, easternHours } = timeframeTable[timeframe]
   if (easternHours === undefined) return startMs % ms === 0
@@ -116,16 +110,11 @@ function isWindowStart(startMs: number, timeframe: Timeframe): boolean {
   return moments.some((momentMs) => easternHours.includes(easternHour(momentMs) ?? -1))
 }
 
-type Day = Omit<WallHour, 'hour'>
-
-/** Named by the hour in which they open. */
 const hourlyWindows = (wall: WallHour): Window[] =>
   easternMoments(wall).map((startMs) => ({ startMs, endMs: startMs + timeframeMs['1h'] }))
 
-/**
- * From noon of the day before to noon of the day that is named; 23 or 25 hours when clocks change.
- */
-function dailyWindows({ year, month, day }: Day): Window[] {
+/** From noon of the day before to noon of the day; 23 or 25 hours when clocks change. */
+function dailyWindows({ year, month, day }: Omit<WallHour, 'hour'>): Window[] {
   const [endMs] = easternMoments({ year, month, day, hour: 12 })
   const before = new Date(Date.UTC(year, month - 1, day - 1))
   const [startMs] = easternMoments({
@@ -137,9 +126,7 @@ function dailyWindows({ year, month, day }: Day): Window[] {
   return startMs === undefined || endMs === undefined ? [] : [{ startMs, endMs }]
 }
 
-/**
- * 12am is the first hour of the day, 12pm the one after noon; 25 for an hour that does not exist.
- */
+/** 12am is the first hour of the day, 12pm the one after noon; 25 for an hour that there is not. */
 function toHour(hour: number, half: string | undefined): number {
   if (hour < 1 || hour > 12) return 25
   return (hour % 12) + (half === 'pm' ? 12 : 0)

@@ -1,0 +1,46 @@
+/** Calls once after a time; what it returns cancels that. `setTimeout`, or a test's own. */
+export type StartTimer = (callback: () => void, delayMs: number) => () => void
+
+/** Work to be done over and over, after as many milliseconds as it returns; it never rejects. */
+export function createJob(startTimer: StartTimer, work: () => Promise<number>) {
+  let isDisposed = false
+  let isRunning = false
+  let running: Promise<void> | undefined
+  let hastenedMs = Number.POSITIVE_INFINITY
+  let cancelTimer = () => {}
+
+  async function run(): Promise<void> {
+    isRunning = true
+    hastenedMs = Number.POSITIVE_INFINITY
+    const delayMs = await work()
+    isRunning = false
+    if (!isDisposed) wait(Math.min(delayMs, hastenedMs))
+  }
+
+  function start(): void {
+    running = run()
+  }
+
+  function wait(delayMs: number): void {
+    if (delayMs === 0) start()
+    else cancelTimer = startTimer(start, delayMs)
+  }
+
+  return {
+    /** Work is done no later than in `delayMs`, counted from its end if it is running. */
+    hasten(delayMs: number): void {
+      if (isDisposed || delayMs >= hastenedMs) return
+      hastenedMs = delayMs
+      if (isRunning) return
+      cancelTimer()
+      wait(delayMs)
+    },
+
+    /** Resolves when the work that is running has ended. */
+    async dispose(): Promise<void> {
+      isDisposed = true
+      cancelTimer()
+      await running
+    },
+  }
+}
