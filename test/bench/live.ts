@@ -212,13 +212,17 @@ async function serve(mode: Mode): Promise<void> {
     await Bun.sleep(5)
   }
   const piece = new Uint8Array(124).fill(7)
+  const ticks = mode === 'own' ? TICKS_ALONE : 1
+  function write(): void {
+    if (mode === 'bytes') for (const send of senders) send(piece)
+    else for (let tick = 0; tick < ticks; tick++) service.tick()
+  }
   const times: number[] = []
   const writing: number[] = []
   for (let row = 0; row < rows / 4; row++) {
     append()
     const before = process.cpuUsage()
-    if (mode === 'bytes') for (const send of senders) send(piece)
-    else for (let tick = 0; tick < (mode === 'own' ? TICKS_ALONE : 1); tick++) service.tick()
+    write()
     const made = process.cpuUsage(before)
     writing.push(made.user + made.system)
     await Bun.sleep(15)
