@@ -69,7 +69,8 @@ const variables = {
     name: 'BOOKFEED_STREAMS',
     default: '64',
     ...integer(1, 10_000),
-    description: 'Exports that run at a time, of all accounts together; each takes up to 7 MB.',
+    description:
+      'Exports and streams of live events at a time, of all accounts together; an export takes up to 7 MB.',
   },
   hasSample: {
     name: 'BOOKFEED_SAMPLE',

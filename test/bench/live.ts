@@ -10,7 +10,7 @@ import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { constants, createDeflateRaw, createGzip } from 'node:zlib'
 
-import { createCursorCodec } from '#src/core/cursor.ts'
+import { createCursorCodec, encodePosition } from '#src/core/cursor.ts'
 import type { Position, Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -32,6 +32,8 @@ const [rows, followers] = [Number(flags.rows), Number(flags.followers)]
 /** Rows that are written before anything is measured. */
 const WARM_UP_ROWS = 300
 const START_MS = 1_776_081_600_000
+/** In which a thousand lanes of their own are all written. */
+const TICKS_ALONE = 8
 const timer = () => performance.now()
 
 function* snapshots(): Generator<Snapshot> {
@@ -80,74 +82,76 @@ function createService(history: MarketHistory) {
   })
 }
 
-type Way = { write: (text: string) => Promise<number> | number }
+type Bench = ReturnType<typeof openMarket>
+/** Writes the next row; returns its bytes. */
+type Way = () => Promise<number> | number
 
 /** Text through a stream of zlib, flushed after each row as a socket would be. */
-function flushed(zlib: ReturnType<typeof createGzip>): Way {
+function flushed(read: () => string, zlib: ReturnType<typeof createGzip>): Way {
   let bytes = 0
   zlib.on('data', (piece: Uint8Array) => {
     bytes += piece.length
   })
-  return {
-    async write(text) {
-      const before = bytes
-      zlib.write(text)
-      await new Promise<void>((done) => zlib.flush(constants.Z_SYNC_FLUSH, done))
-      return bytes - before
-    },
+  return async () => {
+    const before = bytes
+    zlib.write(read())
+    await new Promise<void>((done) => zlib.flush(constants.Z_SYNC_FLUSH, done))
+    return bytes - before
   }
 }
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-/** Bytes and microseconds of CPU a row, of the coding alone. */
-async function measureCodings(): Promise<void> {
-  const { history, append, market } = openMarket()
-  const start = history.page({ market: market(), order: 'desc', limit: 1 }).last
-  for (let row = 0; row < rows; row++) append()
-  const line = ({ id, timestampMs }: Position) =>
-    `event:row\nid:${cursors.encode('bench', Uint8Array.of(timestampMs & 255, id & 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))}\ndata:`
-  const encoder = new TextEncoder()
-  const texts = Array.from(
-    history.page({ market: market(), order: 'asc', after: start, limit: rows }).texts(),
-    (text) => new TextDecoder().decode(text),
-  )
+const linesBefore = (place: Position) =>
+  `event:row\nid:${cursors.encode('bench', encodePosition(place))}\ndata:`
+
+/** Reads rows one by one, each as its event. */
+function createReader({ history, market }: Bench): () => string {
+  const decoder = new TextDecoder()
+  let after = history.page({ market: market(), order: 'asc', limit: WARM_UP_ROWS }).last
+  return () => {
+    const page = history.page({ market: market(), order: 'asc', after, limit: 1 })
+    const [text] = page.texts()
+    if (page.last === undefined) throw new Error('There are as many rows as are read.')
+    after = page.last
+    return `${linesBefore(after)}${decoder.decode(text)}\n\n`
+  }
+}
+
+/** Writes rows one by one in the gzip of the store. */
+function createFrames({ history, market }: Bench): Way {
   const stream = history.events()
   stream.event('retry:3000')
-  let after = start
-  let at = start
-  const decoder = new TextDecoder()
-  const place = { timestampMs: 1, id: 1 }
+  let after = history.page({ market: market(), order: 'asc', limit: WARM_UP_ROWS }).last
+  return () => {
+    const { bytes, last } = stream.rows({ market: market(), after, limit: 1 }, linesBefore)
+    after = last
+    return bytes.length
+  }
+}
+
+/** Bytes and microseconds of CPU a row, from the history to what is sent. */
+async function measureCodings(): Promise<void> {
+  const bench = openMarket()
+  for (let row = 0; row < rows; row++) bench.append()
+  const encoder = new TextEncoder()
+  const read = createReader(bench)
+  const zipped = (zlib: ReturnType<typeof createGzip>) => flushed(createReader(bench), zlib)
   const ways: Record<string, Way> = {
-    'gzip, stored frames': {
-      write() {
-        const { bytes, last } = stream.rows({ market: market(), after, limit: 1 }, line)
-        after = last ?? after
-        return bytes.length
-      },
-    },
-    'plain JSON': {
-      write() {
-        const page = history.page({ market: market(), order: 'asc', after: at, limit: 1 })
-        at = page.last
-        const [text] = page.texts()
-        return encoder.encode(`${line(at ?? place)}${decoder.decode(text)}\n\n`).length
-      },
-    },
-    'gzip level 1, flushed each row': flushed(createGzip({ level: 1 })),
-    'gzip level 6, flushed each row': flushed(createGzip({ level: 6 })),
-    'permessage-deflate, level 1': flushed(createDeflateRaw({ level: 1, memLevel: 8 })),
-    'permessage-deflate, level 6': flushed(createDeflateRaw({ level: 6, memLevel: 8 })),
+    'plain JSON': () => encoder.encode(read()).length,
+    'gzip, stored frames': createFrames(bench),
+    'gzip level 1, flushed each row': zipped(createGzip({ level: 1 })),
+    'gzip level 6, flushed each row': zipped(createGzip({ level: 6 })),
+    'permessage-deflate, level 1': zipped(createDeflateRaw({ level: 1 })),
+    'permessage-deflate, level 6': zipped(createDeflateRaw({ level: 6 })),
   }
   console.log('| a row as an event | bytes | CPU µs |\n|---|--:|--:|')
-  for (const [name, { write }] of Object.entries(ways)) {
+  for (const [name, write] of Object.entries(ways)) {
     const times: number[] = []
     let bytes = 0
     for (let from = 0; from < rows; from += 100) {
       const before = process.cpuUsage()
-      for (let row = from; row < from + 100; row++) {
-        bytes += await write(`${line({ timestampMs: row, id: row })}${texts[row]}\n\n`)
-      }
+      for (let row = from; row < from + 100; row++) bytes += await write()
       const { user, system } = process.cpuUsage(before)
       times.push((user + system) / 100)
     }
@@ -209,13 +213,17 @@ async function serve(mode: Mode): Promise<void> {
     await Bun.sleep(5)
   }
   const piece = new Uint8Array(124).fill(7)
+  const ticks = mode === 'own' ? TICKS_ALONE : 1
+  function write(): void {
+    if (mode === 'bytes') for (const send of senders) send(piece)
+    else for (let tick = 0; tick < ticks; tick++) service.tick()
+  }
   const times: number[] = []
   const writing: number[] = []
   for (let row = 0; row < rows / 4; row++) {
     append()
     const before = process.cpuUsage()
-    if (mode === 'bytes') for (const send of senders) send(piece)
-    else service.tick()
+    write()
     const made = process.cpuUsage(before)
     writing.push(made.user + made.system)
     await Bun.sleep(15)

@@ -97,7 +97,7 @@ async function received(response: Response): Promise<Response> {
   return new Response(body, response)
 }
 
-export const isLive = ({ headers, body }: Response): boolean =>
+const isLive = ({ headers, body }: Response): boolean =>
   headers.get('content-type') === 'text/event-stream' && body !== null
 
 const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))

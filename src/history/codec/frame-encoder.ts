@@ -22,7 +22,7 @@ import {
 import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
-const WORTHWHILE_LENGTH = 5
+export const WORTHWHILE_LENGTH = 5
 
 /** Every price lies between 0 and 1, so it begins with `0.`. */
 const PRICE_START = '0.'.length
@@ -65,7 +65,7 @@ export class FrameEncoder {
       let end = at
       while (end < text.length && text[end] === earlier[end + moved]) end++
       const length = Math.min(end - at, MATCH_LENGTH_MAX)
-      if (length >= WORTHWHILE_LENGTH) this.#match(length, distance)
+      if (length >= WORTHWHILE_LENGTH) this.match(length, distance)
       else this.#literal(text.charCodeAt(at))
       at += length >= WORTHWHILE_LENGTH ? length : 1
     }
@@ -96,9 +96,9 @@ export class FrameEncoder {
       const priceEnd = endOfNumber(bytes, level + PRICE_OFFSET + PRICE_START, end)
       const sizeEnd = endOfNumber(bytes, priceEnd + SIZE_OFFSET, end)
       if (bytes[level - 1] === COMMA && bytes[lastLevel - 1] === COMMA) {
-        this.#match(LEVEL_GAP, level - lastLevel)
+        this.match(LEVEL_GAP, level - lastLevel)
         this.#digits(level + PRICE_OFFSET + PRICE_START, priceEnd)
-        this.#match(SIZE_OFFSET, priceEnd - lastPriceEnd)
+        this.match(SIZE_OFFSET, priceEnd - lastPriceEnd)
         this.#digits(priceEnd + SIZE_OFFSET, sizeEnd)
       } else {
         this.#literals(at, sizeEnd)
@@ -297,12 +297,13 @@ export class FrameEncoder {
       let length = Math.min(rest, MATCH_LENGTH_MAX)
       // A remainder must not be too short for a match of its own.
       if (rest > length && rest - length < MATCH_LENGTH_MIN) length = rest - MATCH_LENGTH_MIN
-      this.#match(length, distance)
+      this.match(length, distance)
       rest -= length
     }
   }
 
-  #match(length: number, distance: number): void {
+  /** Repeats text from so far before. */
+  match(length: number, distance: number): void {
     const code = lengthCodes[length] ?? 0
     const count = lengthBits[length] ?? 0
     const distanceCode = distanceCodesByDistance[distance] ?? 0

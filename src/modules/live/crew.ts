@@ -55,7 +55,8 @@ export function createCrew(ports: LanePorts) {
 
     /** Writes some of what is new of a lane, for those who take it. */
     advance(lane: Lane): void {
-      const slow = [...lane.members].filter(({ isFull }) => isFull)
+      const slow: Member[] = []
+      for (const member of lane.members) if (member.isFull) slow.push(member)
       if (!lanes.has(lane) || slow.length === lane.members.size) return
       for (const member of slow) part(lane, member)
       try {

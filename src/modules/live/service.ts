@@ -73,15 +73,18 @@ export function createLiveService(deps: LiveDeps) {
       const close = work.openStream(request)
       const output = isGzip ? createGzipOutput(history) : createTextOutput(rows, options.filter)
       const member = createMember(start.isAllowed)
-      const key = JSON.stringify([options, isGzip])
-      crew.add(member, { options, key, output, legs }).start(cursor !== undefined)
-      return {
-        pieces: member,
-        onEnd() {
-          close()
-          crew.leave(member)
-        },
+      const onEnd = () => {
+        close()
+        crew.leave(member)
       }
+      try {
+        const key = JSON.stringify([options, isGzip])
+        crew.add(member, { options, key, output, legs }).start(cursor !== undefined)
+      } catch (error) {
+        onEnd()
+        throw error
+      }
+      return { pieces: member, onEnd }
     },
 
     tick: createTick(deps, { crew, end }),
