@@ -22,6 +22,7 @@ describe('readConfig', () => {
       feedUrl: '',
       catalogueUrl: '',
       feedConnections: 1,
+      hearsLifecycle: false,
       batchMs: 50,
       freeBytesMin: 1000 * MIB,
       keepDays: 0,
@@ -63,6 +64,7 @@ describe('readConfig', () => {
       BOOKFEED_CATALOGUE_URL: 'http://127.0.0.1:9/',
       BOOKFEED_FEED_CONNECTIONS: '2',
       BOOKFEED_BATCH_MS: '20',
+      BOOKFEED_LIFECYCLE: 'on',
       BOOKFEED_FREE_MB: '5',
       ...{ BOOKFEED_KEEP_DAYS: '30', BOOKFEED_KEEP_GB: '200' },
       BOOKFEED_SPOT: 'live=ws://127.0.0.1:9/live, page',
@@ -98,6 +100,7 @@ describe('readConfig', () => {
       catalogueUrl: 'http://127.0.0.1:9',
       feedConnections: 2,
       batchMs: 20,
+      hearsLifecycle: true,
       freeBytesMin: 5 * MIB,
       ...{ keepDays: 30, keepGb: 200 },
       spotSources: [

@@ -67,6 +67,7 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
     timeframes: config.recordTimeframes,
     maxPerSecond: config.statesPerSecond,
     lanes: config.feedConnections,
+    hearsLifecycle: config.hearsLifecycle,
     batchMs: config.batchMs,
     freeBytesMin: config.freeBytesMin,
     freeBytes: () => freeBytesOf(dataPath),

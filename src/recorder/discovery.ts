@@ -12,8 +12,10 @@ import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
-import type { KnownFacts } from '#src/venue/venue.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
+import type { KnownFacts, MarketWindow } from '#src/venue/venue.ts'
 
+import { listMissed, LOOK_BACK_MS, type MissedWindow, putDowntime } from './downtime.ts'
 import type { LiveMarket, Reporter } from './ports.ts'
 import { createWindowChain } from './window-chain.ts'
 
@@ -41,9 +43,10 @@ const CLOSE_MS = 60_000
 const MARKETS_MAX = 1000
 
 export type DiscoveryOptions = {
-  history: Pick<MarketHistory, 'putMarket' | 'findMarket' | 'listMarkets' | 'close'>
+  history: Pick<MarketHistory, 'putMarket' | 'putGaps' | 'findMarket' | 'listMarkets' | 'close'>
   catalogue: Catalogue
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
+  slugOf(window: MarketWindow): string
   coins: readonly Coin[]
   timeframes: readonly Timeframe[]
   clock: Clock
@@ -54,12 +57,13 @@ export type DiscoveryOptions = {
 
 /** Makes the discovery; it asks nothing before `tick`. */
 export function createDiscovery(options: DiscoveryOptions) {
-  const { history, catalogue, clock, reporter } = options
+  const { history, clock, reporter } = options
   const live = new Map<string, LiveMarket>()
   const questions = createQuestions(options)
   const chain = createWindowChain(options)
   const ask = createAsk(options, {
     chain,
+    watch: (market) => watch(market),
     onMarket: (market) => void live.set(market.conditionId, market),
     findLive: ({ coin, timeframe, startMs }) =>
       [...live.values()].find(
@@ -68,24 +72,7 @@ export function createDiscovery(options: DiscoveryOptions) {
       ),
   })
 
-  /** By name, when the windows end that were looked for. */
-  const looked = new Map<string, number>()
-  function lookForward(nowMs: number): void {
-    for (const window of windowsAt(options, nowMs)) {
-      const name = `${window.coin} ${window.timeframe} ${window.startMs}`
-      if (looked.has(name)) continue
-      looked.set(name, window.endMs)
-      questions.add(name, (signal) => ask.find(window, signal), nowMs)
-      if (catalogue.strike)
-        questions.add(`${name} strike`, (signal) => ask.strike(window, signal), window.startMs)
-    }
-    for (const [name, endMs] of looked) {
-      if (endMs > nowMs) continue
-      looked.delete(name)
-      questions.drop(name)
-      questions.drop(`${name} strike`)
-    }
-  }
+  const looking = createLooking(options, { questions, ask })
 
   function endMarkets(nowMs: number): void {
     for (const market of live.values()) {
@@ -110,29 +97,31 @@ export function createDiscovery(options: DiscoveryOptions) {
     questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), windowEndMs)
   }
 
-  function resume(nowMs: number): void {
-    for (const market of unresolved(options, nowMs)) {
-      watch(market)
-      if (nowMs >= market.windowEndMs + CLOSE_MS) closeMarket(market.conditionId)
-    }
-  }
-  let isResumed = false
+  const resuming = createResuming(options, { questions, ask, watch, closeMarket })
 
   return {
     /** To be called about every second. */
     tick(): void {
       const nowMs = clock()
-      if (!isResumed) resume(nowMs)
-      isResumed = true
-      lookForward(nowMs)
+      resuming.begin(nowMs)
+      looking.look(nowMs)
       endMarkets(nowMs)
       questions.tick()
+      resuming.goOn(nowMs)
     },
 
     /** Markets to be heard, in an order that does not change. */
     live(): LiveMarket[] {
       const nowMs = clock()
       return [...live.values()].filter(({ windowEndMs }) => nowMs < windowEndMs + LINGER_MS)
+    },
+
+    /** What the venue says by itself only shortens the waiting: everything is asked for anyway. */
+    take(event: FeedEvent): void {
+      if (event.kind === 'announced') looking.announced(event.slug)
+      const market = event.kind === 'resolved' && live.get(event.conditionId)
+      if (market) watch(market)
+      if (event.kind === 'resolved') questions.hasten(`winner ${event.conditionId}`)
     },
 
     status: () => ({
@@ -143,9 +132,77 @@ export function createDiscovery(options: DiscoveryOptions) {
   }
 }
 
+type Ending = { watch: (market: Over) => void; closeMarket: (conditionId: string) => void }
+
+/** What an earlier run left, and what passed since. */
+function createResuming(options: DiscoveryOptions, { questions, ask, ...end }: Asking & Ending) {
+  const { history } = options
+  let missed: MissedWindow[] | undefined
+  return {
+    /** Does so once. */
+    begin(nowMs: number): void {
+      if (missed !== undefined) return
+      missed = listMissed(options, nowMs)
+      for (const market of unresolved(options, nowMs)) {
+        end.watch(market)
+        if (nowMs < market.windowEndMs + CLOSE_MS) continue
+        const held = history.findMarket(market.conditionId)
+        if (held?.isClosed === false) putDowntime(history, held)
+        end.closeMarket(market.conditionId)
+      }
+    },
+
+    /** Windows that go on come first: those that were missed are asked for when there is room. */
+    goOn(nowMs: number): void {
+      for (const window of missed?.splice(0, questions.room()) ?? [])
+        questions.add(
+          `missed ${window.coin} ${window.timeframe} ${window.startMs}`,
+          (signal) => ask.missed(window, signal),
+          nowMs,
+        )
+    },
+  }
+}
+
+/** Asks for the windows that are open or near, each once. */
+function createLooking(options: DiscoveryOptions, { questions, ask }: Asking) {
+  const looked = new Map<string, Window>()
+  return {
+    look(nowMs: number): void {
+      for (const window of windowsAt(options, nowMs)) {
+        const name = `${window.coin} ${window.timeframe} ${window.startMs}`
+        if (looked.has(name)) continue
+        looked.set(name, window)
+        questions.add(name, (signal) => ask.find(window, signal), nowMs)
+        if (options.catalogue.strike)
+          questions.add(`${name} strike`, (signal) => ask.strike(window, signal), window.startMs)
+      }
+      for (const [name, { endMs }] of looked) {
+        if (endMs > nowMs) continue
+        looked.delete(name)
+        questions.drop(name)
+        questions.drop(`${name} strike`)
+      }
+    },
+
+    /** The venue lists a market now: the window of that name is asked for at once. */
+    announced(slug: string): void {
+      for (const [name, window] of looked)
+        if (options.slugOf(window) === slug) questions.hasten(name)
+    },
+  }
+}
+
+type Asking = { questions: ReturnType<typeof createQuestions>; ask: ReturnType<typeof createAsk> }
+
 /** Markets of an earlier run of which the outcome is not known. */
 function unresolved({ coins, history }: DiscoveryOptions, nowMs: number): Over[] {
-  const query = { status: 'closed', nowMs, fromMs: nowMs - 2 * DAY_MS, limit: MARKETS_MAX } as const
+  const query = {
+    status: 'closed',
+    nowMs,
+    fromMs: nowMs - LOOK_BACK_MS,
+    limit: MARKETS_MAX,
+  } as const
   return coins
     .flatMap((coin) => history.listMarkets({ ...query, coin }))
     .flatMap(({ conditionId, slug, windowEndMs, source }) =>
@@ -213,6 +270,11 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
       if (!questions.has(name)) questions.set(name, { ask, dueMs, tries: 0 })
     },
     drop: (name: string) => void questions.delete(name),
+    /** Asks at once what waits for its time. */
+    hasten(name: string): void {
+      const question = questions.get(name)
+      if (question !== undefined) question.dueMs = clock()
+    },
     tick(): void {
       const nowMs = clock()
       for (const [name, question] of questions) {
@@ -221,6 +283,8 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
       }
     },
     size: () => questions.size,
+    /** How many more could be asked now, but for one. */
+    room: () => Math.max(0, ASKED_MAX - 1 - asked.size),
     dispose: () => stop.abort(),
   }
 }
@@ -229,10 +293,11 @@ type LivePorts = {
   onMarket: (market: LiveMarket) => void
   findLive: (window: Window) => LiveMarket | undefined
   chain: Pick<ReturnType<typeof createWindowChain>, 'check'>
+  watch: (market: Over) => void
 }
 
 /** What is asked of the catalogue. */
-function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain }: LivePorts) {
+function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain, watch }: LivePorts) {
   const { history, catalogue, clock, reporter } = options
 
   function put(facts: KnownFacts): void {
@@ -262,6 +327,19 @@ function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain }: Liv
         assetIds: { up, down },
       })
       return undefined
+    },
+
+    /** Asks which market a window had that nobody recorded; what is not listed any more is left. */
+    async missed(window: Window, signal: AbortSignal): Promise<undefined> {
+      const facts = await catalogue.find(window, { nowMs: clock(), signal })
+      if (facts === undefined) return
+      put(facts)
+      const market = history.findMarket(facts.conditionId)
+      if (market === undefined) return
+      putDowntime(history, market)
+      history.close(facts.conditionId)
+      const { conditionId, slug } = facts
+      if (slug !== undefined) watch({ conditionId, slug, windowEndMs: window.endMs })
     },
 
     /** Asks for the strike of an open window, and puts it when its market is known. */

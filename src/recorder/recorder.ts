@@ -9,6 +9,7 @@ import type { Venue } from '#src/venue/venue.ts'
 import { noCounts } from './book-output.ts'
 import { createDiscovery } from './discovery.ts'
 import { createLane } from './lane.ts'
+import { followLifecycle } from './lifecycle.ts'
 import { type MarketRecording, recordMarket } from './market-recording.ts'
 import {
   createReporter,
@@ -42,6 +43,8 @@ export type RecorderOptions = {
   maxPerSecond: { readonly [timeframe in Timeframe]?: number }
   /** Connections that carry everything at the same time: 1 or 2. */
   lanes: number
+  /** Whether a connection of its own hears what the venue announces. */
+  hearsLifecycle: boolean
   batchMs: number
   freeBytes(): number | undefined
   freeBytesMin: number
@@ -72,11 +75,20 @@ export function startRecorder(options: RecorderOptions) {
     // What is dropped is missed, whatever the connections know: they begin again.
     onOverflow: closeLanes,
   })
-  const discovery = createDiscovery({ ...options, windowStarts: venue.windowStarts, reporter })
+  const discovery = createDiscovery({
+    ...{ ...options, reporter },
+    ...{ windowStarts: venue.windowStarts, slugOf: venue.slugOf },
+  })
   const lanes = Array.from({ length: options.lanes }, () =>
     createLane({ ...options, url: options.feedUrl, reporter, onMessage: hearing.hear }),
   )
   const recordings = createRecordings(options, { sink, reporter })
+  const lifecycle = options.hearsLifecycle
+    ? followLifecycle({
+        ...{ ...options, reporter },
+        ...{ url: options.feedUrl, live: discovery.live, onEvent: discovery.take },
+      })
+    : undefined
   const spot = recordSpot({ ...options, sources: options.spotSources, reporter })
 
   const stops = [
@@ -105,6 +117,7 @@ export function startRecorder(options: RecorderOptions) {
       lanes: lanes.map(({ counts }) => counts),
       discovery: discovery.status(),
       spot: spot.status(),
+      lifecycle: lifecycle?.status(),
       sink: { ...sink.counts, waiting: sink.waiting },
       fault: sink.fault(),
       warning: warningOf(reporter),
@@ -121,6 +134,7 @@ export function startRecorder(options: RecorderOptions) {
       for (const stop of stops) stop()
       discovery.dispose()
       spot.dispose()
+      lifecycle?.dispose()
       closeLanes()
       sink.flush()
     },

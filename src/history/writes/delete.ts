@@ -9,7 +9,7 @@ import type { Tables } from '../tables/tables.ts'
 import type { Runs } from './runs.ts'
 
 /** Chunks have some 20 kB, all other rows some 100 bytes. */
-const CHUNKS_MAX = 24
+const CHUNKS_MAX = 8
 const ROWS_MAX = 400
 
 type Oldest = { id: number; orderMs: number }
