@@ -1,6 +1,7 @@
 /**
  * Finds the markets of windows that are open or near, and asks what became of those that are over.
  */
+import { ifSound } from '#src/core/errors.ts'
 import {
   type Coin,
   type MarketFacts,
@@ -84,8 +85,10 @@ export function createDiscovery(options: DiscoveryOptions) {
     }
   }
 
-  function closeMarket(conditionId: string): void {
+  function closeMarket(conditionId: string, isCutShort = false): void {
     try {
+      const held = isCutShort ? history.findMarket(conditionId) : undefined
+      if (held?.isClosed === false) putDowntime(history, held)
       history.close(conditionId)
     } catch (error) {
       reporter.report(`market ${conditionId}`, messageOf(error))
@@ -132,23 +135,22 @@ export function createDiscovery(options: DiscoveryOptions) {
   }
 }
 
-type Ending = { watch: (market: Over) => void; closeMarket: (conditionId: string) => void }
+type Ending = {
+  watch: (market: Over) => void
+  closeMarket: (id: string, isCutShort: boolean) => void
+}
 
 /** What an earlier run left, and what passed since. */
 function createResuming(options: DiscoveryOptions, { questions, ask, ...end }: Asking & Ending) {
-  const { history } = options
   let missed: MissedWindow[] | undefined
   return {
     /** Does so once. */
     begin(nowMs: number): void {
       if (missed !== undefined) return
-      missed = listMissed(options, nowMs)
+      missed = ifSound(() => listMissed(options, nowMs)) ?? []
       for (const market of unresolved(options, nowMs)) {
         end.watch(market)
-        if (nowMs < market.windowEndMs + CLOSE_MS) continue
-        const held = history.findMarket(market.conditionId)
-        if (held?.isClosed === false) putDowntime(history, held)
-        end.closeMarket(market.conditionId)
+        if (nowMs >= market.windowEndMs + CLOSE_MS) end.closeMarket(market.conditionId, true)
       }
     },
 
@@ -204,7 +206,7 @@ function unresolved({ coins, history }: DiscoveryOptions, nowMs: number): Over[]
     limit: MARKETS_MAX,
   } as const
   return coins
-    .flatMap((coin) => history.listMarkets({ ...query, coin }))
+    .flatMap((coin) => ifSound(() => history.listMarkets({ ...query, coin })) ?? [])
     .flatMap(({ conditionId, slug, windowEndMs, source }) =>
       source === 'recorded' && slug !== undefined && windowEndMs !== undefined
         ? [{ conditionId, slug, windowEndMs }]

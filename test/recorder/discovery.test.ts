@@ -7,7 +7,7 @@ import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 import type { KnownFacts } from '#src/venue/venue.ts'
 
-import { conditionIdOf } from '../history/books.ts'
+import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { createWorld } from './fake-world.ts'
 
 const START_MS = Date.UTC(2026, 10, 22, 10)
@@ -123,6 +123,33 @@ describe('createDiscovery', () => {
         expect.objectContaining({ outcome: 'down', ...span, reason: 'recorder_down' }),
       ])
     }
+  })
+
+  test('behavior: what was cut short has a gap from its last states on', async () => {
+    const { advance, history } = start()
+    const facts = factsOf(START_MS - 2 * FIVE_MS)
+    const { conditionId, windowStartMs = 0, windowEndMs } = facts
+    history.putMarket({ ...facts, source: 'recorded' })
+    const about = {
+      ...aSnapshot({ conditionId, outcome: 'up' }),
+      assetId: facts.assetIds?.up ?? '',
+    }
+    const snapshots = [0, 1000].map((afterMs) => ({
+      ...about,
+      timestampMs: windowStartMs + afterMs,
+    }))
+    history.record({ snapshots, trades: [], gaps: [] })
+    await advance(2000)
+    const market = history.findMarket(conditionId)
+    expect(market && history.gaps(market)).toEqual([
+      { outcome: 'down', fromMs: windowStartMs, toMs: windowEndMs ?? 0, reason: 'recorder_down' },
+      {
+        outcome: 'up',
+        fromMs: windowStartMs + 1001,
+        toMs: windowEndMs ?? 0,
+        reason: 'recorder_down',
+      },
+    ])
   })
 
   test('behavior: without an earlier recording nothing is looked up', async () => {
