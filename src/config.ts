@@ -76,8 +76,7 @@ const variables = {
     name: 'BOOKFEED_SAMPLE',
     default: 'on',
     ...onOff,
-    description:
-      'Make a simulated sample at the start of a server that has no market yet, and keep a simulated market moving while none is recorded.',
+    description: 'Make simulated markets, of which one moves, while none is recorded.',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',
@@ -125,6 +124,12 @@ const variables = {
     default: '1',
     ...integer(1, 2),
     description: 'Connections that carry every market at the same time: with 2, one may fail.',
+  },
+  hearsLifecycle: {
+    name: 'BOOKFEED_LIFECYCLE',
+    default: 'off',
+    ...onOff,
+    description: 'Whether one more connection hears which markets are announced and resolved.',
   },
   batchMs: {
     name: 'BOOKFEED_BATCH_MS',

@@ -69,6 +69,7 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
     timeframes: config.recordTimeframes,
     maxPerSecond: config.statesPerSecond,
     lanes: config.feedConnections,
+    hearsLifecycle: config.hearsLifecycle,
     batchMs: config.batchMs,
     freeBytes: () => freeBytesOf(dataPath),
     random: () => (context.randomBytes(1)[0] ?? 0) / 256,

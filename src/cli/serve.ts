@@ -96,7 +96,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
     : greet({
         ...state,
-        isSample: config.hasSample && !hasRecorded(history, clock()),
+        isSample: config.hasSample && ifSound(() => hasRecorded(history, clock())) === false,
         localKey: makeLocalKey(timed, ledger),
         makeKey: keyCommand(timed, ledger),
       })

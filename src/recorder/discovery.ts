@@ -2,11 +2,11 @@
  * Finds the markets of windows that are open or near, and asks what became of those that are over.
  */
 import { hasWindow } from '#src/core/coverage.ts'
+import { ifSound } from '#src/core/errors.ts'
 import {
   type Coin,
   type Market,
   type MarketFacts,
-  outcomes,
   strikeFacts,
   type Timeframe,
   timeframeMs,
@@ -15,8 +15,10 @@ import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
-import type { KnownFacts } from '#src/venue/venue.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
+import type { KnownFacts, MarketWindow } from '#src/venue/venue.ts'
 
+import { listMissed, LOOK_BACK_MS, type MissedWindow, putDowntime } from './downtime.ts'
 import type { LiveMarket, Reporter } from './ports.ts'
 import { createWindowChain } from './window-chain.ts'
 
@@ -44,27 +46,29 @@ const CLOSE_MS = 60_000
 const MARKETS_MAX = 1000
 
 export type DiscoveryOptions = {
-  history: Pick<MarketHistory, 'findMarket' | 'putMarket' | 'putGaps' | 'listMarkets' | 'close'>
+  history: Pick<MarketHistory, 'putMarket' | 'putGaps' | 'findMarket' | 'listMarkets' | 'close'>
   catalogue: Catalogue
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
+  slugOf(window: MarketWindow): string
   coins: readonly Coin[]
   timeframes: readonly Timeframe[]
   clock: Clock
   /** From 0, inclusive, to 1, exclusive. */
   random: () => number
   reporter: Reporter
-  /** Whether everything that was heard of a market is stored. */
+  /** Whether nothing of a market waits to be stored, so that it may be closed. */
   isStored(conditionId: string): boolean
 }
 
 /** Makes the discovery; it asks nothing before `tick`. */
 export function createDiscovery(options: DiscoveryOptions) {
-  const { catalogue, clock } = options
+  const { history, clock, reporter } = options
   const live = new Map<string, LiveMarket>()
   const questions = createQuestions(options)
   const chain = createWindowChain(options)
   const ask = createAsk(options, {
     chain,
+    watch: (market) => watch(market),
     onMarket: (market) => void live.set(market.conditionId, market),
     findLive: ({ coin, timeframe, startMs }) =>
       [...live.values()].find(
@@ -73,32 +77,25 @@ export function createDiscovery(options: DiscoveryOptions) {
       ),
   })
 
-  /** By name, when the windows end that were looked for. */
-  const looked = new Map<string, number>()
-  function lookForward(nowMs: number): void {
-    for (const window of windowsAt(options, nowMs)) {
-      const name = `${window.coin} ${window.timeframe} ${window.startMs}`
-      if (looked.has(name)) continue
-      looked.set(name, window.endMs)
-      questions.add(name, (signal) => ask.find(window, signal), nowMs)
-      if (catalogue.strike)
-        questions.add(`${name} strike`, (signal) => ask.strike(window, signal), window.startMs)
-    }
-    for (const [name, endMs] of looked) {
-      if (endMs > nowMs) continue
-      looked.delete(name)
-      questions.drop(name)
-      questions.drop(`${name} strike`)
-    }
-  }
+  const looking = createLooking(options, { questions, ask })
 
   function endMarkets(nowMs: number): void {
     for (const market of live.values()) {
       if (nowMs >= market.windowEndMs + CLOSE_MS && options.isStored(market.conditionId)) {
         live.delete(market.conditionId)
         watch(market)
-        earlier.close(market.conditionId)
+        closeMarket(market.conditionId)
       }
+    }
+  }
+
+  function closeMarket(conditionId: string, isCutShort = false): void {
+    try {
+      const held = isCutShort ? history.findMarket(conditionId) : undefined
+      if (held?.isClosed === false) putDowntime(history, held)
+      history.close(conditionId)
+    } catch (error) {
+      reporter.report(`market ${conditionId}`, messageOf(error))
     }
   }
 
@@ -107,30 +104,32 @@ export function createDiscovery(options: DiscoveryOptions) {
     questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), windowEndMs)
   }
 
-  const earlier = createEarlier(options)
-  function resume(nowMs: number): void {
-    for (const market of earlier.list(nowMs)) {
-      if (nowMs < market.windowEndMs) live.set(market.conditionId, market)
-      else watch(market)
-    }
-  }
-  let isResumed = false
+  const onMarket = (market: LiveMarket): void => void live.set(market.conditionId, market)
+  const resuming = createResuming(options, { questions, ask, watch, closeMarket, onMarket })
 
   return {
     /** To be called about every second. */
     tick(): void {
       const nowMs = clock()
-      if (!isResumed) resume(nowMs)
-      isResumed = true
-      lookForward(nowMs)
+      resuming.begin(nowMs)
+      looking.look(nowMs)
       endMarkets(nowMs)
       questions.tick()
+      resuming.goOn(nowMs)
     },
 
     /** Markets to be heard, in an order that does not change. */
     live(): LiveMarket[] {
       const nowMs = clock()
       return [...live.values()].filter(({ windowEndMs }) => nowMs < windowEndMs + LINGER_MS)
+    },
+
+    /** What the venue says by itself only shortens the waiting: everything is asked for anyway. */
+    take(event: FeedEvent): void {
+      if (event.kind === 'announced') looking.announced(event.slug)
+      const market = event.kind === 'resolved' && live.get(event.conditionId)
+      if (market) watch(market)
+      if (event.kind === 'resolved') questions.hasten(`winner ${event.conditionId}`)
     },
 
     /** Whether more may be found at any moment. */
@@ -143,50 +142,71 @@ export function createDiscovery(options: DiscoveryOptions) {
   }
 }
 
-/** What an earlier run left. */
-function createEarlier({ coins, timeframes, history, reporter }: DiscoveryOptions) {
-  /** What is wrong with one market stops no other. */
-  function attempt<T>(topic: string, work: () => T): T | undefined {
-    try {
-      return work()
-    } catch (error) {
-      reporter.report(topic, messageOf(error))
-      return undefined
-    }
-  }
+type Ending = {
+  onMarket: (market: LiveMarket) => void
+  watch: (market: Over) => void
+  closeMarket: (id: string, isCutShort: boolean) => void
+}
 
-  /** Nobody listened up to the end of its window. */
-  function end({ conditionId, spans, windowStartMs, windowEndMs: toMs }: Left): void {
-    const gaps = outcomes.map((outcome) => ({
-      ...{ outcome, toMs, reason: 'recorder_down' as const },
-      fromMs: Math.max(windowStartMs, (spans[outcome]?.lastMs ?? 0) + 1),
-    }))
-    history.putGaps(conditionId, gaps)
-    history.close(conditionId)
-  }
-
+/** What an earlier run left, and what passed since. */
+function createResuming(options: DiscoveryOptions, { questions, ask, ...end }: Asking & Ending) {
+  let missed: MissedWindow[] | undefined
   return {
-    close: (conditionId: string) =>
-      attempt(`market ${conditionId}`, () => history.close(conditionId)),
-
-    /** Markets that may still be heard, or whose outcome is not known; those that are over end. */
-    list(nowMs: number): LiveMarket[] {
-      const query = { nowMs, fromMs: nowMs - 2 * DAY_MS, limit: MARKETS_MAX }
-      const found = coins.flatMap(
-        (coin) =>
-          attempt(`markets of ${coin}`, () => history.listMarkets({ ...query, coin })) ?? [],
-      )
-      const left = found.filter(isLeft)
-      for (const market of left) {
-        const isOver = nowMs >= market.windowEndMs && !market.isClosed
-        if (isOver) attempt(`market ${market.conditionId}`, () => end(market))
+    /** Does so once. */
+    begin(nowMs: number): void {
+      if (missed !== undefined) return
+      missed = ifSound(() => listMissed(options, nowMs)) ?? []
+      for (const market of listLeft(options, nowMs)) {
+        const isOver = nowMs >= market.windowEndMs
+        if (isOver) end.watch(market)
+        else if (options.timeframes.includes(market.timeframe)) end.onMarket(market)
+        // Nobody listened up to its end.
+        if (isOver && !market.isClosed) end.closeMarket(market.conditionId, true)
       }
-      return left.filter(
-        ({ timeframe, windowEndMs }) => nowMs >= windowEndMs || timeframes.includes(timeframe),
-      )
+    },
+
+    /** Windows that go on come first: those that were missed are asked for when there is room. */
+    goOn(nowMs: number): void {
+      for (const window of missed?.splice(0, questions.room()) ?? [])
+        questions.add(
+          `missed ${window.coin} ${window.timeframe} ${window.startMs}`,
+          (signal) => ask.missed(window, signal),
+          nowMs,
+        )
     },
   }
 }
+
+/** Asks for the windows that are open or near, each once. */
+function createLooking(options: DiscoveryOptions, { questions, ask }: Asking) {
+  const looked = new Map<string, Window>()
+  return {
+    look(nowMs: number): void {
+      for (const window of windowsAt(options, nowMs)) {
+        const name = `${window.coin} ${window.timeframe} ${window.startMs}`
+        if (looked.has(name)) continue
+        looked.set(name, window)
+        questions.add(name, (signal) => ask.find(window, signal), nowMs)
+        if (options.catalogue.strike)
+          questions.add(`${name} strike`, (signal) => ask.strike(window, signal), window.startMs)
+      }
+      for (const [name, { endMs }] of looked) {
+        if (endMs > nowMs) continue
+        looked.delete(name)
+        questions.drop(name)
+        questions.drop(`${name} strike`)
+      }
+    },
+
+    /** The venue lists a market now: the window of that name is asked for at once. */
+    announced(slug: string): void {
+      for (const [name, window] of looked)
+        if (options.slugOf(window) === slug) questions.hasten(name)
+    },
+  }
+}
+
+type Asking = { questions: ReturnType<typeof createQuestions>; ask: ReturnType<typeof createAsk> }
 
 type Left = Market & LiveMarket
 
@@ -194,6 +214,15 @@ function isLeft(market: Market): market is Left {
   const { source, slug, winner, assetIds } = market
   const isOpen = source === 'recorded' && winner === undefined
   return isOpen && slug !== undefined && hasWindow(market) && !!assetIds.up && !!assetIds.down
+}
+
+/** Markets of an earlier run that may still be heard, or of which the outcome is not known. */
+function listLeft({ coins, history }: DiscoveryOptions, nowMs: number): Left[] {
+  const query = { nowMs, fromMs: nowMs - LOOK_BACK_MS, limit: MARKETS_MAX }
+  const found = coins.flatMap(
+    (coin) => ifSound(() => history.listMarkets({ ...query, coin })) ?? [],
+  )
+  return found.filter(isLeft)
 }
 
 /** The windows that are open, and the next ones. */
@@ -266,9 +295,16 @@ function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
       if (!questions.has(name)) questions.set(name, { ask, dueMs, tries: 0 })
     },
     drop: (name: string) => void questions.delete(name),
+    /** Asks at once what waits for its time. */
+    hasten(name: string): void {
+      const question = questions.get(name)
+      if (question !== undefined) question.dueMs = clock()
+    },
     tick,
     size: () => questions.size,
     isAsking: () => asked.size > 0,
+    /** How many more could be asked now, but for one. */
+    room: () => Math.max(0, ASKED_MAX - 1 - asked.size),
     dispose: () => stop.abort(),
   }
 }
@@ -277,10 +313,11 @@ type LivePorts = {
   onMarket: (market: LiveMarket) => void
   findLive: (window: Window) => LiveMarket | undefined
   chain: Pick<ReturnType<typeof createWindowChain>, 'check'>
+  watch: (market: Over) => void
 }
 
 /** What is asked of the catalogue. */
-function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain }: LivePorts) {
+function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain, watch }: LivePorts) {
   const { history, catalogue, clock, reporter } = options
 
   function put(facts: KnownFacts): void {
@@ -310,6 +347,19 @@ function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain }: Liv
         assetIds: { up, down },
       })
       return undefined
+    },
+
+    /** Asks which market a window had that nobody recorded; what is not listed any more is left. */
+    async missed(window: Window, signal: AbortSignal): Promise<undefined> {
+      const facts = await catalogue.find(window, { nowMs: clock(), signal })
+      if (facts === undefined) return
+      put(facts)
+      const market = history.findMarket(facts.conditionId)
+      if (market === undefined) return
+      putDowntime(history, market)
+      history.close(facts.conditionId)
+      const { conditionId, slug } = facts
+      if (slug !== undefined) watch({ conditionId, slug, windowEndMs: window.endMs })
     },
 
     /** Asks for the strike of an open window, and puts it when its market is known. */

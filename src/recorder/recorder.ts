@@ -11,6 +11,7 @@ import { noCounts } from './book-output.ts'
 import { createDiscovery, type DiscoveryOptions } from './discovery.ts'
 import { createJournal, type Journal, type KeepHeard, toHeardLine } from './journal.ts'
 import { createLane } from './lane.ts'
+import { followLifecycle } from './lifecycle.ts'
 import { type MarketRecording, recordMarket } from './market-recording.ts'
 import {
   createReporter,
@@ -50,6 +51,8 @@ export type RecorderOptions = {
   maxPerSecond: { readonly [timeframe in Timeframe]?: number }
   /** Connections that carry everything at the same time: 1 or 2. */
   lanes: number
+  /** Whether a connection of its own hears what the venue announces. */
+  hearsLifecycle: boolean
   batchMs: number
   freeBytes(): number | undefined
   freeBytesMin: number
@@ -85,7 +88,7 @@ function createParts(options: RecorderOptions) {
   })
   const discovery = createDiscovery({
     ...options,
-    ...{ windowStarts: venue.windowStarts, reporter },
+    ...{ windowStarts: venue.windowStarts, slugOf: venue.slugOf, reporter },
     history: notePuts(options, journal),
     isStored: (conditionId) => !sink.holds(conditionId),
   })
@@ -94,14 +97,38 @@ function createParts(options: RecorderOptions) {
   )
   const recordings = createRecordings(options, { sink, reporter, journal })
   const spot = recordSpot({ ...options, sources: options.spotSources, reporter })
-  return { reporter, journal, hearing, sink, discovery, lanes, recordings, spot, closeLanes }
+  const lifecycle = options.hearsLifecycle
+    ? followLifecycle({
+        ...{ ...options, reporter },
+        ...{ url: options.feedUrl, live: discovery.live, onEvent: discovery.take },
+      })
+    : undefined
+  const dispose = (): void => {
+    discovery.dispose()
+    spot.dispose()
+    lifecycle?.dispose()
+    closeLanes()
+    sink.end()
+  }
+  return {
+    reporter,
+    journal,
+    hearing,
+    sink,
+    discovery,
+    lanes,
+    recordings,
+    spot,
+    lifecycle,
+    dispose,
+  }
 }
 
 /** Starts to record. Dispose of it before the history. */
 export function startRecorder(options: RecorderOptions) {
   const { every, clock } = options
   const parts = createParts(options)
-  const { reporter, journal, hearing, sink, discovery, lanes, recordings, spot } = parts
+  const { reporter, journal, hearing, sink, discovery, lanes, recordings, spot, lifecycle } = parts
 
   let gathered = 0
   function follow(): void {
@@ -138,6 +165,7 @@ export function startRecorder(options: RecorderOptions) {
       lanes: lanes.map(({ counts }) => counts),
       discovery: discovery.status(),
       spot: spot.status(),
+      lifecycle: lifecycle?.status(),
       sink: { ...sink.counts, waiting: sink.waiting },
       fault: sink.fault(),
       warning: warningOf(reporter),
@@ -163,10 +191,7 @@ export function startRecorder(options: RecorderOptions) {
     /** Stops hearing, writes what was heard, and leaves gaps open. */
     dispose(): void {
       for (const stop of stops) stop()
-      discovery.dispose()
-      spot.dispose()
-      parts.closeLanes()
-      sink.end()
+      parts.dispose()
     },
   }
 }

@@ -25,6 +25,7 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
     lanes: [],
     discovery: { markets: 2, asking: 0, contradictions: 0 },
     spot: { ticks: 0, dropped: 0, sources: [] },
+    lifecycle: undefined,
     sink: {
       ...{ rows, duplicates: 0, batches: 3, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
       ...{ lagMs: 63, waiting: 7 },

@@ -7,7 +7,7 @@ import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 import type { KnownFacts } from '#src/venue/venue.ts'
 
-import { conditionIdOf } from '../history/books.ts'
+import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { createWorld } from './fake-world.ts'
 
 const START_MS = Date.UTC(2026, 10, 22, 10)
@@ -32,6 +32,7 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
   const discovery = createDiscovery({
     ...{ history, clock: world.clock, random: world.random },
     windowStarts: polymarket.windowStarts,
+    slugOf: polymarket.slugOf,
     coins: ['btc'],
     timeframes: ['5m'],
     isStored: () => world.clock() >= storedMs,
@@ -111,6 +112,68 @@ describe('createDiscovery', () => {
     expect(history.findMarket(conditionIdOf(1))?.isClosed).toBe(true)
   })
 
+  test('behavior: windows that passed while it was down get their facts, their winner and the gap', async () => {
+    const { advance, asked, history } = start({
+      find: async ({ startMs }) => {
+        asked.push(`find ${(startMs - START_MS) / FIVE_MS}`)
+        const over = { winner: 'down', winnerSource: 'venue', finalPrice: '7' } as const
+        return { ...factsOf(startMs), ...(startMs < START_MS ? over : {}) }
+      },
+      read: async (slug) => {
+        const startMs = Number(slug.split('-').at(-1)) * 1000
+        return { ...factsOf(startMs), winner: 'down', winnerSource: 'venue', finalPrice: '7' }
+      },
+    })
+    const facts = factsOf(START_MS - 4 * FIVE_MS)
+    history.putMarket({ ...facts, source: 'recorded' })
+    await advance(8000)
+    expect(asked.slice(0, 3)).toEqual(['find 0', 'find 1', 'find 2'])
+    expect(asked.slice(3).toSorted()).toEqual(['find -1', 'find -2', 'find -3'])
+    const held = history.listMarkets({ coin: 'btc', toMs: START_MS, limit: 10 })
+    expect(held).toHaveLength(4)
+    for (const market of held) {
+      expect(market).toMatchObject({ isClosed: true, winner: 'down', source: 'recorded' })
+      const span = { fromMs: market.windowStartMs, toMs: market.windowEndMs }
+      expect(history.gaps(market)).toEqual([
+        expect.objectContaining({ outcome: 'up', ...span, reason: 'recorder_down' }),
+        expect.objectContaining({ outcome: 'down', ...span, reason: 'recorder_down' }),
+      ])
+    }
+  })
+
+  test('behavior: what was cut short has a gap from its last states on', async () => {
+    const { advance, history } = start()
+    const facts = factsOf(START_MS - 2 * FIVE_MS)
+    const { conditionId, windowStartMs = 0, windowEndMs } = facts
+    history.putMarket({ ...facts, source: 'recorded' })
+    const about = {
+      ...aSnapshot({ conditionId, outcome: 'up' }),
+      assetId: facts.assetIds?.up ?? '',
+    }
+    const snapshots = [0, 1000].map((afterMs) => ({
+      ...about,
+      timestampMs: windowStartMs + afterMs,
+    }))
+    history.record({ snapshots, trades: [], gaps: [] })
+    await advance(2000)
+    const market = history.findMarket(conditionId)
+    expect(market && history.gaps(market)).toEqual([
+      { outcome: 'down', fromMs: windowStartMs, toMs: windowEndMs ?? 0, reason: 'recorder_down' },
+      {
+        outcome: 'up',
+        fromMs: windowStartMs + 1001,
+        toMs: windowEndMs ?? 0,
+        reason: 'recorder_down',
+      },
+    ])
+  })
+
+  test('behavior: without an earlier recording nothing is looked up', async () => {
+    const { advance, asked } = start()
+    await advance(5000)
+    expect(asked).toEqual(['find 0', 'find 1', 'find 2'])
+  })
+
   test('behavior: a market that is not listed yet is asked for again', async () => {
     let calls = 0
     const { advance, discovery } = start({
@@ -121,6 +184,28 @@ describe('createDiscovery', () => {
     // Those whose window is near; the third is left alone for a minute.
     await advance(5000)
     expect(discovery.live().length).toBe(2)
+  })
+
+  test('behavior: what the venue announces or resolves is asked for at once', async () => {
+    let isListed = false
+    const { advance, discovery, asked } = start({
+      find: async ({ startMs }) =>
+        isListed || startMs === START_MS ? factsOf(startMs) : undefined,
+    })
+    await advance(1000)
+    isListed = true
+    // Of the third window, which is left alone for a minute.
+    discovery.take({ kind: 'announced', slug: factsOf(START_MS + 2 * FIVE_MS).slug ?? '' })
+    discovery.take({ kind: 'announced', slug: 'something-else' })
+    await advance(2000)
+    expect(discovery.live().map(({ conditionId }) => conditionId)).toContain(conditionIdOf(3))
+    await advance(FIVE_MS + 2000)
+    expect(asked).toEqual([])
+    const resolved = { kind: 'resolved', timestampMs: 0, winningAssetId: '11' } as const
+    discovery.take({ ...resolved, conditionId: conditionIdOf(1) })
+    discovery.take({ ...resolved, conditionId: conditionIdOf(99) })
+    await advance(1000)
+    expect(asked).toEqual([`read ${factsOf(START_MS).slug}`])
   })
 
   test('error: a catalogue that is away is said once, left alone as it asks, and found again', async () => {

@@ -118,6 +118,7 @@ const ofVenue = (venue: Venue, catalogueOf: typeof polymarket.createCatalogue) =
   coins: ['btc'] as const,
   timeframes: ['5m'] as const,
   maxPerSecond: {},
+  hearsLifecycle: false,
   lanes: 1,
   batchMs: 50,
   freeBytes: () => undefined,

@@ -9,6 +9,7 @@ import type { Database } from '#src/sqlite/database.ts'
 import type { SpotQuery } from '../history.ts'
 
 type SpotRow = typeof spot.$inferSelect
+type Removal = { coin: string; beforeMs: number; limit: number }
 type Range = Record<'fromMs' | 'toMs' | 'afterMs' | 'afterId' | 'limit', number> &
   Record<'coin', string> & { source: string | null; windowSeconds: number | null }
 
@@ -17,6 +18,12 @@ export function createSpotTable(db: Database) {
   const sql = sqlOf(spot)
   const insert = db.prepare<unknown, [SpotRow]>(
     `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
+  )
+  // No id is given twice, so the greatest stays.
+  const remove = db.prepare<Pick<SpotRow, 'checksum'>, [Removal]>(
+    `DELETE FROM spot WHERE id IN (
+       SELECT id FROM spot WHERE coin = $coin AND time_ms < $beforeMs
+         AND id < (SELECT max(id) FROM spot) LIMIT $limit) RETURNING checksum`,
   )
   const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot')
   const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
@@ -45,6 +52,9 @@ export function createSpotTable(db: Database) {
       }
       return added
     },
+
+    /** Removes some of the ticks before a moment; returns how many. */
+    remove: (removal: Removal): number => remove.all(removal).length,
 
     /** Throws `Damage`. */
     list({ coin, order, limit, source, windowSeconds, ...range }: SpotQuery): StoredTick[] {

@@ -9,7 +9,7 @@ import type { Tables } from '../tables/tables.ts'
 import type { Runs } from './runs.ts'
 
 /** Chunks have some 20 kB, all other rows some 100 bytes. */
-const CHUNKS_MAX = 24
+const CHUNKS_MAX = 8
 const ROWS_MAX = 400
 
 type Oldest = { id: number; orderMs: number }
@@ -26,7 +26,7 @@ type Counted = {
 const REACH_MS = 432_000_000
 
 /** Returns the function that does a step, in a transaction; false when nothing is left to do. */
-export function createDelete({ db, meta, runs }: Tables & { runs: Runs }) {
+export function createDelete({ db, meta, spot, runs }: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
   // No id is given twice, so the greatest stays: what is kept of one in memory is of no other.
   const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
@@ -40,12 +40,6 @@ export function createDelete({ db, meta, runs }: Tables & { runs: Runs }) {
        up_count + down_count AS snapshots, first_ms AS "firstMs", last_ms AS "lastMs"`,
   )
   const discount = prepareDiscount(db)
-  const deleteSpot = db.prepare<unknown, [{ coin: Coin; beforeMs: number }]>(
-    `DELETE FROM spot WHERE id IN (
-       SELECT id FROM spot WHERE coin = $coin AND time_ms < $beforeMs
-         AND id < (SELECT max(id) FROM spot) LIMIT ${ROWS_MAX})`,
-  )
-
   function deleteRest(id: number): void {
     for (const part of parts) if (part.run(id).changes > 0) return
     meta.settleDeletion()
@@ -59,9 +53,8 @@ export function createDelete({ db, meta, runs }: Tables & { runs: Runs }) {
     }
     const found = coins.flatMap((coin) => oldestOf.get({ coin, beforeMs }) ?? [])
     const [oldest] = found.sort((a, b) => a.orderMs - b.orderMs)
-    const spotMs = oldest?.orderMs ?? beforeMs
-    for (const coin of coins)
-      if (deleteSpot.run({ coin, beforeMs: spotMs }).changes > 0) return true
+    const spotRange = { beforeMs: oldest?.orderMs ?? beforeMs, limit: ROWS_MAX }
+    if (coins.some((coin) => spot.remove({ coin, ...spotRange }) > 0)) return true
     if (oldest === undefined) return false
     const counted = deleteMarket.get(oldest.id)
     if (counted !== null) discount(counted)

@@ -64,6 +64,34 @@ describe('namesOf', () => {
     ])
   })
 
+  test('behavior: on the days when clocks change, hours and days keep the names of Eastern time', () => {
+    const hour = (text: string): string | undefined =>
+      namesOf({ coin: 'btc', timeframe: '1h', startMs: ms(text) })[0]?.slice(19)
+    // At 7:00 UTC it is 3 a.m. instead of 2.
+    expect(['06', '07', '08'].map((at) => hour(`2026-03-08T${at}:00:00Z`))).toEqual([
+      'march-8-2026-1am-et',
+      'march-8-2026-3am-et',
+      'march-8-2026-4am-et',
+    ])
+    // The hour from 1 a.m. comes twice: only its market says which one it is.
+    expect(['04', '05', '06', '07'].map((at) => hour(`2026-11-01T${at}:00:00Z`))).toEqual([
+      'november-1-2026-12am-et',
+      'november-1-2026-1am-et',
+      'november-1-2026-1am-et',
+      'november-1-2026-2am-et',
+    ])
+    const day = (text: string): string | undefined =>
+      namesOf({ coin: 'btc', timeframe: '1d', startMs: ms(text) })[0]?.slice(22)
+    expect(['2026-03-07T17:00:00Z', '2026-03-08T16:00:00Z'].map(day)).toEqual([
+      'march-8-2026',
+      'march-9-2026',
+    ])
+    expect(['2026-10-31T16:00:00Z', '2026-11-01T17:00:00Z'].map(day)).toEqual([
+      'november-1-2026',
+      'november-2-2026',
+    ])
+  })
+
   test('behavior: every name is read back as the window that it names, all year round', () => {
     for (let nowMs = ms('2026-01-01T00:30:00Z'); nowMs < ms('2027-01-01'); nowMs += 7 * 3_600_000) {
       for (const timeframe of ['5m', '15m', '1h', '4h', '1d'] as const) {

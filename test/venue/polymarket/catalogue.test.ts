@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test'
+
+import { CatalogueFault } from '#src/venue/catalogue.ts'
+import { createCatalogue } from '#src/venue/polymarket/catalogue.ts'
+
+import { openMarket, START_MS, startGround } from '../../support/venue/ground.ts'
+import type { Venue } from '../../support/venue/venue.ts'
+
+/** A catalogue of a venue, and the paths that it was asked for; `isHidden` ones are not there. */
+function connect({ gammaUrl }: Venue, isHidden: (path: string) => boolean = () => false) {
+  const asked: string[] = []
+  const catalogue = createCatalogue({
+    url: gammaUrl,
+    async fetch(url, options) {
+      const { pathname, search } = new URL(url)
+      asked.push(`${pathname}${search}`)
+      return isHidden(pathname) ? new Response(null, { status: 404 }) : fetch(url, options)
+    },
+  })
+  return { catalogue, asked }
+}
+
+const asking = { nowMs: START_MS, signal: AbortSignal.timeout(5000) }
+const windowOf = ({ coin, timeframe, startMs, endMs }: ReturnType<typeof openMarket>) =>
+  ({ coin, timeframe, startMs, endMs }) as Parameters<ReturnType<typeof createCatalogue>['find']>[0]
+
+describe('find', () => {
+  test('default: asks by the name of the window', async () => {
+    await using venue = await startGround()
+    const market = openMarket(venue)
+    const { catalogue, asked } = connect(venue)
+    expect(await catalogue.find(windowOf(market), asking)).toMatchObject({
+      ...{ conditionId: market.conditionId, slug: market.slug, settlementRule: 'twap60' },
+      assetIds: { up: market.assetIds[0], down: market.assetIds[1] },
+    })
+    expect(asked).toEqual([`/events/slug/${market.slug}`])
+  })
+
+  test('behavior: where no name is known, the lists of what ends then have it, page after page', async () => {
+    await using venue = await startGround({ coins: ['btc', 'eth', 'sol', 'xrp'] })
+    const { catalogue, asked } = connect(venue, (path) => path.startsWith('/events/slug/'))
+    for (const market of venue.markets().filter(({ endMs }) => endMs > START_MS)) {
+      const found = await catalogue.find(windowOf(market), asking)
+      expect(found?.conditionId).toBe(market.conditionId)
+    }
+    const lists = asked.filter((path) => path.startsWith('/markets/keyset?'))
+    expect(lists.length).toBeGreaterThan(0)
+    for (const list of lists) {
+      expect(list).toContain('closed=false')
+      expect(list).not.toContain('offset=')
+    }
+  })
+
+  test('behavior: a page that names a next one is followed from there', async () => {
+    const pages = [
+      { markets: [], next_cursor: 'first' },
+      { markets: [], next_cursor: 'second' },
+      { markets: [] },
+    ]
+    const cursors: (string | null)[] = []
+    const catalogue = createCatalogue({
+      url: 'http://gamma',
+      async fetch(url) {
+        const { pathname, searchParams } = new URL(url)
+        if (pathname !== '/markets/keyset') return new Response(null, { status: 404 })
+        cursors.push(searchParams.get('after_cursor'))
+        return Response.json(pages[cursors.length - 1])
+      },
+    })
+    const window = { coin: 'btc', timeframe: '5m', startMs: START_MS, endMs: START_MS } as const
+    expect(await catalogue.find(window, asking)).toBeUndefined()
+    expect(cursors).toEqual([null, 'first', 'second'])
+  })
+
+  test('error: a refusal says how long to wait', async () => {
+    await using venue = await startGround()
+    venue.inject({ kind: 'gamma-status', status: 429, requests: 1, retryAfterSeconds: 3 })
+    const { catalogue } = connect(venue)
+    const fault = await catalogue.find(windowOf(openMarket(venue)), asking).catch((error) => error)
+    expect(fault).toBeInstanceOf(CatalogueFault)
+    expect(fault).toMatchObject({ retryAfterMs: 3000 })
+  })
+})
