@@ -2,18 +2,22 @@
 import { spot } from '#db/history/schema.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { SpotTick, StoredTick } from '#src/core/spot.ts'
-import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
+import { assertSealed, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { type Database, readConsistently } from '#src/sqlite/database.ts'
 
 import type { SpotQuery } from '../history.ts'
+import type { MetaTable } from './meta-table.ts'
 
 type SpotRow = typeof spot.$inferSelect
 type Range = Record<'fromMs' | 'toMs' | 'afterMs' | 'afterId' | 'limit', number> &
   Record<'coin', string> & { source: string | null; windowSeconds: number | null }
 
+/** Rows that `verify` reads at a time, so that it is in no writer's way. */
+const BLOCK = 10_000
+
 /** Reads and writes ticks. */
-export function createSpotTable(db: Database) {
+export function createSpotTable(db: Database, meta: MetaTable) {
   const sql = sqlOf(spot)
   const insert = db.prepare<unknown, [SpotRow]>(
     `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
@@ -28,6 +32,9 @@ export function createSpotTable(db: Database) {
          AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)
        ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
     )
+  const block = db.prepare<SpotRow, [{ after: number; last: number }]>(
+    `SELECT ${sql.columns()} FROM spot WHERE id > $after AND id <= $last ORDER BY id LIMIT ${BLOCK}`,
+  )
   const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
 
   return {
@@ -36,14 +43,32 @@ export function createSpotTable(db: Database) {
      */
     insert(ticks: readonly SpotTick[]): number {
       let id = (lastId.get()?.id ?? 0) + 1
-      let added = 0
+      let [added, sumAdded] = [0, 0]
       for (const tick of ticks) {
         const row = toRow(tick, id)
         if (insert.run(row).changes === 0) continue
         id++
         added++
+        sumAdded += row.checksum
       }
+      if (added > 0) meta.putSpotSum((meta.spotSum() + sumAdded) % SUM_END)
       return added
+    },
+
+    /** Yields a sentence a fault. Rows are only added: those up to the last id stay as they are. */
+    *verify(): Generator<string> {
+      const read = () => ({ last: lastId.get()?.id ?? 0, sum: meta.spotSum() })
+      const { last, sum } = readConsistently(db, read)
+      let found = 0
+      for (let after = 0; after < last;) {
+        const rows = block.all({ after, last })
+        for (const row of rows) {
+          found = (found + row.checksum) % SUM_END
+          if (row.checksum !== checksumOf(row)) yield `${nameOf(row)} is not as it was written`
+        }
+        after = rows.at(-1)?.id ?? last
+      }
+      if (found !== sum) yield 'spot table: its rows are not all there'
     },
 
     /** Throws `Damage`. */
@@ -72,8 +97,10 @@ function toRow(tick: SpotTick, id: number): SpotRow {
   return row
 }
 
+const nameOf = ({ id, coin }: SpotRow): string => `price ${id} of ${coin}`
+
 function toTick(row: SpotRow): StoredTick {
-  assertSealed(row, `price ${row.id} of ${row.coin}`)
+  assertSealed(row, nameOf(row))
   const { id, source, windowSeconds, timeMs, price, receivedMs, sequence, dropped } = row
   return {
     ...{ id, coin: row.coin as Coin, source, windowSeconds, timestampMs: timeMs, price },
