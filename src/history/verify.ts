@@ -74,7 +74,7 @@ export function createVerify(tables: Tables) {
     yield* attempt(() => listPageFaults(db))
     yield* attempt(() => checkCoinTotals(db))
     yield* attempt(() => readConsistently(db, meta.verify))
-    yield* attempt(() => [...spot.verify()])
+    yield* attempt(() => readConsistently(db, spot.verify))
     let ids: number[] = []
     yield* attempt(() => {
       ids = markets.ids()

@@ -4,7 +4,7 @@ import type { Coin } from '#src/core/market.ts'
 import type { SpotTick, StoredTick } from '#src/core/spot.ts'
 import { assertSealed, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import { type Database, readConsistently } from '#src/sqlite/database.ts'
+import type { Database } from '#src/sqlite/database.ts'
 
 import type { SpotQuery } from '../history.ts'
 import type { MetaTable } from './meta-table.ts'
@@ -12,9 +12,6 @@ import type { MetaTable } from './meta-table.ts'
 type SpotRow = typeof spot.$inferSelect
 type Range = Record<'fromMs' | 'toMs' | 'afterMs' | 'afterId' | 'limit', number> &
   Record<'coin', string> & { source: string | null; windowSeconds: number | null }
-
-/** Rows that `verify` reads at a time, so that it is in no writer's way. */
-const BLOCK = 10_000
 
 /** Reads and writes ticks. */
 export function createSpotTable(db: Database, meta: MetaTable) {
@@ -32,9 +29,7 @@ export function createSpotTable(db: Database, meta: MetaTable) {
          AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)
        ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
     )
-  const block = db.prepare<SpotRow, [{ after: number; last: number }]>(
-    `SELECT ${sql.columns()} FROM spot WHERE id > $after AND id <= $last ORDER BY id LIMIT ${BLOCK}`,
-  )
+  const all = db.prepare<SpotRow, []>(`SELECT ${sql.columns()} FROM spot`)
   const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
 
   return {
@@ -55,20 +50,15 @@ export function createSpotTable(db: Database, meta: MetaTable) {
       return added
     },
 
-    /** Yields a sentence a fault. Rows are only added: those up to the last id stay as they are. */
-    *verify(): Generator<string> {
-      const read = () => ({ last: lastId.get()?.id ?? 0, sum: meta.spotSum() })
-      const { last, sum } = readConsistently(db, read)
-      let found = 0
-      for (let after = 0; after < last;) {
-        const rows = block.all({ after, last })
-        for (const row of rows) {
-          found = (found + row.checksum) % SUM_END
-          if (row.checksum !== checksumOf(row)) yield `${nameOf(row)} is not as it was written`
-        }
-        after = rows.at(-1)?.id ?? last
+    /** A sentence a fault. */
+    verify(): string[] {
+      const faults: string[] = []
+      let sum = 0
+      for (const row of all.iterate()) {
+        sum = (sum + row.checksum) % SUM_END
+        if (row.checksum !== checksumOf(row)) faults.push(`${nameOf(row)} is not as it was written`)
       }
-      if (found !== sum) yield 'spot table: its rows are not all there'
+      return sum === meta.spotSum() ? faults : [...faults, 'spot table: its rows are not all there']
     },
 
     /** Throws `Damage`. */
