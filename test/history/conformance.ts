@@ -11,6 +11,7 @@ import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
 import { conformRecord } from './conformance-record.ts'
 import { conformRows } from './conformance-rows.ts'
+import { conformSpot } from './conformance-spot.ts'
 import { conformSteps } from './conformance-steps.ts'
 import { conformTrades } from './conformance-trades.ts'
 
@@ -30,6 +31,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformMarkets(use)
     conformTrades(use)
     conformGaps(use, effort)
+    conformSpot(use)
     conformRecord(use)
     conformPages(use)
     conformRows(use)
