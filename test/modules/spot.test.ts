@@ -74,6 +74,16 @@ describe('GET /v1/{coin}/spot', () => {
     }
   })
 
+  test('behavior: a page has a whole step at least, of however many prices', async () => {
+    const ticks = walkedTicks(51_000)
+    const { send } = createServer(ticks)
+    const { texts } = await walkSeries(send, PATH, {
+      params: { interval: '1d' },
+      limitOf: () => 1000,
+    })
+    expect(texts).toEqual([0, 60].flatMap((window) => barsOf(ticks, window, 86_400_000)))
+  })
+
   test('behavior: pages put together are the whole, whatever their lengths', async () => {
     const { send } = createServer(walkedTicks(700))
     const random = createRandom('spot-pages')
