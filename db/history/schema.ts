@@ -1,7 +1,7 @@
 /**
  * Every table of `history.db`. Times are Unix milliseconds; prices and sizes are millionths.
  * Everything that is served can be checked: rows by their `checksum`, blobs of chunks by their last
- * bytes, rows that could vanish by a sum over their checksums beside their market
+ * bytes, rows that could vanish by a sum over their checksums, beside their market or in `meta`
  * (sqlite/checksum.ts). Columns are in the order of the file, which migrations may only append to:
  * checksums are of values in that order.
  */

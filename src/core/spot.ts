@@ -27,36 +27,30 @@ export type StoredTick = SpotTick & { readonly id: number }
 export const seriesOf = ({ source, windowSeconds }: SpotTick): string =>
   windowSeconds === 0 ? source : `${source}-twap${windowSeconds}`
 
-export type SpotBar = Pick<SpotTick, 'coin' | 'source' | 'windowSeconds'> & {
-  /** Inclusive. */
-  startMs: number
-  /** Texts of ticks. */
-  open: string
-  high: string
-  low: string
-  close: string
-  ticks: number
-}
+/** Texts of prices are those of ticks. */
+export type SpotBar = Pick<SpotTick, 'coin' | 'source' | 'windowSeconds'> &
+  Record<'open' | 'high' | 'low' | 'close', string> & { ticks: number }
 
 /**
- * Bars of ticks that ascend in time: of each series one a step that it has a tick in, ascending by
- * start, then by the series' first tick. Steps are multiples of `stepMs` since 1970.
+ * Adds a tick to the bars of its step, one a series. Ticks come in the order of time or against it;
+ * so do the bars, by the first tick of their series.
  */
-export function toBars(ticks: readonly StoredTick[], stepMs: number): SpotBar[] {
-  const bars = new Map<string, SpotBar>()
-  for (const { coin, source, windowSeconds, timestampMs, price } of ticks) {
-    const startMs = Math.floor(timestampMs / stepMs) * stepMs
-    const key = `${startMs} ${source} ${windowSeconds}`
-    const bar = bars.get(key)
-    if (bar === undefined) {
-      const all = { open: price, high: price, low: price, close: price }
-      bars.set(key, { coin, source, windowSeconds, startMs, ...all, ticks: 1 })
-      continue
-    }
-    if (Number(price) > Number(bar.high)) bar.high = price
-    if (Number(price) < Number(bar.low)) bar.low = price
+export function addToBars(bars: Map<string, SpotBar>, tick: SpotTick, order: 'asc' | 'desc'): void {
+  const { coin, source, windowSeconds, price } = tick
+  const series = seriesOf(tick)
+  const all = { open: price, high: price, low: price, close: price }
+  const bar = bars.get(series) ?? { coin, source, windowSeconds, ...all, ticks: 0 }
+  const isAscending = order === 'asc'
+  const [above, below] = [Number(price) - Number(bar.high), Number(price) - Number(bar.low)]
+  // Of equal prices with other digits the first one in time is shown.
+  if (above > 0 || (above === 0 && !isAscending)) bar.high = price
+  if (below < 0 || (below === 0 && !isAscending)) bar.low = price
+  bar.ticks++
+  if (isAscending) {
     bar.close = price
-    bar.ticks++
+  } else {
+    bar.open = price
+    bars.delete(series)
   }
-  return [...bars.values()]
+  bars.set(series, bar)
 }

@@ -22,7 +22,7 @@ import { type Coverage, newOutcomeTallies, type OutcomeTally } from './writes/co
 
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
 export function createVerify(tables: Tables) {
-  const { db, meta, markets, chunks, tails, gaps, trades, snapshots } = tables
+  const { db, meta, markets, chunks, tails, gaps, trades, spot, snapshots } = tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -74,6 +74,7 @@ export function createVerify(tables: Tables) {
     yield* attempt(() => listPageFaults(db))
     yield* attempt(() => checkCoinTotals(db))
     yield* attempt(() => readConsistently(db, meta.verify))
+    yield* attempt(() => readConsistently(db, spot.verify))
     let ids: number[] = []
     yield* attempt(() => {
       ids = markets.ids()

@@ -90,6 +90,7 @@ async function startFed(history: MarketHistory, { markets, first }: Load, afterT
   const timers: { everyMs: number; dueMs: number; work: () => void }[] = []
   const sockets: SocketEvents[] = []
   const recorder = startRecorder({
+    hearsLifecycle: false,
     ...{ history, venue: polymarket, feed: polymarket.feed, feedUrl: '', clock: () => nowMs },
     catalogue: {
       find: async ({ coin, timeframe, startMs }) => {

@@ -10,7 +10,7 @@ describe('runCli', () => {
     const { context, printed } = createCliContext({ BOOKFEED_PORT: 'broken' })
     expect(await runCli(['--help'], context)).toBe(0)
     const help = printed.join('\n')
-    for (const command of ['serve', 'import', 'simulate', 'verify', 'keys', 'tiers', 'audit']) {
+    for (const command of ['serve', 'record', 'status', 'import', 'verify', 'keys', 'audit']) {
       expect(help).toMatch(new RegExp(`^ {2}${command} `, 'm'))
     }
     for (const variable of configVariables) {

@@ -30,6 +30,7 @@ const kinds: Record<string, Record<string, string>[]> = {
   listSnapshotsAt: views,
   listQuotes: [{}, { interval: '1s' }, { fields: 'bid' }, { fields: 'receivedAt' }],
   listPrices: [{}, { interval: '1m' }],
+  listSpot: [{}, { interval: '1m' }],
 }
 
 const momentsOf = ({ conditionId }: KnownMarket) =>

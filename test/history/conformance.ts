@@ -13,6 +13,7 @@ import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
 import { conformRecord } from './conformance-record.ts'
 import { conformRows } from './conformance-rows.ts'
+import { conformSpot } from './conformance-spot.ts'
 import { conformSteps } from './conformance-steps.ts'
 import { conformTrades } from './conformance-trades.ts'
 
@@ -32,6 +33,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformMarkets(use)
     conformTrades(use)
     conformGaps(use, effort)
+    conformSpot(use)
     conformRecord(use)
     conformDelete(use)
     conformPages(use)

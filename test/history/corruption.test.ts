@@ -16,6 +16,7 @@ import { createRandom, type Random } from '#src/lib/random.ts'
 import { openDatabase, StoreFault } from '#src/sqlite/database.ts'
 
 import { createHarness } from '../support/harness.ts'
+import { someTicks } from '../support/market-history.ts'
 import { appendAll, randomHash } from './books.ts'
 
 // biome-ignore lint/style/noProcessEnv: how much is asked for is the runner's business, not the server's.
@@ -50,6 +51,7 @@ function fill(): string[] {
     addPauseAndTrades(history, rows, random)
     if (number < 2) history.close(conditionId)
   }
+  history.putSpot(someTicks('btc', 600))
   history.dispose()
   const db = openDatabase(path)
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -88,6 +90,8 @@ const ofCoin = [
   `export?day=${day}`,
   `export?day=${day}&format=csv&shape=states`,
   'markets?limit=100',
+  'spot?limit=1000',
+  'spot?limit=1000&order=desc&source=chainlink',
   `coverage?from=${START_MS}&to=${START_MS + 1}`,
 ]
 const ofMarket = [

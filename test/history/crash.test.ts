@@ -66,7 +66,7 @@ describe('append', () => {
     }
     expect(next).toBeGreaterThan(ROUNDS)
     checkWhole(path, next)
-  }, 30_000)
+  }, 120_000)
 })
 
 /** The file holds what the batches hold, and applying all of them again changes nothing. */

@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { outcomes } from '#src/core/market.ts'
+import { coins, outcomes } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 import { type Database, openDatabase } from '#src/sqlite/database.ts'
 
+import { someTicks } from '../support/market-history.ts'
 import { appendAll, randomHash, simulatedSnapshots } from './books.ts'
 import { textOf } from './pages.ts'
 
@@ -33,6 +34,8 @@ const path = join(folder, 'sound.db')
 const sound = openHistory(path)
 appendAll(sound, snapshots)
 addPausesAndTrades(sound)
+sound.putSpot(someTicks('btc', 8))
+sound.putSpot(someTicks('eth', 8))
 sound.dispose()
 checkpoint(path)
 let copies = 0
@@ -106,14 +109,15 @@ type Place = { table: string; column: string; key?: string }
 
 /** Every page that a client can ask for, as texts. */
 const everything = (history: MarketHistory): string =>
-  conditionIds
-    .flatMap((conditionId) =>
-      [undefined, ...outcomes].flatMap((outcome) =>
-        (['asc', 'desc'] as const).map((order) =>
+  (['asc', 'desc'] as const)
+    .flatMap((order) => [
+      ...conditionIds.flatMap((conditionId) =>
+        [undefined, ...outcomes].map((outcome) =>
           textOf(history, { conditionId, outcome, order, limit: 1000 }),
         ),
       ),
-    )
+      JSON.stringify(coins.map((coin) => history.spot({ coin, order, limit: 1000 }))),
+    ])
     .join('\n')
 
 const sql = (text: string) => (db: Database) => {
@@ -140,6 +144,8 @@ const damages: Record<string, string> = {
   'the trades of a market deleted': 'DELETE FROM trade WHERE market_id = 2',
   'winners flipped': "UPDATE market SET winner = iif(winner = 'up', 'down', 'up')",
   'another final price': "UPDATE market SET final_price = '1' WHERE id = 2",
+  'the last price of a coin deleted': 'DELETE FROM spot WHERE id = (SELECT max(id) FROM spot)',
+  'all prices of coins deleted': 'DELETE FROM spot',
   'a wrong coin total': 'UPDATE coin_total SET snapshots = snapshots - 1',
   'a market deleted': 'DELETE FROM market WHERE id = 1',
   'a market deleted with all that is held of it':

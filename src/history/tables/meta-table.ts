@@ -11,6 +11,7 @@ import type { Totals } from '../history.ts'
 /** The row that covers all others. */
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
+const SPOT_SUM = 'spot_sum'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
@@ -66,6 +67,10 @@ export function createMetaTable(db: Database) {
       meta.put(BATCH_SUM, sum % SUM_END)
     },
 
+    /** Of the checksums of all prices of coins. */
+    spotSum: (): number => Number(meta.get(SPOT_SUM) ?? 0),
+    putSpotSum: (sum: number): void => meta.put(SPOT_SUM, sum),
+
     nextId,
 
     /** Reserves `count` ids and returns the first. */
@@ -83,6 +88,8 @@ export function createMetaTable(db: Database) {
     }),
   }
 }
+
+export type MetaTable = ReturnType<typeof createMetaTable>
 
 /** Work that a process may leave behind, which the next one goes on with. */
 function createDue(meta: ReturnType<typeof createMeta>) {

@@ -2,11 +2,12 @@
 import { spot } from '#db/history/schema.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { SpotTick, StoredTick } from '#src/core/spot.ts'
-import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
+import { assertSealed, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
 import type { SpotQuery } from '../history.ts'
+import type { MetaTable } from './meta-table.ts'
 
 type SpotRow = typeof spot.$inferSelect
 type Removal = { coin: string; beforeMs: number; limit: number }
@@ -14,7 +15,7 @@ type Range = Record<'fromMs' | 'toMs' | 'afterMs' | 'afterId' | 'limit', number>
   Record<'coin', string> & { source: string | null; windowSeconds: number | null }
 
 /** Reads and writes ticks. */
-export function createSpotTable(db: Database) {
+export function createSpotTable(db: Database, meta: MetaTable) {
   const sql = sqlOf(spot)
   const insert = db.prepare<unknown, [SpotRow]>(
     `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
@@ -35,6 +36,7 @@ export function createSpotTable(db: Database) {
          AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)
        ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
     )
+  const all = db.prepare<SpotRow, []>(`SELECT ${sql.columns()} FROM spot`)
   const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
 
   return {
@@ -43,18 +45,36 @@ export function createSpotTable(db: Database) {
      */
     insert(ticks: readonly SpotTick[]): number {
       let id = (lastId.get()?.id ?? 0) + 1
-      let added = 0
+      let [added, sumAdded] = [0, 0]
       for (const tick of ticks) {
         const row = toRow(tick, id)
         if (insert.run(row).changes === 0) continue
         id++
         added++
+        sumAdded += row.checksum
       }
+      if (added > 0) meta.putSpotSum((meta.spotSum() + sumAdded) % SUM_END)
       return added
     },
 
     /** Removes some of the ticks before a moment; returns how many. */
-    remove: (removal: Removal): number => remove.all(removal).length,
+    remove(removal: Removal): number {
+      const gone = remove.all(removal)
+      const sum = gone.reduce((total, { checksum }) => total + checksum, 0) % SUM_END
+      if (gone.length > 0) meta.putSpotSum((meta.spotSum() + SUM_END - sum) % SUM_END)
+      return gone.length
+    },
+
+    /** A sentence a fault. */
+    verify(): string[] {
+      const faults: string[] = []
+      let sum = 0
+      for (const row of all.iterate()) {
+        sum = (sum + row.checksum) % SUM_END
+        if (row.checksum !== checksumOf(row)) faults.push(`${nameOf(row)} is not as it was written`)
+      }
+      return sum === meta.spotSum() ? faults : [...faults, 'spot table: its rows are not all there']
+    },
 
     /** Throws `Damage`. */
     list({ coin, order, limit, source, windowSeconds, ...range }: SpotQuery): StoredTick[] {
@@ -82,8 +102,10 @@ function toRow(tick: SpotTick, id: number): SpotRow {
   return row
 }
 
+const nameOf = ({ id, coin }: SpotRow): string => `price ${id} of ${coin}`
+
 function toTick(row: SpotRow): StoredTick {
-  assertSealed(row, `price ${row.id} of ${row.coin}`)
+  assertSealed(row, nameOf(row))
   const { id, source, windowSeconds, timeMs, price, receivedMs, sequence, dropped } = row
   return {
     ...{ id, coin: row.coin as Coin, source, windowSeconds, timestampMs: timeMs, price },

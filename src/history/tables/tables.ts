@@ -21,15 +21,16 @@ import { createTradeTable } from './trade-table.ts'
 
 export function createTables(db: Database, chunkCacheBytes: number) {
   const chunks = createChunkTable(db, chunkCacheBytes)
+  const meta = createMetaTable(db)
   return {
     db,
     chunks,
-    meta: createMetaTable(db),
+    meta,
     markets: createMarketTable(db),
     tails: createTailTable(db),
     gaps: createGapTable(db),
     trades: createTradeTable(db),
-    spot: createSpotTable(db),
+    spot: createSpotTable(db, meta),
     snapshots: createSnapshots(chunks),
   }
 }

@@ -4,7 +4,7 @@ import { exactNumber } from '#src/core/decimal.ts'
 import type { Coin } from '#src/core/market.ts'
 import { intervalMs } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { type SpotBar, type StoredTick, toBars } from '#src/core/spot.ts'
+import { addToBars, type SpotBar, type StoredTick } from '#src/core/spot.ts'
 import { readRange, toIso } from '#src/core/time.ts'
 import type { MarketHistory, SpotQuery as StoreQuery } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -16,7 +16,7 @@ type Page = { rows: object[]; last: Position | undefined; hasMore: boolean }
 
 /** Ticks that are read in one step. */
 const BLOCK = 1000
-/** Ticks that the bars of a page are made of at most. */
+/** A page of bars ends with the step in which so many ticks were read. */
 const TICKS_MAX = 100_000
 
 /** Makes the service of a history. */
@@ -36,33 +36,16 @@ export function createSpotService({ history, cursors }: Deps) {
   }
 
   /**
-   * Bars are made of whole steps: a page ends where a step does, so that none is cut in two. The
-   * last bar of what is still being recorded may grow.
+   * Bars are made of whole steps: a page ends where a step does, so that none is cut in two, and
+   * has one at least. The last bar of what is still being recorded may grow.
    */
   function* readBars(query: StoreQuery, stepMs: number): Steps<Page> {
-    const ticks: StoredTick[] = []
-    let hasMore = true
-    while (hasMore && ticks.length < TICKS_MAX) {
-      const found = history.spot({ ...query, after: ticks.at(-1) ?? query.after, limit: BLOCK })
-      ticks.push(...found)
-      hasMore = found.length === BLOCK
-      if (stepsOf(ticks, stepMs).size > query.limit) break
+    const page = createBarPage(query, stepMs)
+    for (;;) {
+      const found = history.spot({ ...query, after: page.last() ?? query.after, limit: BLOCK })
+      for (const tick of found) if (!page.add(tick)) return page.end(true)
+      if (found.length < BLOCK) return page.end(false)
       yield
-    }
-    const steps = [...stepsOf(ticks, stepMs)]
-    // What the last step has may not all be read yet.
-    const whole = new Set(
-      hasMore
-        ? steps.slice(0, Math.min(query.limit, steps.length - 1))
-        : steps.slice(0, query.limit),
-    )
-    const used = ticks.filter((tick) => whole.has(stepOf(tick, stepMs)))
-    const ascending = query.order === 'asc' ? used : used.toReversed()
-    const bars = toBars(ascending, stepMs).map((bar) => describeBar(bar, stepMs))
-    return {
-      rows: query.order === 'asc' ? bars : bars.toReversed(),
-      last: used.at(-1),
-      hasMore: hasMore || steps.length > whole.size,
     }
   }
 
@@ -95,10 +78,42 @@ export function createSpotService({ history, cursors }: Deps) {
 
 export type SpotService = ReturnType<typeof createSpotService>
 
-const stepOf = ({ timestampMs }: StoredTick, stepMs: number): number =>
-  Math.floor(timestampMs / stepMs)
-const stepsOf = (ticks: readonly StoredTick[], stepMs: number): Set<number> =>
-  new Set(ticks.map((tick) => stepOf(tick, stepMs)))
+/** A page of the bars of ticks that are added in the order of the query. */
+function createBarPage({ order, limit }: StoreQuery, stepMs: number) {
+  const rows: object[] = []
+  const bars = new Map<string, SpotBar>()
+  let [ticks, steps, startMs] = [0, 0, 0]
+  let last: StoredTick | undefined
+
+  function endStep(): void {
+    for (const bar of bars.values()) rows.push(describeBar(bar, startMs, stepMs))
+    bars.clear()
+    steps++
+  }
+
+  return {
+    /** False when the page has ended before this tick. */
+    add(tick: StoredTick): boolean {
+      const tickStartMs = Math.floor(tick.timestampMs / stepMs) * stepMs
+      if (last !== undefined && tickStartMs !== startMs) {
+        endStep()
+        if (steps === limit || ticks >= TICKS_MAX) return false
+      }
+      startMs = tickStartMs
+      last = tick
+      ticks++
+      addToBars(bars, tick, order)
+      return true
+    },
+
+    last: () => last,
+
+    end(hasMore: boolean): Page {
+      if (!hasMore) endStep()
+      return { rows, last, hasMore }
+    },
+  }
+}
 
 /** A price as it is served. */
 export const describeTick = (tick: StoredTick) => ({
@@ -110,9 +125,9 @@ export const describeTick = (tick: StoredTick) => ({
   ...{ sequence: tick.sequence ?? null, dropped: tick.dropped ?? 0 },
 })
 
-const describeBar = (bar: SpotBar, stepMs: number) => ({
+const describeBar = (bar: SpotBar, startMs: number, stepMs: number) => ({
   ...{ source: bar.source, windowSeconds: bar.windowSeconds },
-  ...{ start: toIso(bar.startMs), end: toIso(bar.startMs + stepMs) },
+  ...{ start: toIso(startMs), end: toIso(startMs + stepMs) },
   ...{ open: exactNumber(bar.open), high: exactNumber(bar.high) },
   ...{ low: exactNumber(bar.low), close: exactNumber(bar.close), ticks: bar.ticks },
 })

@@ -1,0 +1,128 @@
+/** The conformance suite's part on reference prices. */
+import { describe, expect, test } from 'bun:test'
+
+import type { SpotTick } from '#src/core/spot.ts'
+import type { MarketHistory, SpotQuery } from '#src/history/history.ts'
+
+import { START_MS } from './books.ts'
+import type { Use } from './conformance.ts'
+
+const aTick = (changes: Partial<SpotTick> = {}): SpotTick => ({
+  ...{ coin: 'btc', source: 'chainlink', windowSeconds: 60, timestampMs: START_MS },
+  price: '64126.50',
+  ...changes,
+})
+
+const listed = (history: MarketHistory, query: Partial<SpotQuery> = {}) =>
+  history.spot({ coin: 'btc', order: 'asc', limit: 1000, ...query })
+
+const timesOf = (history: MarketHistory, query: Partial<SpotQuery> = {}): number[] =>
+  listed(history, query).map(({ timestampMs }) => timestampMs - START_MS)
+
+/** Three series of two moments each, of two coins. */
+function fill(history: MarketHistory): void {
+  const moments = [2, 0].map((at) => START_MS + at)
+  history.putSpot(
+    moments.flatMap((timestampMs) => [
+      aTick({ timestampMs }),
+      aTick({ timestampMs, windowSeconds: 0 }),
+      aTick({ timestampMs, source: 'pyth' }),
+      aTick({ timestampMs, coin: 'eth' }),
+    ]),
+  )
+}
+
+export function conformSpot(use: Use): void {
+  describe('putSpot', () => {
+    conformPut(use)
+  })
+  describe('spot', () => {
+    conformList(use)
+  })
+}
+
+function conformPut(use: Use): void {
+  test(
+    'default: keeps what a feed tells of a price with every digit, and nothing that it does not',
+    use((history) => {
+      const told = [
+        aTick({ receivedMs: START_MS + 80, sequence: 7, dropped: 2 }),
+        aTick({ timestampMs: START_MS + 1, price: '0.000000000000000001', sequence: 0 }),
+        aTick({ timestampMs: START_MS + 2, price: '123456789012345678901234567890.10' }),
+      ]
+      expect(history.putSpot(told)).toBe(3)
+      expect(listed(history)).toEqual(told.map((tick, at) => ({ ...tick, id: at + 1 })))
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: the first of a series and a moment stays, held or in one batch, and takes no other id',
+    use((history) => {
+      expect(history.putSpot([aTick(), aTick({ price: '1' })])).toBe(1)
+      const others = [aTick({ price: '2' }), aTick({ windowSeconds: 0 }), aTick({ source: 'pyth' })]
+      expect(history.putSpot(others)).toBe(2)
+      expect(listed(history).map(({ id, price }) => [id, price])).toEqual([
+        [1, '64126.50'],
+        [2, '64126.50'],
+        [3, '64126.50'],
+      ])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: of nothing there is nothing',
+    use((history) => {
+      expect(history.putSpot([])).toBe(0)
+      expect(listed(history)).toEqual([])
+      expect([...history.verify()]).toEqual([])
+    }),
+  )
+}
+
+function conformList(use: Use): void {
+  test(
+    'default: ascends by time, then by id; descending is the same turned around; coins are apart',
+    use((history) => {
+      fill(history)
+      expect(timesOf(history)).toEqual([0, 0, 0, 2, 2, 2])
+      const ids = listed(history).map(({ id }) => id)
+      expect(ids).toEqual([5, 6, 7, 1, 2, 3])
+      expect(listed(history, { order: 'desc' }).map(({ id }) => id)).toEqual(ids.reverse())
+      expect(timesOf(history, { coin: 'eth' })).toEqual([0, 2])
+      expect(timesOf(history, { coin: 'sol' })).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: `fromMs` is inclusive, `toMs` exclusive; source and window choose',
+    use((history) => {
+      fill(history)
+      expect(timesOf(history, { fromMs: START_MS, toMs: START_MS + 2 })).toEqual([0, 0, 0])
+      expect(timesOf(history, { fromMs: START_MS + 1, toMs: START_MS + 3 })).toEqual([2, 2, 2])
+      expect(timesOf(history, { source: 'pyth' })).toEqual([0, 2])
+      expect(timesOf(history, { windowSeconds: 0 })).toEqual([0, 2])
+      expect(timesOf(history, { source: 'pyth', windowSeconds: 0 })).toEqual([])
+    }),
+  )
+
+  test(
+    'behavior: pages of any length, put together, are the whole, in both orders',
+    use((history) => {
+      fill(history)
+      for (const order of ['asc', 'desc'] as const) {
+        const whole = listed(history, { order })
+        for (const limit of [1, 2, 5]) {
+          const read = listed(history, { order, limit })
+          for (let last = read.at(-1); last !== undefined;) {
+            const page = listed(history, { order, limit, after: last })
+            read.push(...page)
+            last = page.at(-1)
+          }
+          expect(read).toEqual(whole)
+        }
+      }
+    }),
+  )
+}
