@@ -21,6 +21,8 @@ import { type Ask, judge, type Judgement } from './judge.ts'
 const STEP_MS = 5
 /** Rounds of the event loop in which what was sent arrives. */
 const TURNS = 3
+/** The same while more is on its way than a socket takes. */
+const FULL_TURNS = 100
 
 export type RigOptions = {
   generated?: Partial<GeneratedOptions>
@@ -62,8 +64,10 @@ export async function startRig(options: RigOptions = {}) {
   async function settle(): Promise<void> {
     while (book.pumpedMs() < nowMs) await setImmediate()
     for (let turn = 0; turn < TURNS; turn++) await setImmediate()
-    while (venue.connections.some((each) => each.isOpen() && each.buffered() > 100_000))
-      await setImmediate()
+    const isFull = () =>
+      venue.connections.some((each) => each.isOpen() && each.buffered() > 100_000)
+    // What drips takes its time.
+    for (let turn = 0; turn < FULL_TURNS && isFull(); turn++) await setImmediate()
   }
 
   async function advance(ms: number): Promise<void> {
