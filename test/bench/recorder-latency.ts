@@ -56,7 +56,7 @@ const cpuSeconds = (): number => {
 
 await Bun.sleep(WARM_UP_MS)
 const ages: number[] = []
-const socket = new WebSocket(server.origin.replace('http', 'ws') + '/v1/stream', {
+const socket = new WebSocket(`${server.origin.replace('http', 'ws')}/v1/stream`, {
   headers: { authorization: `Bearer ${key}` },
 })
 socket.onopen = () => {
@@ -88,6 +88,8 @@ console.log(
   `server: ${busy} % of a core, ${Math.round(start.mb)} MB at first, ` +
     `${Math.round(Math.max(...resident))} MB at most, ${Math.round(resident.at(-1) ?? 0)} MB at last`,
 )
+const status = JSON.parse(readFileSync(join(data, 'recorder.json'), 'utf8'))
+console.log(`slowest batch: ${status.sink.slowestMs} ms`)
 socket.close()
 await server.kill()
 rmSync(data, { recursive: true, force: true })
