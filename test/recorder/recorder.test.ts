@@ -7,7 +7,7 @@ import { START_MS } from '../support/venue/ground.ts'
 import { faultsOf, judgeFacts } from './judge.ts'
 import { type Rig, startRig } from './rig.ts'
 
-const LIMIT_MS = 60_000
+const LIMIT_MS = 240_000
 
 /** Gaps that begin after a moment, and whatever is wrong. */
 async function verdictOf(rig: Rig, fromMs = 0) {
