@@ -36,6 +36,9 @@ export type TokenTerms = {
  */
 const EXPLAIN_MS = 100
 
+/** A batch with a hash is looked at so long after the last that came of it. */
+const PROVABLE_WAIT_MS = 2
+
 /** What the venue says of a book beside its levels. */
 type Claims = {
   hash: string | undefined
@@ -150,8 +153,11 @@ export class TokenBook {
   }
 
   settle(nowMs: number): void {
-    const { batchWaitMs } = this.#terms
-    if (this.#batch && nowMs - this.#batch.receivedMs > batchWaitMs) this.#close(nowMs)
+    const { batchWaitMs, watch } = this.#terms
+    // A hash says whether it is whole; one that is not is taken up again when more comes.
+    const isProvable = this.#batch?.hash !== undefined && !watch.isAdvisory()
+    const waitMs = isProvable ? PROVABLE_WAIT_MS : batchWaitMs
+    if (this.#batch && nowMs - this.#batch.receivedMs > waitMs) this.#close(nowMs)
     this.#drain(nowMs)
     this.#pace.settle(nowMs)
   }

@@ -75,7 +75,7 @@ describe('createMarketBooks', () => {
     send(20, [bid(51, 5)])
     books.take(at(30), ...venue.changeFrames(at(19), [bid(51, 9)]), venue.bookFrame('up', at(5)))
     books.settle(at(60))
-    expect(story()).toEqual(['found 0', 'state 0', 'missed 1 to 20', 'state 20'])
+    expect(story()).toEqual(['found 0', 'state 0', 'state 20', 'missed 1 to 20'])
     expect(books.counts.stale).toBe(3)
   })
 

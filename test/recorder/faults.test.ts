@@ -9,7 +9,7 @@ import { faultsOf } from './judge.ts'
 import { startRig } from './rig.ts'
 
 const CALM_MS = 3000
-const LIMIT_MS = 60_000
+const LIMIT_MS = 240_000
 
 type Case = {
   /** All at once, but for those of the script. */

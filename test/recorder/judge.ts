@@ -111,7 +111,9 @@ function judgeOutcome({ name, rows, states: all, isInGap }: Side) {
     const before = all[at - 1]?.book
     return before === undefined || before.bids !== book.bids || before.asks !== book.asks
   })
-  const trueAt = Map.groupBy(states, ({ state }) => state.timestampMs)
+  // A whole book that is sent later may say it.
+  const trueAt = Map.groupBy(all, ({ state }) => state.timestampMs)
+  const saidAt = Map.groupBy(states, ({ state }) => state.timestampMs)
   const servedAt = Map.groupBy(rows, ({ timestamp }) => Date.parse(timestamp))
   const say = (ms: number): string => `${name} ${new Date(ms).toISOString()}`
   const isServed = (ms: number, { book }: TrueBook): boolean =>
@@ -123,7 +125,7 @@ function judgeOutcome({ name, rows, states: all, isInGap }: Side) {
     .filter(({ row, ms }) => !(trueAt.get(ms) ?? []).some((each) => isTrue(row, each)))
     .map(({ ms }) => say(ms))
   // Of one millisecond the last state counts; a clock that jumped back may have had several.
-  const missing = [...trueAt]
+  const missing = [...saidAt]
     .filter(([ms]) => !isInGap(ms))
     .filter(([ms, books]) => !books.some((each) => isServed(ms, each)))
     .map(([ms]) => say(ms))

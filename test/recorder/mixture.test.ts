@@ -13,7 +13,7 @@ import { startRig } from './rig.ts'
 // biome-ignore lint/style/noProcessEnv: how long a test runs is not for the product's settings.
 const { MIXTURE_ROUNDS = '2', MIXTURE_SEED = 'mixture' } = process.env
 const ROUNDS = Number(MIXTURE_ROUNDS)
-const ROUND_MS_MAX = 120_000
+const ROUND_MS_MAX = 300_000
 const FAULTS_MAX = 25
 /** Until whoever lost a book in vain several times in a row asks for it again. */
 const CALM_MS = 60_000

@@ -21,6 +21,10 @@ import { type Ask, judge, type Judgement } from './judge.ts'
 const STEP_MS = 5
 /** Rounds of the event loop in which what was sent arrives. */
 const TURNS = 3
+/** The same while more is on its way than a socket takes. */
+const FULL_TURNS = 100
+/** For what is not answered, which a faulty venue may never do, the clock waits so long. */
+const UNDER_WAY_MS = 200
 
 export type RigOptions = {
   generated?: Partial<GeneratedOptions>
@@ -61,9 +65,12 @@ export async function startRig(options: RigOptions = {}) {
   /** Lets what is on its way arrive, at the venue and here. */
   async function settle(): Promise<void> {
     while (book.pumpedMs() < nowMs) await setImmediate()
+    while (isUnderWay()) await setImmediate()
     for (let turn = 0; turn < TURNS; turn++) await setImmediate()
-    while (venue.connections.some((each) => each.isOpen() && each.buffered() > 100_000))
-      await setImmediate()
+    const isFull = () =>
+      venue.connections.some((each) => each.isOpen() && each.buffered() > 100_000)
+    // What drips takes its time.
+    for (let turn = 0; turn < FULL_TURNS && isFull(); turn++) await setImmediate()
   }
 
   async function advance(ms: number): Promise<void> {
@@ -113,7 +120,7 @@ const ofVenue = (venue: Venue, catalogueOf: typeof polymarket.createCatalogue) =
   feed: polymarket.feed,
   feedUrl: venue.marketUrl,
   catalogue: catalogueOf({
-    ...{ url: venue.gammaUrl, pricesUrl: venue.cryptoPriceUrl, fetch },
+    ...{ url: venue.gammaUrl, pricesUrl: venue.cryptoPriceUrl, fetch: fetchHeld },
   }),
   coins: ['btc'] as const,
   timeframes: ['5m'] as const,
@@ -165,8 +172,27 @@ function createTimers(clock: () => number) {
   return { every, run }
 }
 
+/** Connections and questions that are on their way, and since when by the machine's clock. */
+const underWay = new Map<object, number>()
+const isUnderWay = (): boolean =>
+  [...underWay.values()].some((since) => performance.now() - since < UNDER_WAY_MS)
+
+async function fetchHeld(url: string, init: RequestInit): Promise<Response> {
+  const question = {}
+  underWay.set(question, performance.now())
+  try {
+    return await fetch(url, init)
+  } finally {
+    underWay.delete(question)
+  }
+}
+
 const openSocket: OpenSocket = (url, events) => {
   const socket = new WebSocket(url)
+  underWay.set(socket, performance.now())
+  const arrive = () => underWay.delete(socket)
+  socket.addEventListener('open', arrive)
+  socket.addEventListener('close', arrive)
   let isOver = false
   socket.onopen = () => isOver || events.opened()
   socket.onmessage = ({ data }: MessageEvent<string>) => isOver || events.message(data)

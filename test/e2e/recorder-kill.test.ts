@@ -1,0 +1,143 @@
+/**
+ * kill -9 of a server that records, at random moments: no row that was read is lost, and what was
+ * missed meanwhile is a gap. `KILL_ROUNDS=100 bun test test/e2e/recorder-kill.test.ts` is the long
+ * run; `KILL_SEED` chooses the moments.
+ */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { createRandom } from '#src/lib/random.ts'
+import type { Tier } from '#src/selling/tier.ts'
+
+import { faultsOf, judge } from '../recorder/judge.ts'
+import { addKey, createHarness } from '../support/harness.ts'
+import { startKillableServer } from '../support/killable-server.ts'
+import { generatedPlaybook } from '../support/venue/generated.ts'
+import { startVenue, systemClock, type Venue } from '../support/venue/venue.ts'
+
+// biome-ignore lint/style/noProcessEnv: how long a test runs is not for the product's settings.
+const { KILL_ROUNDS = '2', KILL_SEED = 'kill' } = process.env
+const ROUNDS = Number(KILL_ROUNDS)
+const ROUND_MS_MAX = 30_000
+
+const tier: Tier = {
+  ...{ tierId: 'kill', name: 'Kill', rank: 98, isForSale: false, requestsPerMinute: 1_000_000 },
+  coins: ['btc'],
+  routes: ['markets', 'snapshots'],
+}
+
+const data = mkdtempSync(join(tmpdir(), 'bookfeed-recorder-kill-'))
+afterAll(() => rmSync(data, { recursive: true, force: true }))
+
+type Row = { id: string; timestamp: string }
+
+/** Reads the newest rows until the server is gone; what was answered counts as acknowledged. */
+async function read(paths: () => string[], get: (path: string) => Promise<Response>) {
+  const seen = new Map<string, string>()
+  const work = async () => {
+    for (;;) {
+      for (const path of paths()) {
+        const response = await get(path)
+        const body = await response.text()
+        if (response.status !== 200) continue
+        const { data: rows } = JSON.parse(body) as { data: Row[] }
+        for (const row of rows) seen.set(row.id, JSON.stringify(row))
+      }
+    }
+  }
+  return { seen, over: work().catch(() => {}) }
+}
+
+const openMarkets = (venue: Venue) =>
+  venue.markets().filter(({ startMs, endMs }) => startMs <= venue.nowMs() && venue.nowMs() < endMs)
+
+async function rowsOf(history: MarketHistory, venue: Venue): Promise<Set<string>> {
+  const { send } = createHarness({ history })
+  const kept = new Set<string>()
+  for (const { conditionId } of venue.markets()) {
+    let cursor: string | null = ''
+    while (cursor !== null && history.findMarket(conditionId)) {
+      const from = cursor === '' ? '' : `&cursor=${cursor}`
+      const path = `/v1/btc/markets/${conditionId}/snapshots?limit=1000${from}`
+      const page = (await (await send(path)).json()) as { data: Row[]; nextCursor: string | null }
+      for (const row of page.data) kept.add(JSON.stringify(row))
+      cursor = page.nextCursor
+    }
+  }
+  return kept
+}
+
+/** Of what is stored and true up to the last row: what is wrong, and how many gaps there are. */
+async function judgeStored(history: MarketHistory, venue: Venue) {
+  const harness = createHarness({ history })
+  const ask = async (path: string) => {
+    harness.time.nowMs = venue.nowMs()
+    return (await harness.send(path)).json()
+  }
+  const judgements = []
+  for (const market of venue.markets()) {
+    const { up, down } = history.findMarket(market.conditionId)?.spans ?? {}
+    const heldMs = Math.min(up?.lastMs ?? 0, down?.lastMs ?? 0)
+    const states = venue.played(market.conditionId).filter((each) => each.timestampMs <= heldMs)
+    if (states.length > 0) judgements.push(await judge(ask, { market, states }))
+  }
+  return { faults: faultsOf(judgements), gaps: judgements.flatMap(({ gaps }) => gaps) }
+}
+
+describe('kill -9', () => {
+  test(
+    `behavior: of a server that records loses no row that was read, ${ROUNDS} times`,
+    async () => {
+      const random = createRandom(KILL_SEED)
+      mkdirSync(data, { recursive: true })
+      const ledger = openLedger(join(data, 'ledger.db'), { nowMs: systemClock() })
+      const key = addKey(ledger, tier)
+      ledger.dispose()
+      const startMs = systemClock()
+      await using venue = await startVenue({
+        playbook: generatedPlaybook({ seed: KILL_SEED, startMs, stepsPerSecond: 100 }),
+        pace: { by: 'clock', clock: systemClock },
+      })
+      const env = {
+        ...{ BOOKFEED_DATA: data, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off' },
+        ...{ BOOKFEED_RECORD: 'on', BOOKFEED_RECORD_COINS: 'btc' },
+        ...{ BOOKFEED_RECORD_TIMEFRAMES: '5m', BOOKFEED_FREE_MB: '0' },
+        ...{ BOOKFEED_FEED_URL: venue.marketUrl, BOOKFEED_CATALOGUE_URL: venue.gammaUrl },
+      }
+      const path = join(data, 'history.db')
+      for (let round = 0; round <= ROUNDS; round++) {
+        const server = await startKillableServer(env)
+        const get = (at: string) =>
+          fetch(server.origin + at, { headers: { authorization: `Bearer ${key}` } })
+        const from = venue.nowMs()
+        const paths = () =>
+          openMarkets(venue).map(
+            ({ conditionId }) =>
+              `/v1/btc/markets/${conditionId}/snapshots?limit=100&order=desc&from=${from}`,
+          )
+        const { seen, over } = await read(paths, get)
+        for (let waits = 0; seen.size === 0 && waits < 1000; waits++) await Bun.sleep(10)
+        await Bun.sleep(random.integer(800))
+        await server.kill()
+        await over
+        const history = openHistory(path)
+        expect([...history.verify()]).toEqual([])
+        expect(seen.size).toBeGreaterThan(0)
+        const kept = await rowsOf(history, venue)
+        expect([...seen.values()].filter((row) => !kept.has(row))).toEqual([])
+        const { faults, gaps } = await judgeStored(history, venue)
+        expect(faults).toEqual([])
+        expect(gaps.filter(({ reason }) => reason === 'recorder_down').length).toBeGreaterThan(
+          round,
+        )
+        history.dispose()
+      }
+    },
+    (ROUNDS + 1) * ROUND_MS_MAX,
+  )
+})
