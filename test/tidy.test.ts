@@ -82,6 +82,12 @@ const bans: Ban[] = [
   { found: /\btransaction\(async/, instead: 'a synchronous function', sample: 'transaction(async' },
   { found: /\bas any\b/, instead: '`unknown` and a check', sample: 'x as any' },
   { found: /@ts-(ignore|nocheck)/, instead: 'the right type', sample: '// @ts-ignore' },
+  {
+    found: /from '.*\bpolymarket\b/,
+    instead: 'homeVenue',
+    sample: "import { feed } from '#src/venue/polymarket/feed.ts'",
+    except: /^(src\/venue|test)\//,
+  },
   { found: /\bFIXME\b/, instead: 'a mended line', sample: '// FIXME: odd' },
   { found: /\bTODO\b(?!\(#\d+\))/, instead: 'TODO(#issue)', sample: '// TODO: later' },
   { found: /\.only\(/, instead: 'the whole suite', sample: "test.only('x')" },

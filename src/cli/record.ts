@@ -6,7 +6,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Every, OpenSocket } from '#src/recorder/ports.ts'
 import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
-import { venues } from '#src/venue/venues.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
@@ -51,7 +51,7 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
   const config = context.config()
   const { dataPath, freeBytesMin } = config
   const raw = keepRaw(context, () => recorder.preamble())
-  const venue = venues.polymarket
+  const venue = homeVenue
   const page = config.spotSources.find(({ name }) => name === 'page')
   const recorder: Recorder = startRecorder({
     ...{ history, venue, clock, openSocket, every, keep: raw?.keep, freeBytesMin },

@@ -9,7 +9,7 @@ import { coins, timeframes } from '#src/core/market.ts'
 import { parseMoment } from '#src/core/time.ts'
 import { simulate, type SimulateOptions, storeSimulation } from '#src/ingest/simulator/simulator.ts'
 import { codeOf } from '#src/lib/message.ts'
-import { toRecordedLine } from '#src/venue/polymarket/recorded-line.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import {
   count,
@@ -129,7 +129,7 @@ async function writeLines(task: Task, output: string): Promise<string> {
     for (const { snapshots, fraction } of simulate(options)) {
       if (snapshots.length === 0) continue
       made += snapshots.length
-      yield `${snapshots.map(toRecordedLine).join('\n')}\n`
+      yield `${snapshots.map(homeVenue.toRecordedLine).join('\n')}\n`
       progress.update(made, fraction)
       await Bun.sleep(0)
       if (signal.aborted) return

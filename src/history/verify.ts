@@ -7,7 +7,7 @@ import { crc32 } from '#src/lib/crc32.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { checksumOf } from '#src/sqlite/checksum.ts'
 import { listPageFaults, readConsistently, transact } from '#src/sqlite/database.ts'
-import { venues } from '#src/venue/venues.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import { decodeTops, TOP_FIELDS, topOf } from './codec/beside.ts'
 import { ChunkDecoder } from './codec/chunk-decoder.ts'
@@ -138,7 +138,7 @@ const newTally = (quietMs: number): Tally => ({
 })
 
 const COMMA = Uint8Array.of(0x2c)
-const verifier = venues.polymarket.createBookVerifier()
+const verifier = homeVenue.createBookVerifier()
 const texts = { sequential: new ChunkDecoder(), single: new ChunkDecoder() }
 
 type Check = Pick<Tables, 'snapshots'> & {
@@ -253,7 +253,7 @@ function derive(tables: Changed, id: number): void {
 
 /** The one place that changes a chunk: nothing that was read of its rows is wrong afterwards. */
 function noteVerdicts({ chunks, tails, snapshots }: Tables, marketId: number): void {
-  const verifier = venues.polymarket.createBookVerifier()
+  const verifier = homeVenue.createBookVerifier()
   const verify = (row: StoredSnapshot): StoredSnapshot => ({
     ...row,
     isVerified: verifier.verify(row),

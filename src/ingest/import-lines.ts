@@ -12,7 +12,7 @@ import { isRecord } from '#src/lib/record.ts'
 import { decodeUtf8, parseJson, type Reading } from '#src/venue/json-fields.ts'
 import { foreignToSnapshots, readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
-import { venues } from '#src/venue/venues.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 import { skipSpace } from '#src/wire/json-bytes.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
 
@@ -254,7 +254,7 @@ type Placed = { snapshot: Snapshot; sequence: number; occurrence: number }
  * state of its own.
  */
 export function createBookCheck() {
-  const verifier = venues.polymarket.createBookVerifier()
+  const verifier = homeVenue.createBookVerifier()
   /** The states of each asset at its last time. */
   const runs = createCache<string, Placed[]>(ASSETS_MAX)
 

@@ -10,7 +10,7 @@ import { isRecord } from '#src/lib/record.ts'
 import { createWrite, type Entry } from '#src/recorder/sink.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import { decodeUtf8, parseJson } from '#src/venue/json-fields.ts'
-import { venues } from '#src/venue/venues.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 
 import { isHeard, readHeardLine } from './heard-lines.ts'
@@ -76,7 +76,7 @@ export function createMessageImport(run: ImportRun) {
       return
     }
     const receivedMs = receiptOf(parseJson(text))
-    for (const event of venues.polymarket.feed.decode(text)) takeEvent(event, receivedMs)
+    for (const event of homeVenue.feed.decode(text)) takeEvent(event, receivedMs)
   }
 
   function takeEntry(place: ImportPlace, text: string | undefined): void {

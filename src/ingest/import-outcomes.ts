@@ -6,7 +6,7 @@ import { ifSound } from '#src/core/errors.ts'
 import { finalPriceFacts, strikeFacts, timeframeMs } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
-import { venues } from '#src/venue/venues.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import { attempt, type ImportPlace, type ImportRun, keepFacts, warn } from './import-run.ts'
 import type { LineBatch } from './line-source.ts'
@@ -65,7 +65,7 @@ function keepRow(
     throw new RecordFault('timestamp: no window of 5m starts then')
   const winner = readOutcome(cell('outcome'), 'outcome')
   const [strike, finalPrice] = [readPrice('btc_open'), readPrice('btc_close')]
-  const slug = venues.polymarket.slugOf({ coin: 'btc', timeframe: '5m', startMs })
+  const slug = homeVenue.slugOf({ coin: 'btc', timeframe: '5m', startMs })
   const market = ifSound(() => history.findMarketBySlug(slug))
   if (market === undefined || market.source !== source) {
     report.windowsNotHeld++

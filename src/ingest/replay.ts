@@ -13,7 +13,7 @@ import { type MarketRecording, recordMarket } from '#src/recorder/market-recordi
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
 import type { Entry } from '#src/recorder/sink.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
-import { venues } from '#src/venue/venues.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 export type ReplayOptions = {
   history: Pick<MarketHistory, 'findMarket' | 'putMarket'>
@@ -22,7 +22,7 @@ export type ReplayOptions = {
   store(): void
 }
 
-const venue = venues.polymarket
+const venue = homeVenue
 
 /** What is not known is no token's id. */
 const recordedOf = ({ assetIds: { up = '', down = '' }, ...market }: Market) => ({

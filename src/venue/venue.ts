@@ -11,6 +11,8 @@ import type { JsonObject, Reading } from './json-fields.ts'
 export type Venue = {
   /** The kinds of objects, beside snapshots, that its catalogue and recordings of it hold. */
   kinds: readonly RecordKind[]
+  /** A snapshot as recordings of it hold it: decimals quoted, the best level of a side last. */
+  toRecordedLine(snapshot: Snapshot): string
   createBookVerifier(limits?: VerifierLimits): BookVerifier
   /** What it calls a market: the slug in its addresses, which `kinds` read, and the title. */
   slugOf(window: MarketWindow): string

@@ -11,7 +11,7 @@ import {
 import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { venues } from '#src/venue/venues.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import {
   advanceMarket,
@@ -130,8 +130,8 @@ export function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFa
     coin,
     timeframe,
     source: 'simulated',
-    slug: venues.polymarket.slugOf(window),
-    question: venues.polymarket.titleOf(window),
+    slug: homeVenue.slugOf(window),
+    question: homeVenue.titleOf(window),
     windowStartMs,
     windowEndMs,
     winner,

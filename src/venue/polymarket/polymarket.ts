@@ -2,6 +2,7 @@ import type { Venue } from '../venue.ts'
 import { createBookVerifier } from './book-hash.ts'
 import { createCatalogue, GAMMA_URL, SITE_URL } from './catalogue.ts'
 import { feed } from './feed.ts'
+import { toRecordedLine } from './recorded-line.ts'
 import { recordKinds } from './records.ts'
 import { slugOf, titleOf } from './slug.ts'
 import { live, rtds } from './spot.ts'
@@ -10,7 +11,7 @@ import { windowStarts } from './windows.ts'
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
 export const polymarket: Venue = {
   kinds: recordKinds,
-  ...{ createBookVerifier, slugOf, titleOf, feed },
+  ...{ createBookVerifier, toRecordedLine, slugOf, titleOf, feed },
   spotFeeds: { live, rtds },
   ...{ windowStarts, catalogueUrl: GAMMA_URL, pricesUrl: SITE_URL, createCatalogue },
 }
