@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
 import {
   type Coin,
@@ -19,7 +19,7 @@ import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
 import { exampleMarket, text } from './fields.ts'
-import { literals, moment, parameterError } from './schema-reader.ts'
+import { literals, moment } from './schema-reader.ts'
 
 export const pathParameters = {
   coin: text(`Coin in any case: ${coins.join(', ')}.`, exampleMarket.coin),

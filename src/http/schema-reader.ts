@@ -12,7 +12,7 @@ import {
   Type,
 } from '@sinclair/typebox'
 
-import { AppError } from '#src/core/errors.ts'
+import { type AppError, parameterError } from '#src/core/errors.ts'
 import { parseMoment } from '#src/core/time.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
@@ -169,10 +169,6 @@ function typeOf(value: unknown): string {
   if (typeof value === 'string') return 'a text'
   return typeof value === 'number' ? 'a number' : 'an object'
 }
-
-/** The answer to what was sent as `param`. */
-export const parameterError = (param: string, message: string) =>
-  new AppError('invalid_parameter', message, { param })
 
 function unknownError(param: string, what: string, { all }: Fields): AppError {
   const known = all.map(({ name }) => `\`${name}\``).join(', ')

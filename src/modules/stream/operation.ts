@@ -1,6 +1,7 @@
+import { parameterError } from '#src/core/errors.ts'
 /** Reads what a client sends over the stream. */
 import { parseObject } from '#src/http/body.ts'
-import { parameterError, parseBody } from '#src/http/schema-reader.ts'
+import { parseBody } from '#src/http/schema-reader.ts'
 
 import {
   type Channel,
