@@ -4,15 +4,7 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError, parameterError } from '#src/core/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
-import {
-  type Coin,
-  coins,
-  conditionIdRule,
-  isCoin,
-  type Market,
-  outcomes,
-  timeframes,
-} from '#src/core/market.ts'
+import { type Coin, coins, isCoin, type Market, outcomes, timeframes } from '#src/core/market.ts'
 import { intervals } from '#src/core/series.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
@@ -39,7 +31,7 @@ export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
   if (!isMarketName(name)) {
     throw parameterError(
       'conditionId',
-      `\`conditionId\` is "${excerpt(name)}", but must be ${conditionIdRule}, an asset id or a slug.`,
+      `\`conditionId\` is "${excerpt(name)}", but must be ${marketNameText}.`,
     )
   }
   const market = find(name)

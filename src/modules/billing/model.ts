@@ -127,7 +127,7 @@ export const QuoteOrder = Type.Object({
   payer: Type.Optional(
     Type.String({
       pattern: '^0x[0-9a-fA-F]{40}$',
-      'x-expected': ' that is an address: 0x and 40 hex digits',
+      'x-expected': 'an address: 0x and 40 hex digits',
       description:
         "Address of the wallet that will sign; by default the account's own. For another one the amount is a little below the price, and unique.",
       examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],

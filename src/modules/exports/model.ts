@@ -14,6 +14,7 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
+import { utcDay } from '#src/http/schema-reader.ts'
 
 const ID = '[1-9][0-9]{0,15}'
 
@@ -59,7 +60,7 @@ export const MarketExportQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       pattern: `^${ID}$`,
-      'x-expected': ' that is the `id` of a snapshot, such as 1482734',
+      'x-expected': 'the `id` of a snapshot, such as 1482734',
       description:
         'Goes on where a download broke off: the `id` of the last whole snapshot that arrived, such as 1482734. Append the answer to what you have; CSV then comes without its header. Not for Parquet.',
     }),
@@ -68,11 +69,9 @@ export const MarketExportQuery = Type.Object({
 export type MarketExportQuery = Static<typeof MarketExportQuery>
 
 export const DayExportQuery = Type.Object({
-  day: Type.String({
-    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
-    'x-expected': ' that is a day in UTC, such as 2026-04-14',
+  day: utcDay({
     description:
-      'A day in UTC: the markets whose windows begin in it (where a window is unknown, its first snapshot). Day and coin make one file.',
+      'A day in UTC, or a moment in it: the markets whose windows begin on that day (where a window is unknown, its first snapshot). Day and coin make one file.',
     examples: [exampleMarket.day],
   }),
   timeframe: timeframeParameter('Only markets of this timeframe.'),
@@ -80,7 +79,7 @@ export const DayExportQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       pattern: `${conditionIdPattern.source.slice(0, -1)}:${ID}$`,
-      'x-expected': ' that is the `conditionId` and the `id` of a snapshot with a colon between',
+      'x-expected': 'the `conditionId` and the `id` of a snapshot, with a colon between',
       description:
         'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
     }),

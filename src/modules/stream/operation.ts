@@ -1,5 +1,5 @@
-import { parameterError } from '#src/core/errors.ts'
 /** Reads what a client sends over the stream. */
+import { parameterError } from '#src/core/errors.ts'
 import { parseObject } from '#src/http/body.ts'
 import { parseBody } from '#src/http/schema-reader.ts'
 
