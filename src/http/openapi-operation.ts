@@ -30,15 +30,17 @@ export type HeaderTexts = Readonly<Record<string, string>>
 type Content = Record<string, { schema: OpenApiSchema }>
 
 const commonHeaders: HeaderTexts = {
-  'X-Request-Id': 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
+  'X-Request-Id':
+    'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; otherwise a new one.',
   'X-Content-Type-Options': '`nosniff`.',
   'X-RateLimit-Limit': 'Requests a minute that your tier allows.',
   'X-RateLimit-Remaining': 'Requests left in the current window.',
   'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
-  RateLimit: 'The same as the IETF drafts it: `r` left, `t` seconds to the end of the window.',
+  RateLimit:
+    'The same in the form of the IETF draft: `r` left, `t` seconds to the end of the window.',
   'RateLimit-Policy': '`q` requests in each `w` seconds.',
   'Access-Control-Allow-Origin': '`*` where the request has an `Origin`: any page may call.',
-  'Access-Control-Expose-Headers': 'The headers that such a page may read.',
+  'Access-Control-Expose-Headers': 'The headers that a page of another origin may read.',
   Vary: '`Origin` where the request has one.',
 }
 
@@ -71,32 +73,9 @@ export type Components = ReturnType<typeof createComponents>
 
 export function createComponents() {
   const schemas: Record<string, OpenApiSchema> = {}
-  const headers: Record<string, { description: string; schema: { type: 'string' } }> = {}
+  const { headers, headerList } = createHeaders()
   const responses: Record<string, OpenApiResponse> = {}
   const examples: Record<string, { value: Problem }> = {}
-
-  /**
-   * Headers of one name may be described in several ways; each is there once, and those after the
-   * first are named by their value, where the text is no more, or else by the operation.
-   */
-  function headerId(name: string, description: string, operationId: string): string {
-    const value = /^`([^`]+)`\.$/.exec(description)?.[1]?.replaceAll(/\W+/g, '-')
-    const known = Object.keys(headers).find(
-      (id) => id.split('.')[0] === name && headers[id]?.description === description,
-    )
-    const id = known ?? (name in headers ? `${name}.${value ?? operationId}` : name)
-    headers[id] ??= { description, schema: { type: 'string' } }
-    assert(headers[id].description === description, 'A name is of one header.')
-    return id
-  }
-
-  const headerList = (texts: HeaderTexts, operationId: string): Record<string, Reference> =>
-    Object.fromEntries(
-      Object.entries(texts).map(([name, text]) => [
-        name,
-        { $ref: `#/components/headers/${headerId(name, text, operationId)}` },
-      ]),
-    )
 
   const schema = (given: TSchema): OpenApiSchema => toOpenApiSchema(given, schemas)
 
@@ -163,6 +142,35 @@ export function createComponents() {
       return { required: isBodyRequired(given), content }
     },
   }
+}
+
+function createHeaders() {
+  const headers: Record<string, { description: string; schema: { type: 'string' } }> = {}
+
+  /**
+   * Headers of one name may be described in several ways; each is there once, and those after the
+   * first are named by their value, where the text is no more, or else by the operation.
+   */
+  function headerId(name: string, description: string, operationId: string): string {
+    const value = /^`([^`]+)`\.$/.exec(description)?.[1]?.replaceAll(/\W+/g, '-')
+    const known = Object.keys(headers).find(
+      (id) => id.split('.')[0] === name && headers[id]?.description === description,
+    )
+    const id = known ?? (name in headers ? `${name}.${value ?? operationId}` : name)
+    headers[id] ??= { description, schema: { type: 'string' } }
+    assert(headers[id].description === description, 'A name is of one header.')
+    return id
+  }
+
+  const headerList = (texts: HeaderTexts, operationId: string): Record<string, Reference> =>
+    Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => [
+        name,
+        { $ref: `#/components/headers/${headerId(name, text, operationId)}` },
+      ]),
+    )
+
+  return { headers, headerList }
 }
 
 // The keys of a table that is written out in full.

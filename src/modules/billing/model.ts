@@ -112,8 +112,8 @@ const ChainBody = object('Chain', {
   tokens: Type.Array(
     Type.Object({
       ...tokenFacts,
-      enabled: Type.Boolean({ description: 'True if it can be paid with just now.' }),
-      reason: textOrNull('Why not; null if it can.'),
+      enabled: Type.Boolean({ description: 'True if it can be paid with right now.' }),
+      reason: textOrNull('Why it cannot be paid with; null if it can.'),
     }),
   ),
 })
@@ -215,8 +215,11 @@ export const SettleBody = Type.Object({
 const PeriodBody = object('SubscriptionPeriod', {
   id: text('Name of the period.', 'sub_71c0f2a94be85d36'),
   tierId,
-  startsAt: time('Inclusive.', '2026-04-14T08:00:00.000Z'),
-  endsAt: timeOrNull('Exclusive; null for ever.', '2026-05-14T08:00:00.000Z'),
+  startsAt: time('Start of the period, inclusive.', '2026-04-14T08:00:00.000Z'),
+  endsAt: timeOrNull(
+    'End of the period, exclusive; null if it never ends.',
+    '2026-05-14T08:00:00.000Z',
+  ),
   paymentId: textOrNull(
     'What paid for it; null for what the operator granted.',
     'pay_9b2e6f0c1d3a4875',
