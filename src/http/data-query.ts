@@ -2,24 +2,16 @@
 
 import { Type } from '@sinclair/typebox'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
 import { type FindMarket, isMarketName, marketNameText } from '#src/core/market-name.ts'
-import {
-  type Coin,
-  coins,
-  conditionIdRule,
-  isCoin,
-  type Market,
-  outcomes,
-  timeframes,
-} from '#src/core/market.ts'
+import { type Coin, coins, isCoin, type Market, outcomes, timeframes } from '#src/core/market.ts'
 import { intervals } from '#src/core/series.ts'
 import { MOMENT_MS_MAX } from '#src/core/time.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/wire/row-cut.ts'
 
 import { exampleMarket, text } from './fields.ts'
-import { literals, moment, parameterError } from './schema-reader.ts'
+import { literals, moment } from './schema-reader.ts'
 
 export const pathParameters = {
   coin: text(`Coin in any case: ${coins.join(', ')}.`, exampleMarket.coin),
@@ -39,7 +31,7 @@ export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
   if (!isMarketName(name)) {
     throw parameterError(
       'conditionId',
-      `\`conditionId\` is "${excerpt(name)}", but must be ${conditionIdRule}, an asset id or a slug.`,
+      `\`conditionId\` is "${excerpt(name)}", but must be ${marketNameText}.`,
     )
   }
   const market = find(name)

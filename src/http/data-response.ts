@@ -28,7 +28,8 @@ const VARY = 'Accept-Encoding, Origin'
 export const COVERAGE_HEADER = 'X-Coverage'
 export const RESUME_HEADER = 'X-Resume-Cursor'
 /** Where a 304 is answered before any row is read: the tag decides the cursor as well. */
-export const resumeAfter304 = 'A 304 comes without it: that of the answer which it confirms holds.'
+export const resumeAfter304 =
+  'Omitted on a 304; keep using the cursor from the response it confirms.'
 
 export const cachingHeaders = (isClosed: boolean) => ({
   'Cache-Control': isClosed ? CLOSED : OPEN,

@@ -84,6 +84,9 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const exchange: Exchange = { request, inner, requestId, target, visit, peers, startedMs }
     try {
       assertServable(exchange, isSound)
+      if (routes.isRefused(inner.method, pathOf(target))) {
+        return finish(exchange, answerMissing(exchange, routes))
+      }
       const open = sockets.get(target)
       if (open !== undefined) {
         open(request, visit)

@@ -6,12 +6,11 @@
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 
-import { AppError } from '#src/core/errors.ts'
+import { AppError, parameterError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
 import { assert } from '#src/lib/assert.ts'
 
 import { jsonTextResponse } from './json.ts'
-import { parameterError } from './schema-reader.ts'
 import { targetOf } from './url.ts'
 
 export const REPLAYED_HEADER = 'Idempotent-Replayed'

@@ -30,17 +30,22 @@ export type HeaderTexts = Readonly<Record<string, string>>
 type Content = Record<string, { schema: OpenApiSchema }>
 
 const commonHeaders: HeaderTexts = {
-  'X-Request-Id': 'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; or ours.',
+  'X-Request-Id':
+    'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; otherwise a new one.',
   'X-Content-Type-Options': '`nosniff`.',
   'X-RateLimit-Limit': 'Requests a minute that your tier allows.',
   'X-RateLimit-Remaining': 'Requests left in the current window.',
   'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
-  RateLimit: 'The same as the IETF drafts it: `r` left, `t` seconds to the end of the window.',
+  RateLimit:
+    'The same in the form of the IETF draft: `r` left, `t` seconds to the end of the window.',
   'RateLimit-Policy': '`q` requests in each `w` seconds.',
-  'Access-Control-Allow-Origin': '`*` where the request has an `Origin`: pages of any may call.',
-  'Access-Control-Expose-Headers': 'The headers that such a page may read.',
+  'Access-Control-Allow-Origin': '`*` where the request has an `Origin`: any page may call.',
+  'Access-Control-Expose-Headers': 'The headers that a page of another origin may read.',
   Vary: '`Origin` where the request has one.',
 }
+
+/** Those of most answers that a 304 confirms. */
+const plainHeaders = new Set([...Object.keys(commonHeaders), 'ETag', 'Cache-Control'])
 
 /** Those of failures, and which ones have them. */
 const failureHeaders: [name: string, text: string, isSent: (problem: Problem) => boolean][] = [
@@ -51,13 +56,14 @@ const failureHeaders: [name: string, text: string, isSent: (problem: Problem) =>
   ['WWW-Authenticate', '`Bearer`.', ({ status }) => status === 401],
 ]
 
-type OpenApiFailure = {
+type OpenApiResponse = {
   description: string
   headers: Record<string, Reference>
-  content: Record<string, { schema: OpenApiSchema; examples: Record<string, Reference> }>
+  content?: Record<string, { schema: OpenApiSchema; examples: Record<string, Reference> }>
 }
 
 type OpenApiAnswer = {
+  operationId: string
   description: string
   headers: HeaderTexts
   content?: Content | undefined
@@ -67,22 +73,9 @@ export type Components = ReturnType<typeof createComponents>
 
 export function createComponents() {
   const schemas: Record<string, OpenApiSchema> = {}
-  const headers: Record<string, { description: string; schema: { type: 'string' } }> = {}
-  const responses: Record<string, OpenApiFailure> = {}
+  const { headers, headerList } = createHeaders()
+  const responses: Record<string, OpenApiResponse> = {}
   const examples: Record<string, { value: Problem }> = {}
-
-  /** Headers of one name may be described in several ways; each is there once. */
-  function header(name: string, description: string): Reference {
-    let id = name
-    for (let n = 2; (headers[id]?.description ?? description) !== description; n++) {
-      id = `${name}-${n}`
-    }
-    headers[id] ??= { description, schema: { type: 'string' } }
-    return { $ref: `#/components/headers/${id}` }
-  }
-
-  const headerList = (texts: HeaderTexts): Record<string, Reference> =>
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, header(name, text)]))
 
   const schema = (given: TSchema): OpenApiSchema => toOpenApiSchema(given, schemas)
 
@@ -98,7 +91,7 @@ export function createComponents() {
     )
     responses[name] ??= {
       description: codes.map((code) => errorCodes[code].title).join(' · '),
-      headers: headerList({ ...commonHeaders, ...own }),
+      headers: headerList({ ...commonHeaders, ...own }, 'failure'),
       content: {
         [PROBLEM_MEDIA_TYPE]: {
           schema: schema(Problem),
@@ -113,11 +106,22 @@ export function createComponents() {
     all: { schemas, headers, responses, examples },
     schema,
 
-    answer: ({ description, headers: own, content }: OpenApiAnswer) => ({
+    answer: ({ operationId, description, headers: own, content }: OpenApiAnswer) => ({
       description,
-      headers: headerList({ ...commonHeaders, ...own }),
+      headers: headerList({ ...commonHeaders, ...own }, operationId),
       ...(content === undefined ? {} : { content }),
     }),
+
+    /** One 304 for each kind, named by the headers that set it apart. */
+    unchanged(own: HeaderTexts, operationId: string): Reference {
+      const description = 'Not modified: `If-None-Match` names the current state.'
+      const answer = { description, headers: headerList({ ...commonHeaders, ...own }, operationId) }
+      const ids = Object.values(answer.headers).map(({ $ref }) => $ref.split('/').at(-1) ?? '')
+      const name = ['NotModified', ...ids.filter((id) => !plainHeaders.has(id))].join('.')
+      responses[name] ??= answer
+      assert(isDeepStrictEqual(responses[name], answer), 'A name is of one response.')
+      return { $ref: `#/components/responses/${name}` }
+    },
 
     /** One response a status, one example a code. */
     failures(codes: ReadonlySet<ErrorCode>): Record<string, Reference> {
@@ -138,6 +142,35 @@ export function createComponents() {
       return { required: isBodyRequired(given), content }
     },
   }
+}
+
+function createHeaders() {
+  const headers: Record<string, { description: string; schema: { type: 'string' } }> = {}
+
+  /**
+   * Headers of one name may be described in several ways; each is there once, and those after the
+   * first are named by their value, where the text is no more, or else by the operation.
+   */
+  function headerId(name: string, description: string, operationId: string): string {
+    const value = /^`([^`]+)`\.$/.exec(description)?.[1]?.replaceAll(/\W+/g, '-')
+    const known = Object.keys(headers).find(
+      (id) => id.split('.')[0] === name && headers[id]?.description === description,
+    )
+    const id = known ?? (name in headers ? `${name}.${value ?? operationId}` : name)
+    headers[id] ??= { description, schema: { type: 'string' } }
+    assert(headers[id].description === description, 'A name is of one header.')
+    return id
+  }
+
+  const headerList = (texts: HeaderTexts, operationId: string): Record<string, Reference> =>
+    Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => [
+        name,
+        { $ref: `#/components/headers/${headerId(name, text, operationId)}` },
+      ]),
+    )
+
+  return { headers, headerList }
 }
 
 // The keys of a table that is written out in full.
@@ -185,8 +218,10 @@ type Named = Record<string, OpenApiSchema>
  * too. One with an `$id` goes to `named`, and a reference to it takes its place.
  */
 function toOpenApiSchema(schema: object, named: Named): OpenApiSchema {
-  // The copy drops TypeBox's symbols, which a copy key by key would have to know.
-  return translate(JSON.parse(JSON.stringify(schema)) as OpenApiSchema, named)
+  // The copy drops TypeBox's symbols, which a copy key by key would have to know, and the reader's
+  // own keywords.
+  const copy = JSON.stringify(schema, (key, value) => (key.startsWith('x-') ? undefined : value))
+  return translate(JSON.parse(copy) as OpenApiSchema, named)
 }
 
 function translate({ $id, ...schema }: OpenApiSchema, named: Named): OpenApiSchema {

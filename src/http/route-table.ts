@@ -9,6 +9,12 @@ export type RouteTable = ReturnType<typeof createRouteTable>
 /** `routes` have `/a/:b/*` patterns. */
 export function createRouteTable(routes: readonly KnownRoute[]) {
   const table = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }))
+  const fixed = Map.groupBy(
+    routes.filter(({ path }) => !/[:*]/.test(path)),
+    ({ path }) => path,
+  )
+  const fixedAt = (path: string) =>
+    fixed.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path)
   const ofBilling = routes.filter(({ allowance }) => allowance === 'billing')
   const billingAreas = [...new Set(ofBilling.map(({ path }) => areaOf(path)))]
 
@@ -24,9 +30,13 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   return {
     allowanceAt,
 
-    /** The methods that some route has at this path, HEAD and OPTIONS included; or nothing. */
+    /** True at a fixed path without the method, where Elysia may find a pattern that has it. */
+    isRefused: (method: string, path: string): boolean =>
+      fixedAt(path)?.every((route) => route.method !== method) ?? false,
+
+    /** The methods of the fixed path, else of the patterns, with HEAD and OPTIONS; or nothing. */
     methodsAt(path: string): string[] {
-      const hits = table.filter(({ pattern }) => pattern.test(path))
+      const hits = fixedAt(path) ?? table.filter(({ pattern }) => pattern.test(path))
       const methods = new Set(hits.map(({ method }) => method))
       if (methods.has('GET')) methods.add('HEAD')
       if (methods.size > 0) methods.add('OPTIONS')

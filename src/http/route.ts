@@ -252,11 +252,7 @@ function toOperation(spec: Route, components: Components) {
     const { content = schema && { 'application/json': { schema: components.schema(schema) } } } =
       success
     const headers = { ...shared, ...coding, ...success.headers, ...success.bodyHeaders }
-    return [status, components.answer({ description: text, headers, content })]
-  })
-  const unchanged = components.answer({
-    description: 'What was asked for is still what `If-None-Match` names.',
-    headers: { ...shared, ...successes[0]?.headers },
+    return [status, components.answer({ operationId, description: text, headers, content })]
   })
   return {
     tags: [tag],
@@ -266,7 +262,9 @@ function toOperation(spec: Route, components: Components) {
     ...(body === undefined ? {} : { requestBody: components.body(body) }),
     responses: {
       ...Object.fromEntries(answers),
-      ...(isTagged ? { 304: unchanged } : {}),
+      ...(isTagged
+        ? { 304: components.unchanged({ ...shared, ...successes[0]?.headers }, operationId) }
+        : {}),
       ...components.failures(codesOf(spec)),
     },
   }

@@ -12,8 +12,8 @@ import {
   Type,
 } from '@sinclair/typebox'
 
-import { AppError } from '#src/core/errors.ts'
-import { parseMoment } from '#src/core/time.ts'
+import { type AppError, parameterError } from '#src/core/errors.ts'
+import { DAY_MS, parseMoment } from '#src/core/time.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
@@ -36,6 +36,17 @@ export const moment = ({ maximum, ...options }: SchemaOptions & { maximum?: numb
     ...options,
   })
 
+/** Schema of a UTC day, sent as a date or as a moment in it, and read as its first millisecond. */
+export const utcDay = (options: SchemaOptions) =>
+  Type.Unsafe<number>({
+    anyOf: [
+      { type: 'string', format: 'date' },
+      { type: 'string', format: 'date-time' },
+      { type: 'integer', minimum: 0 },
+    ],
+    ...options,
+  })
+
 /** Schema of an object of any shape, of at most so many bytes of JSON; it is passed on as is. */
 export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
   Type.Unsafe<Record<string, unknown>>(
@@ -45,8 +56,14 @@ export const opaqueObject = (bytesMax: number, options: SchemaOptions) =>
 /** Queries are texts, bodies JSON. */
 type Place = 'query' | 'body'
 
-/** `read` returns undefined for what is refused; `expected` says what to send instead. */
-type Rule = { expected: string; read: (sent: unknown, path: string) => unknown }
+type Rule = {
+  /** What to send. */
+  expected: string
+  /** The types of JSON that it may be, as `typeOf` says them. */
+  types: string
+  /** Undefined for what is refused. */
+  read: (sent: unknown, path: string) => unknown
+}
 type Field = Rule & { name: string; default: unknown; isRequired: boolean }
 type Fields = {
   all: readonly Field[]
@@ -93,9 +110,11 @@ export function parseQuery<S extends TObject>(schema: S, search: string): Static
     if (end > start) readPair(fields, values, search.slice(start, end))
     start = end + 1
   }
-  for (const { name, default: fallback } of fields.expected) {
+  for (const { name, default: fallback, expected } of fields.expected) {
     if (values[name] !== undefined) continue
-    if (fallback === undefined) throw parameterError(name, `\`${name}\` is missing.`)
+    if (fallback === undefined) {
+      throw parameterError(name, `\`${name}\` is missing. Send ${expected}.`)
+    }
     values[name] = fallback
   }
   // Every field was read by its own schema just above.
@@ -151,13 +170,15 @@ function readMembers(
     const value = Object.hasOwn(members, name) ? members[name] : field.default
     const place = path + name
     if (value === undefined) {
-      if (field.isRequired) throw parameterError(place, `\`${place}\` is missing from the body.`)
-      continue
+      if (!field.isRequired) continue
+      const message = `\`${place}\` is missing from the body. Send ${field.expected}.`
+      throw parameterError(place, message)
     }
     values[name] = field.read(value, place)
     if (values[name] !== undefined) continue
-    const expected = `but must be ${field.expected}.`
-    throw parameterError(place, `\`${place}\` is ${typeOf(value)}, ${expected}`)
+    const type = typeOf(value)
+    const but = field.types.includes(type) ? '' : ` is ${type}, but`
+    throw parameterError(place, `\`${place}\`${but} must be ${field.expected}.`)
   }
   return values
 }
@@ -166,13 +187,9 @@ function readMembers(
 function typeOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (value === null || typeof value === 'boolean') return String(value)
-  if (typeof value === 'string') return 'a text'
+  if (typeof value === 'string') return 'a string'
   return typeof value === 'number' ? 'a number' : 'an object'
 }
-
-/** The answer to what was sent as `param`. */
-export const parameterError = (param: string, message: string) =>
-  new AppError('invalid_parameter', message, { param })
 
 function unknownError(param: string, what: string, { all }: Fields): AppError {
   const known = all.map(({ name }) => `\`${name}\``).join(', ')
@@ -181,7 +198,8 @@ function unknownError(param: string, what: string, { all }: Fields): AppError {
 }
 
 function toRule(name: string, property: TSchema, place: Place): Rule {
-  if (isMoment(property)) return momentRule(property.anyOf[0], place)
+  if (hasForm(property, 'date')) return dayRule
+  if (hasForm(property, 'date-time')) return momentRule(property.anyOf[0], place)
   if (property.type === 'integer') return integerRule(property, place)
   const texts = literalsOf(property)
   if (texts !== undefined) return literalRule(texts)
@@ -201,10 +219,11 @@ function listRule({ items, minItems = 0, maxItems }: TSchema): Rule {
   const expected = `a list of ${minItems} to ${maxItems} objects`
   return {
     expected,
+    types: 'a list',
     read(sent, path) {
       const entries: unknown[] | undefined = Array.isArray(sent) ? sent : undefined
       if (entries === undefined || entries.length < minItems || entries.length > maxItems) {
-        const what = entries === undefined ? 'is no list' : `has ${entries.length} entries`
+        const what = entries === undefined ? 'is not a list' : `has ${entries.length} entries`
         throw parameterError(path, `\`${path}\` ${what}, but must be ${expected}.`)
       }
       return entries.map((item, index) => {
@@ -216,13 +235,25 @@ function listRule({ items, minItems = 0, maxItems }: TSchema): Rule {
   }
 }
 
-/** True for what `moment` made. */
-const isMoment = ({ anyOf }: TSchema): boolean =>
-  Array.isArray(anyOf) && anyOf[1]?.format === 'date-time'
+/** True of `date-time` for what `moment` made, of both for what `utcDay` made. */
+const hasForm = ({ anyOf }: TSchema, form: 'date' | 'date-time'): boolean =>
+  Array.isArray(anyOf) && anyOf.some(({ format }) => format === form)
+
+const MOMENT_FORMS =
+  'Unix milliseconds such as 1776153610000, or RFC 3339 such as 2026-04-14T08:00:10Z'
+
+const dayRule: Rule = {
+  expected: `a day in UTC, such as 2026-04-14, or a time in it: ${MOMENT_FORMS}`,
+  types: 'a string or a number',
+  read(sent) {
+    const timeMs = parseMoment(`${sent}T00:00:00Z`) ?? queryMoment(sent)
+    return timeMs === undefined ? undefined : timeMs - (timeMs % DAY_MS)
+  },
+}
 
 const momentRule = ({ maximum = Number.MAX_SAFE_INTEGER }: TSchema, place: Place): Rule => ({
-  expected:
-    'a time: Unix milliseconds such as 1776153610000, or RFC 3339 such as 2026-04-14T08:00:10Z',
+  expected: `a time: ${MOMENT_FORMS}`,
+  types: 'a string or a number',
   read(sent) {
     const timeMs = place === 'query' ? queryMoment(sent) : memberMoment(sent)
     return timeMs !== undefined && timeMs <= maximum ? timeMs : undefined
@@ -248,9 +279,11 @@ function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
     typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
       ? value
       : undefined
-  if (place === 'body') return { expected, read: check }
+  const types = 'a number'
+  if (place === 'body') return { expected, types, read: check }
   return {
     expected: `${expected} in plain decimal digits`,
+    types,
     read: (sent) =>
       typeof sent === 'string' && isCanonicalInteger(sent) ? check(Number(sent)) : undefined,
   }
@@ -258,6 +291,7 @@ function integerRule({ minimum, maximum }: TSchema, place: Place): Rule {
 
 const numberRule = ({ minimum, maximum }: TSchema): Rule => ({
   expected: `a number from ${minimum} to ${maximum}`,
+  types: 'a number',
   read: (sent) =>
     typeof sent === 'number' && sent >= minimum && sent <= maximum ? sent : undefined,
 })
@@ -272,21 +306,26 @@ function literalsOf(property: TSchema): string[] | undefined {
   return texts.every((text) => typeof text === 'string') ? texts : undefined
 }
 
+/** Joins `a, b or c`. */
+const alternatives = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
 const literalRule = (texts: readonly string[]): Rule => ({
-  expected: texts.map((text) => `\`${text}\``).join(' or '),
+  expected: alternatives.format(texts.map((text) => `\`${text}\``)),
+  types: 'a string',
   read: (sent) => texts.find((text) => text === sent),
 })
 
-/** What a pattern is in words is its schema's `x-expected`. */
+/** What fits a pattern is in words its schema's `x-expected`. */
 function textRule(schema: TSchema): Rule {
-  const { minLength = 0, maxLength, pattern, 'x-expected': expected = matching(pattern) } = schema
+  const { minLength = 0, maxLength, pattern, 'x-expected': expected } = schema
   const min: number = minLength
   const max: number = maxLength ?? Number.MAX_SAFE_INTEGER
   const matcher = pattern === undefined ? undefined : new RegExp(pattern)
   const least = min > 0 ? ' that is not empty' : ''
   const length = maxLength === undefined ? least : ` of ${min} to ${max} characters`
   return {
-    expected: `a text${length}${expected}`,
+    expected: expected ?? `a string${length}${matching(pattern)}`,
+    types: 'a string',
     read: (sent) =>
       typeof sent === 'string' &&
       sent.length >= min &&
@@ -302,6 +341,7 @@ const matching = (pattern: unknown) => (pattern === undefined ? '' : ` matching 
 
 const objectRule = (bytesMax: number): Rule => ({
   expected: `an object of at most ${bytesMax} bytes of JSON`,
+  types: 'an object',
   read: (sent) =>
     isRecord(sent) && Buffer.byteLength(JSON.stringify(sent)) <= bytesMax ? sent : undefined,
 })

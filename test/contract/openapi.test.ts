@@ -57,6 +57,21 @@ describe('GET /swagger/json', () => {
     }
   })
 
+  test('behavior: keywords of our own stay inside', async () => {
+    expect((await readDocument()).text).not.toMatch(/"x-[\w-]+":/)
+  })
+
+  test('behavior: components have names with a meaning, and each 304 is one of them', async () => {
+    const { document } = await readDocument()
+    const names = Object.values(document.components).flatMap((each) => Object.keys(each))
+    expect(names.filter((name) => /-\d+$/.test(name) && !/max-age/.test(name))).toEqual([])
+    expect(names).toContainValues(['Cache-Control.no-store', 'NotModified'])
+    const { text } = await readDocument()
+    for (const [, shown] of text.matchAll(/"304":\{(.{50})/g)) {
+      expect(shown).toStartWith('"$ref":"#/components/responses/NotModified')
+    }
+  })
+
   test('behavior: all servers of a process are described alike', async () => {
     const first = await readDocument()
     expect((await readDocument()).text).toBe(first.text)

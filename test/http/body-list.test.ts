@@ -46,10 +46,10 @@ describe('readBody of a list of objects', () => {
   test.each([
     ['[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"d"}]', 'has 4 entries'],
     ['[]', 'has 0 entries'],
-    ['{"0":{"name":"a"}}', 'is no list'],
-    ['"abc"', 'is no list'],
-    ['null', 'is no list'],
-    ['1', 'is no list'],
+    ['{"0":{"name":"a"}}', 'is not a list'],
+    ['"abc"', 'is not a list'],
+    ['null', 'is not a list'],
+    ['1', 'is not a list'],
   ])('error: %s is not one to three objects', async (entries, why) => {
     const { code, message, extras } = await errorOf(`{"entries":${entries}}`)
     expect([code, extras.param]).toEqual(['invalid_parameter', 'entries'])
@@ -57,14 +57,15 @@ describe('readBody of a list of objects', () => {
   })
 
   test.each([
-    ['{}', 'entries[1].name', 'is missing from the body'],
-    ['{"name":""}', 'entries[1].name', 'is a text, but must be a text'],
-    ['{"name":"A"}', 'entries[1].name', 'is a text, but must be a text'],
     [
-      '{"name":"a","count":10}',
-      'entries[1].count',
-      'is a number, but must be an integer from 0 to 9',
+      '{}',
+      'entries[1].name',
+      'is missing from the body. Send a string that is not empty matching ^[a-z]+$.',
     ],
+    ['{"name":""}', 'entries[1].name', 'must be a string'],
+    ['{"name":"A"}', 'entries[1].name', 'must be a string'],
+    ['{"name":1}', 'entries[1].name', 'is a number, but must be a string'],
+    ['{"name":"a","count":10}', 'entries[1].count', 'must be an integer from 0 to 9'],
     ['{"name":"a","count":null}', 'entries[1].count', 'is null, but must be'],
     ['{"name":"a","x":1}', 'entries[1].x', 'is not a member of `entries[1]`. Known are `name`'],
     ['{"name":"a","__proto__":1}', 'entries[1].__proto__', 'is not a member'],

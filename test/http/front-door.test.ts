@@ -39,6 +39,7 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
     .get('/ok', () => new Response('héllo', { headers: { 'Content-Length': '6', ETag: '"1"' } }))
     .get('/object', () => ({ a: 1 }))
     .get('/coins/:coin', ({ params }) => params.coin)
+    .post('/coins/new', () => 'made')
     .get('/throw', () => {
       throw new Error(SECRET, { cause: new Error('root cause') })
     })
@@ -200,6 +201,8 @@ describe('createFrontDoor', () => {
   test.each([
     ['PUT', '/ok', 'GET, HEAD, OPTIONS'],
     ['DELETE', '/coins/btc', 'GET, HEAD, OPTIONS'],
+    ['GET', '/coins/new', 'OPTIONS, POST'],
+    ['HEAD', '/coins/new/', 'OPTIONS, POST'],
     ['GET', '/body', 'OPTIONS, POST'],
     ['HEAD', '/body', 'OPTIONS, POST'],
   ])('error: %s %s is 405 and says what is allowed', async (method, path, allow) => {

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/core/errors.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
-import { parseQuery } from '#src/http/schema-reader.ts'
+import { literals, parseQuery } from '#src/http/schema-reader.ts'
 
 const schema = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Rows a page.' }),
@@ -110,7 +110,13 @@ describe('parseQuery', () => {
 
   test('error: a required parameter must be there', () => {
     const required = Type.Object({ ts: Type.Integer({ minimum: 0 }) })
-    expect(() => parseQuery(required, '')).toThrow('`ts` is missing.')
+    const hint = 'Send an integer from 0 to 9007199254740991 in plain decimal digits.'
+    expect(() => parseQuery(required, '')).toThrow(`\`ts\` is missing. ${hint}`)
+  })
+
+  test('error: of several literals the last follows on "or"', () => {
+    const query = Type.Object({ by: literals(['a', 'b', 'c'], {}) })
+    expect(() => parseQuery(query, 'by=d')).toThrow('must be `a`, `b` or `c`.')
   })
 
   test('error: at most 40 characters of what was sent come back', () => {

@@ -183,7 +183,7 @@ describe('exports beside writers and readers', () => {
     await (await app.fetch(request, peers)).body?.cancel()
     const said = `takes nothing for ${seconds.join()} seconds is cut off`
     const document = await (await send('/swagger/json')).text()
-    // Two exports, and two streams of live events.
+    // Two exports and two streams of events.
     expect(document.split(said)).toHaveLength(5)
     expect(await Bun.file(new URL('../../docs/data.md', import.meta.url)).text()).toContain(said)
   })
@@ -234,13 +234,22 @@ describe('exports: bad input', () => {
     expect(problem).toMatchObject({ code: 'invalid_parameter', param })
   })
 
-  test.each(['2026-02-30', '2026-1-1', 'yesterday', '9999-99-99'])(
-    'day %s is refused',
-    async (day) => {
-      const problem = await readProblem(await send(`/v1/btc/export?day=${day}`))
-      expect(problem).toMatchObject({ code: 'invalid_parameter', param: 'day' })
-    },
-  )
+  test.each([
+    '2026-02-30',
+    '2026-1-1',
+    'yesterday',
+    '9999-99-99',
+    '1969-12-31',
+    '2026-01-01T00:00:00',
+    '2026-01-01T24:00:00Z',
+    '',
+  ])('day %s is refused, and both forms are shown', async (day) => {
+    const problem = await readProblem(await send(`/v1/btc/export?day=${day}`))
+    expect(problem).toMatchObject({ code: 'invalid_parameter', param: 'day' })
+    expect(problem.detail).toEndWith(
+      'must be a day in UTC, such as 2026-04-14, or a time in it: Unix milliseconds such as 1776153610000, or RFC 3339 such as 2026-04-14T08:00:10Z.',
+    )
+  })
 
   test('case after of another day: is refused', async () => {
     const address = `/v1/btc/export?day=2026-01-01&after=${single.conditionId}:1`

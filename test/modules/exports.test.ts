@@ -231,6 +231,21 @@ describe('GET /v1/{coin}/export', () => {
     )
   })
 
+  test.each([
+    '2026-01-01T00:00:00Z',
+    '2026-01-01T23:59:59.999Z',
+    '2026-01-02T01:00:00%2B02:00',
+    '2026-01-02T01:00:00+02:00',
+    String(Date.UTC(2026, 0, 1, 12)),
+    String(Date.UTC(2026, 0, 1) / 1000),
+  ])('day %s: a moment is its day in UTC', async (day) => {
+    const response = await send(`/v1/btc/export?day=${day}`)
+    const file = await send('/v1/btc/export?day=2026-01-01')
+    expect(response.headers.get('etag')).toBe(file.headers.get('etag') ?? '')
+    expect(response.headers.get('content-disposition')).toContain('"btc-2026-01-01.ndjson"')
+    expect(await response.text()).toBe(await file.text())
+  })
+
   test('gzip: one member over all markets', async () => {
     const headers = { 'accept-encoding': 'gzip' }
     const plain = await (await send('/v1/btc/export?day=2026-01-01')).text()

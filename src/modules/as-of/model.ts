@@ -35,7 +35,7 @@ export const AsOfBody = Type.Object({
 
 const conditionId = Type.String({
   pattern: MARKET_NAME_PATTERN,
-  'x-expected': ` that is ${marketNameText}`,
+  'x-expected': marketNameText,
   description: `A market of the coin: ${marketNameText}.`,
   examples: [exampleMarket.conditionId],
 })

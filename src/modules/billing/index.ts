@@ -94,7 +94,7 @@ const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
     access: 'open',
     operationId: 'listChains',
     summary: 'Chains and tokens to pay with',
-    description: 'What cannot be paid with just now is listed with the reason.',
+    description: 'Tokens that cannot be paid with right now are listed with the reason.',
     ok: { description: 'The chains.', schema: ChainList },
     caching: 'no-cache',
     answer: () => billing.chains().map(toChainBody),
@@ -107,7 +107,7 @@ const offerRoutes = ({ billing, listTiers, idempotency }: Deps) => [
     operationId: 'createQuote',
     summary: 'Get an offer for a tier',
     description:
-      'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer of the same with three minutes left is answered again.',
+      'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again.',
     body: QuoteOrder,
     isReplayable: true,
     ok: {

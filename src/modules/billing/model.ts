@@ -112,8 +112,8 @@ const ChainBody = object('Chain', {
   tokens: Type.Array(
     Type.Object({
       ...tokenFacts,
-      enabled: Type.Boolean({ description: 'True if it can be paid with just now.' }),
-      reason: textOrNull('Why not; null if it can.'),
+      enabled: Type.Boolean({ description: 'True if it can be paid with right now.' }),
+      reason: textOrNull('Why it cannot be paid with; null if it can.'),
     }),
   ),
 })
@@ -127,7 +127,7 @@ export const QuoteOrder = Type.Object({
   payer: Type.Optional(
     Type.String({
       pattern: '^0x[0-9a-fA-F]{40}$',
-      'x-expected': ' that is an address: 0x and 40 hex digits',
+      'x-expected': 'an address: 0x and 40 hex digits',
       description:
         "Address of the wallet that will sign; by default the account's own. For another one the amount is a little below the price, and unique.",
       examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
@@ -215,8 +215,11 @@ export const SettleBody = Type.Object({
 const PeriodBody = object('SubscriptionPeriod', {
   id: text('Name of the period.', 'sub_71c0f2a94be85d36'),
   tierId,
-  startsAt: time('Inclusive.', '2026-04-14T08:00:00.000Z'),
-  endsAt: timeOrNull('Exclusive; null for ever.', '2026-05-14T08:00:00.000Z'),
+  startsAt: time('Start of the period, inclusive.', '2026-04-14T08:00:00.000Z'),
+  endsAt: timeOrNull(
+    'End of the period, exclusive; null if it never ends.',
+    '2026-05-14T08:00:00.000Z',
+  ),
   paymentId: textOrNull(
     'What paid for it; null for what the operator granted.',
     'pay_9b2e6f0c1d3a4875',

@@ -71,7 +71,7 @@ export const MarketCoverageBody = object('Coverage', {
         'Start, inclusive; null when nothing is known of the market.',
         from.examples[0],
       ),
-      to: timeOrNull('End, exclusive; likewise.', to.examples[0]),
+      to: timeOrNull('End, exclusive; null when nothing is known of the market.', to.examples[0]),
       durationMs,
     },
     {
@@ -112,7 +112,7 @@ export const CoverageDay = object('CoverageDay', {
     ),
   }),
   snapshots: Type.Object(
-    { up: count('Of up.', 712_114), down: count('Of down.', 711_980) },
+    { up: count('Snapshots of up.', 712_114), down: count('Snapshots of down.', 711_980) },
     { description: 'Snapshots held.' },
   ),
   covered: shareOrNull(

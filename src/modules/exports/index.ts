@@ -15,11 +15,11 @@ const mediaTypes: Readonly<Record<Format, string>> = {
 
 const VARY = 'Accept, Accept-Encoding, Origin'
 
-const description = `One stream, whatever its length, as fast as you read it. NDJSON holds the objects of \`snapshots\`, a line each; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, a row a level; a snapshot without any level is one row without side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, a row a snapshot. With \`include=receivedAt\` the time at which the recorder received the state comes last: \`receivedAt\`, or the column \`received_at\`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its \`source\`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. A download that broke off resumes with \`after\`.`
+const description = `One stream of any length, sent as fast as you read it. NDJSON holds the objects of \`snapshots\`, one per line; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, one row per level; a snapshot without any level is one row without a side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, one row per snapshot. With \`include=receivedAt\` the time at which the recorder received the state comes last: \`receivedAt\`, or the column \`received_at\`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its \`source\`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. Resume an interrupted download with \`after\`.`
 
 const text = { schema: { type: 'string' as const } }
 const ok = {
-  description: 'The file. What is cut off before its end is not whole: see `GET /v1/exports`.',
+  description: 'The file. To find out whether it was sent completely, see `GET /v1/exports`.',
   content: {
     'application/x-ndjson': text,
     'text/csv': text,
@@ -29,8 +29,8 @@ const ok = {
   },
   headers: { Vary: `\`${VARY}\`.` },
   bodyHeaders: {
-    'X-Export-Id': 'Finds digest and counts in `GET /v1/exports`.',
-    'Content-Disposition': '`attachment` with a name for the file.',
+    'X-Export-Id': 'Identifies the export in `GET /v1/exports`, which has its digest and counts.',
+    'Content-Disposition': '`attachment` and the name of the file.',
   },
 }
 
@@ -86,7 +86,7 @@ export function exportRoutes(deps: ExportDeps) {
       path: '/v1/:coin/export',
       operationId: 'exportDay',
       summary: 'All snapshots of a coin and day as one file',
-      description: `The markets of a day one after the other, oldest window first, each as its own export would be. \`X-Coverage\` counts windows that are not held, too: of \`timeframe\`, or of each timeframe held that day. ${description}`,
+      description: `The markets of a day one after the other, oldest window first, each as in its own export. \`X-Coverage\` also counts windows that are not held: of \`timeframe\`, or of each timeframe held that day. ${description}`,
       query: DayExportQuery,
       async answer({ coin, query, request }) {
         const format = formatOf(request, query.format)
@@ -101,7 +101,7 @@ export function exportRoutes(deps: ExportDeps) {
       operationId: 'listExports',
       summary: 'What became of your exports',
       description:
-        'Whether each was sent whole, how many snapshots it had, and its SHA-256 to check a file with. The last 20 of an account, until the server restarts.',
+        'Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.',
       ok: { description: 'The exports.', schema: ExportList },
       caching: 'private, no-store',
       isInMemory: true,

@@ -14,6 +14,7 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
+import { utcDay } from '#src/http/schema-reader.ts'
 
 const ID = '[1-9][0-9]{0,15}'
 
@@ -28,26 +29,26 @@ const shared = {
   format: Type.Optional(
     choice(
       formats,
-      'Goes before `Accept`, which may weigh `application/x-ndjson`, `text/csv` and `application/vnd.apache.parquet` by `q`; NDJSON when neither says, and when `Accept` leaves none of the three.',
+      'Takes precedence over `Accept`, which may name `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`. NDJSON by default, also when `Accept` names none of them.',
     ),
   ),
   shape: Type.Optional(
     choice(
       ['levels', 'states'],
-      'Of CSV and Parquet: a row a level (`levels`, the default, whole books), or a row a snapshot with its best `depth` levels a side (`states`).',
+      'Only for CSV and Parquet. `levels` (the default): one row per level, whole books. `states`: one row per snapshot with its best `depth` levels of each side.',
     ),
   ),
   depth: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: LEVELS_MAX,
-      description: `Of CSV and Parquet: levels a side. All by default with \`levels\`; ${STATE_LEVELS_DEFAULT} by default and at most ${STATE_LEVELS_MAX} with \`states\`.`,
+      description: `Only for CSV and Parquet: levels of each side. All by default with \`levels\`; ${STATE_LEVELS_DEFAULT} by default and at most ${STATE_LEVELS_MAX} with \`states\`.`,
     }),
   ),
   include: Type.Optional(
     choice(
       ['receivedAt'],
-      'Adds to each row when the recorder received its state: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet.',
+      'Adds the time at which the recorder received the state of each row: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet.',
     ),
   ),
   outcome: outcomeParameter,
@@ -59,20 +60,18 @@ export const MarketExportQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       pattern: `^${ID}$`,
-      'x-expected': ' that is the `id` of a snapshot, such as 1482734',
+      'x-expected': 'the `id` of a snapshot, such as 1482734',
       description:
-        'Goes on where a download broke off: the `id` of the last whole snapshot that arrived, such as 1482734. Append the answer to what you have; CSV then comes without its header. Not for Parquet.',
+        'Resumes an interrupted download: the `id` of the last complete snapshot received, such as 1482734. Append the response to what you have; CSV then has no header. Not for Parquet.',
     }),
   ),
 })
 export type MarketExportQuery = Static<typeof MarketExportQuery>
 
 export const DayExportQuery = Type.Object({
-  day: Type.String({
-    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
-    'x-expected': ' that is a day in UTC, such as 2026-04-14',
+  day: utcDay({
     description:
-      'A day in UTC: the markets whose windows begin in it (where a window is unknown, its first snapshot). Day and coin make one file.',
+      'A day in UTC, or a moment in it: the markets whose windows begin on that day (where a window is unknown, its first snapshot). Day and coin make one file.',
     examples: [exampleMarket.day],
   }),
   timeframe: timeframeParameter('Only markets of this timeframe.'),
@@ -80,9 +79,9 @@ export const DayExportQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       pattern: `${conditionIdPattern.source.slice(0, -1)}:${ID}$`,
-      'x-expected': ' that is the `conditionId` and the `id` of a snapshot with a colon between',
+      'x-expected': 'the `conditionId` and the `id` of a snapshot, with a colon between',
       description:
-        'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
+        'Resumes an interrupted download: `conditionId:id` of the last complete snapshot received. Not for Parquet.',
     }),
   ),
 })
@@ -93,12 +92,12 @@ const ExportBody = object('Export', {
   name: text('Name of the file, without its ending.', 'btc-updown-5m-1776153600'),
   state: choice(
     ['running', 'complete', 'broken_off'],
-    'Only a `complete` one was sent to its end.',
+    '`complete` means that everything was sent.',
   ),
   format: choice(formats, 'Format of the file.'),
   contentEncoding: nullable(
     Type.Literal('gzip'),
-    'What the bytes were sent as; `bytes` and `sha256` are of these.',
+    'Encoding in which the bytes were sent; `bytes` and `sha256` count the encoded bytes.',
     'gzip',
   ),
   snapshots: count('Snapshots sent.', 4962),

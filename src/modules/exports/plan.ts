@@ -9,7 +9,7 @@ import {
 import { parameterError } from '#src/core/errors.ts'
 import { type Coin, type Market, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { DAY_MS, parseMoment, readRange } from '#src/core/time.ts'
+import { DAY_MS, readRange, toIso } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
 import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
@@ -104,8 +104,8 @@ export function* planDay(
   history: MarketHistory,
   { coin, query, format }: { coin: Coin; query: DayExportQuery; format: Format },
 ): Steps<ExportPlan> {
-  const { day, outcome, after, timeframe } = query
-  const startMs = readDay(day)
+  const { day: startMs, outcome, after, timeframe } = query
+  const day = toIso(startMs).slice(0, 'YYYY-MM-DD'.length)
   const endMs = startMs + DAY_MS
   const span = { fromMs: startMs, toMs: endMs, limit: MARKETS_A_STEP, order: 'asc' } as const
   const listed: Market[] = []
@@ -177,12 +177,6 @@ function readShape({ shape, depth, after, include }: ShapeQuery, format: Format)
     )
   }
   return { kind: 'states', depth: depth ?? STATE_LEVELS_DEFAULT, ...more }
-}
-
-function readDay(day: string): number {
-  const startMs = parseMoment(`${day}T00:00:00Z`)
-  if (startMs !== undefined) return startMs
-  throw parameterError('day', `\`day\` is "${day}", which is no day. Send one as 2026-04-13.`)
 }
 
 /** Over all markets, and all windows of a day that have none; made in steps. */

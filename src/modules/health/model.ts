@@ -25,7 +25,7 @@ export const Readiness = object('Readiness', {
     open: Type.Boolean({
       description: 'New accounts are taken in. Never makes the server unready.',
     }),
-    reason: Type.Optional(text('Why not, if not; or why signups are refused just now.')),
+    reason: Type.Optional(text('Why signup is closed, or why signups are refused at the moment.')),
   }),
   warning: Type.Optional(
     text(

@@ -4,7 +4,7 @@ import { choice, listOf, nullable, object, text, time, timeOrNull } from '#src/h
 
 const address = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',
-  'x-expected': ' that is an address: 0x and 40 hex digits',
+  'x-expected': 'an address: 0x and 40 hex digits',
   description: 'Address of your wallet: `0x` and 40 hex digits in any case.',
   examples: ['0x52908400098527886e0f7030069857d2e4169ee7'],
 })
@@ -14,7 +14,7 @@ const label = Type.String({
   minLength: 1,
   maxLength: 60,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
-  'x-expected': ' without control characters',
+  'x-expected': 'a string of 1 to 60 characters without control characters',
   description: 'Your own name for the key.',
   examples: ['backtester'],
 })
@@ -55,7 +55,7 @@ export const SignupBody = Type.Object({
     // Contract wallets may sign at length.
     maxLength: 16_384,
     pattern: '^0x([0-9a-fA-F]{2})+$',
-    'x-expected': ' of 0x and pairs of hex digits',
+    'x-expected': 'a string of 0x and pairs of hex digits',
     description: "The wallet's signature of the message (EIP-191 or ERC-1271): `0x` and hex.",
     examples: [`0x${'5a'.repeat(64)}1b`],
   }),

@@ -14,7 +14,7 @@ import type { LiveService } from './service.ts'
 const VARY = 'Accept-Encoding, Origin'
 const LAST_EVENT_ID = 'Last-Event-ID'
 
-const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and filling. With \`Accept-Encoding: gzip\` whole books (\`snapshots\` without \`depth\`) are sent as they are stored, in one gzip member without an end, each event whole as it comes; anything else is sent plain. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; who is slow gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
+const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` whole books (\`snapshots\` without \`depth\`) are sent as they are stored, in one gzip member without an end, each event complete as it comes; anything else is sent plain. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
 
 const shared = {
   access: 'snapshots',
@@ -103,7 +103,7 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers }: Po
       path: '/v1/:coin/live',
       operationId: 'followCoin',
       summary: 'Every open market of a coin as it happens',
-      description: `Markets that open join, from their first row on; they leave when they are resolved. The \`id\` of an event is a place in each market, so what is written of any of them meanwhile is there after connecting again. ${description}`,
+      description: `Markets that open join, from their first row on; they leave when they are resolved. The \`id\` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between. ${description}`,
       query: CoinLiveQuery,
       answer,
     }),

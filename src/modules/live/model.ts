@@ -17,7 +17,7 @@ const shared = {
   outcome: outcomeParameter,
   depth: Type.Optional({
     ...depthParameter,
-    description: `Only of \`snapshots\`. ${depthParameter.description}`,
+    description: `Only for \`snapshots\`. ${depthParameter.description}`,
   }),
   heartbeat: Type.Integer({
     minimum: 5,
@@ -32,14 +32,14 @@ const cursor = (description: string) => Type.Optional(Type.String({ minLength: 1
 export const MarketLiveQuery = Type.Object({
   ...shared,
   cursor: cursor(
-    'Continue after this place instead of now: the `id` of an event, or `nextCursor` or `X-Resume-Cursor` of the route of the channel, ascending, without a range and with the same outcome and depth. The header `Last-Event-ID` goes before it.',
+    'Continue after this place instead of now: the `id` of an event, or `nextCursor` or `X-Resume-Cursor` of the route of the channel, ascending, without a range and with the same outcome and depth. The header `Last-Event-ID` takes precedence.',
   ),
 })
 export const CoinLiveQuery = Type.Object({
   ...shared,
   timeframe: timeframeParameter('Only markets of this length.'),
   cursor: cursor(
-    'Continue after this place in each market instead of now: the `id` of an event of this route. All other parameters but `heartbeat` must be repeated. The header `Last-Event-ID` goes before it.',
+    'Continue after this place in each market instead of now: the `id` of an event of this route. All other parameters but `heartbeat` must be repeated. The header `Last-Event-ID` takes precedence.',
   ),
 })
 export type LiveQuery = Static<typeof MarketLiveQuery> & Partial<Static<typeof CoinLiveQuery>>

@@ -84,7 +84,7 @@ export const MarketBody = object('Market', {
     '2026-04-14T08:05:00.000Z',
   ),
   tickSize: decimalOrNull(
-    "Smallest step of prices, USDC per share, as the venue's catalogue had it when it was fetched: it gets smaller near 0 and 1. Null where unknown.",
+    "Smallest step of prices, USDC per share, as the venue's catalogue had it when it was fetched; the step is smaller near 0 and 1. Null where unknown.",
     0.01,
   ),
   strike: decimalOrNull(
@@ -92,7 +92,7 @@ export const MarketBody = object('Market', {
     74212.105,
   ),
   finalPrice: decimalOrNull(
-    "The coin's price in USD at the end of the window, likewise; null until known.",
+    "The coin's price in USD at the end of the window, with every digit of its source; null until known.",
     74190.66,
   ),
   winner: nullable(literals(outcomes, {}), 'Outcome that won; null until known.', 'down'),
@@ -108,7 +108,7 @@ export const MarketBody = object('Market', {
   ),
   strikeSource: nullable(
     literals(priceSources, {}),
-    "Who says so: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), or our simulator. Null where unknown.",
+    "Where the strike comes from: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), or our simulator. Null where unknown.",
     'catalogue',
   ),
   strikeTime: timeOrNull(
@@ -117,7 +117,7 @@ export const MarketBody = object('Market', {
   ),
   finalPriceSource: nullable(
     literals(priceSources, {}),
-    'Who says so, likewise; `chain` is the strike of the window after.',
+    'Where the final price comes from, named as in `strikeSource`; `chain` is the strike of the next window.',
     'catalogue',
   ),
   finalPriceTime: timeOrNull(

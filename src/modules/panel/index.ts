@@ -44,7 +44,7 @@ export const panelRoutes = (deps: Deps) => {
       operationId: 'getPanel',
       summary: 'Every market at moments before its expiry',
       description:
-        'One row a market and offset: the state prevailing at that moment before the expiry, at or before it and never after, and who won. A market is in the panel once its expiry is past, so that no row changes later but by a backfill or when its winner becomes known; a market whose window is not known is in no panel, and if books of it are held in the range `X-Coverage` says `window_unknown`. `X-Coverage` counts the moments of windows that are not held, too, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
+        'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
       query: PanelQuery,
       ok: {
         description: 'A page of the panel.',

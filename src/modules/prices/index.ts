@@ -45,7 +45,7 @@ export const priceRoutes = (deps: Deps) => [
       operationId: 'listPrices',
       summary: 'Prices of a market over time',
       description:
-        'Without `interval` a row wherever the mid or the last trade changed as of a state; the first state of each outcome in the range always is one. With `interval` bars: open, high, low and close of the mid, of the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside, and `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` is before them, and a follower is given them again.',
+        'Without `interval` one row for each state at which the mid or the last trade changed; the first state of each outcome in the range is always there. With `interval` bars: open, high, low and close of the mid over the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside the range, and its `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` lies before them, so they are returned again.',
       list: PriceList,
       page: 'A page of prices.',
       resume:

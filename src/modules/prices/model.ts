@@ -86,7 +86,7 @@ const PriceBar = described('Bar', 'What happened in a step; with `interval`.', {
 
 export const PriceList = listOf(
   Type.Union([PriceRow, PriceBar]),
-  'Changes by `timestamp`, then by `id`; bars by `start`, then up before down. All turned around by `order=desc`.',
+  'Changes by `timestamp`, then by `id`; bars by `start`, then up before down. Reversed by `order=desc`.',
 )
 
 const OutcomePrice = (name: string) =>

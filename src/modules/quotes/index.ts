@@ -40,7 +40,7 @@ export const quoteRoutes = (deps: Deps) => [
       operationId: 'listQuotes',
       summary: 'Best bid and ask over time',
       description:
-        'Without `interval` every change of best bid, best ask or their sizes: a state that repeats the one before it of its outcome is no row; the first state of each outcome in the range always is. With `interval` the state prevailing at each step, at or before it and never after. A step in a gap, before the first state or after the expiry (or after the last state, where that is later) has no row, because what prevailed is not known; so an interval longer than the market often has none at all. On an open market a step is there once a later state of each outcome asked for has come. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
+        'Without `interval` every change of best bid, best ask or their sizes: a state that equals the previous one of its outcome is left out; the first state of each outcome in the range is always there. With `interval` the state prevailing at each step, at or before it and never after. A step in a gap, before the first state or after the expiry (or after the last state, where that is later) has no row, because what prevailed is not known; so an interval longer than the market often has no rows at all. On an open market a step appears once a later state of each requested outcome is recorded. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
       list: QuoteList,
       page: 'A page of quotes.',
       resume:

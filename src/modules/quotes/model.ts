@@ -62,5 +62,5 @@ export const QuoteRow = Type.Partial(Type.Object(members), {
 
 export const QuoteList = listOf(
   QuoteRow,
-  'Quotes by `timestamp`, then by `id`; with `interval` by `time`, then up before down. All turned around by `order=desc`.',
+  'Quotes by `timestamp`, then by `id`; with `interval` by `time`, then up before down. Reversed by `order=desc`.',
 )

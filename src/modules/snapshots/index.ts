@@ -15,7 +15,7 @@ export function snapshotRoutes({ work, ...deps }: SnapshotDeps & { work: Work })
       access: 'snapshots',
       operationId: 'listSnapshots',
       summary: "History of a market's order books",
-      description: `Full-depth books by \`timestamp\`, then by \`id\`, best level first. Follow \`nextCursor\` until it is \`null\`: a walk repeats nothing and skips nothing that was there when it began, also while rows are written. To follow an open market, resume from \`X-Resume-Cursor\`. Send \`Accept-Encoding: gzip\`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000. \`depth\`, \`interval\` and \`fields\` leave out what you do not need; what is left is as it was.`,
+      description: `Full-depth books by \`timestamp\`, then by \`id\`, best level first. Follow \`nextCursor\` until it is \`null\`: a walk repeats nothing and skips nothing that was there when it began, even while rows are being written. To follow an open market, resume from \`X-Resume-Cursor\`. Send \`Accept-Encoding: gzip\`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000. \`depth\`, \`interval\` and \`fields\` leave out what you do not need; the rest stays the same.`,
       query: PageQuery,
       ok: {
         description: 'A page of snapshots.',

@@ -21,7 +21,7 @@ export const PageQuery = Type.Object({
   outcome: outcomeParameter,
   order: orderParameter,
   interval: intervalParameter(
-    'Only the last snapshot of each outcome in each step of this length, up to and with its end: with its own `timestamp`, once, where it changed. A step without a change has no row; one that is longer than the market has its last snapshots. While a market is open a step is there once a later state of each outcome asked for has come (of one that fell silent, of the market): a row that was served stays as it is. Of a `consolidated` ladder of one `outcome` the last row in each step.',
+    'Only the last snapshot of each outcome in each step of this length, the end of the step included. It keeps its own `timestamp` and is returned once: a step without a change has no row. A step longer than the market has its last snapshots. While a market is open, a step appears once a later state of each requested outcome is recorded (if an outcome has had none for long, a later state of the market), so a row that was returned never changes. With `view=consolidated` and one `outcome`, the last row in each step.',
   ),
   ...cutParameters,
 })

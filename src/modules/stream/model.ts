@@ -60,7 +60,7 @@ const filters = {
     Type.Integer({
       minimum: 1,
       maximum: DEPTH_MAX,
-      description: 'Levels a side of `snapshots`; all when absent.',
+      description: 'Levels of each side of `snapshots`; all when absent.',
       examples: [10],
     }),
   ),
@@ -90,7 +90,7 @@ const operationMembers = {
     source: Type.Optional(
       Type.String({
         pattern: '^[a-z0-9_-]{1,32}$',
-        description: 'Of `spot`: only prices of this source.',
+        description: 'Only for `spot`: only prices of this source.',
         examples: ['chainlink'],
       }),
     ),
@@ -98,7 +98,7 @@ const operationMembers = {
       Type.Integer({
         minimum: 0,
         maximum: 86_400,
-        description: 'Of `spot`: only averages of so many seconds.',
+        description: 'Only for `spot`: only averages of so many seconds.',
         examples: [60],
       }),
     ),
@@ -118,14 +118,14 @@ const operationMembers = {
     seconds: Type.Integer({
       minimum: 5,
       maximum: 600,
-      description: 'A heartbeat is sent when nothing else was for so long.',
+      description: 'A heartbeat is sent after this time without any other message.',
       examples: [30],
     }),
   },
   replay: {
     id,
     channel: literals([...rowChannels, 'markets'], {
-      description: 'Which rows, as of `subscribe`.',
+      description: 'Which rows, as in `subscribe`.',
       examples: ['quotes'],
     }),
     coin,

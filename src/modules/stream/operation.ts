@@ -1,6 +1,7 @@
 /** Reads what a client sends over the stream. */
+import { parameterError } from '#src/core/errors.ts'
 import { parseObject } from '#src/http/body.ts'
-import { parameterError, parseBody } from '#src/http/schema-reader.ts'
+import { parseBody } from '#src/http/schema-reader.ts'
 
 import {
   type Channel,

@@ -36,9 +36,9 @@ export const UsageBody = object('Usage', {
   }),
   period: nullable(
     Type.Object({
-      startsAt: time('Inclusive.', '2026-04-01T12:00:00.000Z'),
+      startsAt: time('Start of the period, inclusive.', '2026-04-01T12:00:00.000Z'),
       endsAt: Type.Union([
-        time('Exclusive; null for ever.', '2026-05-01T12:00:00.000Z'),
+        time('End of the period, exclusive; null if it never ends.', '2026-05-01T12:00:00.000Z'),
         Type.Null(),
       ]),
     }),
