@@ -165,15 +165,15 @@ export function readFields<Name extends string>(
 ): ReadonlySet<Name> {
   const found = new Set<Name>()
   for (const name of names.split(',')) {
-    const refuse = (why: string) => parameterError('fields', `\`fields\` has ${why}`)
+    const fieldsError = (why: string) => parameterError('fields', `\`fields\` has ${why}`)
     const field = known.find((each) => each === name)
     if (field === undefined) {
       const list = known.map((each) => `\`${each}\``).join(', ')
-      throw refuse(`"${excerpt(name)}", which is none of ${list}.`)
+      throw fieldsError(`"${excerpt(name)}", which is none of ${list}.`)
     }
-    if (found.has(field)) throw refuse(`\`${field}\` twice. Send each name once.`)
+    if (found.has(field)) throw fieldsError(`\`${field}\` twice. Send each name once.`)
     const reason = absent[field]
-    if (reason !== undefined) throw refuse(`\`${field}\`, which ${reason}.`)
+    if (reason !== undefined) throw fieldsError(`\`${field}\`, which ${reason}.`)
     found.add(field)
   }
   return found

@@ -61,7 +61,7 @@ export const MarketExportQuery = Type.Object({
       pattern: `^${ID}$`,
       'x-expected': ' that is the `id` of a snapshot, such as 1482734',
       description:
-        'Goes on where a download broke off: the `id` of the last whole snapshot that arrived, such as 1482734. Append the answer to what you have; CSV then comes without its header. Not for Parquet.',
+        'Resumes an interrupted download: the `id` of the last whole snapshot that arrived, such as 1482734. Append the answer to what you have; CSV then comes without its header. Not for Parquet.',
     }),
   ),
 })
@@ -82,7 +82,7 @@ export const DayExportQuery = Type.Object({
       pattern: `${conditionIdPattern.source.slice(0, -1)}:${ID}$`,
       'x-expected': ' that is the `conditionId` and the `id` of a snapshot with a colon between',
       description:
-        'Goes on where a download broke off: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
+        'Resumes an interrupted download: `conditionId:id` of the last whole snapshot that arrived. Not for Parquet.',
     }),
   ),
 })
