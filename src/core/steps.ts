@@ -87,6 +87,10 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   return Math.min(...lasts) - 1
 }
 
+/** The number of a step (k·stepMs, (k+1)·stepMs]: its end is in it. */
+export const stepOf = (timestampMs: number, stepMs: number): number =>
+  Math.ceil(timestampMs / stepMs)
+
 /** The end, exclusive, of the steps (k·stepMs, (k+1)·stepMs] that no later state can change. */
 export function decidedStepsEndMs(
   market: Market,

@@ -1,5 +1,6 @@
 import type { Idempotency } from '#src/http/idempotency.ts'
 import { route } from '#src/http/route.ts'
+import { tokenOf } from '#src/selling/api-key.ts'
 
 import {
   Challenge,
@@ -98,7 +99,7 @@ const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Id
     answer({ request, caller, id, body }) {
       const call = {
         scope: `rotate ${caller.accountId}`,
-        secret: tokenOf(request),
+        secret: tokenOf(request.headers.get('authorization')) ?? '',
         body: JSON.stringify(body),
       }
       const asked = { caller, id }
@@ -127,8 +128,3 @@ const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Id
     },
   }),
 ]
-
-function tokenOf(request: Request): string {
-  const authorization = request.headers.get('authorization') ?? ''
-  return authorization.slice(authorization.indexOf(' ')).trim()
-}
