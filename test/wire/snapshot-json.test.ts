@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 import { parseMillionths } from '#src/core/decimal.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
@@ -53,6 +53,15 @@ const expected: ScannedSnapshot = {
 describe('createSnapshotScanner', () => {
   test('default: reads the recorded form', () => {
     expect(scanRecord({})).toEqual(expected)
+  })
+
+  test('default: reads the example of the document', () => {
+    const document = readFileSync(new URL('../../docs/data.md', import.meta.url), 'utf8')
+    const [, line = ''] = /^```json\n(\{"id":[^`]*)```$/m.exec(document) ?? []
+    expect(scanText(line.trim())).toMatchObject({
+      ...{ coin: 'btc', outcome: 'down', timestampMs: expected.timestampMs },
+      ...{ bids: expected.bids, asks: expected.asks },
+    })
   })
 
   test('behavior: reads the served form, bare decimals and best level first', () => {
