@@ -12,7 +12,7 @@ export type Mark = { timeMs: number; outcome: Outcome }
 /** Both bounds are inclusive. */
 type KnownSpan = { fromMs: number; toMs: number }
 
-export type StepQuery = { market: Market; gaps: readonly Gap[]; stepMs: number; range: StatePart }
+type StepQuery = { market: Market; gaps: readonly Gap[]; stepMs: number; range: StatePart }
 
 /** The place of a mark among others: by time, then up before down. */
 export const placeOf = ({ timeMs, outcome }: Mark): Position => ({

@@ -116,9 +116,9 @@ export const depthParameter = Type.Optional(
 )
 
 export const views = ['own', 'consolidated'] as const
-export type View = (typeof views)[number]
+type View = (typeof views)[number]
 
-export const viewParameter = literals(views, {
+const viewParameter = literals(views, {
   default: 'own',
   description:
     '`own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome\'s (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up.',
@@ -133,7 +133,7 @@ export const fieldsParameterOf = (known: readonly string[], description: string)
     }),
   )
 
-export const fieldsParameter = fieldsParameterOf(
+const fieldsParameter = fieldsParameterOf(
   rowFields,
   'Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent.',
 )

@@ -201,7 +201,7 @@ export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boo
 export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
 
 /** A key for an account that may have `keysMax` valid ones. */
-export type KeyAsked = {
+type KeyAsked = {
   accountId: string
   key: KeySecret
   keysMax: number

@@ -9,7 +9,7 @@ import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { MarketView } from './market-read.ts'
 
 /** Positions `start` (inclusive) to `end` (exclusive), to be walked in the direction of `order`. */
-export type Bounds = {
+type Bounds = {
   start: Position
   end: Position
   order: RowQuery['order']

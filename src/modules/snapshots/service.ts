@@ -34,7 +34,7 @@ export type SnapshotDeps = {
 }
 
 /** `tag` is the page's at the market's revision of the moment, `key` all of it but that. */
-export type PageRequest = {
+type PageRequest = {
   tag: string
   key: string
   scope: string
