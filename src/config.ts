@@ -10,7 +10,7 @@ import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 type Env = Readonly<Record<string, string | undefined>>
 
 /** One environment variable. `parse` returns undefined for what it does not accept. */
-export type ConfigVariable = {
+type ConfigVariable = {
   name: string
   default: string
   accepts: string

@@ -148,7 +148,7 @@ describe('readConfig', () => {
     ['BOOKFEED_PAGE_CACHE_MB', '1.5'],
     ['BOOKFEED_CHUNK_CACHE_MB', '9999999999'],
     ['BOOKFEED_SAMPLE', 'yes'],
-    ['BOOKFEED_RECORD_COINS', 'btc,doge'],
+    ['BOOKFEED_RECORD_COINS', 'btc,nocoin'],
     ['BOOKFEED_RECORD_RATE', '5m=0'],
     ['BOOKFEED_FEED_URL', 'http://127.0.0.1'],
     ['BOOKFEED_SPOT', 'live=http://127.0.0.1'],

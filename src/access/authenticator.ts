@@ -7,14 +7,12 @@ import { timingSafeEqual } from 'node:crypto'
 
 import type { Clock } from '#src/core/time.ts'
 import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
-import { DIGEST_LENGTH, digestOf, isWellFormedKey } from '#src/selling/api-key.ts'
+import { DIGEST_LENGTH, digestOf, isWellFormedKey, tokenOf } from '#src/selling/api-key.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { standingAt } from '#src/selling/subscription.ts'
 import type { Tier } from '#src/selling/tier.ts'
 
 const CALLERS_MAX = 100_000
-const SCHEME = 'Bearer '
-const otherSpelling = /^bearer (.*)$/i
 
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
@@ -75,11 +73,4 @@ export function createAuthenticator({ ledger, clock }: { ledger: Ledger; clock: 
       return tiers
     },
   }
-}
-
-/** The scheme's name has no case (RFC 9110, 11.1); nearly everybody writes it alike. */
-function tokenOf(authorization: string | null): string | undefined {
-  if (authorization === null) return undefined
-  if (authorization.startsWith(SCHEME)) return authorization.slice(SCHEME.length).trim()
-  return otherSpelling.exec(authorization)?.[1]?.trim()
 }

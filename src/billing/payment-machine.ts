@@ -203,7 +203,7 @@ async function relay(flow: Flow, { payment, offer }: Case): Promise<Payment> {
 
 const unsentError = () =>
   unavailableError(
-    'The payment could not be handed over just now. Nothing was sent; submit the same payment again.',
+    'The payment could not be submitted just now. Nothing was sent; submit the same payment again.',
   )
 
 /** Moves a payment as far as the chain proves; unchanged where it proves nothing. */

@@ -60,7 +60,7 @@ export class RpcFault extends Error {
 }
 
 /** Why there is no answer, without the URL: "cannot be reached". */
-class Silence extends Error {}
+class NoAnswer extends Error {}
 
 /** The result where a contract undid an `eth_call`. */
 const reverted = Symbol('reverted')
@@ -116,7 +116,7 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
     const result = await request({ method: 'eth_chainId', params: [] })
     const chainId = isHex(result) ? Number(result) : Number.NaN
     if (chainId !== chain.chainId) {
-      throw new Silence(`is on chain ${chainId}, not on ${chain.chainId}`)
+      throw new NoAnswer(`is on chain ${chainId}, not on ${chain.chainId}`)
     }
   }
 
@@ -129,7 +129,7 @@ function createGuard({ chain, url, log = () => {} }: RpcOptions, request: Reques
       isFailing = false
       return answer
     } catch (error) {
-      if (!(error instanceof Silence)) throw error
+      if (!(error instanceof NoAnswer)) throw error
       identity = undefined
       const reason = error.message || `answers ${question.method} with something odd`
       const message = `The RPC at ${origin} ${reason}.`
@@ -157,7 +157,7 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions): Requ
       if (!signal.aborted) reason = reasonOf(answer, statusOf(node.viem, error))
     }
     // Without its cause, which holds the URL.
-    throw new Silence(reason)
+    throw new NoAnswer(reason)
   }
 }
 
@@ -176,7 +176,7 @@ const orMissing =
     result === null ? undefined : read(result)
 
 const odd = (): never => {
-  throw new Silence()
+  throw new NoAnswer()
 }
 
 const readHex = (value: unknown): Hex => (isHex(value) ? value : odd())

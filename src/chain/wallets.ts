@@ -74,7 +74,7 @@ async function checkContract(rpc: Rpc, claim: Claim): Promise<SignatureCheck> {
   }
 }
 
-export type PaymentClaim = { address: string; hash: Hex; signature: string }
+type PaymentClaim = { address: string; hash: Hex; signature: string }
 type Claim = PaymentClaim & { signature: Hex }
 
 const isSignature = (text: string): text is Hex =>

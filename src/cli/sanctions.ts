@@ -10,11 +10,11 @@ export function sanctionsCommand(context: CliContext): Command {
   const sanctions = new Command('sanctions').description('show and refresh the sanctions list')
   sanctions
     .command('show')
-    .description('say which list is in force')
+    .description('say which list is the current one')
     .action(() => {
       using ledger = openLedgerFile(context)
       const list = ledger.sanctionsList()
-      context.print(list === undefined ? 'No list is in force.' : JSON.stringify(list))
+      context.print(list === undefined ? 'There is no current list.' : JSON.stringify(list))
     })
   sanctions
     .command('refresh')
@@ -35,10 +35,10 @@ async function refresh(context: CliContext, acceptsLoss: boolean): Promise<void>
     const options = { ledger, location, signal, clock, acceptsLoss, actor: 'operator' } as const
     const { list, isChanged } = await refreshList(options)
     const { publishedOn, entryCount } = list
-    const what = isChanged ? 'is in force' : 'is confirmed'
+    const what = isChanged ? 'is now the current list' : 'is confirmed'
     context.print(`The list of ${publishedOn} with ${entryCount} addresses ${what}.`)
   } catch (cause) {
     if (!(cause instanceof ListFault)) throw cause
-    throw new CliError(`The list ${cause.message}. The one in force stays.`, { cause })
+    throw new CliError(`The list ${cause.message}. The current list stays.`, { cause })
   }
 }

@@ -17,7 +17,7 @@ export type Bar = {
   mids: { open: DoubleMid; high: DoubleMid; low: DoubleMid; close: DoubleMid } | undefined
 }
 
-export type BarQuery = {
+type BarQuery = {
   read: ReadStates<State & BestLevels>
   stepMs: number
   /** The range; `after` is the `barPlaceOf` of a bar. */

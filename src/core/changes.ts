@@ -2,7 +2,7 @@
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
 
-export type ChangesQuery<S extends State> = {
+type ChangesQuery<S extends State> = {
   read: ReadStates<S>
   isSame: (before: S, state: S) => boolean
   range: StatePart

@@ -22,7 +22,7 @@ export type Span = { readonly fromMs: number; readonly toMs: number }
 export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
 
 /** What is recorded of one outcome in a span; `intervals` and `gaps` tile it in order of time. */
-export type OutcomeCoverage = {
+type OutcomeCoverage = {
   outcome: Outcome
   intervals: Span[]
   gaps: Gap[]

@@ -1,9 +1,21 @@
 import type { ErrorCode, ErrorExtras } from './errors.ts'
+import { coins } from './market.ts'
 
 type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & ErrorExtras)>>
 
 const exampleFailure = (errorReason: string) =>
   ({ success: false, errorReason, transaction: '', network: 'eip155:137' }) as const
+
+/** What is to be signed, in every example of a payment. */
+export const exampleOffer = {
+  scheme: 'exact',
+  network: 'eip155:137',
+  asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+  amount: '48999863',
+  payTo: '0x1111111111111111111111111111111111111111',
+  maxTimeoutSeconds: 600,
+  extra: { name: 'USD Coin', version: '2' },
+}
 
 const examplePaymentRequired = {
   x402Version: 2,
@@ -13,17 +25,7 @@ const examplePaymentRequired = {
     description: 'Pro for 30 days',
     mimeType: 'application/json',
   },
-  accepts: [
-    {
-      scheme: 'exact',
-      network: 'eip155:137',
-      asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
-      amount: '48999863',
-      payTo: '0x1111111111111111111111111111111111111111',
-      maxTimeoutSeconds: 600,
-      extra: { name: 'USD Coin', version: '2' },
-    },
-  ],
+  accepts: [exampleOffer],
 }
 
 /** What the documentation shows of a code; one that is not here is shown with its title. */
@@ -115,7 +117,10 @@ export const errorExamples: ErrorExamples = {
     param: 'cursor',
   },
   invalid_request: 'The path has a malformed percent-encoding.',
-  unknown_coin: { detail: 'There is no coin "doge". Coins are btc, eth, sol, xrp.', param: 'coin' },
+  unknown_coin: {
+    detail: `There is no coin "nocoin". Coins are ${coins.join(', ')}.`,
+    param: 'coin',
+  },
   unknown_market: {
     detail:
       'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',

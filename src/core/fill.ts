@@ -3,7 +3,7 @@ import type { LevelSource, TaggedLadder } from './consolidated.ts'
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 
 /** A buy takes asks, a sell takes bids. */
-export type Side = 'buy' | 'sell'
+type Side = 'buy' | 'sell'
 
 /** Shares, or USDC before fees: what is spent on a buy, what is to be received in a sell. */
 export type FillAmount = { unit: 'shares' | 'usdc'; amount: Millionths }
@@ -18,7 +18,7 @@ export type Order = {
   limitPrice?: Millionths | undefined
 }
 
-export type FilledLevel = {
+type FilledLevel = {
   price: Millionths
   /** Shares taken; never 0. */
   shares: Millionths

@@ -15,7 +15,7 @@ export const marketNameText =
 /** Names that are remembered: those of markets never change. */
 const NAMES_KEPT_MAX = 4_096
 
-export type MarketSource = {
+type MarketSource = {
   findMarket(conditionId: string): Market | undefined
   findMarketBySlug(slug: string): Market | undefined
   findMarketByAsset(assetId: string): Market | undefined

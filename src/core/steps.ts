@@ -12,7 +12,7 @@ export type Mark = { timeMs: number; outcome: Outcome }
 /** Both bounds are inclusive. */
 type KnownSpan = { fromMs: number; toMs: number }
 
-export type StepQuery = { market: Market; gaps: readonly Gap[]; stepMs: number; range: StatePart }
+type StepQuery = { market: Market; gaps: readonly Gap[]; stepMs: number; range: StatePart }
 
 /** The place of a mark among others: by time, then up before down. */
 export const placeOf = ({ timeMs, outcome }: Mark): Position => ({
@@ -86,6 +86,10 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   })
   return Math.min(...lasts) - 1
 }
+
+/** The number of a step (k·stepMs, (k+1)·stepMs]: its end is in it. */
+export const stepOf = (timestampMs: number, stepMs: number): number =>
+  Math.ceil(timestampMs / stepMs)
 
 /** The end, exclusive, of the steps (k·stepMs, (k+1)·stepMs] that no later state can change. */
 export function decidedStepsEndMs(

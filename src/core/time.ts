@@ -64,7 +64,7 @@ export function timeFault(timeMs: number, nowMs: number): string | undefined {
 }
 
 /** `from` is inclusive, `to` exclusive; Unix milliseconds. */
-export type RangeQuery = { from?: number; to?: number }
+type RangeQuery = { from?: number; to?: number }
 
 /** Throws `invalid_parameter` when the range is empty or reversed. */
 export function readRange({ from, to }: RangeQuery): {

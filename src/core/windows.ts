@@ -5,7 +5,7 @@
 import type { CoverageTally, Span, TallyReason } from './coverage.ts'
 import { type Timeframe, timeframeMs } from './market.ts'
 
-export type WindowQuery = {
+type WindowQuery = {
   timeframe: Timeframe
   /** Windows that begin in [`fromMs`, `toMs`) count, if they have begun by `nowMs`. */
   fromMs: number

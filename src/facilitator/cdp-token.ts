@@ -12,7 +12,7 @@ const LIFE_SECONDS = 120
 const SEED_BYTES = 32
 const ED25519_BYTES = 64
 
-export type CdpKey = {
+type CdpKey = {
   id: string
   /** Base64 of 64 bytes, seed and public key, of Ed25519; or PEM of an EC key on P-256. */
   secret: string

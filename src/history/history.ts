@@ -181,7 +181,7 @@ export type Batch = {
   gapReason?: GapReason | undefined
 }
 
-export type TradeBatch = {
+type TradeBatch = {
   /** As of `Batch`. */
   id: string
   conditionId: string
@@ -352,7 +352,7 @@ export type EventStream<Rows = RowEvents> = {
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
 }
-export type RowEvents = {
+type RowEvents = {
   bytes: Uint8Array<ArrayBuffer>
   count: number
   /** Undefined without rows. */

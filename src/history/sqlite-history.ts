@@ -11,6 +11,7 @@ import {
   usedBytesOf,
 } from '#src/sqlite/database.ts'
 
+import { backfill } from './backfill.ts'
 import type { AppendResult, HistoryWriter, MarketHistory } from './history.ts'
 import { createEventReads } from './reads/events.ts'
 import {
@@ -26,7 +27,7 @@ import { createBulkReads, createPageReads } from './reads/pages.ts'
 import { createCoinTotals, createMarketList } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createTables, type Tables } from './tables/tables.ts'
-import { backfill, createVerify } from './verify.ts'
+import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createDelete } from './writes/delete.ts'

@@ -108,9 +108,9 @@ export const depthParameter = Type.Optional(
 )
 
 export const views = ['own', 'consolidated'] as const
-export type View = (typeof views)[number]
+type View = (typeof views)[number]
 
-export const viewParameter = literals(views, {
+const viewParameter = literals(views, {
   default: 'own',
   description:
     '`own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome\'s (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. The venue shows an order in both books, so sizes are never added up.',
@@ -125,7 +125,7 @@ export const fieldsParameterOf = (known: readonly string[], description: string)
     }),
   )
 
-export const fieldsParameter = fieldsParameterOf(
+const fieldsParameter = fieldsParameterOf(
   rowFields,
   'Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent.',
 )
@@ -157,15 +157,15 @@ export function readFields<Name extends string>(
 ): ReadonlySet<Name> {
   const found = new Set<Name>()
   for (const name of names.split(',')) {
-    const refuse = (why: string) => parameterError('fields', `\`fields\` has ${why}`)
+    const fieldsError = (why: string) => parameterError('fields', `\`fields\` has ${why}`)
     const field = known.find((each) => each === name)
     if (field === undefined) {
       const list = known.map((each) => `\`${each}\``).join(', ')
-      throw refuse(`"${excerpt(name)}", which is none of ${list}.`)
+      throw fieldsError(`"${excerpt(name)}", which is none of ${list}.`)
     }
-    if (found.has(field)) throw refuse(`\`${field}\` twice. Send each name once.`)
+    if (found.has(field)) throw fieldsError(`\`${field}\` twice. Send each name once.`)
     const reason = absent[field]
-    if (reason !== undefined) throw refuse(`\`${field}\`, which ${reason}.`)
+    if (reason !== undefined) throw fieldsError(`\`${field}\`, which ${reason}.`)
     found.add(field)
   }
   return found

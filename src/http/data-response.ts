@@ -88,7 +88,7 @@ export function answerData(
 const after = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-export type TaggedAnswer = {
+type TaggedAnswer = {
   /** Decides the bytes of the page, their coding included, before they are made. */
   tag: string
   isGzip: boolean

@@ -7,7 +7,7 @@ import type { HeaderTexts } from './openapi-operation.ts'
 
 const MAX_AGE = 'public, max-age=300'
 
-export type FixedText = {
+type FixedText = {
   text: string
   contentType: string
   /** Header of the request that chose it among others. */

@@ -24,9 +24,9 @@ import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
 import type { Work } from './work.ts'
 
 /** `peers` reports the caller's address; without it all callers without a key are one. */
-export type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
+type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
 
-export type FrontDoorOptions = {
+type FrontDoorOptions = {
   handle: (request: Request) => Response | Promise<Response>
   /** What `handle` caught on the way to a response of status 400 or more. */
   takeError: ErrorTrap['take']

@@ -24,7 +24,7 @@ const keyPattern = /^[!-~]{1,255}$/
 export type Answer = { status: number; headers: Record<string, string>; body: string }
 
 /** Port: the store. Answers are kept for a day. */
-export type AnswerStore = {
+type AnswerStore = {
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined
   /** Returns what is kept under the id: the answer, or the one before it. */
   putAnswer(answer: StoredAnswer, nowMs: number): StoredAnswer

@@ -43,7 +43,7 @@ import { parseQuery } from './schema-reader.ts'
 import { searchOf } from './url.ts'
 import type { Work } from './work.ts'
 
-export type RoutePorts = AccessPorts & { findMarket: FindMarket; work: Work }
+type RoutePorts = AccessPorts & { findMarket: FindMarket; work: Work }
 
 /**
  * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is

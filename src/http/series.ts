@@ -45,13 +45,13 @@ export const seriesParameters = (texts: { range: string; interval: string }) =>
     order: orderParameter,
     interval: intervalParameter(texts.interval),
   })
-export type SeriesParameters = ReturnType<typeof seriesParameters>
+type SeriesParameters = ReturnType<typeof seriesParameters>
 type SeriesQuery = Static<SeriesParameters> & { fields?: string }
 
 const ROW_BYTES_USUAL = 192
 
 /** Port: what of a history decides how a page is named and what it covers. */
-export type SeriesHistory = {
+type SeriesHistory = {
   findMarket: (conditionId: string) => Market | undefined
   gaps: (market: Market) => readonly Gap[]
   cursorKey: Uint8Array

@@ -19,7 +19,7 @@ import { literals } from './schema-reader.ts'
 const price = decimal('USDC per share, exact decimal between 0 and 1.', 0.53)
 const size = decimal('Shares, exact decimal; at most 9007199254.740991.', 12480.06)
 
-export const PriceLevel = object(
+const PriceLevel = object(
   'Level',
   {
     price,

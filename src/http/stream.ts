@@ -8,7 +8,7 @@ import { type SentBody, visitOf } from './gate.ts'
 export const STREAM_SECONDS_MAX = 60
 
 /** What was handed to the connection, whether it was all, and the fault that broke it off. */
-export type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
+type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
 
 export type BodyStream = {
   headers: Record<string, string>

@@ -81,11 +81,12 @@ const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0
 export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
   const sent = request.headers.get(PAYMENT_SIGNATURE_HEADER)
   if (sent === null) return undefined
-  if (sent.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
-  if (!base64Pattern.test(sent)) throw refuse('is not base64')
+  if (sent.length > PAYMENT_BYTES_MAX)
+    throw headerError(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
+  if (!base64Pattern.test(sent)) throw headerError('is not base64')
   const value = parse(Buffer.from(sent, 'base64'))
   if (isRecord(value)) return { ...value }
-  throw refuse('holds no JSON object')
+  throw headerError('holds no JSON object')
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -93,12 +94,12 @@ function parse(bytes: Uint8Array): unknown {
     const json = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (measureJson(json).depth <= NESTING_MAX) return JSON.parse(json)
   } catch (cause) {
-    throw refuse('holds no JSON in UTF-8', cause)
+    throw headerError('holds no JSON in UTF-8', cause)
   }
-  throw refuse(`is nested more than ${NESTING_MAX} levels deep`)
+  throw headerError(`is nested more than ${NESTING_MAX} levels deep`)
 }
 
-const refuse = (why: string, cause?: unknown) =>
+const headerError = (why: string, cause?: unknown) =>
   new AppError(
     'payment_invalid',
     `The header \`${PAYMENT_SIGNATURE_HEADER}\` ${why}. Send base64 of the payment payload as JSON.`,

@@ -15,7 +15,7 @@ import {
   readOutcome,
 } from '#src/venue/json-fields.ts'
 
-export type HeardLine = { heard: Heard; atMs: number }
+type HeardLine = { heard: Heard; atMs: number }
 
 /** A message is the last member, byte for byte. */
 const messagePattern = /^\{"_recv":(\d{13,15}),"connection":(\d{1,15}),"(frame|text)":(.*)\}$/s

@@ -21,7 +21,7 @@ const gzipMagic = Uint8Array.of(0x1f, 0x8b)
 export const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf)
 
 /** How far a file was read, in bytes as they are on disk. */
-export type ReadProgress = {
+type ReadProgress = {
   bytesRead: number
   /** Undefined for a pipe. */
   bytesTotal: number | undefined
@@ -151,7 +151,7 @@ export type LineBatch = {
 /** A line that was passed over because it is longer than `LINE_BYTES_MAX`. */
 type LongLine = { kind: 'long_line'; line: number }
 
-export type LineBatchLimits = {
+type LineBatchLimits = {
   linesMax: number
   /** Of a batch of more than one line. */
   bytesMax: number

@@ -11,7 +11,7 @@ import type { Row } from './table-forms.ts'
 /** Rows that are in memory at a time. */
 const ROWS_AT_ONCE = 50_000
 
-export type ParquetFile = {
+type ParquetFile = {
   columns: readonly string[]
   rows(): AsyncGenerator<Row[], void, undefined>
 }

@@ -15,7 +15,7 @@ import type { Entry } from '#src/recorder/sink.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-export type ReplayOptions = {
+type ReplayOptions = {
   history: Pick<MarketHistory, 'findMarket' | 'putMarket'>
   add(entry: Entry): void
   /** Everything that was added is to be written. */

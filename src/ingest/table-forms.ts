@@ -11,7 +11,7 @@ import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 export type Row = (column: string) => string
 
 /** A whole book, or a message of the venue as JSON. */
-export type TableRecord = { snapshot: Snapshot; source: Source | undefined } | { message: string }
+type TableRecord = { snapshot: Snapshot; source: Source | undefined } | { message: string }
 
 export type TableForm = {
   /** With its article. */

@@ -30,7 +30,7 @@ export type RowAction =
   | 'transfer.unmatched'
   | 'review.resolved'
 
-export type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced'
+type AuditAction = RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced'
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 

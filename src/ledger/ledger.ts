@@ -112,11 +112,11 @@ export type Ledger = Disposable & {
     },
     by: Deed,
   ): Verdict
-  /** Facts about the sanctions list in force; none if its addresses are not all there. */
+  /** Facts about the current sanctions list; none if its addresses are not all there. */
   sanctionsList(): SanctionsList | undefined
   /**
    * Replaces the list, or confirms it where only `confirmedMs` differs, which never goes back.
-   * Nothing changes if it is `older` than the one in force, or `lossy`: without more than
+   * Nothing changes if it is `older` than the current one, or `lossy`: without more than
    * `lossPercentMax` (undefined: whatever is lost) of the addresses of that one.
    */
   putSanctionsList(
@@ -201,7 +201,7 @@ export const isValidKey = ({ revokedMs, expiresMs }: ApiKey, nowMs: number): boo
 export type KeySecret = Pick<KeyDraft, 'id' | 'digest' | 'hint' | 'label'>
 
 /** A key for an account that may have `keysMax` valid ones. */
-export type KeyAsked = {
+type KeyAsked = {
   accountId: string
   key: KeySecret
   keysMax: number

@@ -114,7 +114,7 @@ export type PaymentStore = {
 
 export type PaymentChange = { to: PaymentState } & Pick<Payment, 'reason' | 'txHash' | 'proof'>
 
-export type TokenAmount = { network: string; asset: string; amount: bigint }
+type TokenAmount = { network: string; asset: string; amount: bigint }
 
 /** `after` is exclusive. */
 export type PaymentPage = { limit: number; after?: Pick<Payment, 'createdMs' | 'id'> | undefined }

@@ -232,7 +232,7 @@ function createAccountVerbs(tables: Tables) {
 type Signup = Parameters<Ledger['signUp']>[0]
 type Rotation = Parameters<Ledger['rotateKey']>[0]
 
-export function createKeyVerbs(tables: Tables) {
+function createKeyVerbs(tables: Tables) {
   const { atomically, record, accounts, keys, answers } = tables
 
   /** With the kept answer, where the change must not be done twice. */

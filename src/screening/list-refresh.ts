@@ -39,10 +39,10 @@ export async function refreshList(
   const lossPercentMax = acceptsLoss ? undefined : LOSS_PERCENT_MAX
   const put = ledger.putSanctionsList({ ...read, confirmedMs, lossPercentMax }, { actor, nowMs })
   if (put.kind === 'older') {
-    throw new ListFault(`is of ${read.publishedOn}, older than the one in force`)
+    throw new ListFault(`is of ${read.publishedOn}, older than the current list`)
   }
   if (put.kind === 'lossy') {
-    throw new ListFault(`lacks ${put.lost} of the ${put.of} addresses of the one in force`)
+    throw new ListFault(`lacks ${put.lost} of the ${put.of} addresses of the current list`)
   }
   return { list: put.list, isChanged: put.kind === 'replaced' }
 }

@@ -13,7 +13,7 @@ const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 /** Publishers do not agree on the type of XML; an HTML page or an archive it is not. */
 const xmlTypes = /\bxml\b|octet-stream|text\/plain/i
 
-export type ListSource = {
+type ListSource = {
   /** When it was the published list: now, or when the file was written, whose job may have died. */
   confirmedMs: number
   chunks: AsyncIterable<Uint8Array>

@@ -64,7 +64,7 @@ async function refresh(
   const { ledger, location, clock, log } = schedule
   try {
     const { list, isChanged } = await refreshList({ ledger, location, clock, signal })
-    log(`${describe(list, schedule)} ${isChanged ? 'is in force' : 'is confirmed'}.`)
+    log(`${describe(list, schedule)} ${isChanged ? 'is now the current list' : 'is confirmed'}.`)
     return isChanged ? 'changed' : 'confirmed'
   } catch (error) {
     if (signal.aborted) return 'failed'
@@ -81,7 +81,9 @@ async function refresh(
 function findInForce(schedule: ScreeningSchedule): string {
   try {
     const list = schedule.ledger.sanctionsList()
-    return list ? `${describe(list, schedule)} stays in force.` : 'No list is in force.'
+    return list
+      ? `${describe(list, schedule)} stays the current list.`
+      : 'There is no current list.'
   } catch {
     return 'The ledger cannot be read.'
   }

@@ -11,7 +11,7 @@ import {
 } from '#src/selling/screening.ts'
 
 /** The contracts that are asked; `src/chain` has them. */
-export type Oracle = {
+type Oracle = {
   isSanctioned(address: string): Promise<{ oracle: OracleAnswer; issuers: OracleAnswer }>
 }
 

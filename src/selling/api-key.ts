@@ -14,6 +14,8 @@ const RANDOM_LENGTH = 27
 /** 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6
 const HINT_LENGTH = 4
+const SCHEME = 'Bearer '
+const otherSpelling = /^bearer (.*)$/i
 export const DIGEST_LENGTH = 32
 
 export const KEY_LENGTH = KEY_PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH
@@ -27,6 +29,14 @@ const HIDDEN = `${KEY_PREFIX}…`
 export function mintKey(randomBytes: (length: number) => Uint8Array): string {
   const body = KEY_PREFIX + toBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH)
   return body + checksumOf(body)
+}
+
+/** The token of a header `Authorization`; its scheme has no case (RFC 9110, 11.1). */
+export function tokenOf(authorization: string | null): string | undefined {
+  if (authorization === null) return undefined
+  // Nearly everybody writes it alike.
+  if (authorization.startsWith(SCHEME)) return authorization.slice(SCHEME.length).trim()
+  return otherSpelling.exec(authorization)?.[1]?.trim()
 }
 
 /** True if the shape and the checksum are right, whether the key was ever given out or not. */

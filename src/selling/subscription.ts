@@ -62,7 +62,7 @@ export type Period = Pick<Subscription, 'id' | 'tierId' | 'startMs'> & {
   endMs: number
 }
 
-export type Booking = {
+type Booking = {
   startMs: number
   endMs: number
   /** Periods that change, as they are afterwards. A running one is cut: see `rest`. */

@@ -1,6 +1,6 @@
 /** What is sold: a tier is a set of coins, a set of routes and an allowance of requests. */
 import type { Millionths } from '#src/core/decimal.ts'
-import type { Coin } from '#src/core/market.ts'
+import { type Coin, coins } from '#src/core/market.ts'
 
 /** The kinds of data that tiers name; each data route belongs to one. */
 export const tierRoutes = ['markets', 'prices', 'snapshots', 'quotes'] as const
@@ -46,7 +46,7 @@ export const FREE_TIER_ID = 'free'
 
 const forSale = { routes: tierRoutes, periodDays: 30, isForSale: true }
 
-/** The catalogue of a new ledger, lowest first (SPEC, Limits). */
+/** The catalogue of a new ledger, lowest first. */
 export const defaultTiers: readonly Tier[] = [
   {
     ...{ tierId: FREE_TIER_ID, name: 'Free', rank: 1, requestsPerMinute: 10 },
@@ -58,11 +58,11 @@ export const defaultTiers: readonly Tier[] = [
   },
   {
     ...{ tierId: 'pro', name: 'Pro', rank: 3, requestsPerMinute: 300 },
-    ...{ ...forSale, coins: ['btc', 'eth', 'sol', 'xrp'], amountMillionths: 49_000_000 },
+    ...{ ...forSale, coins, amountMillionths: 49_000_000 },
   },
   {
     ...{ tierId: 'enterprise', name: 'Enterprise', rank: 4, requestsPerMinute: 1000 },
-    ...{ coins: ['btc', 'eth', 'sol', 'xrp'], routes: tierRoutes, isForSale: false },
+    ...{ coins, routes: tierRoutes, isForSale: false },
     contact: 'Ask the operator of this server.',
   },
 ]

@@ -32,7 +32,7 @@ export class StoreFault extends AppError {
 }
 
 /** The mark of a kind of file, so that no other is taken for it, and how much it promises. */
-export type FileFormat = {
+type FileFormat = {
   name: 'history' | 'ledger'
   applicationId: number
   /** NORMAL survives kill -9, but may lose the last second at a power cut; FULL survives both. */
@@ -56,7 +56,7 @@ export const ledgerFormat: FileFormat = {
   migrations: ledgerMigrations,
 }
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   format?: FileFormat
   isReadOnly?: boolean | undefined
   /** Size that the file may not outgrow; what would is refused with `SQLITE_FULL`. */

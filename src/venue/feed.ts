@@ -95,9 +95,9 @@ export type TradeEvent = OfToken & {
 
 export type TickEvent = OfToken & { kind: 'tick'; tickSize: Millionths }
 
-export type BestEvent = OfToken & { kind: 'best'; bestBid: Millionths; bestAsk: Millionths }
+type BestEvent = OfToken & { kind: 'best'; bestBid: Millionths; bestAsk: Millionths }
 
-export type ResolvedEvent = {
+type ResolvedEvent = {
   kind: 'resolved'
   conditionId: string
   timestampMs: number

@@ -61,7 +61,8 @@ export function createConsolidatedPrinter() {
       at = putLevels(bytes, at, { ladder: row.book[side], depth })
       at = putText(bytes, at, '],')
     }
-    if (isWanted('sources')) at = putText(bytes, at, `"sources":${toSources(book)},`)
+    if (isWanted('sources'))
+      at = putText(bytes, at, `"sources":${JSON.stringify(toSources(book))},`)
     bytes[at - 1] = byteOf.closeBrace
     return bytes.subarray(0, at)
   }
@@ -84,10 +85,12 @@ function putLevels(
   return at
 }
 
-const toSources = ({ own, mirror, skewMs }: Omit<ConsolidatedBook, 'bids' | 'asks'>): string =>
-  `{"own":${toSource(own)},"mirror":${toSource(mirror)},"skewMs":${skewMs ?? null}}`
+/** Which states a ladder is made of, as it is served. */
+export const toSources = ({ own, mirror, skewMs }: Omit<ConsolidatedBook, 'bids' | 'asks'>) => ({
+  own: toSource(own),
+  mirror: toSource(mirror),
+  skewMs: skewMs ?? null,
+})
 
-const toSource = (position: Position | undefined): string =>
-  position === undefined
-    ? 'null'
-    : `{"id":"${position.id}","timestamp":"${toIso(position.timestampMs)}"}`
+const toSource = (place: Position | undefined) =>
+  place === undefined ? null : { id: String(place.id), timestamp: toIso(place.timestampMs) }

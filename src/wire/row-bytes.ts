@@ -106,7 +106,7 @@ export function putInteger(bytes: Uint8Array, start: number, value: number): num
   return start + 2
 }
 
-export function putDigits(bytes: Uint8Array, start: number, value: number): number {
+function putDigits(bytes: Uint8Array, start: number, value: number): number {
   const from = value * 3
   bytes[start] = digits[from] ?? 0
   bytes[start + 1] = digits[from + 1] ?? 0

@@ -12,12 +12,12 @@ const listOf = (count: number): string => {
 }
 
 describe('bookfeed sanctions', () => {
-  test('default: refresh brings the list into force, and show says which it is', async () => {
+  test('default: refresh makes a list the current one, and show says which it is', async () => {
     const path = join(tmpdir(), `sdn-${crypto.randomUUID()}.xml`)
     using line = createCommandLine({ BOOKFEED_SANCTIONS_LIST: path })
     writeFileSync(path, listOf(20))
     expect((await line.run('sanctions', 'refresh')).printed.join()).toContain(
-      '20 addresses is in force',
+      '20 addresses is now the current list',
     )
     const { printed } = await line.run('sanctions', 'show')
     expect(JSON.parse(printed.join())).toMatchObject({ entryCount: 20 })

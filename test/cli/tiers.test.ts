@@ -141,7 +141,7 @@ describe('bookfeed tiers set', () => {
 
   test.each([
     ['--name', ''],
-    ['--coins', 'btc,doge'],
+    ['--coins', 'btc,nocoin'],
     ['--coins', ''],
     ['--routes', 'markets,trades'],
     ['--requests-per-minute', '0'],

@@ -1,5 +1,5 @@
 /**
- * The whole matrix of guide/reliability.md: what a facilitator may do × where the server may die. A
+ * The whole matrix: what a facilitator may do × where the server may die. A
  * sample that its seed decides runs always; `CRASH=all` runs every cell, `CRASH=<seed>` the sample
  * of a seed.
  */

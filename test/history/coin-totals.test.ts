@@ -72,7 +72,7 @@ describe('coinTotals', () => {
     }
   })
 
-  test.each(['markets = 7', 'snapshots = 7', 'first_ms = 7', 'last_ms = 7', "coin = 'doge'"])(
+  test.each(['markets = 7', 'snapshots = 7', 'first_ms = 7', 'last_ms = 7', "coin = 'nocoin'"])(
     'error: %s in the file is damage, and serves no totals',
     (change) => {
       const folder = mkdtempSync(join(tmpdir(), 'bookfeed-totals-'))

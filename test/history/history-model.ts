@@ -177,7 +177,7 @@ function compareBooks(a: Snapshot, b: Snapshot): number {
   return 0
 }
 
-/** The rows as SPEC.md shows them, written without any code of the store. */
+/** The rows as they are served, written without any code of the store. */
 export const rowsText = (rows: readonly StoredSnapshot[]): string => rows.map(rowText).join(',')
 
 function rowText(row: StoredSnapshot): string {

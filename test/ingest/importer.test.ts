@@ -86,7 +86,7 @@ describe('importFiles', () => {
     const history = aHistory()
     const [a = '', b = '', c = ''] = someLines(3).split('\n')
     const huge = 'x'.repeat(LINE_BYTES_MAX + 1)
-    const lines = [a, '', 'nonsense', `${b}\r`, huge, '  ', c.replace('"btc"', '"doge"'), c]
+    const lines = [a, '', 'nonsense', `${b}\r`, huge, '  ', c.replace('"btc"', '"nocoin"'), c]
     const file = await write('bad.jsonl', `\ufeff${lines.join('\n')}`)
     const { report, faults } = await run([file], { history })
     expect(faults).toEqual([

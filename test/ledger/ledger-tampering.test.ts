@@ -168,7 +168,7 @@ describe('verifyAudit', () => {
     ],
     [
       "a tier's coins",
-      "UPDATE tier SET coins = 'btc,doge' WHERE id = 'free'",
+      "UPDATE tier SET coins = 'btc,nocoin' WHERE id = 'free'",
       ['tier free differs from its last audited state, row 1, in coins.'],
     ],
     [

@@ -301,7 +301,7 @@ describe('what a batch refuses', () => {
   test('error: a parameter in the query, or an unknown coin', async () => {
     const ask = async (path: string) => readProblem(await send(path, asJson({ requests: [sound] })))
     expect((await ask(`${PATH}?depth=1`)).param).toBe('depth')
-    expect((await ask('/v1/doge/snapshots/at')).code).toBe('unknown_coin')
+    expect((await ask('/v1/nocoin/snapshots/at')).code).toBe('unknown_coin')
   })
 
   test('behavior: 500 entries fit into a body, also with spaces between members', () => {

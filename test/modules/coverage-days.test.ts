@@ -283,7 +283,7 @@ describe('GET /v1/{coin}/coverage', () => {
 
   test('error: there is no such coin', async () => {
     const { send } = createHarness({ history: openHistory(':memory:') })
-    const { status, code } = await readProblem(await send('/v1/doge/coverage'))
+    const { status, code } = await readProblem(await send('/v1/nocoin/coverage'))
     expect([status, code]).toEqual([404, 'unknown_coin'])
   })
 })

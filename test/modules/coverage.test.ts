@@ -207,7 +207,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
     ['/v1/btc/markets/0x1/coverage', 'invalid_parameter', 400],
     [`/v1/btc/markets/${conditionIdOf(2)}/coverage`, 'unknown_market', 404],
     [`/v1/eth/markets/${facts.conditionId}/coverage`, 'unknown_market', 404],
-    [`/v1/doge/markets/${facts.conditionId}/coverage`, 'unknown_coin', 404],
+    [`/v1/nocoin/markets/${facts.conditionId}/coverage`, 'unknown_coin', 404],
   ])('error: %s is %s', async (path, code, status) => {
     const problem = await readProblem(await createMarket().send(path))
     expect([problem.status, problem.code]).toEqual([status, code])

@@ -190,7 +190,7 @@ describe('GET /v1/{coin}/markets', () => {
     expect((await readProblem(response)).code).toBe('cursor_mismatch')
   })
 
-  test.each(['doge', 'btc%20', '%00', 'undefined'])('error: %s is no coin', async (coin) => {
+  test.each(['nocoin', 'btc%20', '%00', 'undefined'])('error: %s is no coin', async (coin) => {
     const { status, code, param } = await readProblem(await send(`/v1/${coin}/markets?limit=0`))
     expect([status, code, param]).toEqual([404, 'unknown_coin', 'coin'])
   })
@@ -326,7 +326,7 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
     ['btc/markets/0x0', 'invalid_parameter', 400],
     [`btc/markets/${idOf(1)}`, 'unknown_market', 404],
     [`eth/markets/${both.conditionId}`, 'unknown_market', 404],
-    [`doge/markets/${both.conditionId}`, 'unknown_coin', 404],
+    [`nocoin/markets/${both.conditionId}`, 'unknown_coin', 404],
   ])('error: /v1/%s is %s', async (path, code, status) => {
     const problem = await readProblem(await send(`/v1/${path}`))
     expect([problem.status, problem.code]).toEqual([status, code])

@@ -81,7 +81,7 @@ describe('refreshList', () => {
   test('error: a list that lacks more than a tenth changes nothing', async () => {
     const { list } = await refresh({ addresses: addressesTo(20) })
     const shrunken = { addresses: addressesTo(17) }
-    expect(await faultOf(shrunken)).toBe('lacks 3 of the 20 addresses of the one in force')
+    expect(await faultOf(shrunken)).toBe('lacks 3 of the 20 addresses of the current list')
     expect(ledger.sanctionsList()).toEqual(list)
     expect(ledger.isSanctioned(madeUpAddress(19).toLowerCase())).toBe(true)
     expect(await refresh(shrunken, { acceptsLoss: true, actor: 'operator' })).toMatchObject({
@@ -94,7 +94,7 @@ describe('refreshList', () => {
     expect(await faultOf({ addresses: addressesTo(40).slice(10, 30) })).toStartWith('lacks 10 of')
   })
 
-  test('error: a list older than the one in force, or of the future', async () => {
+  test('error: a list older than the current one, or of the future', async () => {
     await refresh({ date: '11/20/2026' })
     expect(await faultOf({ date: '11/19/2026' })).toStartWith('is of 2026-11-19, older')
     expect(await faultOf({ date: '11/24/2026' })).toStartWith('is of 2026-11-24, which is yet')

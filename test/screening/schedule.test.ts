@@ -85,7 +85,7 @@ describe('startScreening', () => {
     await idle()
     expect([rig.downloads, timers.delays()]).toEqual([2, [6 * HOUR_MS, 18 * HOUR_MS]])
     expect(lines).toEqual([
-      'The sanctions list of 2026-11-20 with 1 addresses, confirmed at 2026-11-21T00:00:00.000Z is in force.',
+      'The sanctions list of 2026-11-20 with 1 addresses, confirmed at 2026-11-21T00:00:00.000Z is now the current list.',
       'The sanctions list of 2026-11-20 with 1 addresses, confirmed at 2026-11-21T06:00:00.000Z is confirmed.',
     ])
   })
@@ -159,7 +159,7 @@ describe('startScreening', () => {
     start()
     await idle()
     expect(lines[0]).toBe(
-      `The sanctions list at ${origin} is answered with HTTP status 500. No list is in force. The next try is in 10 minutes.`,
+      `The sanctions list at ${origin} is answered with HTTP status 500. There is no current list. The next try is in 10 minutes.`,
     )
     expect([lines.join().includes('hunter'), isBlocked(1)]).toEqual([false, false])
     expect(timers.delays()).toEqual([10 * MINUTE_MS, 24 * HOUR_MS])

@@ -107,7 +107,7 @@ export function expectedRows(
   return order === 'desc' ? found.reverse() : found
 }
 
-/** The JSON text of a row by the letter of SPEC; its id is given. */
+/** The JSON text of a row as it is served; its id is given. */
 export function toText(row: Snapshot, id: string): string {
   const texts = { id, assetId: row.assetId, conditionId: row.conditionId, symbol: row.coin }
   const more = { outcome: row.outcome, timeframe: row.timeframe }

@@ -291,7 +291,7 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   tier_coin: asTier({ coins: ['eth'] }),
   tier_route: (entry) => asTier({ routes: [isOfPrices(entry) ? 'quotes' : 'prices'] })(entry),
   not_found: () => serve().send('/v1/nowhere'),
-  unknown_coin: inPath({ coin: 'doge' }),
+  unknown_coin: inPath({ coin: 'nocoin' }),
   unknown_market: inPath({ conditionId: conditionIdOf('0') }),
   // Long before anything was recorded, and a day after.
   no_snapshot: changed(({ path, init }) => ({ path: withParams(path, { ts: 0 }), init })),

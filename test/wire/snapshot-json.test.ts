@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 import { parseMillionths } from '#src/core/decimal.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
@@ -53,6 +53,15 @@ const expected: ScannedSnapshot = {
 describe('createSnapshotScanner', () => {
   test('default: reads the recorded form', () => {
     expect(scanRecord({})).toEqual(expected)
+  })
+
+  test('default: reads the example of the document', () => {
+    const document = readFileSync(new URL('../../docs/data.md', import.meta.url), 'utf8')
+    const [, line = ''] = /^```json\n(\{"id":[^`]*)```$/m.exec(document) ?? []
+    expect(scanText(line.trim())).toMatchObject({
+      ...{ coin: 'btc', outcome: 'down', timestampMs: expected.timestampMs },
+      ...{ bids: expected.bids, asks: expected.asks },
+    })
   })
 
   test('behavior: reads the served form, bare decimals and best level first', () => {
@@ -200,7 +209,7 @@ describe('RecordFault', () => {
     ['assetId', '123', 'not a string'],
     ['assetId', '""', 'not 1 to 78 digits'],
     ['assetId', '"\\u0031"', 'not plain ASCII text'],
-    ['symbol', '"doge"', 'not a coin that is kept'],
+    ['symbol', '"nocoin"', 'not a coin that is kept'],
     ['outcome', '"yes"', 'neither "up" nor "down"'],
     ['timeframe', '"toString"', 'not a timeframe'],
     ['id', '""', 'not 1 to 100 characters'],

@@ -31,7 +31,7 @@ import { RowText, writeRowText } from './row-text.ts'
 /** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */
 export const CHUNK_ROWS = 100
 /** Rows of one outcome between two checkpoints. */
-export const CHECKPOINT_ROWS = 10
+const CHECKPOINT_ROWS = 10
 
 /** More than the longest text that a snapshot can have, 4,000 levels. */
 const ROW_BYTES_MAX = 512 * 1024
@@ -46,11 +46,11 @@ const BIT_END_MASK = 0x7fffffff
 export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
 const { up: UP, down: DOWN } = outcomeCodes
 
-export type Checkpoint = { row: number; bitEnd: number }
+type Checkpoint = { row: number; bitEnd: number }
 
 type Column = 'times' | 'ids' | 'outcomes' | 'textLengths' | 'bitEnds' | 'textCrcs'
 /** What a chunk is made of, row by row. Text lengths and CRCs include the comma before. */
-export type ChunkColumns = { readonly [column in Column]: number[] }
+type ChunkColumns = { readonly [column in Column]: number[] }
 
 type ChunkParts = {
   columns: ChunkColumns

@@ -41,12 +41,12 @@ const fillers = Array.from({ length: 8 }, (_, missing) => {
 })
 
 /** A row of a stream, and what was before it in its event. */
-export type EventRow = { chunk: Chunk; row: number; before: string }
+type EventRow = { chunk: Chunk; row: number; before: string }
 /** The last row of an outcome, and the bytes of text to its end. */
 export type Kept = EventRow & { end: number }
 
 /** Decodes a row to be compared with another one. */
-export type ReadRow = (chunk: Chunk, row: number, slot: 0 | 1) => RowText
+type ReadRow = (chunk: Chunk, row: number, slot: 0 | 1) => RowText
 
 export class EventEncoder {
   readonly #bits = new BitWriter(OUTPUT_BYTES)

@@ -1,6 +1,6 @@
 /** Chooses the rows of a page: between which positions, in which runs, and whether more follows. */
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import { decidedStepsEndMs } from '#src/core/steps.ts'
+import { decidedStepsEndMs, stepOf } from '#src/core/steps.ts'
 
 import { indexesOf, type Picks, type Slice } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
@@ -9,7 +9,7 @@ import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { MarketView } from './market-read.ts'
 
 /** Positions `start` (inclusive) to `end` (exclusive), to be walked in the direction of `order`. */
-export type Bounds = {
+type Bounds = {
   start: Position
   end: Position
   order: RowQuery['order']
@@ -168,9 +168,6 @@ export function selectSteps(
   if (order === 'desc') for (const { rows } of picks.reverse()) rows.reverse()
   return selection
 }
-
-/** A step's end is in it. */
-const stepOf = (timestampMs: number, stepMs: number): number => Math.ceil(timestampMs / stepMs)
 
 type StepBounds = Bounds & { stepMs: number } & Pick<RowQuery, 'after' | 'toMs'>
 

@@ -14,7 +14,7 @@ import type { Tables } from '../tables/tables.ts'
 import type { GoneRow } from './append.ts'
 
 /** Takes times, ascending; measures the pauses between them. */
-export class TimeTally {
+class TimeTally {
   /** Pauses longer than is usual: from the millisecond after a snapshot to the next, exclusive. */
   readonly gaps: Span[] = []
   /** Longest pause; negative while there are not two times. */
@@ -59,7 +59,7 @@ export class TimeTally {
 }
 
 /** Spans from the millisecond of a contradicted row to the first verified one of a later one. */
-export class VerdictTally {
+class VerdictTally {
   verifiedCount = 0
   readonly #closed: Span[] = []
   #openMs = -1

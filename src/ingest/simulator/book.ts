@@ -96,7 +96,7 @@ const slotAbove = (book: SimulatedBook, slot: number): number => slotBeside(book
 const slotBelow = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, -1)
 
 /** Moves the touch: fills what a side gained, vacates what lies between. Counts the changes. */
-export function setTouch(book: SimulatedBook, bid: number, ask: number): number {
+function setTouch(book: SimulatedBook, bid: number, ask: number): number {
   const former = { bid: book.bid, ask: book.ask }
   const first = Math.max(0, Math.min(bid, former.bid))
   const last = Math.min(SLOTS - 1, Math.max(ask, former.ask))

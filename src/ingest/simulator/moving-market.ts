@@ -64,7 +64,7 @@ export const hasRecorded = (history: Pick<History, 'coinTotals'>, nowMs: number)
   history.coinTotals(nowMs).some(({ source }) => source === 'recorded')
 
 /** All is written up to now, or there is more to write, or it is over for good. */
-export type Moved = 'written' | 'behind' | 'over'
+type Moved = 'written' | 'behind' | 'over'
 
 /**
  * Makes the market, and the next one when its window ends, until the history has a market that was

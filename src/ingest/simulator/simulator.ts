@@ -40,7 +40,7 @@ export type SimulateOptions = {
 }
 
 /** What happened in a stretch of time; the next batch continues where this one ends. */
-export type SimulatedBatch = {
+type SimulatedBatch = {
   /** In ascending order of time, markets mixed; up comes before down at equal times. */
   snapshots: readonly Snapshot[]
   /** Of markets that began in this batch, and with the winner of those that closed in it. */

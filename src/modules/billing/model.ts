@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
+import { exampleOffer } from '#src/core/error-examples.ts'
 import { retryActions } from '#src/core/errors.ts'
 import { coins } from '#src/core/market.ts'
 import {
@@ -81,11 +82,11 @@ const TierBody = object('Tier', {
   name: text('Name of the tier for people.', 'Pro'),
   coins: Type.Array(literals(coins, {}), {
     description: 'Coins that the tier includes.',
-    examples: [['btc', 'eth', 'sol', 'xrp']],
+    examples: [coins],
   }),
   routes: Type.Array(literals(tierRoutes, {}), {
     description: 'Kinds of data that the tier includes.',
-    examples: [['markets', 'prices', 'snapshots', 'quotes']],
+    examples: [tierRoutes],
   }),
   requestsPerMinute: positive('Requests a minute for each API key.', 300),
   concurrentStreams: positive('Exports at a time for each account.', 4),
@@ -179,21 +180,13 @@ export const SettleBody = Type.Object({
       examples: [
         {
           x402Version: 2,
-          accepted: {
-            scheme: 'exact',
-            network: 'eip155:137',
-            asset: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
-            amount: '48999863',
-            payTo: '0x1111111111111111111111111111111111111111',
-            maxTimeoutSeconds: 600,
-            extra: { name: 'USD Coin', version: '2' },
-          },
+          accepted: exampleOffer,
           payload: {
             signature: `0x${'5a'.repeat(64)}1b`,
             authorization: {
               from: '0x52908400098527886e0f7030069857d2e4169ee7',
-              to: '0x1111111111111111111111111111111111111111',
-              value: '48999863',
+              to: exampleOffer.payTo,
+              value: exampleOffer.amount,
               validAfter: '0',
               validBefore: '1776154200',
               nonce: `0x${'3c'.repeat(32)}`,

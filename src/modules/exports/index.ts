@@ -1,7 +1,9 @@
 import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
+import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
+import type { Work } from '#src/http/work.ts'
 
 import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './model.ts'
 import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
@@ -43,7 +45,7 @@ const shared = {
   fails: ['too_many_streams'],
 } as const
 
-export function exportRoutes(deps: ExportDeps) {
+export function exportRoutes(deps: ExportDeps & { work: Work }) {
   const { history, clock, work } = deps
   const service = createExportService(deps)
 
@@ -56,7 +58,9 @@ export function exportRoutes(deps: ExportDeps) {
     const common = { ...caching, Vary: VARY, [COVERAGE_HEADER]: coverage }
     const unchanged = answerUnchanged(request, etag, common)
     if (unchanged !== undefined) return unchanged
-    const { exportId, pieces, onEnd } = service.begin(plan, request, isGzip)
+    const close = work.openStream(request)
+    const { accountId } = callerOf(request)
+    const { exportId, pieces, onEnd } = service.begin(plan, { accountId, isGzip, close })
     const headers: Record<string, string> = {
       'Content-Type': mediaTypes[plan.format],
       'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,

@@ -4,9 +4,6 @@ import { createGzip } from 'node:zlib'
 
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { Encoding, MarketHistory } from '#src/history/history.ts'
-import { callerOf } from '#src/http/gate.ts'
-import type { BodyEnd } from '#src/http/stream.ts'
-import type { Work } from '#src/http/work.ts'
 import { createCache } from '#src/lib/cache.ts'
 
 import type { ExportBody } from './model.ts'
@@ -14,7 +11,16 @@ import { parquetPieces } from './parquet.ts'
 import type { ExportPlan, Progress } from './plan.ts'
 import { csvPieces, memberPieces, ndjsonPieces } from './text.ts'
 
-export type ExportDeps = { history: MarketHistory; clock: Clock; mint: () => string; work: Work }
+export type ExportDeps = {
+  history: MarketHistory
+  clock: Clock
+  mint: () => string
+  /** Waits for the turn of an account's next piece. */
+  work: { turn: (accountId: string) => Promise<void> }
+}
+
+/** `close` gives back the place of a stream. */
+type Asked = { accountId: string; isGzip: boolean; close: () => void }
 
 /** Accounts whose exports are remembered, and how many of each; about 500 bytes an export. */
 const ACCOUNTS_MAX = 1000
@@ -47,10 +53,7 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
     isClosed: ({ markets, windows }: ExportPlan): boolean =>
       clock() >= (windows?.toMs ?? 0) && markets.every((market) => market.isClosed),
 
-    /** Begins an export for the caller. Throws `too_many_streams` and `unavailable`. */
-    begin(plan: ExportPlan, request: Request, isGzip: boolean) {
-      const close = work.openStream(request)
-      const { accountId } = callerOf(request)
+    begin(plan: ExportPlan, { accountId, isGzip, close }: Asked) {
       const record: ExportBody = {
         exportId: `exp_${mint()}`,
         name: plan.name,
@@ -77,7 +80,7 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
         }
       }
 
-      function onEnd({ isWhole }: BodyEnd): void {
+      function onEnd({ isWhole }: { isWhole: boolean }): void {
         close()
         record.state = isWhole ? 'complete' : 'broken_off'
         record.sha256 = isWhole ? hasher.digest('hex') : null

@@ -1,13 +1,14 @@
-import { consolidate, type ConsolidatedBook } from '#src/core/consolidated.ts'
+import { consolidate } from '#src/core/consolidated.ts'
 import { coverageText } from '#src/core/coverage.ts'
 import { exactMillionths, exactNumber } from '#src/core/decimal.ts'
 import { AppError } from '#src/core/errors.ts'
 import { costOf, type Exact, type Fill, fill, formatExact, type Order } from '#src/core/fill.ts'
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
-import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
+import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { route } from '#src/http/route.ts'
+import { toSources } from '#src/wire/consolidated-text.ts'
 
 import { FillBody, FillQuery } from './model.ts'
 import { readOrder } from './order.ts'
@@ -87,15 +88,6 @@ function nothingBy({ spans }: Market, { outcome, view, ts: tsMs }: FillQuery): A
     param: 'ts',
   })
 }
-
-const toSources = ({ own, mirror, skewMs }: ConsolidatedBook) => ({
-  own: toSource(own),
-  mirror: toSource(mirror),
-  skewMs: skewMs ?? null,
-})
-
-const toSource = (place: Position | undefined) =>
-  place === undefined ? null : { id: String(place.id), timestamp: toIso(place.timestampMs) }
 
 function toBody({ asked }: Order, done: Fill) {
   const { unit, amount } = asked

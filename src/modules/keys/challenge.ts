@@ -70,13 +70,13 @@ export function createChallenges({ ledger, clock, randomBytes, wallets, origin }
       const read = await wallets.readSignIn(message)
       const { address, nonce = '' } = read
       if (address === undefined)
-        throw refuse('The message names no account: `0x` and 40 hex digits.')
+        throw challengeError('The message names no account: `0x` and 40 hex digits.')
       const isOurs = isGenuine(challengeKey, address, nonce)
       const expected = fieldsOf(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
       assertFields(read, expected, isOurs)
       assertFresh(expected.expiresMs, clock())
       if ((await wallets.writeSignIn(expected)) !== message) {
-        throw refuse('The message has something added to it or is laid out differently.')
+        throw challengeError('The message has something added to it or is laid out differently.')
       }
       return { address: expected.address, nonce, expiresMs: expected.expiresMs }
     },
@@ -102,7 +102,7 @@ function isGenuine(key: Uint8Array, address: string, nonce: string): boolean {
   return timingSafeEqual(seal, bytes.subarray(SEALED_BYTES))
 }
 
-const refuse = (why: string) =>
+const challengeError = (why: string) =>
   new AppError(
     'challenge_invalid',
     `${why} Sign the message of POST /v1/keys/challenge exactly as it is.`,
@@ -113,17 +113,18 @@ const refuse = (why: string) =>
 function assertFields(read: Partial<SignIn>, expected: SignIn, isNonceOurs: boolean): void {
   const { domain, uri, chainId } = expected
   if (read.domain !== domain)
-    throw refuse(`The message is for ${shown(read.domain)}, but this server is ${domain}.`)
-  if (read.uri !== uri) throw refuse(`The URI is ${shown(read.uri)}, but must be ${uri}.`)
+    throw challengeError(`The message is for ${shown(read.domain)}, but this server is ${domain}.`)
+  if (read.uri !== uri) throw challengeError(`The URI is ${shown(read.uri)}, but must be ${uri}.`)
   if (read.chainId !== chainId)
-    throw refuse(`The chain id is ${shown(read.chainId)}, but must be ${chainId}.`)
-  if (!isNonceOurs) throw refuse('The nonce is not one that this server gave to this address.')
+    throw challengeError(`The chain id is ${shown(read.chainId)}, but must be ${chainId}.`)
+  if (!isNonceOurs)
+    throw challengeError('The nonce is not one that this server gave to this address.')
   if (read.issuedMs !== expected.issuedMs)
-    throw refuse('The time of issue is not that of the nonce.')
+    throw challengeError('The time of issue is not that of the nonce.')
   if (read.expiresMs !== expected.expiresMs)
-    throw refuse('The time of expiration is not the one that was given.')
+    throw challengeError('The time of expiration is not the one that was given.')
   if (read.statement !== expected.statement)
-    throw refuse('The statement is not the one that was given.')
+    throw challengeError('The statement is not the one that was given.')
 }
 
 const shown = (value: string | number | undefined): string =>

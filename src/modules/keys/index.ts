@@ -1,5 +1,6 @@
-import type { Idempotency } from '#src/http/idempotency.ts'
+import { type Idempotency, jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
 import { route } from '#src/http/route.ts'
+import { tokenOf } from '#src/selling/api-key.ts'
 
 import {
   Challenge,
@@ -11,7 +12,13 @@ import {
   RotatedKey,
   SignupBody,
 } from './model.ts'
-import { createOwnKeys, createSignup, type KeyDeps } from './service.ts'
+import {
+  createOwnKeys,
+  createSignup,
+  type KeepKey,
+  type KeyDeps,
+  type KeyOutcome,
+} from './service.ts'
 
 const shared = { tag: 'account', caching: 'no-store' } as const
 
@@ -64,7 +71,7 @@ const signupRoutes = (service: ReturnType<typeof createSignup>, idempotency: Ide
         secret: body.signature,
         body: JSON.stringify(body),
       }
-      return idempotency.answer(request, call, () => service.prepare(body))
+      return idempotency.answer(request, call, async () => answerWith(await service.prepare(body)))
     },
   }),
 ]
@@ -98,14 +105,12 @@ const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Id
     answer({ request, caller, id, body }) {
       const call = {
         scope: `rotate ${caller.accountId}`,
-        secret: tokenOf(request),
+        secret: tokenOf(request.headers.get('authorization')) ?? '',
         body: JSON.stringify(body),
       }
       const asked = { caller, id }
-      return idempotency.answer(
-        request,
-        call,
-        async () => (keep) => service.rotate(asked, body, keep),
+      return idempotency.answer(request, call, async () =>
+        answerWith((keep: KeepKey<RotatedKey>) => service.rotate(asked, body, keep)),
       )
     },
   }),
@@ -128,7 +133,12 @@ const ownKeyRoutes = (service: ReturnType<typeof createOwnKeys>, idempotency: Id
   }),
 ]
 
-function tokenOf(request: Request): string {
-  const authorization = request.headers.get('authorization') ?? ''
-  return authorization.slice(authorization.indexOf(' ')).trim()
-}
+const toAnswer = (made: object) => jsonAnswer(201, made, { 'Cache-Control': 'no-store' })
+
+/** What is kept of a key is the answer in which it is shown. */
+const answerWith =
+  <Made extends object>(make: (keep: KeepKey<Made>) => KeyOutcome<Made>) =>
+  (keep: Keep): Outcome => {
+    const done = make(keep && { id: keep.id, seal: (made) => keep.seal(toAnswer(made)) })
+    return 'made' in done ? { answer: toAnswer(done.made) } : done
+  }

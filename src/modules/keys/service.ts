@@ -5,7 +5,6 @@
  */
 import { AppError, parameterError } from '#src/core/errors.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'
-import { jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
 import {
   type ApiKey,
   type Deed,
@@ -15,6 +14,7 @@ import {
   type Ledger,
   type Once,
   type Replayed,
+  type StoredAnswer,
 } from '#src/ledger/ledger.ts'
 import { digestOf, hintOf, holdsKey, mintKey } from '#src/selling/api-key.ts'
 import { blockedError, type Caller, unauthenticatedError } from '#src/selling/caller.ts'
@@ -40,7 +40,16 @@ export type KeyDeps = ChallengeDeps & {
   keysPerAccountMax: number
 }
 type Asked = { caller: Caller; id: string }
-type Wanted = { label: string | undefined; keep: Keep; more?: Pick<RotatedKey, 'replaces'> }
+
+/** How a key that was made is kept in the transaction that makes it; undefined where it is not. */
+export type KeepKey<Made> = { id: string; seal(made: Made): StoredAnswer } | undefined
+/** A key that was made now, or what was answered before. */
+export type KeyOutcome<Made> = { made: Made } | { replayed: StoredAnswer }
+type Wanted<Made> = {
+  label: string | undefined
+  keep: KeepKey<Made>
+  toMade: (key: NewKey) => Made
+}
 
 const SCREENING_RETRY_SECONDS = 60
 const WALLET_RETRY_SECONDS = 10
@@ -62,14 +71,14 @@ export function createSignup(deps: KeyDeps) {
       return `signup ${address.toLowerCase()}`
     },
 
-    async prepare({ message, signature, label }: SignupBody): Promise<(keep: Keep) => Outcome> {
+    async prepare({ message, signature, label }: SignupBody) {
       assertOpen(signup())
       const genuine = await challenges.verify(message)
       const { address } = genuine
       assertSigned(await wallets.checkSignature({ address, message, signature }))
       await assertAllowed(deps, address)
-      return (keep) =>
-        makeKey(deps, { label, keep }, (key, once) => {
+      return (keep: KeepKey<NewKey>) =>
+        makeKey(deps, { label, keep, toMade: (made) => made }, (key, once) => {
           const nowMs = clock()
           challenges.assertFresh(genuine.expiresMs, nowMs)
           const draft = { ...genuine, accountId: `acc_${deps.mint()}`, key, keysMax, once }
@@ -106,11 +115,16 @@ export function createOwnKeys(deps: KeyDeps) {
     },
 
     /** The body may come late: checked again. Throws `unknown_key`, `key_replaced`, `key_limit`. */
-    rotate({ caller, id }: Asked, { label, overlapSeconds }: RotateBody, keep: Keep): Outcome {
+    rotate(
+      { caller, id }: Asked,
+      { label, overlapSeconds }: RotateBody,
+      keep: KeepKey<RotatedKey>,
+    ): KeyOutcome<RotatedKey> {
       const deed = toDeed(caller)
       const overlapMs = overlapSeconds * 1000
-      const more = { replaces: { id, expiresAt: toIso(deed.nowMs + overlapMs) } }
-      return makeKey(deps, { label, keep, more }, (key, once) => {
+      const replaces = { id, expiresAt: toIso(deed.nowMs + overlapMs) }
+      const toMade = (made: NewKey): RotatedKey => ({ ...made, replaces })
+      return makeKey(deps, { label, keep, toMade }, (key, once) => {
         const { accountId, keyId: callerKeyId } = caller
         const rotation = { id, accountId, callerKeyId, key, overlapMs, keysMax, once }
         const done = ledger.rotateKey(rotation, deed)
@@ -164,21 +178,20 @@ async function assertAllowed({ screen, ledger, clock }: KeyDeps, address: string
 }
 
 /** Makes a key by a verb of the ledger, which throws for what it refuses; it is shown this once. */
-function makeKey(
+function makeKey<Made>(
   { mint, randomBytes }: KeyDeps,
-  { label, keep, more }: Wanted,
+  { label, keep, toMade }: Wanted<Made>,
   verb: (key: KeySecret, once: Once | undefined) => KeyMade | Replayed,
-): Outcome {
+): KeyOutcome<Made> {
   if (label !== undefined && holdsKey(label)) {
     throw parameterError('label', '`label` holds a key. It is kept in clear: choose another.')
   }
   const key = mintKey(randomBytes)
-  const answerOf = (made: KeyMade) =>
-    jsonAnswer(201, { ...toNewKey(key, made), ...more }, { 'Cache-Control': 'no-store' })
-  const once = keep && { id: keep.id, answer: (made: KeyMade) => keep.seal(answerOf(made)) }
+  const shown = (made: KeyMade): Made => toMade(toNewKey(key, made))
+  const once = keep && { id: keep.id, answer: (made: KeyMade) => keep.seal(shown(made)) }
   const secret = { id: `key_${mint()}`, digest: digestOf(key), hint: hintOf(key), label }
   const done = verb(secret, once)
-  return done.kind === 'made' ? { answer: answerOf(done) } : { replayed: done.answer }
+  return done.kind === 'made' ? { made: shown(done) } : { replayed: done.answer }
 }
 
 const toNewKey = (key: string, { key: made, account, tierId }: KeyMade): NewKey => ({

@@ -9,7 +9,7 @@ import { createRowCursors } from '#src/live/cursors.ts'
 import type { RowFilter } from '#src/live/rows.ts'
 
 export type Place = { market: Market; at: Position }
-export type Followed = { coin: Coin; timeframe: Timeframe | undefined; filter: RowFilter }
+type Followed = { coin: Coin; timeframe: Timeframe | undefined; filter: RowFilter }
 
 const NUMBERS = 4
 /** Markets of one window; there should be one. */

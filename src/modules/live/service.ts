@@ -20,13 +20,13 @@ const RECHECK_MS = 10_000
 const RETRY_MS = { min: 1000, max: 9999 }
 const RETRY_AFTER_SECONDS = 5
 
-export type LiveDeps = Omit<LanePorts, 'places'> & {
+type LiveDeps = Omit<LanePorts, 'places'> & {
   cursors: CursorCodec
   work: Pick<Work, 'openStream'>
   randomBytes: (length: number) => Uint8Array
 }
 
-export type LiveStart = {
+type LiveStart = {
   options: LaneOptions
   /** Undefined for every open market of the coin. */
   market: Market | undefined

@@ -196,7 +196,7 @@ function readRequest(coin: Coin, query: PanelQuery) {
 function readOffsets(text: string, timeframe: Timeframe): Offset[] {
   const items = text.split(',', OFFSETS_MAX + 1)
   if (items.length > OFFSETS_MAX) {
-    throw refuse(
+    throw offsetsError(
       `\`offsets\` has more than ${OFFSETS_MAX} items. Ask for the others by themselves.`,
     )
   }
@@ -205,7 +205,7 @@ function readOffsets(text: string, timeframe: Timeframe): Offset[] {
     const first = offsets.findIndex((offset) => offset.beforeMs === beforeMs)
     if (first === index) continue
     const same = offsets[first]?.text === item ? '' : `, the same as "${offsets[first]?.text}"`
-    throw refuse(`\`offsets\` repeats "${item}"${same}. Send each moment once.`)
+    throw offsetsError(`\`offsets\` repeats "${item}"${same}. Send each moment once.`)
   }
   return offsets
 }
@@ -213,17 +213,17 @@ function readOffsets(text: string, timeframe: Timeframe): Offset[] {
 function readOffset(item: string, timeframe: Timeframe): Offset {
   const match = pattern.exec(item)
   if (match === null) {
-    throw refuse(
+    throw offsetsError(
       `\`offsets\` has the item "${excerpt(item)}", but each must be a minus sign, a whole number without leading zeros and a unit (ms, s, m or h), such as -240s.`,
     )
   }
   const beforeMs = Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
   if (beforeMs > timeframeMs[timeframe]) {
-    throw refuse(
+    throw offsetsError(
       `\`offsets\` has the item "${item}", which lies before the window of ${timeframe} begins. Send at most -${timeframeMs[timeframe] / 1000}s.`,
     )
   }
   return { text: item, beforeMs }
 }
 
-const refuse = (message: string): AppError => parameterError('offsets', message)
+const offsetsError = (message: string): AppError => parameterError('offsets', message)

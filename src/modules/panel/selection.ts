@@ -19,7 +19,7 @@ export type Selection = {
   unknown: number
 }
 
-export type MarketRange = {
+type MarketRange = {
   coin: Coin
   timeframe: Timeframe
   fromMs: number | undefined

@@ -6,6 +6,7 @@ import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/
 import { type Market, otherOutcome, type Outcome } from '#src/core/market.ts'
 import { intervalMs } from '#src/core/series.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/core/snapshot.ts'
+import { stepOf } from '#src/core/steps.ts'
 import { historyTagOf, tagOf } from '#src/core/tag.ts'
 import { type Clock, readRange } from '#src/core/time.ts'
 import type { Encoding, MarketHistory, Page as StorePage, RowQuery } from '#src/history/history.ts'
@@ -33,7 +34,7 @@ export type SnapshotDeps = {
 }
 
 /** `tag` is the page's at the market's revision of the moment, `key` all of it but that. */
-export type PageRequest = {
+type PageRequest = {
   tag: string
   key: string
   scope: string
@@ -300,6 +301,3 @@ function createOtherFinder(history: MarketHistory, { market, states, stepMs }: S
     return found
   }
 }
-
-/** Steps end with their last millisecond. */
-const stepOf = (timestampMs: number, stepMs: number): number => Math.ceil(timestampMs / stepMs)

@@ -11,7 +11,7 @@ import { byteOf } from '#src/wire/json-bytes.ts'
 import { putMillionths } from '#src/wire/row-bytes.ts'
 
 /** Holds the text of one book. Ladders that are written must never change. */
-export type BookText = {
+type BookText = {
   write(snapshot: Snapshot): void
   /** What was written last; valid until the next one is. */
   bytes(): Uint8Array

@@ -122,7 +122,7 @@ describe('readSlug', () => {
   test.each([
     ['hype-updown-5m-1782287400', 'hype is not a coin that is kept'],
     ['btc-updown-7m-1782287400', '7m is not a timeframe that is kept'],
-    ['dogecoin-up-or-down-on-may-17-2026', 'dogecoin is not a coin that is kept'],
+    ['nocoin-up-or-down-on-may-17-2026', 'nocoin is not a coin that is kept'],
     ['constructor-up-or-down-on-may-17-2026', 'constructor is not a coin that is kept'],
     ['bitcoin-up-or-down-on-smarch-17-2026', 'not an up-or-down market'],
     ['bitcoin-above-64k-on-june-4-2026', 'not an up-or-down market'],
