@@ -1,6 +1,13 @@
 /** Reads the lines that a recorder keeps of what it hears: see `recorder/journal.ts`. */
 import { gapReasons } from '#src/core/coverage.ts'
-import { isCoin, isTimeframe, type MarketFacts, winnerSources } from '#src/core/market.ts'
+import {
+  isCoin,
+  isTimeframe,
+  type MarketFacts,
+  priceSources,
+  settlementRules,
+  winnerSources,
+} from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
 import { isRecord } from '#src/lib/record.ts'
 import type { Heard } from '#src/recorder/journal.ts'
@@ -82,21 +89,21 @@ function oneOf<T extends string>(known: readonly T[], value: unknown, path: stri
   return found
 }
 
-function readFacts(value: JsonObject): MarketFacts {
-  const { coin, timeframe, tickSize, assetIds, winner } = value
+const optionalOf = <T extends string>(known: readonly T[], value: unknown, path: string) =>
+  value === undefined ? undefined : oneOf(known, value, path)
+
+/** Every fact by name, so that none is forgotten. */
+type AllFacts = { [name in keyof Required<MarketFacts>]: MarketFacts[name] }
+
+function readFacts(value: JsonObject): AllFacts {
+  const { coin, timeframe, tickSize, assetIds } = value
   if (typeof coin !== 'string' || !isCoin(coin)) throw new RecordFault('coin: not one that is kept')
   if (typeof timeframe !== 'string' || !isTimeframe(timeframe))
     throw new RecordFault('timeframe: not one that is kept')
   const ids = isRecord(assetIds) ? assetIds : {}
-  const won =
-    winner === undefined
-      ? {}
-      : {
-          winner: readOutcome(winner, 'winner'),
-          winnerSource: oneOf(winnerSources, value.winnerSource, 'winnerSource'),
-        }
   return {
-    ...{ conditionId: readConditionId(value.conditionId), coin, timeframe, source: 'recorded' },
+    conditionId: readConditionId(value.conditionId),
+    ...{ coin, timeframe, source: 'recorded' as const },
     slug: readOptionalText(value.slug, 'slug'),
     question: readOptionalText(value.question, 'question'),
     windowStartMs: readOptionalTimeMs(value.windowStartMs, 'windowStartMs'),
@@ -107,7 +114,13 @@ function readFacts(value: JsonObject): MarketFacts {
     },
     tickSize: tickSize === undefined ? undefined : readCount(tickSize),
     strike: readOptionalDecimal(value.strike, 'strike'),
+    strikeSource: optionalOf(priceSources, value.strikeSource, 'strikeSource'),
+    strikeMs: readOptionalTimeMs(value.strikeMs, 'strikeMs'),
     finalPrice: readOptionalDecimal(value.finalPrice, 'finalPrice'),
-    ...won,
+    finalPriceSource: optionalOf(priceSources, value.finalPriceSource, 'finalPriceSource'),
+    finalPriceMs: readOptionalTimeMs(value.finalPriceMs, 'finalPriceMs'),
+    settlementRule: optionalOf(settlementRules, value.settlementRule, 'settlementRule'),
+    winner: value.winner === undefined ? undefined : readOutcome(value.winner, 'winner'),
+    winnerSource: optionalOf(winnerSources, value.winnerSource, 'winnerSource'),
   }
 }
