@@ -274,7 +274,8 @@ describe('path', () => {
   ])('error: conditionId %s is malformed', async (spelling) => {
     const problem = await readProblem(await send(pathOf('btc', spelling)))
     expect([problem.status, problem.param]).toEqual([400, 'conditionId'])
-    expect(problem.detail.length).toBeLessThan(125)
+    expect(problem.detail).toContain('must be a condition id (`0x` and 62 or 64 hex digits')
+    expect(problem.detail.length).toBeLessThan(230)
   })
 
   test('behavior: a slug or an asset id is the market too, and the answer is the same', async () => {
