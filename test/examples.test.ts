@@ -52,9 +52,10 @@ async function print(command: string[], variables: Record<string, string>): Prom
 
 /** Runs an example that fails; its exit code and what it said why. */
 async function failExample(language: Language, file: string, ...args: string[]) {
+  const variables = ['KEY=bf_live_none', `SERVER=${server?.origin}`]
   const command = [...languages[language].command, join('examples', language, file), ...args]
-  const env = { ...process.env, KEY: 'bf_live_none', SERVER: server?.origin ?? '' }
-  const child = Bun.spawn(command, { cwd: root, env, stdout: 'ignore', stderr: 'pipe' })
+  const options = { cwd: root, stdout: 'ignore', stderr: 'pipe' } as const
+  const child = Bun.spawn(['env', ...variables, ...command], options)
   const said = await new Response(child.stderr).text()
   return [await child.exited, said.trim().split('\n').length, said] as const
 }
