@@ -52,7 +52,7 @@ async function print(command: string[], variables: Record<string, string>): Prom
 
 /** Runs an example that fails; its exit code and what it said why. */
 async function failExample(language: Language, file: string, ...args: string[]) {
-  const variables = ['KEY=bf_live_none', `SERVER=${server?.origin}`]
+  const variables = [`KEY=${key}`, `SERVER=${server?.origin}`]
   const command = [...languages[language].command, join('examples', language, file), ...args]
   const options = { cwd: root, stdout: 'ignore', stderr: 'pipe' } as const
   const child = Bun.spawn(['env', ...variables, ...command], options)
@@ -135,8 +135,8 @@ describe.each(['typescript', 'python'] as const)('examples in %s', (language) =>
       'export-day': [DAY, path],
     }
     for (const [name, args] of Object.entries(calls)) {
-      const failed = await failExample(language, nameOf(name), ...args)
-      const said = expect.stringContaining('"code":"unauthenticated"')
+      const failed = await failExample(language, nameOf(name), ...args, 'nocoin')
+      const said = expect.stringContaining('"code":"unknown_coin"')
       expect([name, ...failed]).toEqual([name, 1, 1, said])
     }
   })
