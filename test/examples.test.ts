@@ -50,6 +50,16 @@ async function print(command: string[], variables: Record<string, string>): Prom
   return text
 }
 
+/** Runs an example that fails; its exit code and what it said why. */
+async function failExample(language: Language, file: string, ...args: string[]) {
+  const variables = [`KEY=${key}`, `SERVER=${server?.origin}`]
+  const command = [...languages[language].command, join('examples', language, file), ...args]
+  const options = { cwd: root, stdout: 'ignore', stderr: 'pipe' } as const
+  const child = Bun.spawn(['env', ...variables, ...command], options)
+  const said = await new Response(child.stderr).text()
+  return [await child.exited, said.trim().split('\n').length, said] as const
+}
+
 /** Runs an example; what it printed. */
 async function runExample(language: Language, file: string, ...args: string[]): Promise<string> {
   const path = join('examples', language, file)
@@ -112,6 +122,23 @@ describe.each(['typescript', 'python'] as const)('examples in %s', (language) =>
           `${conditionId} 5m ${windowStart} ${winner} ${snapshots}`,
       ),
     )
+  })
+
+  testHere('error: a refusal is shown as it was answered, without a stack', async () => {
+    const [path, at] = [join(folder, 'refused'), String(MOMENT_MS)]
+    const { conditionId } = newest()
+    const calls = {
+      markets: [],
+      history: [conditionId],
+      'book-at': [conditionId, at],
+      'quotes-csv': [conditionId],
+      'export-day': [DAY, path],
+    }
+    for (const [name, args] of Object.entries(calls)) {
+      const failed = await failExample(language, nameOf(name), ...args, 'nocoin')
+      const said = expect.stringContaining('"code":"unknown_coin"')
+      expect([name, ...failed]).toEqual([name, 1, 1, said])
+    }
   })
 
   testHere('default: pages through the whole history of a market, each row once', async () => {

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import sys
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 server = os.environ.get("SERVER", "http://127.0.0.1:3000")
@@ -18,14 +19,17 @@ headers = {"Authorization": f"Bearer {os.environ['KEY']}"}
 
 url = f"{server}/v1/{coin}/export?day={day}&format={format_name}"
 digest = hashlib.sha256()
-with urlopen(Request(url, headers=headers)) as response, open(path, "wb") as file:
-    export_id = response.headers["X-Export-Id"]
-    while piece := response.read(1 << 20):
-        digest.update(piece)
-        file.write(piece)
+try:
+    with urlopen(Request(url, headers=headers)) as response, open(path, "wb") as file:
+        export_id = response.headers["X-Export-Id"]
+        while piece := response.read(1 << 20):
+            digest.update(piece)
+            file.write(piece)
 
-with urlopen(Request(f"{server}/v1/exports", headers=headers)) as response:
-    exports = json.load(response)["data"]
+    with urlopen(Request(f"{server}/v1/exports", headers=headers)) as response:
+        exports = json.load(response)["data"]
+except HTTPError as error:
+    sys.exit(error.read().decode())
 sent = next(each for each in exports if each["exportId"] == export_id)
 if sent["sha256"] != digest.hexdigest():
     sys.exit(f"{path} is not what was sent.")

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from decimal import Decimal
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 server = os.environ.get("SERVER", "http://127.0.0.1:3000")
@@ -24,7 +25,10 @@ table.writeheader()
 cursor = ""
 while cursor is not None:
     url = path + (f"&cursor={cursor}" if cursor else "")
-    with urlopen(Request(url, headers=headers)) as response:
-        page = json.load(response, parse_float=Decimal)
+    try:
+        with urlopen(Request(url, headers=headers)) as response:
+            page = json.load(response, parse_float=Decimal)
+    except HTTPError as error:
+        sys.exit(error.read().decode())
     table.writerows(page["data"])
     cursor = page["nextCursor"]

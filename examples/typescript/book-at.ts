@@ -12,7 +12,10 @@ const query = `ts=${ts}&depth=3&maxAgeMs=5000`
 const response = await fetch(`${server}/v1/${coin}/markets/${market}/snapshots/at?${query}`, {
   headers: { authorization: `Bearer ${process.env.KEY}` },
 })
-if (!response.ok) throw new Error(await response.text())
+if (!response.ok) {
+  console.error(await response.text())
+  process.exit(1)
+}
 const { data } = (await response.json()) as { data: State[] }
 const print = ({ price, size }: Level) => console.log(String(price).padStart(8), size)
 for (const { outcome, timestamp, ageMs, bids, asks } of data) {

@@ -26,7 +26,8 @@ async function read<T>(response: Response): Promise<T> {
   const body = await response.json()
   if (response.ok) return body as T
   const { code, detail } = body as Problem
-  throw new Error(`${response.status} ${code}: ${detail}`)
+  console.error(`${response.status} ${code}: ${detail}`)
+  process.exit(1)
 }
 
 // An offer that is valid for ten minutes; `payer` matters if it is not the wallet of the account.

@@ -9,12 +9,18 @@ type Sent = { exportId: string; sha256: string; snapshots: number; bytes: number
 
 const server = process.env.SERVER ?? 'http://127.0.0.1:3000'
 const [day, path, coin = 'btc', format = 'ndjson'] = process.argv.slice(2)
-if (path === undefined) throw new Error('Which day, and which file?')
+if (path === undefined) {
+  console.error('Which day, and which file?')
+  process.exit(1)
+}
 // fetch would unpack gzip on the way, and the digest is that of the bytes that were sent.
 const headers = { authorization: `Bearer ${process.env.KEY}`, 'accept-encoding': 'identity' }
 
 const response = await fetch(`${server}/v1/${coin}/export?day=${day}&format=${format}`, { headers })
-if (!response.ok || response.body === null) throw new Error(await response.text())
+if (!response.ok || response.body === null) {
+  console.error(await response.text())
+  process.exit(1)
+}
 const digest = createHash('sha256')
 const file = await open(path, 'w')
 for await (const piece of response.body) {
@@ -26,5 +32,8 @@ await file.close()
 const list = await fetch(`${server}/v1/exports`, { headers })
 const { data } = (await list.json()) as { data: Sent[] }
 const sent = data.find(({ exportId }) => exportId === response.headers.get('x-export-id'))
-if (sent?.sha256 !== digest.digest('hex')) throw new Error(`${path} is not what was sent.`)
+if (sent?.sha256 !== digest.digest('hex')) {
+  console.error(`${path} is not what was sent.`)
+  process.exit(1)
+}
 console.log(`${sent.snapshots} snapshots, ${sent.bytes} bytes, complete: ${path}`)

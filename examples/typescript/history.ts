@@ -7,14 +7,20 @@ type Snapshot = { id: string; outcome: string; timestamp: string; bids: Level[];
 
 const server = process.env.SERVER ?? 'http://127.0.0.1:3000'
 const [market, coin = 'btc'] = process.argv.slice(2)
-if (market === undefined) throw new Error('Which market? See markets.ts.')
+if (market === undefined) {
+  console.error('Which market? See markets.ts.')
+  process.exit(1)
+}
 
 /** Waits as long as the server says when the allowance of a minute is used up. */
 async function get(path: string): Promise<Response> {
   const headers = { authorization: `Bearer ${process.env.KEY}` }
   const response = await fetch(server + path, { headers })
   if (response.ok) return response
-  if (response.status !== 429) throw new Error(await response.text())
+  if (response.status !== 429) {
+    console.error(await response.text())
+    process.exit(1)
+  }
   const seconds = Number(response.headers.get('retry-after'))
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   return get(path)

@@ -13,7 +13,10 @@ const [coin = 'btc'] = process.argv.slice(2)
 const response = await fetch(`${server}/v1/${coin}/markets?status=resolved&limit=10`, {
   headers: { authorization: `Bearer ${process.env.KEY}` },
 })
-if (!response.ok) throw new Error(await response.text())
+if (!response.ok) {
+  console.error(await response.text())
+  process.exit(1)
+}
 const { data } = (await response.json()) as { data: Market[] }
 for (const { conditionId, timeframe, windowStart, winner, snapshots } of data) {
   console.log(conditionId, timeframe, windowStart, winner, snapshots)

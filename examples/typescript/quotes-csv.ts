@@ -14,7 +14,10 @@ for (let url: string | undefined = path; url !== undefined;) {
   const response: Response = await fetch(url, {
     headers: { authorization: `Bearer ${process.env.KEY}` },
   })
-  if (!response.ok) throw new Error(await response.text())
+  if (!response.ok) {
+    console.error(await response.text())
+    process.exit(1)
+  }
   const { data, nextCursor } = (await response.json()) as {
     data: Quote[]
     nextCursor: string | null
