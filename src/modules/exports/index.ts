@@ -1,3 +1,4 @@
+import type { FindMarket } from '#src/core/market-name.ts'
 import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
@@ -43,8 +44,8 @@ const shared = {
   fails: ['too_many_streams'],
 } as const
 
-export function exportRoutes(deps: ExportDeps) {
-  const { history, clock, work } = deps
+export function exportRoutes(deps: ExportDeps & { findMarket: FindMarket }) {
+  const { history, clock, work, findMarket } = deps
   const service = createExportService(deps)
 
   async function answer(request: Request, plan: ExportPlan): Promise<Response> {
@@ -90,7 +91,7 @@ export function exportRoutes(deps: ExportDeps) {
       query: DayExportQuery,
       async answer({ coin, query, request }) {
         const format = formatOf(request, query.format)
-        const plan = await work.run(request, planDay(history, { coin, query, format }))
+        const plan = await work.run(request, planDay(history, { coin, query, format, findMarket }))
         return answer(request, plan)
       },
     }),
