@@ -177,7 +177,7 @@ function listRoutes(deps: AppDeps, ports: Ports, live: LiveService): Route[] {
     priceRoutes(data),
     tradeRoutes(data),
     panelRoutes(data),
-    exportRoutes(data),
+    exportRoutes({ ...data, findMarket }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
     keyRoutes({ ...deps, keysPerAccountMax, idempotency }),

@@ -124,9 +124,12 @@ const proseOf = (text: string) =>
 /** Written by releases that are out. */
 const isProse = (file: string) => file.endsWith('.md') && file !== 'CHANGELOG.md'
 
-/** Files that a document names in backticks, by their path or its end. */
-const fileName = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|sh|lua|json))`/g
-const namedIn = (text: string) => Array.from(text.matchAll(fileName), ([, name]) => name ?? '')
+/** Files that a document names in backticks, or a comment anywhere, by their path or its end. */
+const fileName = /(?<![\w./:-])(?:[\w.-]+\/)+[\w.-]+\.(?:ts|md|sh|lua|json)\b/g
+const quotedName = new RegExp(`(?<=\`)${fileName.source}(?=\`)`, 'g')
+const commentsOf = (text: string) => text.split('\n').filter((line) => comment.test(line))
+const namedIn = (file: string, text: string): string[] =>
+  (isCode(file) ? commentsOf(text).join('\n').match(fileName) : text.match(quotedName)) ?? []
 
 const WIDTH_MAX = 100
 const comment = /^\s*(\/\/|\/?\*)(?!.*(biome-ignore|@ts-))/
@@ -295,17 +298,24 @@ const rules: Record<string, Rule> = {
       'CHANGELOG.md': 'A key is made anew.',
     },
   },
-  'documents name files that exist': {
+  'documents and comments name files that exist': {
     faults: (tree) =>
       namesOf(tree)
-        .filter(isProse)
+        .filter((file) => isProse(file) || (isCode(file) && !file.startsWith('test/')))
         .flatMap((file) =>
-          namedIn(tree[file] ?? '')
+          namedIn(file, tree[file] ?? '')
             .filter((name) => !namesOf(tree).some((path) => `/${path}`.endsWith(`/${name}`)))
             .map((name) => `${file} names ${name}`),
         ),
-    broken: [{ 'a.md': 'See `core/gone.ts`.' }, { 'a.md': '`b/a.md`' }],
-    sound: { 'docs/a.md': 'See `core/here.ts` and `docs/a.md`.', 'src/core/here.ts': '' },
+    broken: [
+      { 'a.md': 'See `core/gone.ts`.' },
+      { 'a.md': '`b/a.md`' },
+      { 'src/a.ts': '/** Of core/gone.ts. */' },
+    ],
+    sound: {
+      'docs/a.md': 'See `core/here.ts` and `docs/a.md`.',
+      'src/core/here.ts': '// As core/here.ts and https://a.example/b/c.md.\nconst a = "b/c.ts"',
+    },
   },
   'links between documents resolve': {
     faults: (tree) =>

@@ -94,7 +94,7 @@ function readSnapshots(history: MarketHistory, query: PageQuery, order: Order): 
   return { rows, resume: page.last ?? after ?? nowhere, hasMore: page.hasMore }
 }
 
-/** Rows have one id, time and outcome before any list, in this form: wire/snapshot-text.ts. */
+/** Rows have one id, time and outcome before any list, in this form: wire/snapshot-json.ts. */
 function toRow(text: string): LiveRow {
   const idAt = text.indexOf(ID) + ID.length
   const id = Number(text.slice(idAt, text.indexOf('"', idAt)))

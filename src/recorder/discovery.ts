@@ -389,8 +389,6 @@ function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain, watch
   }
 }
 
-export type Discovery = ReturnType<typeof createDiscovery>
-
 type Window = Parameters<Catalogue['find']>[0]
 type Over = Pick<LiveMarket, 'conditionId' | 'slug' | 'windowEndMs'>
 

@@ -261,6 +261,21 @@ describe('GET /v1/{coin}/export', () => {
     expect(await (await send(address)).text()).toBe(asFile(lines.slice(401)))
   })
 
+  test('after: takes every name that a market has', async () => {
+    const text = await (await send('/v1/btc/export?day=2026-01-01')).text()
+    const lines = text.trimEnd().split('\n')
+    const { id, conditionId = '' } = JSON.parse(lines[400] ?? '') as Record<string, string>
+    const found = await (await send(`/v1/btc/markets/${conditionId}`)).json()
+    const { slug, outcomes } = found as { slug: string | null; outcomes: { assetId: string }[] }
+    const names = [slug, outcomes[0]?.assetId, `0x${conditionId.slice(2).toUpperCase()}`]
+    for (const name of names.filter((each) => typeof each === 'string')) {
+      const response = await send(`/v1/btc/export?day=2026-01-01&after=${name}:${id}`)
+      expect([name, response.status]).toEqual([name, 200])
+      expect(await response.text()).toBe(asFile(lines.slice(401)))
+    }
+    expect(names.filter((each) => typeof each === 'string').length).toBeGreaterThan(1)
+  })
+
   test('case a day without markets: is empty, and says that nothing was recorded', async () => {
     const response = await send('/v1/btc/export?day=2025-06-01')
     expect(await response.text()).toBe('')

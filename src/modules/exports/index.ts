@@ -1,3 +1,4 @@
+import type { FindMarket } from '#src/core/market-name.ts'
 import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data-response.ts'
 import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
@@ -45,8 +46,8 @@ const shared = {
   fails: ['too_many_streams'],
 } as const
 
-export function exportRoutes(deps: ExportDeps & { work: Work }) {
-  const { history, clock, work } = deps
+export function exportRoutes(deps: ExportDeps & { work: Work; findMarket: FindMarket }) {
+  const { history, clock, work, findMarket } = deps
   const service = createExportService(deps)
 
   async function answer(request: Request, plan: ExportPlan): Promise<Response> {
@@ -94,7 +95,7 @@ export function exportRoutes(deps: ExportDeps & { work: Work }) {
       query: DayExportQuery,
       async answer({ coin, query, request }) {
         const format = formatOf(request, query.format)
-        const plan = await work.run(request, planDay(history, { coin, query, format }))
+        const plan = await work.run(request, planDay(history, { coin, query, format, findMarket }))
         return answer(request, plan)
       },
     }),

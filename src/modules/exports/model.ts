@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { conditionIdPattern } from '#src/core/market.ts'
+import { MARKET_NAME_PATTERN } from '#src/core/market-name.ts'
 import { outcomeParameter, rangeParameters, timeframeParameter } from '#src/http/data-query.ts'
 import {
   choice,
@@ -78,10 +78,10 @@ export const DayExportQuery = Type.Object({
   ...shared,
   after: Type.Optional(
     Type.String({
-      pattern: `${conditionIdPattern.source.slice(0, -1)}:${ID}$`,
-      'x-expected': 'the `conditionId` and the `id` of a snapshot, with a colon between',
+      pattern: `${MARKET_NAME_PATTERN.slice(0, -1)}:${ID}$`,
+      'x-expected': 'the name of a market and the `id` of a snapshot, with a colon between',
       description:
-        'Resumes an interrupted download: `conditionId:id` of the last complete snapshot received. Not for Parquet.',
+        'Resumes an interrupted download: `conditionId:id` of the last complete snapshot received; the market may also be given by its slug or an asset id. Not for Parquet.',
     }),
   ),
 })

@@ -7,6 +7,7 @@ import {
   tallyText,
 } from '#src/core/coverage.ts'
 import { parameterError } from '#src/core/errors.ts'
+import type { FindMarket } from '#src/core/market-name.ts'
 import { type Coin, type Market, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS, readRange, toIso } from '#src/core/time.ts'
@@ -15,6 +16,7 @@ import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { assert } from '#src/lib/assert.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
+import { excerpt } from '#src/selling/excerpt.ts'
 
 import {
   type DayExportQuery,
@@ -102,7 +104,12 @@ export function planMarket(
 /** Throws `invalid_parameter`. */
 export function* planDay(
   history: MarketHistory,
-  { coin, query, format }: { coin: Coin; query: DayExportQuery; format: Format },
+  {
+    coin,
+    query,
+    format,
+    findMarket,
+  }: { coin: Coin; query: DayExportQuery; format: Format; findMarket: FindMarket },
 ): Steps<ExportPlan> {
   const { day: startMs, outcome, after, timeframe } = query
   const day = toIso(startMs).slice(0, 'YYYY-MM-DD'.length)
@@ -116,11 +123,12 @@ export function* planDay(
   let markets = listed
   let place: Position | undefined
   if (after !== undefined) {
-    const [id = '', snapshotId = ''] = after.split(':')
+    const [name = '', snapshotId = ''] = after.split(':')
+    const id = findMarket(name)?.conditionId
     markets = listed.slice(listed.findIndex(({ conditionId }) => conditionId === id))
     const [market] = markets
-    if (market?.conditionId !== id) {
-      throw parameterError('after', `The export of ${day} has no market ${id}.`)
+    if (market === undefined || market.conditionId !== id) {
+      throw parameterError('after', `The export of ${day} has no market ${excerpt(name)}.`)
     }
     place = positionOf(history, market, snapshotId)
   }

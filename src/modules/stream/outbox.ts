@@ -77,5 +77,3 @@ export function createOutbox(
     },
   }
 }
-
-export type Outbox = ReturnType<typeof createOutbox>
