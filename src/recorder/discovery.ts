@@ -46,7 +46,10 @@ const CLOSE_MS = 60_000
 const MARKETS_MAX = 1000
 
 export type DiscoveryOptions = {
-  history: Pick<MarketHistory, 'putMarket' | 'putGaps' | 'findMarket' | 'listMarkets' | 'close'>
+  history: Pick<
+    MarketHistory,
+    'putMarket' | 'putGaps' | 'record' | 'findMarket' | 'listMarkets' | 'close'
+  >
   catalogue: Catalogue
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
   slugOf(window: MarketWindow): string

@@ -40,10 +40,20 @@ export function listMissed(options: Recorded, nowMs: number): MissedWindow[] {
   )
 }
 
-/** Notes that nobody listened from the last states of a market to the end of its window. */
-export function putDowntime(history: Pick<MarketHistory, 'putGaps'>, market: Market): void {
+/**
+ * Notes that nobody listened from the last states of a market to the end of its window. Gaps that
+ * were open when the recorder stopped end there.
+ */
+export function putDowntime(
+  history: Pick<MarketHistory, 'putGaps' | 'record'>,
+  market: Market,
+): void {
   const { conditionId, timeframe, windowStartMs, windowEndMs: toMs, spans } = market
   if (windowStartMs === undefined || toMs === undefined) return
+  const ended = outcomes.map(
+    (outcome) => ({ kind: 'ended', conditionId, outcome, atMs: toMs }) as const,
+  )
+  history.record({ snapshots: [], trades: [], gaps: ended })
   const gaps = outcomes.map((outcome) => {
     const fromMs = Math.max(windowStartMs, (spans[outcome]?.lastMs ?? 0) + 1)
     return { outcome, fromMs, toMs, reason: 'recorder_down' } as const
