@@ -167,6 +167,8 @@ function createRotation(options: LaneOptions, counts: Counts) {
     if (shard.completeMs === undefined) {
       const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** slot.failures++)
       slot.dueMs = clock() + waitMs * (0.5 + random())
+      // It did not ask for the books: only `dueMs` makes the next one wait.
+      if (shard.connection?.openedMs === undefined) slot.retries = 0
     }
     if (slot.current === undefined)
       reporter.report('feed', `The venue's feed is down: ${reason}. The recorder keeps trying.`)
