@@ -111,17 +111,23 @@ function readAnswer(bytes: Buffer, { isHead, isOver }: Reading) {
 
 type Body = { start: number; headers: Headers; isOver: boolean }
 
+/** Without a length it goes on until the connection is closed, as to a client of HTTP/1.0. */
+function readToEnd(bytes: Buffer, { isOver, isEndless }: { isOver: boolean; isEndless: boolean }) {
+  if (isOver) return { bytes, length: bytes.length }
+  return isEndless && bytes.length > 0 ? { bytes, length: 0 } : undefined
+}
+
 function readBody(bytes: Buffer, { start, headers, isOver }: Body) {
+  /** Events have no end: what is there is taken, and the connection closed. */
+  const isEndless = headers.get('content-type') === 'text/event-stream'
   if (headers.get('transfer-encoding') !== 'chunked') {
-    // Without a length it goes on until the connection is closed, as to a client of HTTP/1.0.
-    if (!headers.has('content-length') && !isOver) return undefined
-    const length = Number(headers.get('content-length') ?? bytes.length - start)
-    const body = bytes.subarray(start, start + length)
-    return body.length < length ? undefined : { bytes: body, length }
+    const held = bytes.subarray(start)
+    const length = headers.get('content-length')
+    if (length === null) return readToEnd(held, { isOver, isEndless })
+    const body = held.subarray(0, Number(length))
+    return body.length < Number(length) ? undefined : { bytes: body, length: body.length }
   }
   const pieces: Buffer[] = []
-  const isEndless = headers.get('content-type') === 'text/event-stream'
-  /** Events have no end: what is there is taken, and the connection closed. */
   const rest = () =>
     isEndless && pieces.length > 0 ? { bytes: Buffer.concat(pieces), length: 0 } : undefined
   for (let at = start; ;) {
