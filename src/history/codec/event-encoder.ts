@@ -15,11 +15,10 @@ import {
   lineStart,
   literalBits,
   MATCH_DISTANCE_MAX,
-  MATCH_LENGTH_MAX,
   moveFrame,
   newlineBits,
 } from './deflate-code.ts'
-import { FrameEncoder, WORTHWHILE_LENGTH } from './frame-encoder.ts'
+import { FrameEncoder } from './frame-encoder.ts'
 import type { RowText } from './row-text.ts'
 
 const COMMA = Uint8Array.of(0x2c)
@@ -82,7 +81,7 @@ export class EventEncoder {
     const between = last === undefined ? 0 : start - last.end
     const distance = last === undefined ? Infinity : lengthOf(last.chunk, last.row) + between
     if (last !== undefined && distance + length <= MATCH_DISTANCE_MAX) {
-      this.#echo(text, last.before.replaceAll('\n', SPACE), distance)
+      this.#frames.echo(text, last.before.replaceAll('\n', SPACE), distance)
       this.#after({ chunk, row, before }, last, between)
     } else {
       this.#frames.text(text)
@@ -99,21 +98,6 @@ export class EventEncoder {
   end({ crc, bytes }: TextSum): Uint8Array<ArrayBuffer> {
     this.#bits.reset()
     return this.#frames.endMember(crc, bytes).slice()
-  }
-
-  /** Writes text; what agrees with the end of an earlier one, `distance` before, is a match. */
-  #echo(text: string, earlier: string, distance: number): void {
-    const moved = earlier.length - text.length
-    let at = 0
-    while (at < text.length) {
-      let end = at
-      while (end < text.length && text[end] === earlier[end + moved]) end++
-      const length = Math.min(end - at, MATCH_LENGTH_MAX)
-      const isMatch = length >= WORTHWHILE_LENGTH
-      if (isMatch) this.#frames.match(length, distance)
-      else this.#frames.text(text.charAt(at))
-      at += isMatch ? length : 1
-    }
   }
 
   #after({ chunk, row }: EventRow, last: Kept, between: number): void {

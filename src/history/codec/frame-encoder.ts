@@ -22,7 +22,7 @@ import {
 import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
-export const WORTHWHILE_LENGTH = 5
+const WORTHWHILE_LENGTH = 5
 
 /** Every price lies between 0 and 1, so it begins with `0.`. */
 const PRICE_START = '0.'.length
