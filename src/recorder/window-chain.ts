@@ -1,6 +1,6 @@
 /**
  * The strike of a window is the final price of the one before, exactly, for 5m, 15m and 4h: so one
- * tells the other, and a venue that contradicts itself shows.
+ * gives the other, and a venue that contradicts itself shows.
  */
 import {
   finalPriceFacts,
@@ -23,7 +23,7 @@ type Ports = {
   reporter: Reporter
 }
 
-/** Makes what is to be told of each market of which facts were put. */
+/** Makes the chain; `check` is to be called for each market of which facts were put. */
 export function createWindowChain({ history, reporter }: Ports) {
   const contradictions = new Set<string>()
 

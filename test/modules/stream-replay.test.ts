@@ -129,7 +129,7 @@ describe('replay of GET /v1/stream', () => {
     expect(named).not.toContain('market_open 1')
     const first = messages.filter(({ type }) => type === 'snapshot')
     expect(first.map(({ conditionId }) => conditionId)).toContain(conditionIdOf(1))
-    // Nobody is told how a market ended before it did.
+    // No message says how a market ended before it did.
     const opened = marks.find(({ type }) => type === 'market_open')
     expect(opened?.data).toMatchObject({ winner: null, status: 'open' })
   })

@@ -160,7 +160,7 @@ describe('GET /v1/stream', () => {
     expect(await errorOf(subscribe)).toMatchObject({ code: 'invalid_parameter', param: 'id' })
   })
 
-  test('error: a tier without the route or coin is told which has it; a bad key is closed with 4001', async () => {
+  test('error: a tier without the route or coin learns which has it; a bad key is closed with 4001', async () => {
     const { url, ledger } = startLiveServer()
     const client = connect(url, addKey(ledger, 'free'))
     await client.send({ op: 'subscribe', id: 'a', channel: 'snapshots', coin: 'btc' })
@@ -171,7 +171,7 @@ describe('GET /v1/stream', () => {
     expect((await other.closed).code).toBe(4001)
   })
 
-  test('error: a plain request is told what to connect with', async () => {
+  test('error: a plain request learns what to connect with', async () => {
     const { send } = startLiveServer()
     const response = await send('/v1/stream')
     expect(response.status).toBe(404)

@@ -13,7 +13,7 @@ import {
 import { bookText, type Frame } from './frames.ts'
 import type { Peer } from './web-socket.ts'
 
-/** Beyond so many tokens a connection is sent nothing more, and not told. */
+/** Beyond so many tokens a connection is sent nothing more, and nobody says so. */
 const TOKENS_MAX = 500
 
 export type SentFrame = {
