@@ -32,7 +32,7 @@ import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
 import { createDelete } from './writes/delete.ts'
 import { createRecord } from './writes/record.ts'
-import { createRuns } from './writes/runs.ts'
+import { createRuns, type Runs } from './writes/runs.ts'
 
 type FileVerbs =
   'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'usedBytes' | 'cursorKey'
@@ -43,7 +43,8 @@ export function createSqliteHistory(
   db: Database,
   { chunkCacheBytes, lagMs }: { chunkCacheBytes: number; lagMs: number },
 ): MarketHistory {
-  const tables = createTables(db, chunkCacheBytes)
+  const stored = createTables(db, chunkCacheBytes)
+  const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
   const views = createViews(tables, lagMs)
   const { meta } = tables
@@ -62,11 +63,9 @@ export function createSqliteHistory(
   }
 }
 
-function createWriters(tables: Tables & { coverage: Coverage }, views: Views): Writers {
-  const { db, meta, markets, gaps, trades } = tables
-  const runs = createRuns(tables)
-  const written = { ...tables, runs }
-  const [applyBatch, deleteStep] = [createAppend(written), createDelete(written)]
+function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, views: Views): Writers {
+  const { db, meta, markets, gaps, trades, runs } = tables
+  const [applyBatch, deleteStep] = [createAppend(tables), createDelete(tables)]
 
   /** Writes all or nothing; what is kept in memory of a failed change is dropped with it. */
   function write<T>(body: () => T): T {

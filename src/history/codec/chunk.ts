@@ -44,56 +44,90 @@ const DOWN_BIT = 0x80000000
 const BIT_END_MASK = 0x7fffffff
 
 export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
-const { up: UP, down: DOWN } = outcomeCodes
 
 type Checkpoint = { row: number; bitEnd: number }
 
-type Column = 'times' | 'ids' | 'outcomes' | 'textLengths' | 'bitEnds' | 'textCrcs'
-/** What a chunk is made of, row by row. Text lengths and CRCs include the comma before. */
-type ChunkColumns = { readonly [column in Column]: number[] }
+/** A row among others; text length and CRC include the comma before. */
+export type ColumnRow = {
+  timeMs: number
+  id: number
+  outcome: number
+  textLength: number
+  textCrc: number
+  /** Where its frame ends in the row stream. */
+  bitEnd: number
+}
+
+/** Columns of a run that grows row by row. */
+export class RunColumns {
+  readonly rows: ColumnRow[] = []
+  readonly textEnds: number[] = []
+  readonly crcs: number[] = []
+  readonly ownCrcs: number[] = []
+  readonly #lastOwnCrcs = [0, 0]
+
+  get count(): number {
+    return this.rows.length
+  }
+
+  get textEnd(): number {
+    return this.textEnds.at(-1) ?? 0
+  }
+
+  add(row: ColumnRow): void {
+    const { outcome, textLength, textCrc } = row
+    const ownCrc = crcJoin(this.#lastOwnCrcs[outcome] ?? 0, textCrc, textLength)
+    this.#lastOwnCrcs[outcome] = ownCrc
+    this.rows.push(row)
+    this.textEnds.push(this.textEnd + textLength)
+    this.crcs.push(crcJoin(this.crcs.at(-1) ?? 0, textCrc, textLength))
+    this.ownCrcs.push(ownCrc)
+  }
+
+  /** Bits before a row's frame. */
+  bitStart(row: number): number {
+    return this.rows[row - 1]?.bitEnd ?? 0
+  }
+
+  reset(): void {
+    for (const column of [this.rows, this.textEnds, this.crcs, this.ownCrcs]) column.length = 0
+    this.#lastOwnCrcs.fill(0)
+  }
+}
 
 type ChunkParts = {
-  columns: ChunkColumns
+  columns: RunColumns
   rowStream: Uint8Array
   checkpoints?: readonly Checkpoint[]
   checkpointStream?: Uint8Array
 }
 
 export function encodeChunk({
-  columns: { times, ids, outcomes, textLengths, bitEnds, textCrcs },
+  columns: { count, rows, textEnds, crcs, ownCrcs },
   rowStream,
   checkpoints = [],
   checkpointStream = new Uint8Array(0),
 }: ChunkParts): Uint8Array {
-  const count = times.length
-  const hasBoth = outcomes.includes(UP) && outcomes.includes(DOWN)
+  const downCount = rows.reduce((sum, { outcome }) => sum + outcome, 0)
+  const hasBoth = downCount > 0 && downCount < count
   const columnsBytes = count * 4 * (hasBoth ? 6 : 5)
   const checkpointsBytes = checkpoints.length * CHECKPOINT_BYTES
   const streamStart = HEADER_BYTES + columnsBytes + checkpointsBytes
   const blob = new Uint8Array(streamStart + rowStream.length + checkpointStream.length)
-  const firstMs = times[0] ?? 0
-  const leastId = Math.min(...ids)
+  const firstMs = rows[0]?.timeMs ?? 0
+  const leastId = rows.reduce((least, { id }) => Math.min(least, id), Number.POSITIVE_INFINITY)
   const flags = hasBoth ? FLAG_BOTH : 0
   const header = [CODE_VERSION, count, flags, rowStream.length, checkpoints.length]
   new Uint32Array(blob.buffer, 0, header.length).set(header)
   new Float64Array(blob.buffer, 24, 2).set([firstMs, leastId])
   const columns = new Uint32Array(blob.buffer, HEADER_BYTES, columnsBytes / 4)
-  let textEnd = 0
-  let crc = 0
-  const ownCrcs = [0, 0]
-  for (let row = 0; row < count; row++) {
-    const outcome = outcomes[row] ?? UP
-    const textLength = textLengths[row] ?? 0
-    const textCrc = textCrcs[row] ?? 0
-    textEnd += textLength
-    crc = crcJoin(crc, textCrc, textLength)
-    ownCrcs[outcome] = crcJoin(ownCrcs[outcome] ?? 0, textCrc, textLength)
-    columns[row] = (times[row] ?? 0) - firstMs
-    columns[count + row] = (ids[row] ?? 0) - leastId
-    columns[count * 2 + row] = textEnd
-    columns[count * 3 + row] = (bitEnds[row] ?? 0) + outcome * DOWN_BIT
-    columns[count * 4 + row] = crc
-    if (hasBoth) columns[count * 5 + row] = ownCrcs[outcome] ?? 0
+  columns.set(textEnds, count * 2)
+  columns.set(crcs, count * 4)
+  if (hasBoth) columns.set(ownCrcs, count * 5)
+  for (const [row, { timeMs, id, outcome, bitEnd }] of rows.entries()) {
+    columns[row] = timeMs - firstMs
+    columns[count + row] = id - leastId
+    columns[count * 3 + row] = bitEnd + outcome * DOWN_BIT
   }
   const pairs = checkpoints.flatMap(({ row, bitEnd }) => [row, bitEnd])
   new Uint32Array(blob.buffer, HEADER_BYTES + columnsBytes, pairs.length).set(pairs)
@@ -276,9 +310,7 @@ class Chain {
 
 /** Builds the unfinished run of one market row by row, and the chunk that it becomes. */
 export class ChunkWriter {
-  readonly columns: ChunkColumns = {
-    ...{ times: [], ids: [], outcomes: [], textLengths: [], bitEnds: [], textCrcs: [] },
-  }
+  readonly columns = new RunColumns()
   readonly snapshots: StoredSnapshot[] = []
   readonly #checkpoints: Checkpoint[] = []
   readonly #rowBits = new BitWriter(32_768)
@@ -286,12 +318,11 @@ export class ChunkWriter {
   readonly #rows = new FrameEncoder(this.#rowBits)
   readonly #checkpointFrames = new FrameEncoder(this.#checkpointBits)
   readonly #chains = [new Chain(), new Chain()]
-  readonly #textEnds: number[] = []
   #leastId = Number.POSITIVE_INFINITY
   #greatestId = Number.NEGATIVE_INFINITY
 
   get count(): number {
-    return this.columns.times.length
+    return this.columns.count
   }
 
   isFullFor({ timestampMs, id }: Position): boolean {
@@ -299,7 +330,7 @@ export class ChunkWriter {
     return (
       this.count >= CHUNK_ROWS ||
       spread > COLUMN_MAX ||
-      timestampMs - (this.columns.times[0] ?? timestampMs) > COLUMN_MAX
+      timestampMs - (this.columns.rows[0]?.timeMs ?? timestampMs) > COLUMN_MAX
     )
   }
 
@@ -311,28 +342,27 @@ export class ChunkWriter {
     const row = chain.count === 0 ? chain.first : chain.spare
     const previous = chain.count === 1 ? chain.first : chain.last
     writeRowText(row, snapshot, chain.count === 0 ? undefined : previous)
-    const textStart = this.#textEnds.at(-1) ?? 0
+    const { textEnd, textEnds } = this.columns
     this.#rows.text(',')
     if (chain.count === 0) {
       this.#rows.alone(row.bytes, 0, row.length)
     } else {
-      this.#rows.after(row, previous, textStart - (this.#textEnds[chain.lastRow] ?? 0))
+      this.#rows.after(row, previous, textEnd - (textEnds[chain.lastRow] ?? 0))
       if (chain.count % CHECKPOINT_ROWS === 0) this.#addCheckpoint(row, chain)
       chain.spare = chain.last
       chain.last = row
     }
     chain.lastRow = this.count
     chain.count++
-    const { times, ids, outcomes, textLengths, bitEnds, textCrcs } = this.columns
-    times.push(snapshot.timestampMs)
-    ids.push(id)
+    this.columns.add({
+      timeMs: snapshot.timestampMs,
+      ...{ id, outcome },
+      textLength: row.length + 1,
+      textCrc: crc32(row.bytes.subarray(0, row.length), COMMA_CRC),
+      bitEnd: this.#rowBits.length,
+    })
     this.#leastId = Math.min(id, this.#leastId)
     this.#greatestId = Math.max(id, this.#greatestId)
-    outcomes.push(outcome)
-    textLengths.push(row.length + 1)
-    this.#textEnds.push(textStart + row.length + 1)
-    bitEnds.push(this.#rowBits.length)
-    textCrcs.push(crc32(row.bytes.subarray(0, row.length), COMMA_CRC))
     this.snapshots.push(snapshot)
   }
 
@@ -346,12 +376,11 @@ export class ChunkWriter {
   frames(from: number): Uint8Array[] {
     const stream = this.#rowBits.toWords()
     const bits = new BitWriter(1024)
-    const { bitEnds } = this.columns
-    return bitEnds.slice(from).map((end, index) => {
-      const start = bitEnds[from + index - 1] ?? 0
+    return this.columns.rows.slice(from).map(({ bitEnd }, index) => {
+      const start = this.columns.bitStart(from + index)
       bits.reset()
-      bits.reserve((end - start) >>> 3)
-      bits.copy(stream, start, end)
+      bits.reserve((bitEnd - start) >>> 3)
+      bits.copy(stream, start, bitEnd)
       return bits.toBytes()
     })
   }
@@ -366,8 +395,8 @@ export class ChunkWriter {
   }
 
   reset(): void {
-    for (const column of Object.values(this.columns)) column.length = 0
-    for (const list of [this.snapshots, this.#checkpoints, this.#textEnds]) list.length = 0
+    this.columns.reset()
+    for (const list of [this.snapshots, this.#checkpoints]) list.length = 0
     for (const chain of this.#chains) chain.count = 0
     this.#leastId = Number.POSITIVE_INFINITY
     this.#greatestId = Number.NEGATIVE_INFINITY

@@ -15,6 +15,7 @@ import { outcomeCodes } from '../codec/chunk.ts'
 import { ChunkGone, type ChunkRef, type TailRun } from '../tables/chunk-table.ts'
 import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
+import type { Runs } from '../writes/runs.ts'
 
 /** A market with its chunks in order, unfinished run and gaps, of one state of the file. */
 export type MarketView = {
@@ -31,7 +32,10 @@ const NO_GAPS: readonly Gap[] = []
 const REFS_MAX = 200_000
 
 /** Makes the views of a file; `lagMs` is how late commits of other connections may show. */
-export function createViews({ db, markets, chunks, tails, gaps }: Tables, lagMs: number) {
+export function createViews(
+  { db, markets, chunks, tails, gaps, runs }: Tables & { runs: Pick<Runs, 'find'> },
+  lagMs: number,
+) {
   const commitCount = createCommitCount(db)
   const cache = createCache<string, { generation: number; view: MarketView }>(REFS_MAX)
   let generation = 0
@@ -58,7 +62,7 @@ export function createViews({ db, markets, chunks, tails, gaps }: Tables, lagMs:
     const view = {
       market,
       refs: isSameLayout ? before.refs : chunks.listRefs(market.id),
-      tail: tails.read(market.id),
+      tail: (runs.find(market) ?? { tail: tails.read(market.id) }).tail,
       gaps: market.gapRevision === before?.market.gapRevision ? before.gaps : listGaps(),
     }
     assertWhole(view)

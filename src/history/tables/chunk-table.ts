@@ -18,7 +18,7 @@ import {
   topOf,
   withReceipt,
 } from '../codec/beside.ts'
-import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
+import { Chunk, type ChunkWriter, type ColumnRow, encodeChunk, RunColumns } from '../codec/chunk.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
@@ -138,11 +138,11 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
   return {
     /** Writes the run of `writer`, which holds at least one row. */
     insert(marketId: number, writer: ChunkWriter): void {
-      const { columns, count, snapshots } = writer
-      const { times, ids, outcomes } = columns
-      const downCount = outcomes.reduce((sum, outcome) => sum + outcome, 0)
-      const [firstMs = 0, firstId = 0] = [times[0], ids[0]]
-      const [lastMs = 0, lastId = 0] = [times[count - 1], ids[count - 1]]
+      const { count, snapshots } = writer
+      const { rows } = writer.columns
+      const downCount = rows.reduce((sum, { outcome }) => sum + outcome, 0)
+      const { timeMs: firstMs = 0, id: firstId = 0 } = rows[0] ?? {}
+      const { timeMs: lastMs = 0, id: lastId = 0 } = rows[count - 1] ?? {}
       const upCount = count - downCount
       const entry = { marketId, firstMs, firstId, lastMs, lastId, upCount, downCount }
       const blobs = sealBlobs(toRef({ id: 0, ...entry }), {
@@ -259,23 +259,20 @@ export function createTailTable(db: Database) {
     },
 
     insert(marketId: number, writer: ChunkWriter, from: number): void {
-      const { times, ids, outcomes, textLengths, bitEnds, textCrcs } = writer.columns
       const frames = writer.frames(from)
-      for (let row = from; row < writer.count; row++) {
+      for (const [at, frame] of frames.entries()) {
+        const row = from + at
         const snapshot = writer.snapshots[row] as Snapshot
+        const { timeMs, id, outcome, textLength, textCrc, bitEnd } = writer.columns.rows[
+          row
+        ] as ColumnRow
         const [bidPrice, bidSize, askPrice, askSize] = topOf(snapshot)
         const { sourceHash } = snapshot
         // In the order of the table, which the checksum follows.
         const columns: TailRow = {
-          marketId,
-          timeMs: times[row] ?? 0,
-          id: ids[row] ?? 0,
-          outcome: outcomes[row] ?? 0,
-          ...{ bidPrice, bidSize, askPrice, askSize },
-          textLength: textLengths[row] ?? 0,
-          bitLength: (bitEnds[row] ?? 0) - (bitEnds[row - 1] ?? 0),
-          textCrc: textCrcs[row] ?? 0,
-          frame: frames[row - from] ?? new Uint8Array(),
+          ...{ marketId, timeMs, id, outcome, bidPrice, bidSize, askPrice, askSize, textLength },
+          bitLength: bitEnd - writer.columns.bitStart(row),
+          ...{ textCrc, frame },
           sourceHash: sourceHash === undefined ? null : Uint8Array.fromHex(sourceHash),
           checksum: null,
           notes: encodeNotes([snapshot]),
@@ -303,29 +300,33 @@ export function createTailTable(db: Database) {
 function toRun(rows: readonly TailRow[]): TailRun | undefined {
   if (rows.length === 0) return undefined
   const bits = new BitWriter(rows.length * 256)
-  const bitEnds: number[] = []
-  for (const { frame, bitLength } of rows) {
+  const columns = new RunColumns()
+  for (const { frame, bitLength, ...row } of rows) {
     bits.reserve(frame.length)
     bits.copy(toWords(frame), 0, bitLength)
-    bitEnds.push(bits.length)
-  }
-  const parts = {
-    columns: {
-      times: rows.map((row) => row.timeMs),
-      ids: rows.map((row) => row.id),
-      outcomes: rows.map((row) => row.outcome),
-      textLengths: rows.map((row) => row.textLength),
-      bitEnds,
-      textCrcs: rows.map((row) => row.textCrc),
-    },
-    rowStream: bits.toBytes(READ_SLACK),
+    columns.add({ ...row, bitEnd: bits.length })
   }
   return {
-    chunk: new Chunk(encodeChunk(parts)),
+    chunk: new Chunk(encodeChunk({ columns, rowStream: bits.toBytes(READ_SLACK) })),
     beside: (row) => besideOf(rows[row]),
     tops: Float64Array.from(
       rows.flatMap((row) => [row.bidPrice, row.bidSize, row.askPrice, row.askSize]),
     ),
+  }
+}
+
+/** The run of a writer, as it would be read from the table. */
+export function toTail(writer: ChunkWriter): TailRun | undefined {
+  if (writer.count === 0) return undefined
+  // What is kept must not hold the levels.
+  const besides = writer.snapshots.map(({ sourceHash, isVerified, sequence, receivedMs }) => ({
+    ...{ sourceHash, isVerified, receivedMs },
+    sequence: sequence === 0 ? undefined : sequence,
+  }))
+  return {
+    chunk: new Chunk(writer.toChunk()),
+    beside: (row) => besides[row] ?? {},
+    tops: Float64Array.from(writer.snapshots.flatMap(topOf)),
   }
 }
 

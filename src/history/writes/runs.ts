@@ -4,6 +4,7 @@ import { comparePositions, type Position, type StoredSnapshot } from '#src/core/
 import { createCache } from '#src/lib/cache.ts'
 
 import { CHUNK_ROWS, ChunkWriter } from '../codec/chunk.ts'
+import { type TailRun, toTail } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 
 /** A writer takes about 200 kB; a run that is dropped costs one rebuild. */
@@ -88,6 +89,12 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
     keep({ id, revision }: Market): void {
       const run = open.get(id)
       if (run?.revision === revision) run.revision++
+    },
+
+    /** The run of a market as it was written; undefined where that is not known. */
+    find({ id, revision }: Market): { tail: TailRun | undefined } | undefined {
+      const run = open.get(id)
+      return run?.revision === revision ? { tail: toTail(run.writer) } : undefined
     },
 
     /** Forgets a run whose market was changed otherwise. */
