@@ -3,6 +3,7 @@
  * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
  * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
  */
+import { sameBest, sameWorst } from '#src/core/snapshot.ts'
 import type { BitWriter } from '#src/lib/bits.ts'
 import { byteOf } from '#src/wire/json-bytes.ts'
 
@@ -157,22 +158,37 @@ export class FrameEncoder {
 
   /** Writes the levels of one side to the end of the last size; returns that end. */
   #ladder(now: LadderText, old: LadderText, isAsks: boolean): number {
-    let done = now.open + 1
-    let j = 0
+    const head = sameBest(now, old)
+    const tail = sameWorst(now, old, head)
+    const [end, oldEnd] = [now.count - tail, old.count - tail]
+    let done = this.#sameLevels(now.open + 1, { now, i: 0, old, j: 0 }, head)
+    let j = head
     let isAdjacent = true
-    for (let i = 0; i < now.count; i++) {
+    for (let i = head; i < end; i++) {
       const price = now.prices[i] ?? 0
       const first = j
-      while (j < old.count && isBetter(old.prices[j] ?? 0, price, isAsks)) j++
-      const isShared = j < old.count && old.prices[j] === price
-      const end = now.ends[i] ?? 0
+      while (j < oldEnd && isBetter(old.prices[j] ?? 0, price, isAsks)) j++
+      const isShared = j < oldEnd && old.prices[j] === price
       if (isShared) this.#sharedLevel({ now, i, old, j }, done, isAdjacent && j === first)
       else this.#newLevel({ now, i, old, j }, done)
       if (isShared) j++
       isAdjacent = isShared
-      done = end
+      done = now.ends[i] ?? 0
     }
-    return done
+    if (tail === 0) return done
+    const level = { now, i: end, old, j: oldEnd }
+    if (isAdjacent && j === oldEnd) return this.#sameLevels(done, level, tail)
+    this.#sharedLevel(level, done, false)
+    const next = { now, i: end + 1, old, j: oldEnd + 1 }
+    return this.#sameLevels(now.ends[end] ?? 0, next, tail - 1)
+  }
+
+  /** Writes levels from one on, and what is before them, as they are in the previous row. */
+  #sameLevels(done: number, { now, i, old, j }: Level, count: number): number {
+    if (count === 0) return done
+    const end = now.ends[i + count - 1] ?? 0
+    this.#copy(done, end - done, this.#base + end - (old.ends[j + count - 1] ?? 0))
+    return end
   }
 
   /** Writes a level that the previous row has too, sharing the unchanged digits of its size. */

@@ -34,21 +34,22 @@ export class RowText {
   bytes = new Uint8Array(16_384)
   length = 0
   idEnd = 0
+  namesEnd = 0
   readonly bids = new LadderText()
   readonly asks = new LadderText()
 }
 
-/** Writes a row. What `previous` has too is copied from it, because printing costs more. */
+/** Writes a row. What `previous`, of the same outcome, has too is copied: printing costs more. */
 export function writeRowText(row: RowText, snapshot: StoredSnapshot, previous?: RowText): void {
   const levels = snapshot.bids.prices.length + snapshot.asks.prices.length
   const needed = HEADER_BYTES_MAX + levels * LEVEL_BYTES_MAX
   if (row.bytes.length < needed) row.bytes = new Uint8Array(needed * 2)
   const idText = String(snapshot.id)
-  const fixed = `","assetId":"${snapshot.assetId}","conditionId":"${snapshot.conditionId}","symbol":"${snapshot.coin}","outcome":"${snapshot.outcome}","timeframe":"${snapshot.timeframe}","timestamp":"`
   let at = putText(row.bytes, 0, '{"id":"')
   at = putText(row.bytes, at, idText)
   row.idEnd = at
-  at = putText(row.bytes, at, fixed)
+  at = previous ? copyNames(row.bytes, at, previous) : putText(row.bytes, at, namesOf(snapshot))
+  row.namesEnd = at
   at = putText(row.bytes, at, new Date(snapshot.timestampMs).toISOString())
   at = putText(row.bytes, at, '","bids":')
   const before = previous ?? NO_ROW
@@ -59,6 +60,15 @@ export function writeRowText(row: RowText, snapshot: StoredSnapshot, previous?: 
   at = putLadder({ ...place, at, ladder: snapshot.asks, text: row.asks, old: before.asks })
   row.bytes[at++] = byteOf.closeBrace
   row.length = at
+}
+
+/** What the rows of an outcome have in common. */
+const namesOf = ({ assetId, conditionId, coin, outcome, timeframe }: StoredSnapshot): string =>
+  `","assetId":"${assetId}","conditionId":"${conditionId}","symbol":"${coin}","outcome":"${outcome}","timeframe":"${timeframe}","timestamp":"`
+
+function copyNames(bytes: Uint8Array, at: number, { bytes: before, idEnd, namesEnd }: RowText) {
+  bytes.set(before.subarray(idEnd, namesEnd), at)
+  return at + namesEnd - idEnd
 }
 
 /** Nothing is as in it. */
