@@ -23,11 +23,19 @@ export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger
 /** What another process writes, such as an import, shows after this at most. */
 const LAG_MS = 1
 
-/** Opens the history in the data folder, making both if absent. A failure says what to change. */
-export function openDataFolder({ config, printError }: CliContext): MarketHistory & Disposable {
+/**
+ * Opens the history in the data folder, making both if absent, with a thread for checkpoints where
+ * others must not wait for the disk. A failure says what to change.
+ */
+export function openDataFolder(
+  { config, printError }: CliContext,
+  hasCheckpointThread = false,
+): MarketHistory & Disposable {
   const { dataPath, chunkCacheBytes } = config()
   makeFolder(dataPath, printError)
-  const history = openHistory(historyPathOf(dataPath), { chunkCacheBytes, lagMs: LAG_MS })
+  const history = openHistory(historyPathOf(dataPath), {
+    ...{ chunkCacheBytes, lagMs: LAG_MS, hasCheckpointThread },
+  })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 

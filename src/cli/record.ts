@@ -29,7 +29,7 @@ export const recordCommand = (context: CliContext): Command =>
     .action(() => record(context))
 
 async function record(context: CliContext): Promise<void> {
-  const history = openDataFolder(context)
+  const history = openDataFolder(context, true)
   try {
     const { recordCoins, recordTimeframes } = context.config()
     using stop = stopSignal(context)
@@ -46,7 +46,11 @@ async function record(context: CliContext): Promise<void> {
 export type RecordingJob = Disposable & Pick<Recorder, 'fault' | 'warning'>
 
 /** Starts the recorder as the configuration says, and writes down what it does. */
-export function startRecording(context: CliContext, history: MarketHistory): RecordingJob {
+export function startRecording(
+  context: CliContext,
+  history: MarketHistory,
+  onStored?: () => void,
+): RecordingJob {
   const { clock, printError } = context
   const config = context.config()
   const { dataPath, freeBytesMin } = config
@@ -54,7 +58,7 @@ export function startRecording(context: CliContext, history: MarketHistory): Rec
   const venue = homeVenue
   const page = config.spotSources.find(({ name }) => name === 'page')
   const recorder: Recorder = startRecorder({
-    ...{ history, venue, clock, openSocket, every, keep: raw?.keep, freeBytesMin },
+    ...{ history, venue, clock, openSocket, every, keep: raw?.keep, freeBytesMin, onStored },
     feed: venue.feed,
     feedUrl: config.feedUrl || venue.feed.url,
     catalogue: venue.createCatalogue({

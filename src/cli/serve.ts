@@ -47,7 +47,7 @@ export const serveCommand = (context: CliContext): Command =>
 
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
-  using history = openDataFolder(context)
+  using history = openDataFolder(context, true)
   using ledger = openLedgerFile(context)
   const config = context.config()
   const { clock, print } = context
@@ -86,7 +86,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history))
-  if (config.isRecording) recorder = stack.use(startRecording(timed, history))
+  if (config.isRecording) recorder = stack.use(startRecording(timed, history, app.tick))
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked

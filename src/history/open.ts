@@ -1,3 +1,4 @@
+import { startCheckpoints } from '#src/sqlite/checkpoints.ts'
 import { openDatabase, toStoreFault } from '#src/sqlite/database.ts'
 
 import type { MarketHistory } from './history.ts'
@@ -8,6 +9,8 @@ export type HistoryOptions = {
   chunkCacheBytes?: number
   /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
+  /** Whether checkpoints are made on a thread of their own: for a process that serves. */
+  hasCheckpointThread?: boolean
   /** Size that the file may not outgrow. */
   bytesMax?: number
 }
@@ -17,7 +20,14 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
   const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, bytesMax } = options
   const db = openDatabase(path, { bytesMax })
   try {
-    return createSqliteHistory(db, { chunkCacheBytes, lagMs })
+    const history = createSqliteHistory(db, { chunkCacheBytes, lagMs })
+    if (!options.hasCheckpointThread) return history
+    const checkpoints = startCheckpoints(db, path)
+    const dispose = (): void => {
+      checkpoints[Symbol.dispose]()
+      history.dispose()
+    }
+    return { ...history, dispose }
   } catch (error) {
     db.close()
     throw toStoreFault(error, path)

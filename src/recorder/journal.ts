@@ -22,9 +22,9 @@ export type Heard =
   | { kind: 'stored' }
 
 /** Books look at the clock at multiples of this, so that it does not matter who looks when. */
-const STEP_MS = 5
+const STEP_MS = 1
 /** Longer than anything waits: what waited before that is over already. */
-const STEPS_MAX = 600
+const STEPS_MAX = 3000
 
 /** Takes what is heard, by the recorder's clock. */
 export type KeepHeard = (heard: Heard, atMs: number) => void

@@ -25,7 +25,7 @@ import { createSink, type Sink } from './sink.ts'
 import { recordSpot, type SpotSource } from './spot.ts'
 
 /** How often batches are looked at, and how often everything else is. */
-const FAST_MS = 5
+const FAST_MS = 1
 const SLOW_MS = 1000
 /** Of the slow ones, for which markets that were found wait for more at most. */
 const GATHER_TICKS = 3
@@ -62,6 +62,8 @@ export type RecorderOptions = {
   random: () => number
   log: (line: string) => void
   spotSources: readonly SpotSource[]
+  /** Rows were committed. */
+  onStored?: (() => void) | undefined
   /** Keeps what is heard, where that is wanted; `toHeardLine` makes lines of it. */
   keep?: KeepHeard | undefined
 }

@@ -29,6 +29,8 @@ export type SinkOptions = {
   onOverflow(): void
   /** Everything that waits is about to be written. */
   onFlush?: (() => void) | undefined
+  /** Rows were committed. */
+  onStored?: (() => void) | undefined
 }
 
 /**
@@ -41,11 +43,7 @@ export function createSink(options: SinkOptions) {
   let dueMs = 0
   const hasRoom = createRoomCheck(options)
   let refusal: unknown
-  const counts = {
-    ...{ rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
-    /** From the venue's time of the newest state of the last batch until it was stored. */
-    lagMs: 0,
-  }
+  const counts = noCounts()
   const write = createWrite(options, counts)
 
   function add(entry: Entry): void {
@@ -93,6 +91,7 @@ export function createSink(options: SinkOptions) {
     counts.slowestMs = Math.max(counts.slowestMs, clock() - nowMs)
     reporter.settle('history', 'The recorder can write again.')
     reporter.settle('overflow', 'The disk is fast enough again.')
+    options.onStored?.()
     return true
   }
 
@@ -120,6 +119,12 @@ export function createSink(options: SinkOptions) {
     counts,
   }
 }
+
+const noCounts = () => ({
+  ...{ rows: 0, duplicates: 0, batches: 0, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
+  /** From the venue's time of the newest state of the last batch until it was stored. */
+  lagMs: 0,
+})
 
 /** Another error than ours may say anything. */
 const refusalText = (refusal: unknown): string =>

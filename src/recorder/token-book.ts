@@ -37,7 +37,7 @@ export type TokenTerms = {
 const EXPLAIN_MS = 100
 
 /** A batch with a hash is looked at so long after the last that came of it. */
-const PROVABLE_WAIT_MS = 2
+const PROVABLE_WAIT_MS = 1
 
 /** What the venue says of a book beside its levels. */
 type Claims = {

@@ -256,6 +256,23 @@ export const listPageFaults = (db: Database): string[] =>
     .filter((answer) => answer !== 'ok')
     .map((answer) => `SQLite: ${answer}`)
 
+/** Another thread makes the checkpoints; should it die, they are made here at some 100 MB. */
+export const leaveCheckpoints = (db: Database): void =>
+  void db.run(`PRAGMA wal_autocheckpoint = ${LEFT_PAGES_MAX}`)
+const LEFT_PAGES_MAX = 25_000
+
+const CHECKPOINTS_MAX = 3
+
+/** Brings what was committed into the file, while others read and write. */
+export function checkpoint(db: Database): void {
+  for (let round = 0; round < CHECKPOINTS_MAX; round++) {
+    const [answer] = valuesOf(db, 'PRAGMA wal_checkpoint(PASSIVE)')
+    const [, logged, copied] = answer ?? []
+    // The log begins anew once all of it was copied, which a commit meanwhile prevents.
+    if (logged === copied) return
+  }
+}
+
 /** Brings everything into the one file and closes it. */
 export function closeDatabase(db: Database): void {
   try {

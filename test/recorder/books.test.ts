@@ -83,7 +83,7 @@ describe('createMarketBooks', () => {
     sendBooks(0)
     send(10, [bid(51, 5)])
     send(20, [bid(51, 6)])
-    books.take(at(27), ...venue.changeFrames(at(15), [bid(51, 9)]))
+    books.take(at(26), ...venue.changeFrames(at(15), [bid(51, 9)]))
     expect(story()).toEqual(['found 0', 'state 0', 'state 10'])
     send(30, [bid(51, 7)])
     expect(story().slice(3)).toEqual(['missed 11 to 20', 'state 20'])

@@ -22,11 +22,12 @@ import type { Outcome } from '#src/core/market.ts'
 import type { Position, StoredSnapshot } from '#src/core/snapshot.ts'
 import { assert } from '#src/lib/assert.ts'
 import { BitWriter, READ_SLACK } from '#src/lib/bits.ts'
-import { crc32, crcJoin } from '#src/lib/crc32.ts'
+import { crc32 } from '#src/lib/crc32.ts'
 
 import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 import { RowText, writeRowText } from './row-text.ts'
+import { RunColumns } from './run-columns.ts'
 
 /** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */
 export const CHUNK_ROWS = 100
@@ -46,54 +47,6 @@ const BIT_END_MASK = 0x7fffffff
 export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome, number>
 
 type Checkpoint = { row: number; bitEnd: number }
-
-/** A row among others; text length and CRC include the comma before. */
-export type ColumnRow = {
-  timeMs: number
-  id: number
-  outcome: number
-  textLength: number
-  textCrc: number
-  /** Where its frame ends in the row stream. */
-  bitEnd: number
-}
-
-/** Columns of a run that grows row by row. */
-export class RunColumns {
-  readonly rows: ColumnRow[] = []
-  readonly textEnds: number[] = []
-  readonly crcs: number[] = []
-  readonly ownCrcs: number[] = []
-  readonly #lastOwnCrcs = [0, 0]
-
-  get count(): number {
-    return this.rows.length
-  }
-
-  get textEnd(): number {
-    return this.textEnds.at(-1) ?? 0
-  }
-
-  add(row: ColumnRow): void {
-    const { outcome, textLength, textCrc } = row
-    const ownCrc = crcJoin(this.#lastOwnCrcs[outcome] ?? 0, textCrc, textLength)
-    this.#lastOwnCrcs[outcome] = ownCrc
-    this.rows.push(row)
-    this.textEnds.push(this.textEnd + textLength)
-    this.crcs.push(crcJoin(this.crcs.at(-1) ?? 0, textCrc, textLength))
-    this.ownCrcs.push(ownCrc)
-  }
-
-  /** Bits before a row's frame. */
-  bitStart(row: number): number {
-    return this.rows[row - 1]?.bitEnd ?? 0
-  }
-
-  reset(): void {
-    for (const column of [this.rows, this.textEnds, this.crcs, this.ownCrcs]) column.length = 0
-    this.#lastOwnCrcs.fill(0)
-  }
-}
 
 type ChunkParts = {
   columns: RunColumns

@@ -168,17 +168,17 @@ export class FrameEncoder {
       const price = now.prices[i] ?? 0
       const first = j
       while (j < oldEnd && isBetter(old.prices[j] ?? 0, price, isAsks)) j++
-      const isShared = j < oldEnd && old.prices[j] === price
-      if (isShared) this.#sharedLevel({ now, i, old, j }, done, isAdjacent && j === first)
-      else this.#newLevel({ now, i, old, j }, done)
-      if (isShared) j++
+      const isShared = old.prices[j] === price
+      const level = { now, i, old, j }
+      if (isShared) this.#sharedLevel(level, done, isAdjacent && j === first)
+      else this.#newLevel(level, done)
+      j += Number(isShared)
       isAdjacent = isShared
       done = now.ends[i] ?? 0
     }
-    if (tail === 0) return done
-    const level = { now, i: end, old, j: oldEnd }
-    if (isAdjacent && j === oldEnd) return this.#sameLevels(done, level, tail)
-    this.#sharedLevel(level, done, false)
+    const worst = { now, i: end, old, j: oldEnd }
+    if (tail === 0 || (isAdjacent && j === oldEnd)) return this.#sameLevels(done, worst, tail)
+    this.#sharedLevel(worst, done, false)
     const next = { now, i: end + 1, old, j: oldEnd + 1 }
     return this.#sameLevels(now.ends[end] ?? 0, next, tail - 1)
   }

@@ -18,7 +18,8 @@ import {
   topOf,
   withReceipt,
 } from '../codec/beside.ts'
-import { Chunk, type ChunkWriter, type ColumnRow, encodeChunk, RunColumns } from '../codec/chunk.ts'
+import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
+import { type ColumnRow, RunColumns } from '../codec/run-columns.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>

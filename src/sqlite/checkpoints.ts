@@ -1,0 +1,40 @@
+/**
+ * Moves what was committed from SQLite's log into the file on a thread of its own: it waits for the
+ * disk, which nobody else then does.
+ */
+import { Worker, workerData } from 'node:worker_threads'
+
+import { checkpoint, leaveCheckpoints, openDatabase } from './database.ts'
+import type { Database } from './database.ts'
+
+const INTERVAL_MS = 1000
+/** How long the end of the thread is waited for. */
+const END_MS_MAX = 5000
+
+const [RUNNING, STOPPING, ENDED] = [0, 1, 2]
+
+/** Starts the thread for a file whose commits are those of `db`; disposed of before `db`. */
+export function startCheckpoints(db: Database, path: string): Disposable {
+  const state = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(import.meta.filename, { workerData: { path, state } })
+  worker.unref()
+  worker.on('error', () => {})
+  leaveCheckpoints(db)
+  return {
+    [Symbol.dispose]() {
+      Atomics.store(state, 0, STOPPING)
+      Atomics.notify(state, 0)
+      Atomics.wait(state, 0, STOPPING, END_MS_MAX)
+    },
+  }
+}
+
+function run({ path, state }: { path: string; state: Int32Array }): void {
+  const db = openDatabase(path)
+  while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') checkpoint(db)
+  db.close()
+  Atomics.store(state, 0, ENDED)
+  Atomics.notify(state, 0)
+}
+
+if (!Bun.isMainThread) run(workerData)
