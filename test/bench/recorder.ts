@@ -2,7 +2,7 @@
  * `bun test/bench/recorder.ts`: venue frames a second that one core takes, from their text to rows
  * in a file and on a live connection, and where the time goes; 20 open markets, one change of a
  * level a frame, each in a millisecond of its market's own, so that each makes two states with two
- * hashes. With `--minutes 10` it goes on that long, and shows what becomes of the memory.
+ * hashes.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -33,6 +33,8 @@ export type RigOptions = {
   venue?: Partial<VenueOptions>
   recorder?: Partial<RecorderOptions>
   stepMs?: number
+  /** In memory unless said. */
+  historyPath?: string
   /** What the recorder asks instead of the catalogue itself. */
   catalogueOf?: typeof polymarket.createCatalogue
 }
@@ -50,7 +52,7 @@ export async function startRig(options: RigOptions = {}) {
     pace: { by: 'clock', clock },
     ...options.venue,
   })
-  const history = openHistory(':memory:')
+  const history = openHistory(options.historyPath ?? ':memory:')
   const { every, run } = createTimers(clock)
   const lines: string[] = []
   const start = () =>
