@@ -10,6 +10,8 @@ import { Chunk, ChunkWriter, outcomeCodes } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 
+import { ownSliceOf } from '../support/own-slice.ts'
+
 const ROWS = 6000
 const PAGES_A_ROUND = 300
 const ROUNDS = 9
@@ -45,7 +47,8 @@ function slicesOf(from: number, count: number, outcome: number | undefined): Sli
     const chunk = chunks[at]
     if (chunk === undefined) break
     const start = Math.max(0, from - at * 100)
-    slices.push({ chunk, from: start, to: Math.min(chunk.count, from + count - at * 100), outcome })
+    const to = Math.min(chunk.count, from + count - at * 100)
+    slices.push(ownSliceOf({ chunk, from: start, to, outcome }))
   }
   return slices
 }

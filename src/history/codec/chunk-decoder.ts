@@ -104,18 +104,17 @@ export class SliceDecoder {
     this.#at = start
   }
 
-  /** A frame needs the row before it of its outcome, so only the first of each is costly. */
-  addSlice({ chunk, from, to, outcome }: Slice): void {
-    const isOwn = outcome !== undefined && chunk.hasBoth
+  /**
+   * Adds all rows of a slice. A frame needs the row before it of its outcome, so only the first of
+   * each is costly.
+   */
+  addSlice({ chunk, from, to }: Slice): void {
     for (let row = from; row < to; row++) {
-      const rowOutcome = chunk.outcome(row)
-      if (isOwn && rowOutcome !== outcome) continue
-      if (!this.#isSeen[rowOutcome]) {
+      if (!this.#isSeen[chunk.outcome(row)]) {
         this.#addAlone(chunk, row)
         continue
       }
-      const gap = isOwn ? chunk.gap(row, chunk.previousRowOf(rowOutcome, row)) : 0
-      this.#at = decodeFrame(chunk.frame(row, gap), this.#text, this.#at)
+      this.#at = decodeFrame(chunk.frame(row, 0), this.#text, this.#at)
       this.ends.push(this.#at)
     }
   }
@@ -159,16 +158,12 @@ export function indexesOf(part: Slice | Picks): readonly number[] {
   return rows
 }
 
-/** Bytes of the rows' texts, each with its comma. */
+/** Bytes of the rows' texts, each with its comma; of a slice all of its rows. */
 export function textLengthOf(part: Slice | Picks): number {
   const { chunk } = part
   const lengthOf = (row: number): number => chunk.textEnd(row) - chunk.textStart(row)
   if ('rows' in part) return part.rows.reduce((sum, row) => sum + lengthOf(row), 0)
-  const { from, to, outcome } = part
-  if (outcome === undefined || !chunk.hasBoth) return chunk.textEnd(to - 1) - chunk.textStart(from)
-  let length = 0
-  for (let row = from; row < to; row++) if (chunk.outcome(row) === outcome) length += lengthOf(row)
-  return length
+  return chunk.textEnd(part.to - 1) - chunk.textStart(part.from)
 }
 
 type Order = 'asc' | 'desc'

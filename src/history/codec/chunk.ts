@@ -27,7 +27,7 @@ import { crc32 } from '#src/lib/crc32.ts'
 import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 import { RowText, writeRowText } from './row-text.ts'
-import { RunColumns } from './run-columns.ts'
+import { type ColumnRow, RunColumns } from './run-columns.ts'
 
 /** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */
 export const CHUNK_ROWS = 100
@@ -49,7 +49,9 @@ export const outcomeCodes = { up: 0, down: 1 } as const satisfies Record<Outcome
 type Checkpoint = { row: number; bitEnd: number }
 
 type ChunkParts = {
-  columns: RunColumns
+  columns: Pick<RunColumns, 'count' | 'textEnds' | 'crcs' | 'ownCrcs'> & {
+    rows: readonly Pick<ColumnRow, 'timeMs' | 'id' | 'outcome' | 'bitEnd'>[]
+  }
   rowStream: Uint8Array
   checkpoints?: readonly Checkpoint[]
   checkpointStream?: Uint8Array

@@ -7,7 +7,7 @@ import { crc32, crcBetween, crcJoin } from '#src/lib/crc32.ts'
 
 import { ChunkDecoder, type Slice, SliceDecoder, textLengthOf } from './chunk-decoder.ts'
 import type { Chunk } from './chunk.ts'
-import { literalBits, moveFrame, pageStart } from './deflate-code.ts'
+import { literalBits, pageStart } from './deflate-code.ts'
 import { FrameEncoder } from './frame-encoder.ts'
 
 const COMMA_BYTE = 0x2c
@@ -26,7 +26,10 @@ export class PageEncoder {
   readonly #reader = new ChunkDecoder()
   readonly #text = new SliceDecoder()
 
-  /** One gzip member (RFC 1952) of `prefix`, the rows joined by commas, and `suffix`. */
+  /**
+   * One gzip member (RFC 1952) of `prefix`, the rows joined by commas, and `suffix`. Every row of a
+   * slice is taken, so one of a single outcome is of a chunk that holds no other.
+   */
   gzip(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
     const bits = this.#bits
     bits.reset()
@@ -35,10 +38,7 @@ export class PageEncoder {
     this.#frames.text(prefix)
     const crc = crc32(encoder.encode(prefix))
     const progress: Progress = { crc, length: prefix.length, isSeen: [false, false] }
-    for (const slice of slices) {
-      if (slice.outcome === undefined || !slice.chunk.hasBoth) this.#copyAll(slice, progress)
-      else this.#copyOwn(slice, slice.outcome, progress)
-    }
+    for (const slice of slices) this.#copyAll(slice, progress)
     this.#frames.text(suffix)
     const textCrc = crcJoin(progress.crc, crc32(encoder.encode(suffix)), suffix.length)
     return this.#frames.endMember(textCrc, progress.length + suffix.length)
@@ -86,28 +86,6 @@ export class PageEncoder {
     progress.crc = crcBetween(progress.crc ^ crcStart, chunk.crc(to - 1), length)
     progress.length += length
     isSeen[chunk.outcome(from)] = true
-  }
-
-  /** Rows of one outcome of a chunk with both: their distances shrink by what lies between. */
-  #copyOwn({ chunk, from, to }: Slice, outcome: number, progress: Progress): void {
-    this.#bits.reserve((chunk.bitEnd(to - 1) - chunk.bitStart(from)) >>> 2)
-    let row = chunk.nextRowOf(outcome, from)
-    if (!progress.isSeen[outcome] && row < to) {
-      this.#putAlone(chunk, row, progress)
-      row = chunk.nextRowOf(outcome, row + 1)
-    }
-    let previous = chunk.previousRowOf(outcome, row)
-    const crcStart = previous < 0 ? 0 : chunk.ownCrc(previous)
-    let length = 0
-    while (row < to) {
-      moveFrame(chunk.frame(row, chunk.gap(row, previous)), this.#bits)
-      length += chunk.textEnd(row) - chunk.textStart(row)
-      previous = row
-      row = chunk.nextRowOf(outcome, row + 1)
-    }
-    if (length === 0) return
-    progress.crc = crcBetween(progress.crc ^ crcStart, chunk.ownCrc(previous), length)
-    progress.length += length
   }
 
   /** One row that needs no other, with a comma unless it is the page's first. */

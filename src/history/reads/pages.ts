@@ -18,6 +18,7 @@ import {
 } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import { LineEncoder } from '../codec/line-encoder.ts'
+import { ownChunkOf } from '../codec/own-chunk.ts'
 import { PageEncoder } from '../codec/page-encoder.ts'
 import type {
   LinePiece,
@@ -34,6 +35,7 @@ import type { MarketView, ReadMarket } from './market-read.ts'
 import {
   findRef,
   type PageSlice,
+  type Run,
   runsOf,
   type Selection,
   selectRows,
@@ -69,10 +71,14 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
 
   return {
     page(query: RowQuery): Page {
-      const { order, stepMs, withReceived = false } = query
-      const choose = stepMs === undefined ? selectRows : selectSteps
+      const { order, outcome, stepMs, withReceived = false } = query
+      const code = outcome && outcomeCodes[outcome]
+      const toRun = (run: Run): Run => ownRunOf(chunks, run, code)
       const [selection, received, { revision }] = read(query.market, (view) => {
-        const chosen = choose(view, chunks, query)
+        const chosen =
+          stepMs === undefined
+            ? selectRows(view, { chunks, toRun }, query)
+            : selectSteps(view, chunks, query)
         const times = withReceived ? listReceived(view, chunks, partsOf(chosen)) : NONE
         return [chosen, times, view.market]
       })
@@ -98,12 +104,20 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
   }
 }
 
+/** Of a chunk that holds both outcomes the rows of the one asked for. */
+function ownRunOf(chunks: ChunkTable, run: Run, outcome: number | undefined): Run {
+  const { chunk, ref } = run
+  if (outcome === undefined || !chunk.hasBoth) return run
+  const own = ref ? chunks.loadOwn(ref, chunk, outcome) : ownChunkOf(chunk, outcome)
+  return { chunk: own, ref }
+}
+
 const partsOf = (selection: Selection | StepSelection): readonly (Slice | Picks)[] =>
   'slices' in selection ? selection.slices : selection.picks
 
 function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] {
   const tops: Top[] = []
-  const { slices } = selectRows(view, chunks, query)
+  const { slices } = selectRows(view, { chunks }, query)
   for (const slice of slices) {
     const { chunk, ref } = slice
     const columns = ref === undefined ? view.tail?.tops : chunks.loadTops(ref, chunk)
@@ -181,8 +195,13 @@ const listReceived = (
     const rows = indexesOf(part)
     const [first = 0] = rows
     const ref = refs[findRef(refs, { timestampMs: chunk.timeMs(first), id: chunk.id(first) })]
-    const besideOf = ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk)
-    return rows.map((row) => besideOf?.(row, chunk.timeMs(row)).receivedMs)
+    const whole = ref === undefined ? tail?.chunk : chunks.load(ref)
+    if (whole === undefined) return []
+    const besideOf = ref === undefined ? tail?.beside : chunks.loadBeside(ref, whole)
+    return rows.map((row) => {
+      const timeMs = chunk.timeMs(row)
+      return besideOf?.(whole.seek(timeMs, chunk.id(row)), timeMs).receivedMs
+    })
   })
 
 /** Ids rise with positions except where rows came late, so likely chunks are searched first. */

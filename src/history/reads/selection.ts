@@ -90,10 +90,17 @@ export type Selection = {
   hasMore: boolean
 }
 
-export function selectRows(view: MarketView, chunks: ChunkTable, query: RowQuery): Selection {
+/** `toRun` may give another form of a run, with the same rows of the outcome asked for. */
+type RowSource = { chunks: ChunkTable; toRun?: (run: Run) => Run }
+
+export function selectRows(
+  view: MarketView,
+  { chunks, toRun = (run) => run }: RowSource,
+  query: RowQuery,
+): Selection {
   const selection: Selection = { slices: [], count: 0, last: undefined, hasMore: false }
   const bounds = { ...toBounds(query), limit: query.limit }
-  for (const run of runsOf(view, { chunks }, bounds)) if (take(selection, run, bounds)) break
+  for (const run of runsOf(view, { chunks }, bounds)) if (take(selection, toRun(run), bounds)) break
   if (query.order === 'desc') selection.slices.reverse()
   return selection
 }

@@ -19,6 +19,7 @@ import {
   withReceipt,
 } from '../codec/beside.ts'
 import { Chunk, type ChunkWriter, encodeChunk } from '../codec/chunk.ts'
+import { ownBytesOf, ownChunkOf } from '../codec/own-chunk.ts'
 import { type ColumnRow, RunColumns } from '../codec/run-columns.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
@@ -180,7 +181,8 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
   const read = (ref: ChunkRef): Chunk => new Chunk(blobs.readBlob('rows', ref))
 
   function keep(kept: Kept): void {
-    const size = kept.chunk.byteLength + (kept.tops?.byteLength ?? 0) + ENTRY_BYTES
+    const { chunk, tops } = kept
+    const size = chunk.byteLength + ownBytesOf(chunk) + (tops?.byteLength ?? 0) + ENTRY_BYTES
     cache.set(kept.ref.id, kept, { size })
   }
 
@@ -214,6 +216,14 @@ export function createChunkTable(db: Database, cacheBytesMax: number) {
       const chunk = read(ref)
       keep({ ref, chunk, tops: undefined })
       return chunk
+    },
+
+    /** Rows of one outcome of a chunk that was loaded and holds both; they are kept with it. */
+    loadOwn(ref: ChunkRef, chunk: Chunk, outcome: number): Chunk {
+      const before = ownBytesOf(chunk)
+      const own = ownChunkOf(chunk, outcome)
+      if (ownBytesOf(chunk) > before) keep(cache.get(ref.id) ?? { ref, chunk, tops: undefined })
+      return own
     },
 
     /** Of a chunk that was loaded. */

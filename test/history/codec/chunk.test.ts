@@ -11,6 +11,7 @@ import { Chunk, CHUNK_ROWS, ChunkWriter } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
+import { ownSliceOf } from '../../support/own-slice.ts'
 import { aSnapshot, createBookMaker, NO_LEVELS, START_MS } from '../books.ts'
 import { rowsText } from '../history-model.ts'
 
@@ -135,8 +136,9 @@ describe('a chunk', () => {
   })
 })
 
-function checkPage(slices: readonly Slice[], rows: readonly StoredSnapshot[], name: string): void {
+function checkPage(asked: readonly Slice[], rows: readonly StoredSnapshot[], name: string): void {
   const text = textOf(rows)
+  const slices = asked.map(ownSliceOf)
   const plain = Buffer.from(encoder.identity(slices, PREFIX, SUFFIX)).toString()
   const zipped = encoder.gzip(slices, PREFIX, SUFFIX)
   const byNode = gunzipSync(zipped).toString()

@@ -10,6 +10,7 @@ import { Chunk, ChunkWriter } from '#src/history/codec/chunk.ts'
 import { PageEncoder } from '#src/history/codec/page-encoder.ts'
 import { createRandom } from '#src/lib/random.ts'
 
+import { ownSliceOf } from '../../support/own-slice.ts'
 import { simulatedSnapshots } from '../books.ts'
 
 const [kind = 'flip', rounds = '1'] = process.argv.slice(2)
@@ -62,7 +63,7 @@ function readEverything(bytes: Uint8Array): void {
   for (const outcome of [undefined, 0, 1]) {
     const slices = () => {
       const chunk = new Chunk(bytes)
-      return [{ chunk, from: 3, to: chunk.count, outcome }]
+      return [ownSliceOf({ chunk, from: 3, to: chunk.count, outcome })]
     }
     const picks = () => {
       const chunk = new Chunk(bytes)
