@@ -1,18 +1,29 @@
 /** Rows of the spot table: reference prices of coins. */
 import { spot } from '#db/history/schema.ts'
 import type { Coin } from '#src/core/market.ts'
+import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { SpotTick, StoredTick } from '#src/core/spot.ts'
-import { assertSealed, checksumOf, SUM_END } from '#src/sqlite/checksum.ts'
+import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
-import type { Database } from '#src/sqlite/database.ts'
+import { type Database, indexedBy, readConsistently } from '#src/sqlite/database.ts'
 
 import type { SpotQuery } from '../history.ts'
 import type { MetaTable } from './meta-table.ts'
 
 type SpotRow = typeof spot.$inferSelect
 type Removal = { coin: string; beforeMs: number; limit: number }
-type Range = Record<'fromMs' | 'toMs' | 'afterMs' | 'afterId' | 'limit', number> &
+type Range = Record<'fromMs' | 'toMs' | 'startMs' | 'startId', number> &
   Record<'coin', string> & { source: string | null; windowSeconds: number | null }
+type Span = Range & Record<'endMs' | 'endId' | 'limit', number>
+
+const IN_RANGE = `coin = $coin AND time_ms >= $fromMs AND time_ms < $toMs
+  AND ($source IS NULL OR source = $source)
+  AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)`
+/** Before the first row of an order. */
+const edges: Readonly<Record<SpotQuery['order'], Position>> = {
+  asc: { timestampMs: -1, id: -1 },
+  desc: { timestampMs: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
+}
 
 /** Reads and writes ticks. */
 export function createSpotTable(db: Database, meta: MetaTable) {
@@ -28,16 +39,14 @@ export function createSpotTable(db: Database, meta: MetaTable) {
   )
   const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot')
   const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
-    db.prepare<SpotRow, [Range]>(
-      `SELECT ${sql.columns()} FROM spot
-       WHERE coin = $coin AND time_ms >= $fromMs AND time_ms < $toMs
-         AND (time_ms, id) ${after} ($afterMs, $afterId)
-         AND ($source IS NULL OR source = $source)
-         AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)
+    db.prepare<SpotRow, [Range & { limit: number }]>(
+      `SELECT ${sql.columns()} FROM spot ${indexedBy('spot_order')}
+       WHERE ${IN_RANGE} AND (time_ms, id) ${after} ($startMs, $startId)
        ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
     )
   const all = db.prepare<SpotRow, []>(`SELECT ${sql.columns()} FROM spot`)
   const reads = { asc: select('>', 'ASC'), desc: select('<', 'DESC') }
+  const assertListed = createListedCheck(db)
 
   return {
     /**
@@ -77,17 +86,72 @@ export function createSpotTable(db: Database, meta: MetaTable) {
     },
 
     /** Throws `Damage`. */
-    list({ coin, order, limit, source, windowSeconds, ...range }: SpotQuery): StoredTick[] {
-      const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after } = range
-      const edge = order === 'asc' ? -1 : Number.MAX_SAFE_INTEGER
-      const { timestampMs: afterMs, id: afterId } = after ?? { timestampMs: edge, id: edge }
-      return reads[order]
-        .all({
-          ...{ coin, fromMs, toMs, afterMs, afterId, limit },
-          ...{ source: source ?? null, windowSeconds: windowSeconds ?? null },
-        })
-        .map(toTick)
-    },
+    list: (query: SpotQuery): StoredTick[] =>
+      readConsistently(db, () => {
+        const { order, limit } = query
+        const ticks = reads[order].all({ ...rangeOf(query), limit }).map(toTick)
+        assertListed(query, ticks)
+        return ticks
+      }),
+  }
+}
+
+/** One bound at each end: a page enters the index at the later of place and range. */
+function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): Range {
+  const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after = edges[order] } = range
+  const { timestampMs: startMs, id: startId } = after
+  const isAscending = order === 'asc'
+  return {
+    ...{ coin, source: source ?? null, windowSeconds: windowSeconds ?? null, startMs, startId },
+    fromMs: isAscending ? Math.max(fromMs, startMs) : fromMs,
+    toMs: isAscending ? toMs : Math.min(toMs, startMs + 1),
+  }
+}
+
+/**
+ * Makes the check that a page is all of its span and in order: another index must agree which rows
+ * the span has, or one lost entries. Throws `Damage`.
+ */
+function createListedCheck(db: Database) {
+  // Series are few, and found one by one: so no more of the index is read than the page has rows.
+  const nextId = `SELECT id FROM spot ${indexedBy('spot_series')} WHERE coin = $coin`
+  const sumOf = (after: '>' | '<', to: '<=' | '>=') =>
+    db.prepare<{ count: number; sum: number }, [Span]>(
+      `WITH RECURSIVE series(source, window_seconds) AS (
+         SELECT '', 0 UNION
+         SELECT next.source, next.window_seconds FROM series JOIN spot AS next ON next.id = coalesce(
+           (${nextId} AND source = series.source AND window_seconds > series.window_seconds
+            ORDER BY window_seconds LIMIT 1),
+           (${nextId} AND source > series.source ORDER BY source, window_seconds LIMIT 1)))
+       SELECT count(*) AS count, coalesce(sum(time_ms + id), 0) & ${SUM_MASK} AS sum FROM (
+         SELECT time_ms, id
+         FROM series CROSS JOIN spot ${indexedBy('spot_series')} USING (source, window_seconds)
+         WHERE ${IN_RANGE} AND (time_ms, id) ${after} ($startMs, $startId)
+           AND (time_ms, id) ${to} ($endMs, $endId) LIMIT $limit + 1)`,
+    )
+  const sums = { asc: sumOf('>', '<='), desc: sumOf('<', '>=') }
+
+  return (query: SpotQuery, ticks: readonly StoredTick[]): void => {
+    const { order, limit, after = edges[order] } = query
+    const isAscending = order === 'asc'
+    let before = after
+    let [sum, isInOrder] = [0, true]
+    for (const tick of ticks) {
+      const isLater = comparePositions(tick, before) > 0
+      isInOrder &&= isLater === isAscending
+      sum = (sum + tick.timestampMs + tick.id) % SUM_END
+      before = tick
+    }
+    const end = ticks.length < limit ? edges[isAscending ? 'desc' : 'asc'] : before
+    const { fromMs, toMs, ...range } = rangeOf(query)
+    const held = sums[order].get({
+      ...{ ...range, limit },
+      fromMs: isAscending ? fromMs : Math.max(fromMs, end.timestampMs),
+      toMs: isAscending ? Math.min(toMs, end.timestampMs + 1) : toMs,
+      ...{ endMs: end.timestampMs, endId: end.id },
+    })
+    const isWhole = held?.count === ticks.length && held.sum === sum
+    assertSound(isInOrder && isWhole, 'an index of prices')
   }
 }
 
