@@ -40,7 +40,7 @@ import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { liveRoutes } from '#src/modules/live/index.ts'
 import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
-import { marketRoutes, marketText } from '#src/modules/markets/index.ts'
+import { createMarketText, marketRoutes } from '#src/modules/markets/index.ts'
 import { MarketBody } from '#src/modules/markets/model.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
@@ -205,7 +205,7 @@ function createStreams(deps: AppDeps, ports: Ports): { stream: StreamService; li
     ...{ ...deps, ...ports, rows },
     cursors: createCursorCodec(history.cursorKey),
     hub: createHub({ ...deps, read: rows }),
-    describeMarket: (market: Market, nowMs = clock()) => marketText(history, market, nowMs),
+    describeMarket: (market: Market, nowMs = clock()) => createMarketText(history, nowMs)(market),
   }
   const stream = createStreamService({
     ...shared,

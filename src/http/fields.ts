@@ -104,6 +104,18 @@ export const marketFields = {
 }
 export const slugField = textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600')
 
+/** A price of the coin itself. */
+export const spotField = (description: string) =>
+  nullable(
+    Type.Object({
+      price: decimal('In USD, with every digit of its source.', 64_126.5),
+      source: text('Who publishes it.', 'chainlink'),
+      windowSeconds: count('Seconds that it is an average of; 0 for the price of the moment.', 60),
+      timestamp: time("The source's time, UTC.", '2026-11-22T10:00:01.000Z'),
+    }),
+    description,
+  )
+
 /** When what is held begins and ends. */
 export const heldFields = {
   firstSnapshot: timeOrNull(

@@ -217,6 +217,7 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       finalPrice: held?.finalPrice === undefined ? null : Number(held.finalPrice),
       ...{ settlementRule: null, strikeSource: null, strikeTime: null },
       ...{ finalPriceSource: null, finalPriceTime: null },
+      spot: null,
       winner: expect.stringMatching(/^(up|down)$/),
       winnerSource: 'simulated',
       outcomes: [

@@ -1,6 +1,8 @@
 /** The price of a coin as of a moment. */
+import { exactNumber } from '#src/core/decimal.ts'
 import type { Coin, Source } from '#src/core/market.ts'
 import type { StoredTick } from '#src/core/spot.ts'
+import { toIso } from '#src/core/time.ts'
 
 import type { MarketHistory } from '../history.ts'
 
@@ -28,4 +30,12 @@ export function findSpot(
     .spot({ coin, toMs: atMs + 1, order: 'desc', limit: SERIES_MAX })
     .filter((tick) => source === undefined || (tick.source === 'simulated') === isSimulated)
   return newest.toSorted((a, b) => a.windowSeconds - b.windowSeconds)[0]
+}
+
+/** The same as it is served; null where there is none. */
+export function describeSpot(history: Pick<MarketHistory, 'spot'>, moment: Moment) {
+  const tick = findSpot(history, moment)
+  if (tick === undefined) return null
+  const { price, source, windowSeconds, timestampMs } = tick
+  return { price: exactNumber(price), source, windowSeconds, timestamp: toIso(timestampMs) }
 }

@@ -12,6 +12,7 @@ import {
   coins,
   coinTable,
   type Market,
+  type MarketStatus,
   type Outcome,
   outcomes,
   statusOf,
@@ -20,13 +21,17 @@ import {
 import { type Clock, readRange, toIsoOrNull } from '#src/core/time.ts'
 import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
+import { describeSpot } from '#src/history/reads/spot-read.ts'
 import { type DataAnswer, RESUME_HEADER } from '#src/http/data-response.ts'
 import { route } from '#src/http/route.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './model.ts'
 
-type History = Pick<MarketHistory, 'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals'>
+type History = Pick<
+  MarketHistory,
+  'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals' | 'spot'
+>
 type Deps = { history: History; cursors: CursorCodec; clock: Clock }
 
 /** Markets that are read at once: two times are the usual page, and whether there is another. */
@@ -77,7 +82,7 @@ export const marketRoutes = (deps: Deps) => [
       'What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.',
     ok: { description: 'The market.', schema: MarketBody },
     caching: 'digest',
-    answer: ({ market }) => ({ body: marketText(deps.history, market, deps.clock()) }),
+    answer: ({ market }) => ({ body: createMarketText(deps.history, deps.clock())(market) }),
   }),
 ]
 
@@ -85,9 +90,10 @@ export const marketRoutes = (deps: Deps) => [
 function* listPage(deps: Deps, coin: Coin, query: ListQuery): Steps<DataAnswer> {
   const { history, cursors, clock } = deps
   const nowMs = clock()
+  const toText = createMarketText(history, nowMs)
   if (query.slug !== undefined) {
     const found = findBySlug(history, coin, query)
-    const text = found === undefined ? '' : marketText(history, found, nowMs)
+    const text = found === undefined ? '' : toText(found)
     return { body: `{"data":[${text}],"nextCursor":null}` }
   }
   const { limit, cursor } = query
@@ -100,7 +106,7 @@ function* listPage(deps: Deps, coin: Coin, query: ListQuery): Steps<DataAnswer> 
   for (const page of marketPages(history, block)) {
     hasMore = page.length > limit - rows.length
     for (const market of page.slice(0, limit - rows.length)) {
-      rows.push(marketText(history, market, nowMs))
+      rows.push(toText(market))
       last = market
       yield
     }
@@ -137,14 +143,38 @@ function toFilters(coin: Coin, query: ListQuery) {
   return { scope, filters: filters satisfies Partial<MarketQuery> }
 }
 
-/** The same in a list and by itself. */
-export function marketText(history: History, market: Market, nowMs: number): string {
-  return JSON.stringify({
+/**
+ * The same in a list and by itself. The price of the coin is looked up once, at the first market of
+ * a source that is open.
+ */
+export function createMarketText(history: History, nowMs: number): (market: Market) => string {
+  const prices = new Map<string, ReturnType<typeof describeSpot>>()
+  function spotOf({ coin, source }: Market) {
+    const key = `${coin} ${source}`
+    if (!prices.has(key)) prices.set(key, describeSpot(history, { coin, source, atMs: nowMs }))
+    return prices.get(key) ?? null
+  }
+  return (market) => {
+    const status = statusOf(market, nowMs)
+    const spot = status === 'open' ? spotOf(market) : null
+    return JSON.stringify(
+      describeMarket(market, { nowMs, status, spot, gaps: history.gaps(market) }),
+    )
+  }
+}
+
+type Beside = Pick<CoverageQuestion, 'nowMs' | 'gaps'> & {
+  status: MarketStatus
+  spot: object | null
+}
+
+function describeMarket(market: Market, { nowMs, status, spot, gaps }: Beside) {
+  return {
     conditionId: market.conditionId,
     symbol: market.coin,
     timeframe: market.timeframe,
     source: market.source,
-    status: statusOf(market, nowMs),
+    status,
     slug: market.slug ?? null,
     question: market.question ?? null,
     windowStart: toIsoOrNull(market.windowStartMs),
@@ -159,15 +189,15 @@ export function marketText(history: History, market: Market, nowMs: number): str
     strikeTime: toIsoOrNull(market.strikeMs),
     finalPriceSource: market.finalPriceSource ?? null,
     finalPriceTime: toIsoOrNull(market.finalPriceMs),
-    outcomes: outcomes.map((outcome) => {
-      const question = { market, gaps: history.gaps(market), outcome, nowMs }
-      return describeOutcome(market, outcome, coveredOf(question))
-    }),
+    spot,
+    outcomes: outcomes.map((outcome) =>
+      describeOutcome(market, outcome, coveredOf({ market, gaps, outcome, nowMs })),
+    ),
     snapshots: market.snapshotCounts.up + market.snapshotCounts.down,
     firstSnapshot: toIsoOrNull(market.firstSnapshotMs),
     lastSnapshot: toIsoOrNull(market.lastSnapshotMs),
     revision: market.revision,
-  })
+  }
 }
 
 type Covered = { covered: unknown; gaps: number }

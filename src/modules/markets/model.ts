@@ -27,6 +27,7 @@ import {
   object,
   shareOrNull,
   slugField,
+  spotField,
   text,
   textOrNull,
   timeOrNull,
@@ -123,6 +124,9 @@ export const MarketBody = object('Market', {
   finalPriceTime: timeOrNull(
     'The moment that `finalPrice` is the price of; null where unknown.',
     '2026-04-14T08:05:00.000Z',
+  ),
+  spot: spotField(
+    'While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, and where none is recorded.',
   ),
   outcomes: Type.Array(MarketOutcome, { description: 'Up, then down.' }),
   snapshots: count('Snapshots held of both outcomes.', 4962),

@@ -5,7 +5,7 @@ import { toIso, toIsoOrNull } from '#src/core/time.ts'
 import type { Trade } from '#src/core/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
-import { findSpot } from '#src/history/reads/spot-read.ts'
+import { describeSpot } from '#src/history/reads/spot-read.ts'
 import { route } from '#src/http/route.ts'
 import { type SeriesDeps, seriesRoute } from '#src/http/series.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
@@ -62,14 +62,8 @@ function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: s
       yield
     }
   }
-  return { body: JSON.stringify({ data, nextCursor: null, spot: spotNow(history, question) }) }
-}
-
-function spotNow(history: MarketHistory, { coin, nowMs }: Question) {
-  const tick = findSpot(history, { coin, atMs: nowMs })
-  if (tick === undefined) return null
-  const { price, source, windowSeconds, timestampMs } = tick
-  return { price: exactNumber(price), source, windowSeconds, timestamp: toIso(timestampMs) }
+  const spot = describeSpot(history, { coin: question.coin, atMs: question.nowMs })
+  return { body: JSON.stringify({ data, nextCursor: null, spot }) }
 }
 
 function toBody(history: MarketHistory, market: Market, nowMs: number) {

@@ -15,6 +15,7 @@ import {
   object,
   positive,
   slugField,
+  spotField,
   text,
   textOrNull,
   time,
@@ -121,13 +122,7 @@ const OpenMarket = object('OpenMarket', {
 export const NowList = Type.Object({
   data: Type.Array(OpenMarket, { description: 'Every open market, newest window first.' }),
   nextCursor: textOrNull('Always null: the list is whole.', null),
-  spot: nullable(
-    Type.Object({
-      price: decimal('In USD, with every digit of its source.', 64_126.5),
-      source: text('Who publishes it.', 'chainlink'),
-      windowSeconds: count('Seconds that it is an average of; 0 for the price of the moment.', 60),
-      timestamp: time("The source's time, UTC.", '2026-11-22T10:00:01.000Z'),
-    }),
+  spot: spotField(
     'The newest price of the coin itself; null where none is recorded. GET /v1/{coin}/spot has all.',
   ),
 })
