@@ -2,16 +2,23 @@
 import { ENDLESS_MS, type Gap, type GapReason } from '#src/core/coverage.ts'
 import { type Coin, type Market, outcomes, type Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
+import type { StoredTick } from '#src/core/spot.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
 import type { LiveRow, RowFilter, RowReader } from './rows.ts'
+import { latestTicks, type SpotFilter, ticksAfter } from './spot.ts'
 
 const ROWS_A_READ = 50
+const TICKS_A_READ = 100
 const MARKETS_A_READ = 50
 
-export type ReplayEvent = { timeMs: number; market: Market } & (
+export type ReplayEvent = MarketEvent | SpotEvent
+
+type SpotEvent = { timeMs: number; kind: 'tick' | 'lastTick'; tick: StoredTick }
+
+export type MarketEvent = { timeMs: number; market: Market } & (
   | { kind: 'open' | 'closed' | 'resolved' | 'end' }
   | { kind: 'snapshot' | 'row'; row: LiveRow }
   | { kind: 'gap'; gap: Gap }
@@ -26,15 +33,19 @@ export type ReplayRange = {
   fromMs: number | undefined
   /** Exclusive. */
   toMs: number | undefined
-  /** Of one market: exclusive, in place of `fromMs`. */
+  /** Of one market, or of prices of the coin alone: exclusive, in place of `fromMs`. */
   after: Position | undefined
+  /** False where only prices of the coin are asked for. */
+  hasMarkets: boolean
   /** False where only what becomes of markets is asked for. */
   hasRows: boolean
+  /** Undefined without prices of the coin. */
+  spot: SpotFilter | undefined
 }
 
 export type ReplayPorts = { history: MarketHistory; read: RowReader; nowMs: number }
 
-type Events = Generator<ReplayEvent, void>
+type Events<Event extends ReplayEvent = ReplayEvent> = Generator<Event, void>
 
 /**
  * Events of all markets of a range by time. Yields undefined where it only read something: others
@@ -46,7 +57,8 @@ export function* replayEvents(
 ): Generator<ReplayEvent | undefined, void> {
   const coming = range.market ? [range.market].values() : marketsIn(range, ports)
   let next = coming.next()
-  const playing: Playing[] = []
+  // First, so that of one moment prices come first.
+  const playing: Playing[] = range.spot ? begin(spotEvents(range.spot, range, ports)) : []
   while (!next.done || playing.length > 0) {
     const first = earliest(playing)
     const startMs = next.done ? Number.POSITIVE_INFINITY : startOf(next.value, range)
@@ -77,8 +89,24 @@ const earliest = (playing: readonly Playing[]): Playing | undefined =>
     undefined,
   )
 
+function* spotEvents(filter: SpotFilter, range: ReplayRange, { history }: ReplayPorts): Events {
+  const { fromMs = 0, toMs, after: place } = range
+  if (place === undefined) {
+    for (const tick of latestTicks(history, { ...filter, toMs: fromMs }))
+      yield { kind: 'lastTick', timeMs: fromMs, tick }
+  }
+  let after = place ?? { timestampMs: fromMs, id: 0 }
+  for (;;) {
+    const ticks = ticksAfter(history, { ...filter, toMs }, { after, limit: TICKS_A_READ })
+    for (const tick of ticks) yield { kind: 'tick', timeMs: tick.timestampMs, tick }
+    if (ticks.length < TICKS_A_READ) return
+    after = ticks.at(-1) ?? after
+  }
+}
+
 /** Markets whose windows are in a range, in the order in which they begin. */
 function* marketsIn(range: ReplayRange, { history }: ReplayPorts): Generator<Market, void> {
+  if (!range.hasMarkets) return
   const { coin, timeframe, fromMs = 0, toMs } = range
   // The longest window is a day.
   const query = {
@@ -99,7 +127,11 @@ function* marketsIn(range: ReplayRange, { history }: ReplayPorts): Generator<Mar
 const startOf = ({ orderMs }: Market, { market, fromMs = 0 }: ReplayRange): number =>
   market === undefined ? Math.max(orderMs, fromMs) : fromMs
 
-function* marketEvents(market: Market, range: ReplayRange, ports: ReplayPorts): Events {
+function* marketEvents(
+  market: Market,
+  range: ReplayRange,
+  ports: ReplayPorts,
+): Events<MarketEvent> {
   const endMs = range.toMs ?? Number.POSITIVE_INFINITY
   const fromMs = range.after?.timestampMs ?? startOf(market, range)
   const marks = marksOf(market, range, ports).filter(
@@ -115,7 +147,7 @@ function* marketEvents(market: Market, range: ReplayRange, ports: ReplayPorts): 
 }
 
 /** By time; of one moment marks come first. */
-function* mergedOf(marks: readonly ReplayEvent[], rows: Events): Events {
+function* mergedOf(marks: readonly MarketEvent[], rows: Events<MarketEvent>): Events<MarketEvent> {
   let next = 0
   for (const row of rows) {
     for (let mark = marks[next]; mark && mark.timeMs <= row.timeMs; mark = marks[++next]) yield mark
@@ -124,7 +156,7 @@ function* mergedOf(marks: readonly ReplayEvent[], rows: Events): Events {
   yield* marks.slice(next)
 }
 
-function* rowEvents(market: Market, range: ReplayRange, ports: ReplayPorts): Events {
+function* rowEvents(market: Market, range: ReplayRange, ports: ReplayPorts): Events<MarketEvent> {
   if (!range.hasRows) return
   const startMs = startOf(market, range)
   if (range.after === undefined && startMs > 0)
@@ -138,7 +170,7 @@ function* statesAt(
   market: Market,
   timeMs: number,
   { range: { filter }, read }: { range: ReplayRange; read: RowReader },
-): Events {
+): Events<MarketEvent> {
   for (const outcome of filter.outcome === undefined ? outcomes : [filter.outcome]) {
     const row = read.latest({ ...filter, market, outcome, toMs: timeMs })
     if (row) yield { kind: 'snapshot', timeMs, market, row }
@@ -164,10 +196,10 @@ function marksOf(
   market: Market,
   range: ReplayRange,
   { history, nowMs }: ReplayPorts,
-): ReplayEvent[] {
+): MarketEvent[] {
   const { windowStartMs, windowEndMs, winner } = market
   const isOver = windowEndMs !== undefined && windowEndMs <= nowMs
-  const marks: ReplayEvent[] = []
+  const marks: MarketEvent[] = []
   const put = (kind: 'open' | 'closed' | 'resolved', timeMs: number) =>
     marks.push({ kind, timeMs, market })
   if (windowStartMs !== undefined && windowStartMs <= nowMs) put('open', windowStartMs)
@@ -183,7 +215,7 @@ function marksOf(
 }
 
 /** What was known of a market at a moment; how many states are held is as of today. */
-export function marketAsOf(market: Market, { kind, timeMs }: ReplayEvent): Market {
+export function marketAsOf(market: Market, { kind, timeMs }: MarketEvent): Market {
   if (kind === 'resolved') return market
   const lastSnapshotMs = Math.min(market.lastSnapshotMs ?? timeMs, timeMs)
   return {

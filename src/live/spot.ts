@@ -72,8 +72,11 @@ function createSpotFollower(history: Spot, filter: SpotFilter) {
   }
 }
 
-/** The last price of each series. */
-export function latestTicks(history: Spot, filter: SpotFilter): StoredTick[] {
+/** The last price of each series, before `toMs` if that is given. */
+export function latestTicks(
+  history: Spot,
+  filter: SpotFilter & { toMs?: number | undefined },
+): StoredTick[] {
   const latest = new Map<string, StoredTick>()
   for (const tick of history.spot({ ...filter, order: 'desc', limit: LATEST_TICKS })) {
     const series = seriesOf(tick)
@@ -85,6 +88,6 @@ export function latestTicks(history: Spot, filter: SpotFilter): StoredTick[] {
 /** Prices after a place, in the order of the route. */
 export const ticksAfter = (
   history: Spot,
-  filter: SpotFilter,
+  filter: SpotFilter & { toMs?: number | undefined },
   { after, limit }: { after: Position; limit: number },
 ): StoredTick[] => history.spot({ ...filter, after, order: 'asc', limit })

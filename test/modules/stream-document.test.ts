@@ -75,7 +75,7 @@ describe('messages to GET /v1/stream', () => {
     putMarket(history)
     append(history, [aSnapshot()])
     const types = new Set<string>()
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 30; round++) {
       const client = connect(url, key)
       await client.untilType('authenticated')
       for (let count = 0; count < 60; count++) {
@@ -105,6 +105,7 @@ const valuesOf = (key: string): Record<string, readonly unknown[]> => ({
   depth: [1, 0, 1.5],
   source: ['chainlink', 'a b'],
   window: [60, -1],
+  with: ['spot', 'trades'],
   from: ['AQGd', START_MS, START_MS - 1e6, '2026-01-01T00:00:00Z', -1, {}],
   to: [START_MS + 1000, START_MS - 1, 'soon', 1e30],
   cursor: ['AQGd', ''],

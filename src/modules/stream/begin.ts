@@ -3,13 +3,14 @@ import { type CursorCodec, decodePosition, encodePosition } from '#src/core/curs
 import { AppError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Market } from '#src/core/market.ts'
+import type { Position } from '#src/core/snapshot.ts'
 import type { StoredTick } from '#src/core/spot.ts'
 import { historyTagOf } from '#src/core/tag.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRowCursors } from '#src/live/cursors.ts'
 import type { Hub } from '#src/live/hub.ts'
-import { marketAsOf } from '#src/live/replay.ts'
+import { marketAsOf, type ReplayRange } from '#src/live/replay.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 import type { SpotFilter, SpotWatch } from '#src/live/spot.ts'
 import type { TierRoute } from '#src/selling/tier.ts'
@@ -53,7 +54,7 @@ export function createBegin(deps: BeginDeps) {
   function subscribeTo(asked: Operations['subscribe'], outlet: SessionOutlet): Subscription {
     const { id, coin, timeframe, channel, from, onSlow } = asked
     if (channel === 'spot') {
-      const filter = { coin, source: asked.source, windowSeconds: asked.window }
+      const filter = spotFilterOf(asked)
       const after = from === undefined ? undefined : codec.placeOfTick(filter, from)
       const ports = { ...outlet, history, watch: deps.spot, shared: codec.sharedTick }
       return subscribeSpot({ id, filter, from: after, onSlow }, ports)
@@ -73,19 +74,30 @@ export function createBegin(deps: BeginDeps) {
 
   function replay(asked: Operations['replay'], outlet: SessionOutlet): Subscription {
     const { id, coin, timeframe, channel, from: fromMs, to: toMs, cursor, speed } = asked
+    const isSpot = channel === 'spot'
     const market = findNamed(asked)
     const filter = filterOf(asked)
-    const after =
-      cursor === undefined || !market ? undefined : codec.placeOf(market, filter, cursor)
-    const hasRows = channel !== 'markets'
+    const spot = isSpot || asked.with === 'spot' ? spotFilterOf(asked) : undefined
+    const has = { hasMarkets: !isSpot, hasRows: channel !== 'markets' }
+    const range = { filter, coin, timeframe, market, fromMs, toMs, spot, ...has }
     return startReplay(
-      { id, speed, range: { filter, coin, timeframe, market, fromMs, toMs, after, hasRows } },
+      { id, speed, range: { ...range, after: placeIn(range, cursor) } },
       {
         ...{ ...outlet, history, read: rows, clock, timer: deps.timer, shared: codec.shared },
+        sharedTick: codec.sharedTick,
         describeEvent: (event) =>
           deps.describeMarket(marketAsOf(event.market, event), event.timeMs),
       },
     )
+  }
+
+  function placeIn(
+    { market, filter, spot }: Pick<ReplayRange, 'market' | 'filter' | 'spot'>,
+    cursor: string | undefined,
+  ): Position | undefined {
+    if (cursor === undefined) return undefined
+    if (market !== undefined) return codec.placeOf(market, filter, cursor)
+    return spot && codec.placeOfTick(spot, cursor)
   }
 
   return (asked: Begun, outlet: SessionOutlet): Subscription => {
@@ -109,6 +121,10 @@ const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
   // Of `markets` no row is read.
   channel: channel === 'markets' || channel === 'spot' ? 'trades' : channel,
   ...{ outcome, depth },
+})
+
+const spotFilterOf = ({ coin, source, window }: Begun): SpotFilter => ({
+  ...{ coin, source, windowSeconds: window },
 })
 
 /** Rows as messages, and their places as cursors of the routes. */

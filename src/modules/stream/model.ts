@@ -66,6 +66,24 @@ const filters = {
   ),
 }
 
+const spotFilters = {
+  source: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9_-]{1,32}$',
+      description: 'Only of `spot`: only prices of this source.',
+      examples: ['chainlink'],
+    }),
+  ),
+  window: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 86_400,
+      description: 'Only of `spot`: only averages of so many seconds.',
+      examples: [60],
+    }),
+  ),
+}
+
 export const channels = [...rowChannels, 'markets', 'spot'] as const
 export type Channel = (typeof channels)[number]
 
@@ -87,21 +105,7 @@ const operationMembers = {
     }),
     coin,
     ...filters,
-    source: Type.Optional(
-      Type.String({
-        pattern: '^[a-z0-9_-]{1,32}$',
-        description: 'Only for `spot`: only prices of this source.',
-        examples: ['chainlink'],
-      }),
-    ),
-    window: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 86_400,
-        description: 'Only for `spot`: only averages of so many seconds.',
-        examples: [60],
-      }),
-    ),
+    ...spotFilters,
     from: cursor(
       'Continue after this cursor: of a row, or a `nextCursor` or `X-Resume-Cursor` of the route with the same filters, ascending and without a range. With `conditionId`, or of `spot`.',
     ),
@@ -124,15 +128,22 @@ const operationMembers = {
   },
   replay: {
     id,
-    channel: literals([...rowChannels, 'markets'], {
+    channel: literals(channels, {
       description: 'Which rows, as in `subscribe`.',
       examples: ['quotes'],
     }),
     coin,
     ...filters,
+    ...spotFilters,
+    with: Type.Optional(
+      literals(['spot'], {
+        description: 'Prices of the coin too, in the order of time. Needs `from` and `to`.',
+        examples: ['spot'],
+      }),
+    ),
     from: Type.Optional(momentOf('First moment. Needed without `conditionId`.')),
     to: Type.Optional(momentOf('End, exclusive. Needed without `conditionId`.')),
-    cursor: cursor('Continue after the row with this cursor. Only with `conditionId`.'),
+    cursor: cursor('Continue after the row with this cursor. With `conditionId`, or of `spot`.'),
     speed,
   },
   pause: { id },

@@ -3,14 +3,7 @@ import { parameterError } from '#src/core/errors.ts'
 import { parseObject } from '#src/http/body.ts'
 import { parseBody } from '#src/http/schema-reader.ts'
 
-import {
-  type Channel,
-  type Op,
-  type Operation,
-  type Operations,
-  operationSchemas,
-  ops,
-} from './model.ts'
+import { type Op, type Operation, type Operations, operationSchemas, ops } from './model.ts'
 
 /** Below it is only 0: as fast as it is taken. */
 const SPEED_MIN = 0.1
@@ -32,34 +25,51 @@ export function readOperation(message: string): Operation {
 
 /** What a schema cannot say. */
 const rules: { [O in Op]?: (operation: Operations[O]) => void } = {
-  subscribe({ channel, depth, from, conditionId, source, window }) {
-    assertDepth(channel, depth)
+  subscribe(operation) {
+    const { channel, from, conditionId } = operation
+    assertMembers(operation, channel === 'spot')
     if (from !== undefined && conditionId === undefined && channel !== 'spot')
       throw parameterError('from', '`from` needs `conditionId`.')
-    if (channel === 'spot' && conditionId !== undefined)
-      throw parameterError('conditionId', '`spot` is of the coin and has no `conditionId`.')
-    if (channel !== 'spot' && (source ?? window) !== undefined)
-      throw parameterError(source === undefined ? 'window' : 'source', 'That is of `spot` only.')
   },
-  replay({ channel, depth, conditionId, from, to, cursor, speed }) {
-    assertDepth(channel, depth)
-    assertSpeed(speed)
-    if (conditionId === undefined) {
-      if (cursor !== undefined) throw parameterError('cursor', '`cursor` needs `conditionId`.')
-      if (from === undefined) throw parameterError('from', 'Send `from`, or `conditionId`.')
-      if (to === undefined) throw parameterError('to', 'Send `to`, or `conditionId`.')
-    }
-    if (cursor !== undefined && from !== undefined)
-      throw parameterError('cursor', 'Send `cursor` or `from`, not both.')
-    if (from !== undefined && to !== undefined && to <= from)
-      throw parameterError('to', '`to` must be after `from`.')
+  replay(operation) {
+    const hasSpot = operation.channel === 'spot' || operation.with === 'spot'
+    assertMembers(operation, hasSpot)
+    assertSpeed(operation.speed)
+    assertRange(operation, hasSpot)
   },
   speed: ({ speed }) => assertSpeed(speed),
 }
 
-function assertDepth(channel: Channel, depth: number | undefined): void {
-  if (depth === undefined || channel === 'snapshots') return
-  throw parameterError('depth', '`depth` is of `snapshots` only.')
+/** Members that only some channels have. */
+function assertMembers(
+  { channel, depth, conditionId, source, window }: Operations['subscribe' | 'replay'],
+  hasSpot: boolean,
+): void {
+  if (depth !== undefined && channel !== 'snapshots')
+    throw parameterError('depth', '`depth` is of `snapshots` only.')
+  if (channel === 'spot' && conditionId !== undefined)
+    throw parameterError('conditionId', '`spot` is of the coin and has no `conditionId`.')
+  if (!hasSpot && (source ?? window) !== undefined)
+    throw parameterError(source === undefined ? 'window' : 'source', 'That is of `spot` only.')
+}
+
+function assertRange(
+  { channel, conditionId, from, to, cursor }: Operations['replay'],
+  hasSpot: boolean,
+): void {
+  const isNamed = conditionId !== undefined
+  const isSpot = channel === 'spot'
+  const needsRange = !isNamed || hasSpot
+  const start = isSpot ? (from ?? cursor) : from
+  const or = hasSpot ? '.' : ', or `conditionId`.'
+  const faults = [
+    [cursor !== undefined && !(isNamed || isSpot), 'cursor', '`cursor` needs `conditionId`.'],
+    [cursor !== undefined && from !== undefined, 'cursor', 'Send `cursor` or `from`, not both.'],
+    [needsRange && start === undefined, 'from', `Send \`from\`${or}`],
+    [needsRange && to === undefined, 'to', `Send \`to\`${or}`],
+    [(to ?? Number.POSITIVE_INFINITY) <= (from ?? -1), 'to', '`to` must be after `from`.'],
+  ] as const
+  for (const [isFault, param, text] of faults) if (isFault) throw parameterError(param, text)
 }
 
 function assertSpeed(speed: number): void {

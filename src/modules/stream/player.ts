@@ -1,8 +1,10 @@
 /** Plays what was recorded over a connection, in the messages of the live stream. */
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
+import type { StoredTick } from '#src/core/spot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import {
+  type MarketEvent,
   type ReplayEvent,
   replayEvents,
   type ReplayPorts,
@@ -10,6 +12,7 @@ import {
 } from '#src/live/replay.ts'
 import type { LiveRow, RowFilter } from '#src/live/rows.ts'
 import type { Paced } from '#src/live/runner.ts'
+import type { SpotFilter } from '#src/live/spot.ts'
 
 import { gapText } from './gap-text.ts'
 import { SLOW_MS } from './leg.ts'
@@ -25,7 +28,8 @@ export type PlayerPorts = Omit<ReplayPorts, 'nowMs'> &
     /** Monotonic milliseconds. */
     timer: Clock
     shared: (market: Market, filter: RowFilter, row: LiveRow) => string
-    describeEvent: (event: ReplayEvent) => string
+    sharedTick: (filter: SpotFilter, tick: StoredTick) => string
+    describeEvent: (event: MarketEvent) => string
     inTurns: (steps: Paced) => void
   }
 
@@ -47,7 +51,7 @@ export function startReplay(
 ): Subscription & { player: Player } {
   const { send } = ports
   const name = JSON.stringify(id)
-  const toText = createEventText(name, range.filter, ports)
+  const toText = createEventText(name, range, ports)
   const read = (part: ReplayRange) => replayEvents(part, { ...ports, nowMs: ports.clock() })
   const pace = createPace(speed, ports)
   let events = read(range)
@@ -146,26 +150,39 @@ function createPace(firstSpeed: number, { timer, isSlow }: Pick<PlayerPorts, 'ti
 }
 
 /** The messages of events, as the live stream has them. */
-function createEventText(name: string, filter: RowFilter, ports: PlayerPorts) {
+function createEventText(
+  name: string,
+  { filter, coin, spot = { coin } }: ReplayRange,
+  ports: PlayerPorts,
+) {
   const lastSeqs = new Map<string, number>()
 
-  function rowText(event: ReplayEvent & { kind: 'row' | 'snapshot' }): string {
-    const { kind, market, row } = event
-    const prevSeq = lastSeqs.get(market.conditionId) ?? null
-    lastSeqs.set(market.conditionId, row.position.id)
-    const head = `{"type":"${kind}","id":${name},"prevSeq":${prevSeq},`
-    return head + ports.shared(market, filter, row)
+  function rowText(type: 'row' | 'snapshot', place: { of: string; seq: number }, rest: string) {
+    const prevSeq = lastSeqs.get(place.of) ?? null
+    lastSeqs.set(place.of, place.seq)
+    return `{"type":"${type}","id":${name},"prevSeq":${prevSeq},${rest}`
+  }
+
+  function marketText(event: MarketEvent): string {
+    const { kind, market } = event
+    const { conditionId } = market
+    if (kind === 'row' || kind === 'snapshot') {
+      const place = { of: conditionId, seq: event.row.position.id }
+      return rowText(kind, place, ports.shared(market, filter, event.row))
+    }
+    if (kind === 'gap') return gapText(name, market, event.gap)
+    if (kind !== 'end')
+      return `{"type":"market_${kind}","id":${name},"data":${ports.describeEvent(event)}}`
+    lastSeqs.delete(conditionId)
+    return `{"type":"market_end","id":${name},"conditionId":"${conditionId}"}`
   }
 
   return {
     of(event: ReplayEvent): string {
-      const { kind, market } = event
-      if (kind === 'row' || kind === 'snapshot') return rowText(event)
-      if (kind === 'gap') return gapText(name, market, event.gap)
-      if (kind !== 'end')
-        return `{"type":"market_${kind}","id":${name},"data":${ports.describeEvent(event)}}`
-      lastSeqs.delete(market.conditionId)
-      return `{"type":"market_end","id":${name},"conditionId":"${market.conditionId}"}`
+      if (!('tick' in event)) return marketText(event)
+      const { kind, tick } = event
+      const place = { of: 'spot', seq: tick.id }
+      return rowText(kind === 'tick' ? 'row' : 'snapshot', place, ports.sharedTick(spot, tick))
     },
     restart: () => lastSeqs.clear(),
   }

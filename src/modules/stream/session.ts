@@ -228,6 +228,7 @@ function createSubscriptions(ports: SessionPorts, outletOf: (id: string) => Sess
     add(operation: Parameters<SessionPorts['begin']>[0], by: Caller): void {
       const { id, channel, coin } = operation
       ports.entitle(by, channel, coin)
+      if ('with' in operation && operation.with) ports.entitle(by, operation.with, coin)
       if (subscriptions.has(id)) throw idError('A subscription has this id already.')
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
