@@ -160,7 +160,7 @@ const variables = {
     default: '',
     ...anyText('a folder path'),
     description:
-      'Folder in which every message of the feed is kept as it came, for `bookfeed import`; made if absent. Empty: none are kept.',
+      'Folder in which every message of the feed and of the sources of prices is kept as it came, for `bookfeed import`; made if absent. Empty: none are kept.',
   },
   rawBytesMax: {
     name: 'BOOKFEED_RAW_GB',

@@ -188,11 +188,12 @@ function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportRe
 }
 
 function summarize(report: ImportReport): string[] {
-  const { trades, facts, ending } = report
+  const { trades, prices, facts, ending } = report
   const factsOf = (number: number): Count => [number, 'fact of a market', 'facts of markets']
   const kept = listCounts(
     [report.accepted, 'snapshot'],
     [trades.accepted, 'trade'],
+    [prices.accepted, 'price of a coin', 'prices of coins'],
     factsOf(facts.accepted),
   )
   const read = listCounts([report.lines, 'line'], [report.entries, 'entry', 'entries'])
@@ -203,6 +204,7 @@ function summarize(report: ImportReport): string[] {
   const held = listCounts(
     [report.duplicates, 'snapshot'],
     [trades.duplicates, 'trade'],
+    [prices.duplicates, 'price of a coin', 'prices of coins'],
     factsOf(facts.duplicates),
   )
   const speed = `${report.seconds.toFixed(1)} s (${formatCount(report.linesPerSecond)} lines/s)`

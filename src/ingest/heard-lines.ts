@@ -25,20 +25,25 @@ import {
 type HeardLine = { heard: Heard; atMs: number }
 
 /** A message is the last member, byte for byte. */
-const messagePattern = /^\{"_recv":(\d{13,15}),"connection":(\d{1,15}),"(frame|text)":(.*)\}$/s
-const startPattern = /^\{"_recv":\d{13,15},"(connection|heard)":/
+const messagePattern =
+  /^\{"_recv":(\d{13,15}),"(?:connection":(\d{1,15})|spot":"(\w{1,32})"),"(frame|text)":(.*)\}$/s
+const startPattern = /^\{"_recv":\d{13,15},"(connection|spot|heard)":/
 
 /** Whether a text begins with a line of a recorder. */
 export const isHeard = (text: string): boolean => startPattern.test(text)
 
 /** Throws `RecordFault` for a line that is not whole. */
 export function readHeardLine(line: string): HeardLine {
-  const [, time, connection, form, rest = ''] = messagePattern.exec(line) ?? []
+  const [, time, connection, source, form, rest = ''] = messagePattern.exec(line) ?? []
   if (time !== undefined) {
     const text = form === 'frame' ? rest : parseJson(rest)
     if (typeof text !== 'string') throw new RecordFault('text: not a string')
-    const message = { connection: Number(connection), text, isSound: form === 'frame' }
-    return { heard: { kind: 'message', ...message }, atMs: Number(time) }
+    const said = { text, isSound: form === 'frame' }
+    const heard: Heard =
+      source === undefined
+        ? { kind: 'message', connection: Number(connection), ...said }
+        : { kind: 'spotMessage', source, ...said }
+    return { heard, atMs: Number(time) }
   }
   const value = parseJson(line)
   if (!isRecord(value) || typeof value._recv !== 'number')
@@ -75,6 +80,7 @@ const readers = new Map<string, (value: JsonObject) => Heard>([
       reason: oneOf(gapReasons, reason, 'reason'),
     }),
   ],
+  ['spotOpened', ({ source }) => ({ kind: 'spotOpened', source: String(source) })],
   ['finished', (value) => ({ kind: 'finished', conditionId: readConditionId(value.conditionId) })],
 ])
 

@@ -5,6 +5,7 @@
 import { ifSound } from '#src/core/errors.ts'
 import { type Market, windowFault } from '#src/core/market.ts'
 import { RecordFault } from '#src/core/record-fault.ts'
+import type { SpotTick } from '#src/core/spot.ts'
 import { receiptFault, timeFault } from '#src/core/time.ts'
 import { isRecord } from '#src/lib/record.ts'
 import { createWrite, type Entry } from '#src/recorder/sink.ts'
@@ -138,6 +139,16 @@ function createRows(run: ImportRun) {
     counts,
   )
   let waiting: Entry[] = []
+  let prices: SpotTick[] = []
+
+  function storePrices(): void {
+    const ticks = prices
+    prices = []
+    const added = ticks.length === 0 ? 0 : history.putSpot(ticks)
+    report.prices.accepted += added
+    report.prices.duplicates += ticks.length - added
+  }
+
   const rows = {
     place: { file: '' } as ImportPlace,
     add(entry: Entry): void {
@@ -145,9 +156,14 @@ function createRows(run: ImportRun) {
       if (entry.kind === 'state') touched.add(entry.snapshot.conditionId)
       if (waiting.length >= ROWS_MAX) rows.store()
     },
+    addPrices(ticks: readonly SpotTick[]): void {
+      if (run.source === 'recorded') prices.push(...ticks)
+      else for (const _ of ticks) leaveOut(run, 'prices of coins, which are not simulated')
+    },
     store(): void {
       const entries = waiting
       waiting = []
+      attempt(run, rows.place, storePrices)
       const before = { ...counts }
       if (entries.length > 0) write(entries)
       report.accepted += counts.rows - before.rows

@@ -62,6 +62,8 @@ export const emptyReport = () => ({
   linesSkipped: 0,
   documentsSkipped: 0,
   trades: { accepted: 0, duplicates: 0 },
+  /** Of coins. */
+  prices: { accepted: 0, duplicates: 0 },
   /** What was said of markets: it changed one, or was known already. */
   facts: { accepted: 0, duplicates: 0 },
   /** Markets of a kind that is not kept, and how often each reason was met. */

@@ -189,8 +189,8 @@ async function importParquet(importer: Importer, file: TextFile): Promise<void> 
 }
 
 /** How much was read that is of use: kept now or before, or of a kind that is not kept. */
-const countKnown = ({ trades, facts, ...report }: ImportReport): number =>
-  [report, trades, facts].reduce((sum, each) => sum + each.accepted + each.duplicates, 0) +
+const countKnown = ({ trades, prices, facts, ...report }: ImportReport): number =>
+  [report, trades, prices, facts].reduce((sum, each) => sum + each.accepted + each.duplicates, 0) +
   report.linesSkipped +
   report.documentsSkipped +
   report.leftOut +

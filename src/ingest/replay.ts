@@ -4,6 +4,8 @@
  */
 import { ENDLESS_MS } from '#src/core/coverage.ts'
 import type { Market, Outcome, OutcomeMap } from '#src/core/market.ts'
+import { RecordFault } from '#src/core/record-fault.ts'
+import type { SpotTick } from '#src/core/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { noCounts } from '#src/recorder/book-output.ts'
 import { createMarketBooks, type MarketBooks } from '#src/recorder/books.ts'
@@ -12,12 +14,14 @@ import { createJournal, type Heard } from '#src/recorder/journal.ts'
 import { type MarketRecording, recordMarket } from '#src/recorder/market-recording.ts'
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
 import type { Entry } from '#src/recorder/sink.ts'
+import { createSpotReader, type SpotReader } from '#src/recorder/spot-reader.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 type ReplayOptions = {
   history: Pick<MarketHistory, 'findMarket' | 'putMarket'>
   add(entry: Entry): void
+  addPrices(ticks: readonly SpotTick[]): void
   /** Everything that was added is to be written. */
   store(): void
 }
@@ -40,12 +44,13 @@ const createJudges = () => ({
 })
 
 /** Takes the lines of recorders. */
-export function createReplay({ history, add, store }: ReplayOptions) {
+export function createReplay({ history, add, addPrices, store }: ReplayOptions) {
   const counts = noCounts()
   const shared = { ...createJudges(), counts, sink: { add } }
   const journal = createJournal()
   const rates = new Map<string, number | undefined>()
   const recordings = new Map<string, MarketRecording>()
+  const sources = createSources()
   /** What is held of markets that were recorded before. */
   const held = new Map<string, OutcomeMap<number>>()
 
@@ -75,6 +80,7 @@ export function createReplay({ history, add, store }: ReplayOptions) {
     started(_, atMs) {
       endAll(atMs)
       for (const [conditionId, recording] of recordings) forget(conditionId, recording)
+      sources.beginAll()
     },
     market({ facts, maxPerSecond }) {
       rates.set(facts.conditionId, maxPerSecond)
@@ -97,6 +103,8 @@ export function createReplay({ history, add, store }: ReplayOptions) {
       recording.finish()
       forget(conditionId, recording)
     },
+    spotOpened: ({ source }) => sources.find(source).begin(),
+    spotMessage: ({ source, text }, atMs) => addPrices(sources.find(source).read(text, atMs) ?? []),
     stored: store,
   }
 
@@ -113,6 +121,23 @@ export function createReplay({ history, add, store }: ReplayOptions) {
     end(): void {
       for (const following of journal.open.values()) following.settle(Number.POSITIVE_INFINITY)
       endAll(Number.NEGATIVE_INFINITY)
+    },
+  }
+}
+
+/** What reads the prices of each source. */
+function createSources() {
+  const readers = new Map<string, SpotReader>(
+    Object.entries(venue.spotFeeds).map(([name, feed]) => [name, createSpotReader(feed)]),
+  )
+  return {
+    beginAll(): void {
+      for (const reader of readers.values()) reader.begin()
+    },
+    find(source: string): SpotReader {
+      const reader = readers.get(source)
+      if (reader !== undefined) return reader
+      throw new RecordFault(`source: none of ${[...readers.keys()].join(', ')}`)
     },
   }
 }

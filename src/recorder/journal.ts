@@ -18,6 +18,10 @@ export type Heard =
   | { kind: 'dropped'; connection: number; reason: GapReason }
   /** The market is not recorded any more. */
   | { kind: 'finished'; conditionId: string }
+  /** A connection to a source of prices; its one before is over. */
+  | { kind: 'spotOpened'; source: string }
+  /** Of the last one to that source. */
+  | { kind: 'spotMessage'; source: string; text: string; isSound: boolean }
   /** All rows so far went to the history. */
   | { kind: 'stored' }
 
@@ -81,12 +85,14 @@ export type Journal = ReturnType<typeof createJournal>
  * `frame`, or as a string where it is no JSON or holds a newline.
  */
 export function toHeardLine(heard: Heard, atMs: number): string {
-  if (heard.kind !== 'message') {
+  if (heard.kind !== 'message' && heard.kind !== 'spotMessage') {
     const { kind, ...rest } = heard
     return JSON.stringify({ _recv: atMs, heard: kind, ...rest })
   }
-  const { connection, text, isSound } = heard
-  const start = `{"_recv":${atMs},"connection":${connection},`
+  const { text, isSound } = heard
+  const by =
+    heard.kind === 'message' ? `"connection":${heard.connection}` : `"spot":"${heard.source}"`
+  const start = `{"_recv":${atMs},${by},`
   const isPlain = isSound && !text.includes('\n')
   return isPlain ? `${start}"frame":${text}}` : `${start}"text":${JSON.stringify(text)}}`
 }

@@ -98,7 +98,7 @@ function createParts(options: RecorderOptions) {
     createLane({ ...options, url: options.feedUrl, reporter, journal, onMessage: hearing.hear }),
   )
   const recordings = createRecordings(options, { sink, reporter, journal })
-  const spot = recordSpot({ ...options, sources: options.spotSources, reporter })
+  const spot = recordSpot({ ...options, sources: options.spotSources, reporter, journal })
   const lifecycle = options.hearsLifecycle
     ? followLifecycle({
         ...{ ...options, reporter },

@@ -1,13 +1,15 @@
 /** Records reference prices, from whichever feeds are configured. */
 import type { Coin } from '#src/core/market.ts'
-import { seriesOf, type SpotTick } from '#src/core/spot.ts'
+import type { SpotTick } from '#src/core/spot.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { HistoryWriter } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { SpotFeed } from '#src/venue/feed.ts'
 
 import { connect, type Connection } from './connection.ts'
+import type { Journal } from './journal.ts'
 import type { Every, OpenSocket, Reporter } from './ports.ts'
+import { createSpotReader } from './spot-reader.ts'
 
 const FLUSH_MS = 250
 /** A feed has a tick a second of each coin; longer than this it is frozen. */
@@ -29,6 +31,7 @@ export type SpotOptions = {
   /** From 0, inclusive, to 1, exclusive. */
   random: () => number
   reporter: Reporter
+  journal: Pick<Journal, 'note'>
 }
 
 /** Starts to record prices; without sources it does nothing. */
@@ -72,39 +75,29 @@ function followSource(
   options: SpotOptions,
   take: (ticks: readonly SpotTick[]) => void,
 ) {
-  const { coins, clock, every, random, reporter } = options
+  const { coins, clock, every, random, reporter, journal } = options
   let connection: Connection | undefined
   let [dueMs, failures, heardMs, faults] = [0, 0, clock(), 0]
-  const sequences = new Map<string, number>()
-
-  /** Where the feed does not count what it dropped, its numbers do. */
-  function withGaps(tick: SpotTick): SpotTick {
-    const { sequence, dropped } = tick
-    if (sequence === undefined) return tick
-    const series = `${tick.coin} ${seriesOf(tick)}`
-    const before = sequences.get(series)
-    sequences.set(series, sequence)
-    const missed = before === undefined ? 0 : sequence - before - 1
-    return missed > 0 && dropped === undefined ? { ...tick, dropped: missed } : tick
-  }
+  const reader = createSpotReader(feed)
 
   function hear(text: string, receivedMs: number): void {
     const answer = feed.answer(text, coins)
     if (answer !== undefined) connection?.send(answer)
-    const ticks = feed.decode(text, receivedMs)
+    const ticks = reader.read(text, receivedMs)
+    const isSound = ticks !== undefined
+    journal.note({ kind: 'spotMessage', source: name, text, isSound }, receivedMs)
     if (ticks === undefined) faults++
     else if (ticks.length > 0) {
       heardMs = receivedMs
       failures = 0
       reporter.settle(`spot ${name}`, `Prices of ${name} come again.`)
-      take(ticks.map(withGaps))
+      take(ticks)
     }
   }
 
   function end(reason: string): void {
     connection?.close()
     connection = undefined
-    sequences.clear()
     dueMs = clock() + Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** failures++) * (0.5 + random())
     reporter.report(
       `spot ${name}`,
@@ -119,6 +112,8 @@ function followSource(
     } else if (nowMs >= dueMs) {
       heardMs = nowMs
       const hello = feed.hello(coins, key)
+      reader.begin()
+      journal.note({ kind: 'spotOpened', source: name }, nowMs)
       connection = connect({
         ...options,
         ...{ url, hello, ping: feed.ping },

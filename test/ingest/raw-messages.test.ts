@@ -42,13 +42,16 @@ const RECORD_MS = START_MS + 3_450_000
 async function record(name: string, env: Record<string, string> = {}) {
   const startMs = RECORD_MS
   const clock = createVenueClock(startMs, 10)
-  await using venue = await startGround({ clock, startMs, script, stepsPerSecond: 20 })
+  const spotFaults = { dropEvery: 7 }
+  await using venue = await startGround({ clock, startMs, script, spotFaults, stepsPerSecond: 20 })
   const raw = join(folder, name, 'raw')
   const { context, errors } = createCliContext({
     BOOKFEED_DATA: join(folder, name),
     BOOKFEED_RAW: raw,
     BOOKFEED_FEED_URL: venue.marketUrl,
     BOOKFEED_CATALOGUE_URL: venue.gammaUrl,
+    BOOKFEED_SPOT: `live=${venue.liveUrl},rtds=${venue.rtdsUrl}`,
+    BOOKFEED_SPOT_KEY: 'key:secret:phrase',
     BOOKFEED_RECORD_COINS: 'btc',
     BOOKFEED_RECORD_TIMEFRAMES: '5m',
     ...env,
@@ -104,6 +107,7 @@ async function everything(history: MarketHistory, nowMs: number) {
     gaps: markets.map((market) => history.gaps(market)),
     trades: markets.map((market) => history.trades({ market })),
     rows: markets.map((market) => [...history.runs({ market })].flat()),
+    spot: history.spot({ coin: 'btc', order: 'asc', limit: 10_000 }),
   }
 }
 
@@ -125,13 +129,20 @@ describe('importFiles of raw messages', () => {
       expect(first.rows.flat().length).toBeGreaterThan(200)
       expect(first.gaps.flat().length).toBeGreaterThan(2)
       expect(first.trades.flat().length).toBeGreaterThan(5)
+      expect(first.spot.length).toBeGreaterThan(200)
+      expect(first.spot.filter(({ dropped }) => dropped !== undefined).length).toBeGreaterThan(3)
+      expect(second.spot).toEqual(first.spot)
       expect(second.gaps).toEqual(first.gaps)
       expect(second.trades).toEqual(first.trades)
       expect(second.rows).toEqual(first.rows)
       expect(second).toEqual(first)
       expect(replayed.names).toHaveLength(2)
       const again = await replay(raw, { nowMs, history: replayed.history })
-      expect([again.faults, again.report.accepted]).toEqual([[], 0])
+      expect([again.faults, again.report.accepted, again.report.prices.accepted]).toEqual([
+        [],
+        0,
+        0,
+      ])
       expect(await everything(replayed.history, nowMs)).toEqual(first)
       history.dispose()
     },
