@@ -4,7 +4,8 @@ import { type Market, type Outcome, outcomes, type Source } from '#src/core/mark
 import { RecordFault } from '#src/core/record-fault.ts'
 import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
+import { isRecord } from '#src/lib/record.ts'
+import { parseJson, readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
 import { toReceivedMs } from '#src/wire/snapshot-values.ts'
 
 /** The text of a cell; empty where there is none. */
@@ -143,14 +144,40 @@ function readIncrement(rows: readonly Row[], find: FindMarket): TableRecord {
 
 /** Columns of an archive whose rows are messages of the venue, a change each. */
 const messageColumns = ['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id']
+/** Of the archive before it, whose `data` is a JSON object of the archive's own. */
+const olderColumns = ['timestamp_received', 'market_id', 'update_type', 'data']
+
+/** As the venue has levels; both archives have pairs. */
+const toLevels = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(([price, size]: string[]) => ({ price, size })) : value
+
+/** It has no time of the venue: that of receipt is in its place. */
+function readOlderMessage(rows: readonly Row[]): TableRecord {
+  const row = first(rows)
+  const data = parseJson(row('data'))
+  if (!isRecord(data)) throw new RecordFault('data: not a JSON object')
+  const time = row('timestamp_received')
+  const shared = { market: row('market_id'), timestamp: time, _recv: Number(time) }
+  const token = { asset_id: data.token_id }
+  const change = {
+    ...{ ...token, price: data.change_price, size: data.change_size, side: data.change_side },
+    ...{ best_bid: data.best_bid ?? '', best_ask: data.best_ask ?? '' },
+  }
+  const own = {
+    book_snapshot: () => ({
+      ...{ event_type: 'book', ...token },
+      ...{ bids: toLevels(data.bids), asks: toLevels(data.asks) },
+    }),
+    price_change: () => ({ event_type: 'price_change', price_changes: [change] }),
+  }[row('update_type')]
+  if (own === undefined) throw new RecordFault('update_type: not book_snapshot or price_change')
+  return { message: JSON.stringify({ ...shared, ...own() }) }
+}
 
 function readMessage(rows: readonly Row[]): TableRecord {
   const row = first(rows)
   const text = (column: string) => row(column) || undefined
-  const levels = (column: string): unknown => {
-    const value: unknown = JSON.parse(row(column) || '[]')
-    return Array.isArray(value) ? value.map(([price, size]: string[]) => ({ price, size })) : value
-  }
+  const levels = (column: string): unknown => toLevels(JSON.parse(row(column) || '[]'))
   const shared = {
     event_type: row('event_type'),
     market: row('market'),
@@ -224,6 +251,12 @@ export const tableForms: readonly TableForm[] = [
     columns: messageColumns,
     keyOf: () => '',
     read: readMessage,
+  },
+  {
+    name: 'messages of the PMXT kind until April 2026',
+    columns: olderColumns,
+    keyOf: () => '',
+    read: readOlderMessage,
   },
 ]
 

@@ -38,6 +38,38 @@ async function importWith(file: string) {
   return { history, ...(await run([file, list], { history })) }
 }
 
+async function writeParquet(file: string, query: string): Promise<void> {
+  const db = await DuckDBInstance.create(':memory:')
+  const connection = await db.connect()
+  await connection.run(`COPY (${query}) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`)
+  connection.closeSync()
+  db.closeSync()
+}
+
+type Older = [ms: number, kind: string, data: object | string]
+
+/** As the archive was until April 2026: what a message says is a JSON text. */
+async function writeOlder(name: string, rows: readonly Older[]): Promise<string> {
+  const selects = rows.map(([ms, kind, own]) => {
+    const shared = { update_type: kind, market_id: conditionId, token_id: '111', side: 'YES' }
+    const times = { best_bid: '0.5', best_ask: '0.52', timestamp: (START_MS + ms) / 1000 }
+    const data = typeof own === 'string' ? own : JSON.stringify({ ...shared, ...times, ...own })
+    const at = (afterMs: number) => `make_timestamp_ms(${START_MS + ms + afterMs})`
+    return `SELECT ${at(0)}, ${at(170)}, '${conditionId}', '${kind}', '${data}'`
+  })
+  const columns = 'timestamp_received, timestamp_created_at, market_id, update_type, data'
+  const file = pathOf(name)
+  await writeParquet(
+    file,
+    `SELECT * FROM (${selects.join(' UNION ALL ')}) AS rows(${columns}) ORDER BY 1`,
+  )
+  return file
+}
+
+const changeOf = (price: string, size: string, side: string) => ({
+  ...{ change_price: price, change_size: size, change_side: side },
+})
+
 describe('importFiles of archives', () => {
   test.each([
     ['a token', '111', 'up'],
@@ -96,13 +128,10 @@ describe('importFiles of archives', () => {
     const change = `SELECT ${at(105)}, ${at(100)}, '${conditionId}', 'price_change', '111', NULL, NULL, 0.51, 7.123456, 'BUY'`
     const columns =
       'timestamp_received, timestamp, market, event_type, asset_id, bids, asks, price, size, side'
-    const db = await DuckDBInstance.create(':memory:')
-    const connection = await db.connect()
-    await connection.run(
-      `COPY (SELECT * FROM (${book} UNION ALL ${change}) AS rows(${columns}) ORDER BY 1) TO '${file}' (FORMAT parquet, COMPRESSION zstd)`,
+    await writeParquet(
+      file,
+      `SELECT * FROM (${book} UNION ALL ${change}) AS rows(${columns}) ORDER BY 1`,
     )
-    connection.closeSync()
-    db.closeSync()
     const { history, faults } = await importWith(file)
     expect(faults).toEqual([])
     expect(rowsOf(history)).toEqual([
@@ -111,13 +140,49 @@ describe('importFiles of archives', () => {
     ])
   })
 
+  test('default: messages as JSON in Parquet, which have no time of the venue', async () => {
+    const file = await writeOlder('older.parquet', [
+      [
+        5,
+        'book_snapshot',
+        {
+          bids: [
+            ['0.49', '3'],
+            ['0.5', '100'],
+          ],
+          asks: [['0.52', '30']],
+        },
+      ],
+      [105, 'price_change', { best_bid: '0.51', ...changeOf('0.51', '7.123456', 'BUY') }],
+      [205, 'price_change', { best_bid: '0.51', best_ask: null, ...changeOf('0.52', '0', 'SELL') }],
+    ])
+    const { history, faults } = await importWith(file)
+    expect(faults).toEqual([])
+    expect(rowsOf(history)).toEqual([
+      '5 up 50×100 49×3 | 52×30 @5',
+      '105 up 51×7.123456 50×100 49×3 | 52×30 @105',
+      '205 up 51×7.123456 50×100 49×3 |  @205',
+    ])
+  })
+
+  test('error: of these, what is of another kind or no JSON is named', async () => {
+    const file = await writeOlder('odd.parquet', [
+      [5, 'last_trade', {}],
+      [6, 'price_change', { token_id: '333', ...changeOf('0.51', '7', 'BUY') }],
+      [7, 'price_change', 'half a {'],
+    ])
+    const { report, faults } = await importWith(file)
+    expect(report.invalid).toBe(3)
+    expect(faults.map(({ reason }) => reason)).toEqual([
+      'update_type: not book_snapshot or price_change',
+      expect.stringContaining('token 333'),
+      'data: not a JSON object',
+    ])
+  })
+
   test('error: columns that nothing has are named with those that are expected', async () => {
     const file = pathOf('other.parquet')
-    const db = await DuckDBInstance.create(':memory:')
-    const connection = await db.connect()
-    await connection.run(`COPY (SELECT 1 AS one) TO '${file}' (FORMAT parquet)`)
-    connection.closeSync()
-    db.closeSync()
+    await writeParquet(file, 'SELECT 1 AS one')
     const { report, faults } = await importWith(file)
     expect(report.filesFailed).toBe(1)
     expect(faults[0]?.reason).toContain('messages of the PMXT kind (timestamp_received, ')
