@@ -11,6 +11,7 @@ import type { BookVerifier } from '#src/venue/venue.ts'
 import { type BookCounts, type BooksOutput, noCounts, type RecordedMarket } from './book-output.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
 import { TokenBook } from './token-book.ts'
+import { Watermark } from './watermark.ts'
 
 export type BooksOptions = {
   market: RecordedMarket
@@ -22,8 +23,8 @@ export type BooksOptions = {
   counts?: BookCounts | undefined
   /** True states passed on of each outcome in a second, at most; all when absent. */
   maxPerSecond?: number | undefined
-  /** A batch is over when nothing was added to it for so long. */
-  batchWaitMs?: number | undefined
+  /** Of the connection, and shared by its markets: raised by whatever is heard. */
+  watermark?: Watermark | undefined
 }
 
 export type MarketBooks = {
@@ -41,13 +42,11 @@ export type MarketBooks = {
   lose(reason: GapReason): void
 }
 
-const BATCH_WAIT_MS = 25
-
 export function createMarketBooks(options: BooksOptions): MarketBooks {
-  const { market, output, counts = noCounts(), batchWaitMs = BATCH_WAIT_MS } = options
+  const { market, output, counts = noCounts(), watermark = new Watermark() } = options
   const { conditionId, assetIds } = market
   const trades = new TradePrices()
-  const terms = { ...options, counts, batchWaitMs, tradePrices: trades.prices }
+  const terms = { ...options, counts, tradePrices: trades.prices, watermark }
   const up: TokenBook = new TokenBook('up', terms, () => down)
   const down: TokenBook = new TokenBook('down', terms, () => up)
   const both = { up, down }
@@ -107,6 +106,7 @@ export function createMarketBooks(options: BooksOptions): MarketBooks {
       else if (event.kind === 'changes') takeChanges(event, receivedMs)
       else if (event.kind === 'trade') takeTrade(event, receivedMs)
       else if (event.kind === 'book' || event.kind === 'tick') takeOfToken(event, receivedMs)
+      if (isSound && 'timestampMs' in event) watermark.raise(event.timestampMs)
     },
     settle,
     lose,

@@ -3,16 +3,18 @@ import type { FeedEvent } from '#src/venue/feed.ts'
 
 import type { MarketBooks } from './books.ts'
 import type { MarketRecording } from './market-recording.ts'
+import { Watermark } from './watermark.ts'
 
 type Follow = { recording: MarketRecording; books: MarketBooks; heardMs: number }
 
 /** The books of the markets that one connection carries. */
 export function followMarkets(recordings: readonly MarketRecording[], nowMs: number) {
   const source = {}
+  const watermark = new Watermark()
   const follows = new Map(
     recordings.map((recording): [string, Follow] => [
       recording.market.conditionId,
-      { recording, books: recording.follow(source), heardMs: nowMs },
+      { recording, books: recording.follow(source, watermark), heardMs: nowMs },
     ]),
   )
   return {

@@ -70,8 +70,8 @@ function placeOf(prices: readonly Millionths[], price: Millionths, isAscending: 
 }
 
 /** Best prices; 0 for an empty side. */
-export const bestBidOf = ({ bids }: Levels): Millionths => bids.prices[0] ?? 0
-export const bestAskOf = ({ asks }: Levels): Millionths => asks.prices[0] ?? 0
+const bestBidOf = ({ bids }: Levels): Millionths => bids.prices[0] ?? 0
+const bestAskOf = ({ asks }: Levels): Millionths => asks.prices[0] ?? 0
 
 /** Whether somebody bids what another asks, or more. */
 export const isCrossed = (levels: Levels): boolean =>
@@ -87,3 +87,15 @@ const isReflection = (a: Ladder, b: Ladder): boolean =>
     (price, at) =>
       price + (b.prices[at] ?? 0) === MILLIONTHS_PER_UNIT && a.sizes[at] === b.sizes[at],
   )
+
+/** The best prices that the venue names, as far as it does. */
+export type Tops = { bestBid: Millionths | undefined; bestAsk: Millionths | undefined }
+
+/** Whether the best prices are those that the venue names. Crossed are only those that it does. */
+export function agrees({ bestBid, bestAsk }: Tops, levels: Levels): boolean {
+  if (bestBid === undefined && bestAsk === undefined) return !isCrossed(levels)
+  return (
+    (bestBid ?? bestBidOf(levels)) === bestBidOf(levels) &&
+    (bestAsk ?? bestAskOf(levels)) === bestAskOf(levels)
+  )
+}

@@ -9,6 +9,7 @@ import { createMerge, type Merge, type SourceId } from './merge.ts'
 import type { LiveMarket } from './ports.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
 import type { Sink } from './sink.ts'
+import type { Watermark } from './watermark.ts'
 
 export type RecordingOptions = {
   market: LiveMarket
@@ -47,9 +48,9 @@ export function recordMarket(options: RecordingOptions) {
     market,
 
     /** Follows the market on a connection; the books begin unknown. */
-    follow(source: SourceId): MarketBooks {
+    follow(source: SourceId, watermark: Watermark): MarketBooks {
       return createMarketBooks({
-        ...options,
+        ...{ ...options, watermark },
         output: {
           state: (snapshot) => merges[snapshot.outcome].state(source, snapshot),
           trade: (trade) => sink.add({ kind: 'trade', conditionId, trade }),

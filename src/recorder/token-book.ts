@@ -7,16 +7,17 @@ import type { BookVerifier } from '#src/venue/venue.ts'
 
 import type { BookCounts, BooksOutput, RecordedMarket } from './book-output.ts'
 import {
+  agrees,
   areMirrored,
-  bestAskOf,
-  bestBidOf,
   isCrossed,
   type Levels,
   LiveLadders,
+  type Tops,
 } from './live-ladders.ts'
 import { Pace } from './pace.ts'
 import type { RecipeWatch } from './recipe-watch.ts'
 import { TrueTimes } from './true-times.ts'
+import type { Watermark } from './watermark.ts'
 
 export type TokenTerms = {
   market: RecordedMarket
@@ -25,9 +26,9 @@ export type TokenTerms = {
   output: BooksOutput
   counts: BookCounts
   maxPerSecond?: number | undefined
-  batchWaitMs: number
   /** Of the last trades of the market, the newest first, as the venue printed them. */
   tradePrices: readonly string[]
+  watermark: Watermark
 }
 
 /**
@@ -36,14 +37,13 @@ export type TokenTerms = {
  */
 const EXPLAIN_MS = 100
 
-/** A batch with a hash is looked at so long after the last that came of it. */
+/** A batch is over so long after the last that came of it; with a hash, it is looked at sooner. */
+const BATCH_WAIT_MS = 25
 const PROVABLE_WAIT_MS = 1
 
 /** What the venue says of a book beside its levels. */
-type Claims = {
+type Claims = Tops & {
   hash: string | undefined
-  bestBid: Millionths | undefined
-  bestAsk: Millionths | undefined
   /** Whether all levels came in one message, and whether they did but for changes since. */
   isWhole: boolean
   isBased: boolean
@@ -153,23 +153,30 @@ export class TokenBook {
   }
 
   settle(nowMs: number): void {
-    const { batchWaitMs, watch } = this.#terms
-    // A hash says whether it is whole; one that is not is taken up again when more comes.
-    const isProvable = this.#batch?.hash !== undefined && !watch.isAdvisory()
-    const waitMs = isProvable ? PROVABLE_WAIT_MS : batchWaitMs
-    if (this.#batch && nowMs - this.#batch.receivedMs > waitMs) this.#close(nowMs)
+    if (this.#batch && this.#isOver(this.#batch, nowMs)) this.#close(nowMs)
     this.#drain(nowMs)
     this.#pace.settle(nowMs)
   }
 
   lose(reason: GapReason): void {
-    const isProvable = this.#batch?.hash !== undefined && !this.#terms.watch.isAdvisory()
     // The rest of the batch may have been lost: only its hash can say that it is whole.
-    if (isProvable) this.#close(Number.POSITIVE_INFINITY, reason)
+    if (this.#isProvable(this.#batch)) this.#close(Number.POSITIVE_INFINITY, reason)
     this.#batch = undefined
     this.#drain(Number.POSITIVE_INFINITY, reason)
     this.#isPlain = false
     this.#markLost(reason)
+  }
+
+  #isProvable(batch: Batch | undefined): boolean {
+    return batch?.hash !== undefined && !this.#terms.watch.isAdvisory()
+  }
+
+  #isOver(batch: Batch, nowMs: number): boolean {
+    const waitedMs = nowMs - batch.receivedMs
+    // A hash says whether it is whole; one that is not is taken up again when more comes.
+    if (this.#isProvable(batch)) return waitedMs > PROVABLE_WAIT_MS
+    if (batch.isWhole) return waitedMs > BATCH_WAIT_MS
+    return this.#terms.watermark.hasPassed(batch, { waitMs: BATCH_WAIT_MS, nowMs })
   }
 
   /** It counts no more, but may say that a state was missed. */
@@ -318,9 +325,9 @@ export class TokenBook {
   /** Undefined while that may still turn out. */
   #judge(pending: Pending, nowMs: number): boolean | undefined {
     if (pending.verdict === true) return true
-    const { watch } = this.#terms
+    const { watch, watermark } = this.#terms
     const isHopeful = this.#isKnown || pending.isBased
-    const waits = isHopeful && nowMs < (pending.state.receivedMs ?? 0) + EXPLAIN_MS
+    const waits = isHopeful && !watermark.hasPassed(pending.state, { waitMs: EXPLAIN_MS, nowMs })
     if (pending.verdict === undefined || watch.isAdvisory()) {
       return this.#isSound(pending) || (waits ? undefined : false)
     }
@@ -386,15 +393,4 @@ export class TokenBook {
     this.#pace.flush()
     this.#terms.output.lost({ outcome: this.#outcome, fromMs: last.timestampMs + 1, reason })
   }
-}
-
-type Tops = Pick<Claims, 'bestBid' | 'bestAsk'>
-
-/** Whether the best prices are those that the venue names. Crossed are only those that it does. */
-function agrees({ bestBid, bestAsk }: Tops, levels: Levels): boolean {
-  if (bestBid === undefined && bestAsk === undefined) return !isCrossed(levels)
-  return (
-    (bestBid ?? bestBidOf(levels)) === bestBidOf(levels) &&
-    (bestAsk ?? bestAskOf(levels)) === bestAskOf(levels)
-  )
 }

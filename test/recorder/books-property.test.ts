@@ -85,7 +85,7 @@ class Script {
     this.#sendBooks()
     for (const step of steps) this.#play(step)
     // The last thing that is sent, so that whatever was missed has been noticed.
-    this.#receivedMs += 1000
+    this.#receivedMs += 3000
     this.#reconnect()
     this.deliveries.sort((a, b) => a.receivedMs - b.receivedMs)
   }

@@ -61,6 +61,34 @@ describe('createMarketBooks', () => {
     expect(story()).toEqual(['found 0', 'state 0', 'state 10'])
   })
 
+  test.each([true, false])(
+    'behavior: a batch waits for its rest while messages are held up; without hashes: %p',
+    (noHash) => {
+      const said = { noHash }
+      sendBooks(0, said)
+      const changes = [bid(51, 5), bid(51, 6)]
+      venue.apply(at(10), changes)
+      books.take(at(15), ...venue.changeFrames(at(10), changes.slice(0, 1), said))
+      // Who stood still looks at the clock before he reads what has come.
+      books.settle(at(1500))
+      books.take(at(1501), ...venue.changeFrames(at(10), changes.slice(1), said))
+      send(1600, [bid(48, 1)], said)
+      const states = books.states('up')
+      expect(states.map(toPlain)).toEqual(venue.truth.up.slice(0, 2).map(({ book }) => book))
+      expect(story()).toHaveLength(3)
+    },
+  )
+
+  test('behavior: a trade is waited for while messages are held up', () => {
+    sendBooks(0)
+    venue.lastTradePrice = '0.230'
+    send(10, [bid(51, 5)])
+    books.settle(at(1500))
+    expect(story()).toEqual(['found 0', 'state 0'])
+    books.take(at(1501), venue.tradeFrame('down', at(12)))
+    expect(story().slice(2)).toEqual(['state 10'])
+  })
+
   test('behavior: a state never changes once it was passed on', () => {
     sendBooks(0)
     send(10, [bid(51, 5), ask(52, 31)])
@@ -112,12 +140,12 @@ describe('createMarketBooks', () => {
     venue.apply(at(20), [bid(10, 8)])
     send(30, [bid(49, 21)])
     send(40, [bid(49, 22)])
-    books.settle(at(300))
+    books.settle(at(3000))
     expect(story()).toEqual(['found 0', 'state 0', 'state 10', 'lost 11 hash_mismatch'])
     // What was missed is set again, so that the levels are right again, as their hash proves.
-    send(400, [bid(10, 9)])
-    send(500, [bid(10, 10)])
-    expect(story().slice(4)).toEqual(['found 400', 'state 400'])
+    send(4000, [bid(10, 9)])
+    send(5000, [bid(10, 10)])
+    expect(story().slice(4)).toEqual(['found 4000', 'state 4000'])
     expect(books.counts.mismatched).toBe(4)
   })
 
@@ -125,13 +153,13 @@ describe('createMarketBooks', () => {
     sendBooks(0)
     send(10, [bid(51, 5)], { wrongHash: true })
     send(20, [bid(50, 1)], { wrongHash: true })
-    books.settle(at(200))
+    books.settle(at(3000))
     expect(story().slice(2)).toEqual(['lost 1 hash_mismatch'])
-    sendBooks(300, { wrongHash: true })
-    books.settle(at(500))
-    sendBooks(600)
-    books.settle(at(700))
-    expect(story().slice(3)).toEqual(['found 600', 'state 600'])
+    sendBooks(3100, { wrongHash: true })
+    books.settle(at(6000))
+    sendBooks(6100)
+    books.settle(at(6200))
+    expect(story().slice(3)).toEqual(['found 6100', 'state 6100'])
   })
 
   test('behavior: a book that was resent and is the last true state means that nothing was missed', () => {
@@ -152,12 +180,12 @@ describe('createMarketBooks', () => {
     books.settle(at(50))
     venue.apply(at(60), [bid(10, 8)])
     send(70, [bid(49, 21)])
-    books.settle(at(300))
-    books.take(at(310), openVenue().bookFrame('up', at(0)))
-    books.settle(at(500))
+    books.settle(at(3000))
+    books.take(at(3010), openVenue().bookFrame('up', at(0)))
+    books.settle(at(6000))
     expect(story().slice(2)).toEqual(['lost 1 hash_mismatch'])
     sendBooks(70)
-    books.settle(at(600))
+    books.settle(at(6100))
     expect(story().slice(3)).toEqual(['found 70', 'state 70'])
   })
 
@@ -201,6 +229,7 @@ describe('createMarketBooks', () => {
     venue.lastTradePrice = '0.230'
     send(10, [bid(51, 5)])
     send(20, [bid(51, 6)])
+    send(110, [bid(51, 7)])
     books.settle(at(114))
     expect(story()).toEqual(['found 0', 'state 0'])
     books.settle(at(116))
@@ -227,7 +256,7 @@ describe('createMarketBooks', () => {
     books.settle(at(150))
     books.take(at(160), change('0.001'))
     send(170, [bid(9, 1)], { noHash: true })
-    books.settle(at(300))
+    books.settle(at(3000))
     expect(story()).toEqual(['found 100', 'state 100 unverified', 'lost 101 hash_mismatch'])
   })
 

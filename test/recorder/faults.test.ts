@@ -66,6 +66,7 @@ const cases: readonly Case[] = [
   { faults: [{ kind: 'wrong-hash', batches: 3 }], ms: 2500, reasons: [hash], lostMs: 600 },
   { faults: [{ kind: 'other-recipe' }], ms: 5000, reasons: [hash], lostMs: 3000 },
   { faults: [{ kind: 'late-trade', trades: 10, byMs: 88 }], ...harmless },
+  { faults: [{ kind: 'hold', batches: 3, forMs: 600 }], ...harmless },
   { faults: [{ kind: 'garbage' }], ms: 2500, reasons: [down], lostMs: 1500 },
   { faults: [{ kind: 'unknown-event' }], ...harmless },
   { faults: [{ kind: 'slow-drip', bytes: 40, everyMs: 5 }], ...harmless },

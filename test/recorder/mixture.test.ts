@@ -30,6 +30,7 @@ const drawFault = (random: Random): Fault =>
     { kind: 'corrupt-level', of: random.pick(['size', 'price']), frames: 1 + random.integer(3) },
     { kind: 'wrong-hash', batches: 1 + random.integer(3) },
     { kind: 'late-trade', trades: 1 + random.integer(3), byMs: 20 + random.integer(120) },
+    { kind: 'hold', batches: 1 + random.integer(3), forMs: 50 + random.integer(2500) },
     { kind: 'garbage' },
     { kind: 'unknown-event' },
     { kind: 'slow-drip', bytes: 40, everyMs: 5 },

@@ -18,7 +18,7 @@ describe('createRecipeWatch', () => {
     venue.recipe = 'unheard'
     sendBooks(0)
     for (const ms of [10, 20, 30, 40, 50, 60]) send(ms, [bid(51, ms)])
-    books.settle(at(100))
+    books.settle(at(2100))
     expect(books.alarms).toEqual([true])
     const unverified = [0, 10, 20, 30, 40, 50, 60].map((ms) => `state ${ms} unverified`)
     expect(story()).toEqual(['found 0', ...unverified])
@@ -43,7 +43,7 @@ describe('createRecipeWatch', () => {
     for (const ms of [10, 20, 30, 40, 50, 60]) send(ms, [bid(51, ms)])
     venue.apply(at(70), [bid(51, 0)])
     send(80, [bid(20, 5)])
-    books.settle(at(300))
+    books.settle(at(3000))
     expect(story().at(-1)).toBe('lost 61 hash_mismatch')
   })
 
@@ -57,7 +57,7 @@ describe('createRecipeWatch', () => {
     expect(books.alarms).toEqual([true, false])
     expect(story().at(-1)).toBe('state 120')
     send(200, [bid(51, 200)], { wrongHash: true })
-    books.settle(at(400))
+    books.settle(at(3000))
     expect(story().at(-1)).toBe('lost 121 hash_mismatch')
   })
 

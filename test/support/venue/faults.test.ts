@@ -165,6 +165,15 @@ describe('startVenue with a fault', () => {
     expect(client.texts.every((text, index) => text === sent[index])).toBe(true)
   })
 
+  test('behavior: a line that stops in a batch goes on with its rest, and nothing is lost', async () => {
+    const fault: Fault = { kind: 'hold', batches: 1, forMs: 300 }
+    const { messages, replayed, sent } = await suffer(fault, beyond(200))
+    expect(replayed.wrong).toEqual([])
+    const at = sent.findIndex((each) => each.fault === 'hold')
+    expect((sent[at]?.sentMs ?? 0) - (sent[at - 1]?.sentMs ?? 0)).toBeGreaterThanOrEqual(300)
+    expect(messages[at]?.timestamp).toBe(messages[at - 1]?.timestamp)
+  })
+
   test('behavior: after a jump of the clock, timestamps and hashes are of the new time', async () => {
     await using venue = await startGround({
       script: [{ afterFrames: 30, fault: { kind: 'clock-jump', byMs: -4000 } }],

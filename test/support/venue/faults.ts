@@ -20,6 +20,8 @@ export type ConnectionFault =
   | { kind: 'wrong-hash'; batches: number }
   /** The book's hash knows the trade already; its message comes later. */
   | { kind: 'late-trade'; trades: number; byMs: number }
+  /** In the middle of so many milliseconds the line stops for a while; then all of it comes. */
+  | { kind: 'hold'; batches: number; forMs: number }
   | { kind: 'garbage' }
   | { kind: 'unknown-event' }
   /** What is sent next takes its time. */
@@ -56,7 +58,7 @@ const venueKinds = new Set<Fault['kind']>([
 export const isOfVenue = (fault: Fault): fault is VenueFault => venueKinds.has(fault.kind)
 
 /** A message with the name of what was done to it. */
-export type MangledFrame = Frame & { fault?: Fault['kind'] }
+export type MangledFrame = Frame & { fault?: Fault['kind']; heldMs?: number }
 /** Messages of one market and one millisecond. */
 type Batch = readonly MangledFrame[]
 
@@ -85,10 +87,17 @@ export function createMangler(): Mangler {
   }
 
   /** Of a fault that counts batches. */
-  function take(kind: Fault['kind']): boolean {
+  function take(kind: Fault['kind']): ConnectionFault | undefined {
     const armed = left.get(kind)
     if (armed !== undefined && --armed.count === 0) left.delete(kind)
-    return armed !== undefined
+    return armed?.fault
+  }
+
+  /** Of the messages of a millisecond, the last one. */
+  function hold(batch: Batch): Batch {
+    const fault = take('hold')
+    if (fault?.kind !== 'hold') return batch
+    return batch.with(-1, { ...(batch.at(-1) as MangledFrame), fault: 'hold', heldMs: fault.forMs })
   }
 
   return {
@@ -107,12 +116,14 @@ export function createMangler(): Mangler {
       result = each(result, 'duplicate', (frame) => [frame, frame])
       if (result.some(hasHash) && take('wrong-hash')) result = result.map(withWrongHash)
       const changes = result.filter(({ type }) => type === 'price_change')
-      if (changes.length < 2 || !take('reorder')) return result
+      if (changes.length < 2) return result
       const others = result.filter(({ type }) => type !== 'price_change')
-      return [
-        ...others,
-        ...changes.reverse().map((each) => ({ ...each, fault: 'reorder' as const })),
-      ]
+      if (take('reorder'))
+        result = [
+          ...others,
+          ...changes.reverse().map((each) => ({ ...each, fault: 'reorder' as const })),
+        ]
+      return hold(result)
     },
   }
 }

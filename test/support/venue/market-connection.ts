@@ -65,7 +65,7 @@ type Subscription = {
 }
 
 export function createMarketConnection(parts: Parts): MarketConnection {
-  const { peer, nowMs } = parts
+  const { peer } = parts
   const interest = createInterest(parts.stateOf)
   const received: string[] = []
   const mangler = createMangler()
@@ -82,7 +82,7 @@ export function createMarketConnection(parts: Parts): MarketConnection {
     }
   }
   function send(frame: MangledFrame): void {
-    sender.send(frame, nowMs())
+    sender.send(frame)
     runScript()
   }
   const sendBatch = (batch: readonly MangledFrame[]): void => {
@@ -174,8 +174,10 @@ function createInterest(stateOf: Parts['stateOf']) {
 }
 
 /** Sends, and keeps what was sent. */
-function createSender({ peer, later, doesKeepFrames }: Parts, mayTalk: () => boolean) {
+function createSender({ peer, later, nowMs, doesKeepFrames }: Parts, mayTalk: () => boolean) {
   const frames: SentFrame[] = []
+  /** Those that wait for the line. */
+  let held: MangledFrame[] | undefined
   let [isOpen, isFrozen, sentCount] = [true, false, 0]
   let drip: { bytes: number; everyMs: number } | undefined
 
@@ -185,22 +187,36 @@ function createSender({ peer, later, doesKeepFrames }: Parts, mayTalk: () => boo
   const thaw = (): void => {
     isFrozen = false
   }
+  function send(frame: MangledFrame): void {
+    if (!isOpen || isFrozen || !mayTalk()) return
+    if (drip !== undefined) peer.flush()
+    peer.send(frame.text)
+    if (drip !== undefined) peer.drip(drip.bytes, drip.everyMs)
+    const fault = drip === undefined ? frame.fault : 'slow-drip'
+    drip = undefined
+    sentCount++
+    if (!doesKeepFrames) return
+    const { type, text } = frame
+    frames.push({ sentMs: nowMs(), type, text, ...(fault === undefined ? {} : { fault }) })
+  }
+  function release(): void {
+    const all = held ?? []
+    held = undefined
+    for (const frame of all) send(frame)
+    peer.flush()
+  }
   return {
     frames,
     close,
     isOpen: () => isOpen,
     sentCount: () => sentCount,
-    send(frame: MangledFrame, sentMs: number): void {
-      if (!isOpen || isFrozen || !mayTalk()) return
-      if (drip !== undefined) peer.flush()
-      peer.send(frame.text)
-      if (drip !== undefined) peer.drip(drip.bytes, drip.everyMs)
-      const fault = drip === undefined ? frame.fault : 'slow-drip'
-      drip = undefined
-      sentCount++
-      if (!doesKeepFrames) return
-      const { type, text } = frame
-      frames.push({ sentMs, type, text, ...(fault === undefined ? {} : { fault }) })
+    send(frame: MangledFrame): void {
+      if (held === undefined && frame.heldMs !== undefined) {
+        held = []
+        later(frame.heldMs, release)
+      }
+      if (held === undefined) send(frame)
+      else held.push(frame)
     },
     drop(hasCloseFrame: boolean): void {
       close()
