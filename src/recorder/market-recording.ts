@@ -28,10 +28,12 @@ export type RecordingOptions = {
 export function recordMarket(options: RecordingOptions) {
   const { market, sink, heldMs } = options
   const { conditionId } = market
+  let isOver = false
 
   function mergeOf(outcome: Outcome): Merge {
-    const open = (fromMs: number, toMs: number, reason: GapReason) =>
-      sink.add({ kind: 'opened', conditionId, gap: { outcome, fromMs, toMs, reason } })
+    const open = (fromMs: number, toMs: number, reason: GapReason) => {
+      if (!isOver) sink.add({ kind: 'opened', conditionId, gap: { outcome, fromMs, toMs, reason } })
+    }
     return createMerge(
       {
         state: (snapshot) => sink.add({ kind: 'state', snapshot }),
@@ -66,8 +68,9 @@ export function recordMarket(options: RecordingOptions) {
       for (const outcome of outcomes) merges[outcome].lost(source, reason)
     },
 
-    /** Ends the recording: no gap reaches beyond the window. */
+    /** Ends the recording: no gap reaches beyond the window, or begins when its connection ends. */
     finish(): void {
+      isOver = true
       for (const outcome of outcomes) merges[outcome].finish(market.windowEndMs)
     },
 
