@@ -336,8 +336,11 @@ export type LinePiece = { bytes: Uint8Array<ArrayBuffer>; rows: number; last: Po
  * comment line may be added to that end. Lines are of printable ASCII without spaces.
  */
 export type EventStream<Rows = RowEvents> = {
-  /** An event of text alone; the first begins the stream. */
-  event(lines: string): Uint8Array<ArrayBuffer>
+  /**
+   * An event of text alone; the first begins the stream. What the last one of the same name has too
+   * is not repeated.
+   */
+  event(lines: string, name?: string): Uint8Array<ArrayBuffer>
   /** An event for each row after a place: what `before` returns, and the JSON object after it. */
   rows(query: StreamQuery & { limit: number }, before: (row: Position) => string): Rows
   /**

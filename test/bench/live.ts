@@ -17,6 +17,7 @@ import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
+import { createOutput } from '#src/modules/live/output.ts'
 import { createLiveService } from '#src/modules/live/service.ts'
 import { readPrices } from '#src/modules/prices/over-time.ts'
 import { readQuotes } from '#src/modules/quotes/index.ts'
@@ -68,11 +69,14 @@ function openMarket() {
 
 const cursors = createCursorCodec(new Uint8Array(32))
 
-function createService(history: MarketHistory) {
-  const read = createRowReader(history, {
+const createReads = (history: MarketHistory) =>
+  createRowReader(history, {
     quotes: (request) => readQuotes(history, request),
     prices: (request) => readPrices(history, request),
   })
+
+function createService(history: MarketHistory) {
+  const read = createReads(history)
   return createLiveService({
     ...{ history, cursors, timer, rows: read, clock: () => START_MS },
     hub: createHub({ history, read, clock: () => START_MS, timer }),
@@ -118,13 +122,14 @@ function createReader({ history, market }: Bench): () => string {
   }
 }
 
-/** Writes rows one by one in the gzip of the store. */
-function createFrames({ history, market }: Bench): Way {
-  const stream = history.events()
-  stream.event('retry:3000')
+/** Writes rows one by one as the service does. */
+function createEvents({ history, market }: Bench, isGzip: boolean, depth?: number): Way {
+  const filter = { channel: 'snapshots', depth } as const
+  const output = createOutput({ history, rows: createReads(history) }, filter, isGzip)
+  output.event('retry:3000')
   let after = history.page({ market: market(), order: 'asc', limit: WARM_UP_ROWS }).last
   return () => {
-    const { bytes, last } = stream.rows({ market: market(), after, limit: 1 }, linesBefore)
+    const { bytes, last } = output.rows({ market: market(), after, limit: 1 }, linesBefore)
     after = last
     return bytes.length
   }
@@ -134,12 +139,12 @@ function createFrames({ history, market }: Bench): Way {
 async function measureCodings(): Promise<void> {
   const bench = openMarket()
   for (let row = 0; row < rows; row++) bench.append()
-  const encoder = new TextEncoder()
-  const read = createReader(bench)
   const zipped = (zlib: ReturnType<typeof createGzip>) => flushed(createReader(bench), zlib)
   const ways: Record<string, Way> = {
-    'plain JSON': () => encoder.encode(read()).length,
-    'gzip, stored frames': createFrames(bench),
+    'plain JSON': createEvents(bench, false),
+    'gzip, stored frames': createEvents(bench, true),
+    'depth=10, plain JSON': createEvents(bench, false, 10),
+    'depth=10, gzip': createEvents(bench, true, 10),
     'gzip level 1, flushed each row': zipped(createGzip({ level: 1 })),
     'gzip level 6, flushed each row': zipped(createGzip({ level: 6 })),
     'permessage-deflate, level 1': zipped(createDeflateRaw({ level: 1 })),

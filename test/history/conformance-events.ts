@@ -41,8 +41,8 @@ function textOf({ stream, pieces }: Reader): string {
   return decoder.decode(gunzipSync(bytes)).replace(/^:.\n\n/gm, '\n')
 }
 
-function say(reader: Reader, text: string): void {
-  reader.pieces.push(reader.stream.event(text))
+function say(reader: Reader, text: string, name?: string): void {
+  reader.pieces.push(reader.stream.event(text, name))
   reader.text += `${text}\n\n`
 }
 
@@ -98,6 +98,19 @@ const newState = (random: Random) => ({
 
 const firstRows = [1, 2].map((number) => aSnapshot({ conditionId: conditionIdOf(number) }))
 
+/** Text with parts put in, taken out and moved; sometimes longer than what gzip remembers. */
+function changed(text: string, random: Random): string {
+  const [from, to] = [random.integer(text.length + 1), random.integer(text.length + 1)]
+  const made = Array.from({ length: random.integer(30) }, () => 33 + random.integer(94))
+  const part = String.fromCharCode(...made).repeat(random.pick([1, 1, 1, 400]))
+  return random.pick([
+    text.slice(0, from) + part + text.slice(from),
+    text.slice(from) + part + text.slice(0, to),
+    text.slice(0, from) + text.slice(to),
+    text.slice(-2000),
+  ])
+}
+
 export function conformEvents(use: Use): void {
   describe('events', () => {
     test(
@@ -106,12 +119,16 @@ export function conformEvents(use: Use): void {
         const random = createRandom('events')
         const state = newState(random)
         const reader = newReader(history)
+        const texts: Record<string, string> = {}
         appendAll(history, firstRows)
         say(reader, 'retry:3000')
         for (let step = 0; step < 120; step++) {
           const part = { number: 1 + random.integer(MARKETS), limit: 1 + random.integer(40) }
           if (step % 3 === 0) appendSome(history, random, state)
           if (step % 5 === 0) say(reader, `:${'x'.repeat(random.integer(3000))}`)
+          const name = String(random.integer(3))
+          texts[name] = changed(texts[name] ?? '', random)
+          say(reader, `data:${texts[name]}`, name)
           follow(history, reader, part)
         }
         expect(textOf(reader) === reader.text).toBe(true)

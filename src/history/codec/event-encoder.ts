@@ -1,7 +1,8 @@
 /**
  * Writes events with rows in them: one gzip member of one deflate block, in the code of lines. A
  * row is its stored frame; between it and the row that it refers to is other text than in its
- * chunk, so its distances are moved. An inflater returns each complete symbol, so no marker is
+ * chunk, so its distances are moved. Of any other text what the last of its kind has too is a
+ * match. An inflater returns each complete symbol, so no marker is
  * needed after an event, only a full byte: a comment line of fixed length, whose character has as
  * many bits as are missing.
  */
@@ -28,7 +29,7 @@ const SPACE = ' '
 /** Of what ends an event, but for the character that fills. */
 const END_BITS = newlineBits * 3 + (literalBits[0x3a] ?? 0)
 const OUTPUT_BYTES = 16_384
-const lines = /^[!-~\n]*$/
+const encodableLines = /^[!-~\n]*$/
 
 /** By the bits that are missing from a byte, a character whose code has as many. */
 const fillers = Array.from({ length: 8 }, (_, missing) => {
@@ -40,9 +41,10 @@ const fillers = Array.from({ length: 8 }, (_, missing) => {
 })
 
 /** A row of a stream, and what was before it in its event. */
-type EventRow = { chunk: Chunk; row: number; before: string }
-/** The last row of an outcome, and the bytes of text to its end. */
-export type Kept = EventRow & { end: number }
+type EventRow = PlacedRow & { before: string }
+type PlacedRow = { chunk: Chunk; row: number }
+/** The last text of a kind, and the bytes of text to its end; of a row what was before it. */
+export type Kept = { text: string; end: number; row?: PlacedRow }
 
 /** Decodes a row to be compared with another one. */
 type ReadRow = (chunk: Chunk, row: number, slot: 0 | 1) => RowText
@@ -66,23 +68,29 @@ export class EventEncoder {
     return this.#bits.toBytes()
   }
 
-  text(text: string, sum: TextSum): void {
-    assert(lines.test(text), 'an event is printable ASCII without spaces')
-    this.#frames.text(text.replaceAll('\n', SPACE))
-    this.#finish({ crc: crc32(text, sum.crc), bytes: sum.bytes + text.length }, sum)
+  /** Writes text against the last of its kind, if that is near enough. */
+  text(lines: string, sum: TextSum, last: Kept | undefined): Kept {
+    const text = encodable(lines)
+    const end = sum.bytes + text.length
+    const distance = last === undefined ? Infinity : end - last.end
+    if (last !== undefined && distance + last.text.length <= MATCH_DISTANCE_MAX)
+      this.#frames.echo(text, last.text, distance)
+    else this.#frames.text(text)
+    this.#finish({ crc: crc32(lines, sum.crc), bytes: end }, sum)
+    return { text, end }
   }
 
   /** Writes a row against the one before it of its outcome, if that is near enough. */
   row({ chunk, row, before }: EventRow, sum: TextSum, last: Kept | undefined): Kept {
-    assert(lines.test(before), 'an event is printable ASCII without spaces')
-    const text = before.replaceAll('\n', SPACE)
+    const text = encodable(before)
     const start = sum.bytes + before.length
     const length = lengthOf(chunk, row)
+    const former = last?.row
     const between = last === undefined ? 0 : start - last.end
-    const distance = last === undefined ? Infinity : lengthOf(last.chunk, last.row) + between
-    if (last !== undefined && distance + length <= MATCH_DISTANCE_MAX) {
-      this.#frames.echo(text, last.before.replaceAll('\n', SPACE), distance)
-      this.#after({ chunk, row, before }, last, between)
+    const distance = former === undefined ? Infinity : lengthOf(former.chunk, former.row) + between
+    if (last !== undefined && former !== undefined && distance + length <= MATCH_DISTANCE_MAX) {
+      this.#frames.echo(text, last.text, distance)
+      this.#after({ chunk, row }, former, between)
     } else {
       this.#frames.text(text)
       const { bytes } = this.#read(chunk, row, 0)
@@ -91,7 +99,7 @@ export class EventEncoder {
     const crcStart = crc32(before, sum.crc) ^ crc32(COMMA, chunk.crc(row - 1))
     const end = start + length
     this.#finish({ crc: crcBetween(crcStart, chunk.crc(row), length), bytes: end }, sum)
-    return { chunk, row, before, end }
+    return { text, end, row: { chunk, row } }
   }
 
   /** Ends the block and the member. */
@@ -100,7 +108,7 @@ export class EventEncoder {
     return this.#frames.endMember(crc, bytes).slice()
   }
 
-  #after({ chunk, row }: EventRow, last: Kept, between: number): void {
+  #after({ chunk, row }: PlacedRow, last: PlacedRow, between: number): void {
     const previous = chunk.previousRowOf(chunk.outcome(row), row)
     if (previous < 0 || chunk.id(previous) !== last.chunk.id(last.row)) {
       const now = this.#read(chunk, row, 0)
@@ -123,6 +131,12 @@ export class EventEncoder {
     sum.crc = crc32(text, now.crc)
     sum.bytes = now.bytes + text.length
   }
+}
+
+/** Lines as the encoder takes them. */
+function encodable(lines: string): string {
+  assert(encodableLines.test(lines), 'an event is printable ASCII without spaces')
+  return lines.replaceAll('\n', SPACE)
 }
 
 const lengthOf = (chunk: Chunk, row: number): number =>

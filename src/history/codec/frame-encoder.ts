@@ -24,6 +24,8 @@ import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } f
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
 const WORTHWHILE_LENGTH = 5
+/** Text that is looked for elsewhere when what is beside it differs. */
+const PROBE_LENGTH = 6
 
 /** Every price lies between 0 and 1, so it begins with `0.`. */
 const PRICE_START = '0.'.length
@@ -55,20 +57,37 @@ export class FrameEncoder {
   }
 
   /**
-   * Writes text as `text` does. What agrees with the end of an earlier one, which ends as far
-   * before the end of this one as `distance` says, is a match.
+   * Writes text as `text` does, what an earlier one has too as matches. That one ends as far before
+   * the end of this one as `distance` says, and before its beginning.
    */
   echo(text: string, earlier: string, distance: number): void {
     this.#bits.reserve(text.length * 2)
-    const moved = earlier.length - text.length
-    let at = 0
-    while (at < text.length) {
-      let end = at
-      while (end < text.length && text[end] === earlier[end + moved]) end++
-      const length = Math.min(end - at, MATCH_LENGTH_MAX)
-      if (length >= WORTHWHILE_LENGTH) this.match(length, distance)
-      else this.#literal(text.charCodeAt(at))
-      at += length >= WORTHWHILE_LENGTH ? length : 1
+    const base = distance + earlier.length - text.length
+    const sameFrom = (at: number, from: number): number => {
+      const max = Math.min(text.length - at, earlier.length - from)
+      let same = 0
+      while (same < max && text.charCodeAt(at + same) === earlier.charCodeAt(from + same)) same++
+      return same
+    }
+    /** From a place in the text to where the earlier one is like it. */
+    let moved = 0
+    let isInWord = false
+    for (let at = 0; at < text.length;) {
+      const code = text.charCodeAt(at)
+      let same = sameFrom(at, at + moved)
+      // A word that differs is looked for once: most are of a cursor, and nowhere.
+      if (same < PROBE_LENGTH && !(isInWord && isLetter(code))) {
+        const found = findNear(earlier, text.slice(at, at + PROBE_LENGTH), at + moved)
+        if (found >= 0) {
+          moved = found - at
+          same = sameFrom(at, found)
+        }
+      }
+      const length = Math.min(same, MATCH_LENGTH_MAX)
+      isInWord = length < WORTHWHILE_LENGTH
+      if (isInWord) this.#literal(code)
+      else this.match(length, base - moved)
+      at += isInWord ? 1 : length
     }
   }
 
@@ -338,6 +357,14 @@ type Level = { now: LadderText; i: number; old: LadderText; j: number }
 
 const isBetter = (price: number, other: number, isAsks: boolean): boolean =>
   isAsks ? price < other : price > other
+
+const isLetter = (code: number): boolean => (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a
+
+/** Where `part` is, from `at` on if it is there; -1 if it is nowhere. */
+function findNear(text: string, part: string, at: number): number {
+  const next = text.indexOf(part, at)
+  return next < 0 ? text.indexOf(part) : next
+}
 
 /** Offset after the number that is or continues at `from`: of a comma or a brace, `end` at most. */
 function endOfNumber(bytes: Uint8Array, from: number, end: number): number {

@@ -8,7 +8,7 @@ import type { Tables } from '../tables/tables.ts'
 import type { ReadMarket } from './market-read.ts'
 import { selectRows } from './selection.ts'
 
-/** The last rows of a stream, by market and outcome. */
+/** The last texts of a stream by their names, and rows by market and outcome. */
 type Last = Map<string, Kept>
 
 export function createEventReads(
@@ -30,15 +30,16 @@ export function createEventReads(
     sum,
 
     get step() {
-      const parts = [...last].map(([name, { chunk, row, end, before }]) => {
-        return `${name} ${chunk.id(row)} ${sum.bytes - end} ${before}`
+      const parts = [...last].map(([name, { text, end, row }]) => {
+        return `${name} ${row?.chunk.id(row.row)} ${sum.bytes - end} ${text}`
       })
       return parts.sort().join()
     },
 
-    event(lines) {
+    event(lines, name) {
       encoder.begin(sum.bytes === 0)
-      encoder.text(lines, sum)
+      const kept = encoder.text(lines, sum, name === undefined ? undefined : last.get(name))
+      if (name !== undefined) last.set(name, kept)
       return encoder.take()
     },
 

@@ -14,7 +14,7 @@ import type { LiveService } from './service.ts'
 const VARY = 'Accept-Encoding, Origin'
 const LAST_EVENT_ID = 'Last-Event-ID'
 
-const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` whole books (\`snapshots\` without \`depth\`) are sent as they are stored, in one gzip member without an end, each event complete as it comes; anything else is sent plain. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
+const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_closed\`, \`market_resolved\`: \`data\` is the market. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` the events are one gzip member without an end, each complete as it comes: whole books (\`snapshots\` without \`depth\`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
 
 const shared = {
   access: 'snapshots',
@@ -36,7 +36,7 @@ const shared = {
     content: { 'text/event-stream': { schema: { type: 'string' } } },
     headers: {
       Vary: `\`${VARY}\`.`,
-      'Content-Encoding': '`gzip` where `Accept-Encoding` has it, for whole books; else absent.',
+      'Content-Encoding': '`gzip` where `Accept-Encoding` has it; else absent.',
       'X-Accel-Buffering': '`no`: proxies pass events on as they come.',
     },
   },
@@ -67,10 +67,7 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers }: Po
     const { channel, outcome, depth, timeframe, heartbeat } = query
     if (depth !== undefined && channel !== 'snapshots')
       throw parameterError('depth', '`depth` goes with `channel=snapshots`.')
-    const isGzip =
-      channel === 'snapshots' &&
-      depth === undefined &&
-      acceptsGzip(request.headers.get('accept-encoding'))
+    const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     const filter = { channel, outcome, depth }
     const conditionId = market?.conditionId
     const stream = service.open(request, {

@@ -1,4 +1,4 @@
-/** What is written of rows: their text as it is, or in the gzip of the store. */
+/** What is written of rows: plain, or in gzip. */
 import type { Market } from '#src/core/market.ts'
 import type { EventStream, MarketHistory } from '#src/history/history.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
@@ -9,31 +9,53 @@ export type Output = Omit<EventStream, 'fork'> & {
   fork: (sum: EventStream['sum']) => Output
 }
 
+type Sources = { history: MarketHistory; rows: RowReader }
+
+export function createOutput({ history, rows }: Sources, filter: RowFilter, isGzip: boolean) {
+  if (!isGzip) return createTextOutput(plain, rows, filter)
+  const isWhole = filter.channel === 'snapshots' && filter.depth === undefined
+  const stream = history.events()
+  return isWhole ? createBookOutput(stream) : createTextOutput(stream, rows, filter)
+}
+
+type TextStream = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
+  fork: (sum: EventStream['sum']) => TextStream
+}
+
 const encoder = new TextEncoder()
 
-/** Plain text depends on nothing before it. */
-export function createTextOutput(rows: RowReader, filter: RowFilter): Output {
-  const event = (text: string) => encoder.encode(`${text}\n\n`)
-  const output: Output = {
-    event,
-    row: (_market, { text }, before) => event(before + text),
+/** Depends on nothing before it. */
+const plain: TextStream = {
+  event: (text) => encoder.encode(`${text}\n\n`),
+  ...{ step: '', sum: { crc: 0, bytes: 0 } },
+  fork: () => plain,
+  end: () => new Uint8Array(0),
+}
+
+/** Rows as they are read. */
+function createTextOutput(stream: TextStream, rows: RowReader, filter: RowFilter): Output {
+  const row: Output['row'] = ({ conditionId }, { text, outcome }, before) =>
+    stream.event(before + text, `${conditionId} ${outcome}`)
+  return {
+    event: stream.event,
+    row,
     rows({ market, after = { timestampMs: 0, id: 0 }, limit }, before) {
       const page = rows.after({ ...filter, market, after, limit })
-      const texts = page.rows.map(({ position, text }) => `${before(position)}${text}\n\n`)
+      const events = page.rows.map((each) => row(market, each, before(each.position)))
       const { resume: last, hasMore } = page
-      return { bytes: encoder.encode(texts.join('')), count: texts.length, last, hasMore }
+      return { bytes: Buffer.concat(events), count: events.length, last, hasMore }
     },
-    ...{ step: '', sum: { crc: 0, bytes: 0 } },
-    fork: () => output,
-    end: () => new Uint8Array(0),
+    get step() {
+      return stream.step
+    },
+    sum: stream.sum,
+    fork: (sum) => createTextOutput(stream.fork(sum), rows, filter),
+    end: stream.end,
   }
-  return output
 }
 
 /** Whole books, as they are stored. */
-export const createGzipOutput = (history: MarketHistory): Output => wrap(history.events())
-
-const wrap = (stream: EventStream): Output => ({
+const createBookOutput = (stream: EventStream): Output => ({
   event: stream.event,
   row(market, { position, outcome }, before) {
     const after = { ...position, id: position.id - 1 }
@@ -45,6 +67,6 @@ const wrap = (stream: EventStream): Output => ({
     return stream.step
   },
   sum: stream.sum,
-  fork: (sum) => wrap(stream.fork(sum)),
+  fork: (sum) => createBookOutput(stream.fork(sum)),
   end: stream.end,
 })

@@ -9,7 +9,7 @@ import { createCrew } from './crew.ts'
 import type { Lane, LaneOptions, LanePorts } from './lane.ts'
 import { createLeg, type Leg } from './leg.ts'
 import { createMember, type Member } from './member.ts'
-import { createGzipOutput, createTextOutput } from './output.ts'
+import { createOutput } from './output.ts'
 import { createPlaces, type Place } from './places.ts'
 
 /** Writing at one go; everybody else waits that long. */
@@ -71,7 +71,7 @@ export function createLiveService(deps: LiveDeps) {
       const { options, cursor, isGzip } = start
       const legs = legsAt(ports, start)
       const close = work.openStream(request)
-      const output = isGzip ? createGzipOutput(history) : createTextOutput(rows, options.filter)
+      const output = createOutput({ history, rows }, options.filter, isGzip)
       const member = createMember(start.isAllowed)
       const onEnd = () => {
         close()
