@@ -10,54 +10,91 @@ export const STREAM_SECONDS_MAX = 60
 /** What was handed to the connection, whether it was all, and the fault that broke it off. */
 type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
 
+/** Takes pieces, which belong to the stream from then on, and their end. */
+export type Sink = {
+  /** Returns whether the client has taken all before it and is to be given more as it comes. */
+  put(piece: Uint8Array): boolean
+  /** With an error the connection is cut, so that nobody takes a part for the whole. */
+  end(error?: unknown): void
+}
+
+/** `pull` asks for one piece, or the end, now or later; `cancel` is called when nobody is there. */
+export type Pieces = {
+  pull(sink: Sink): void | Promise<void>
+  cancel(): void | Promise<void>
+}
+
 export type BodyStream = {
   headers: Record<string, string>
-  /**
-   * A piece belongs to the stream once it is yielded. `return` is called when the client is gone.
-   */
-  pieces: Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next' | 'return'>
+  pieces: Pieces
   onEnd: (end: BodyEnd) => void
+}
+
+/** A class, as a thousand followers are written to at once: less of each is touched. */
+class BodySink implements Sink {
+  readonly #sent: SentBody
+  readonly #onEnd: (end: BodyEnd) => void
+  readonly #end: BodyEnd = { bytes: 0, isWhole: false }
+  readonly #controller: ReadableStreamDefaultController<Uint8Array>
+  #isOver = false
+
+  constructor(
+    controller: ReadableStreamDefaultController<Uint8Array>,
+    sent: SentBody,
+    onEnd: (end: BodyEnd) => void,
+  ) {
+    this.#controller = controller
+    this.#sent = sent
+    this.#onEnd = onEnd
+  }
+
+  put(piece: Uint8Array): boolean {
+    if (this.#isOver) return false
+    this.#end.bytes += piece.length
+    this.#sent.onPiece(piece.length)
+    this.#controller.enqueue(piece)
+    return this.#controller.desiredSize === 0
+  }
+
+  end(error?: unknown): void {
+    if (this.#isOver) return
+    this.#end.isWhole = error === undefined
+    this.#end.error = error
+    if (this.#end.isWhole) this.#controller.close()
+    else this.#controller.error(error)
+    this.stop()
+    this.finish()
+  }
+
+  /** Takes nothing more. */
+  stop(): void {
+    this.#isOver = true
+  }
+
+  finish(): void {
+    this.#onEnd(this.#end)
+  }
 }
 
 /** What is sent is counted piece by piece, and the line of the log is written at the end. */
 export function streamResponse(request: Request, { headers, pieces, onEnd }: BodyStream): Response {
-  const end: BodyEnd = { bytes: 0, isWhole: false }
   const ended = Promise.withResolvers<BodyEnd>()
   const sent: SentBody = { ended: ended.promise, onPiece() {} }
   visitOf(request).body = sent
-
-  let isGone = false
-  const finish = () => {
-    onEnd(end)
-    ended.resolve(end)
-  }
+  let sink: BodySink | undefined
   const body = new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        try {
-          const { done, value } = await pieces.next()
-          if (isGone) return
-          if (done) {
-            end.isWhole = true
-            controller.close()
-            finish()
-            return
-          }
-          end.bytes += value.length
-          sent.onPiece(value.length)
-          controller.enqueue(value)
-        } catch (error) {
-          if (isGone) return
-          // The connection is cut, so that nobody takes a part for the whole.
-          controller.error(error)
-          end.error = error
-          finish()
-        }
+      start(controller) {
+        sink = new BodySink(controller, sent, (end) => {
+          onEnd(end)
+          ended.resolve(end)
+        })
       },
+      pull: () => sink && pieces.pull(sink),
       async cancel() {
-        isGone = true
-        await pieces.return()
-        finish()
+        sink?.stop()
+        await pieces.cancel()
+        sink?.finish()
       },
     },
     // Nothing is made before it is asked for.
@@ -65,3 +102,19 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
   )
   return new Response(body, { headers })
 }
+
+/** Pieces that are made one after the other. */
+export const piecesFrom = (made: AsyncGenerator<Uint8Array, void, undefined>): Pieces => ({
+  async pull(sink) {
+    try {
+      const { done, value } = await made.next()
+      if (done) sink.end()
+      else sink.put(value)
+    } catch (error) {
+      sink.end(error)
+    }
+  },
+  async cancel() {
+    await made.return()
+  },
+})

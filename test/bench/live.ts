@@ -14,6 +14,8 @@ import { createCursorCodec, encodePosition } from '#src/core/cursor.ts'
 import type { Position, Snapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import { bindVisit, type Visit } from '#src/http/gate.ts'
+import { streamResponse } from '#src/http/stream.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
@@ -179,6 +181,7 @@ async function serve(mode: Mode): Promise<void> {
     idleTimeout: 0,
     fetch(request) {
       opened++
+      bindVisit(request, {} as Visit)
       if (mode === 'bytes') {
         const body = new ReadableStream<Uint8Array>({
           start: (controller) => void senders.add((bytes) => controller.enqueue(bytes)),
@@ -187,7 +190,7 @@ async function serve(mode: Mode): Promise<void> {
       }
       const heartbeatMs = mode === 'own' ? 1e9 + opened : 1e9
       const { conditionId, coin } = market()
-      const { pieces } = service.open(request, {
+      const stream = service.open(request, {
         options: {
           coin,
           conditionId,
@@ -197,16 +200,7 @@ async function serve(mode: Mode): Promise<void> {
         },
         ...{ market: market(), cursor: undefined, isGzip: true, isAllowed: () => true },
       })
-      const body = new ReadableStream<Uint8Array>(
-        {
-          async pull(controller) {
-            const { value } = await pieces.next()
-            if (value) controller.enqueue(value)
-          },
-        },
-        { highWaterMark: 0 },
-      )
-      return new Response(body)
+      return streamResponse(request, { headers: {}, ...stream })
     },
   })
   console.log(server.port)

@@ -3,7 +3,7 @@ import { answerUnchanged, cachingHeaders, COVERAGE_HEADER } from '#src/http/data
 import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
-import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
+import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
 
 import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './model.ts'
@@ -70,7 +70,7 @@ export function exportRoutes(deps: ExportDeps & { work: Work; findMarket: FindMa
       'X-Export-Id': exportId,
     }
     if (isGzip) headers['Content-Encoding'] = 'gzip'
-    return streamResponse(request, { headers, pieces, onEnd })
+    return streamResponse(request, { headers, pieces: piecesFrom(pieces), onEnd })
   }
 
   return [

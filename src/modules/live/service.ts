@@ -8,7 +8,7 @@ import type { Work } from '#src/http/work.ts'
 import { createCrew } from './crew.ts'
 import type { Lane, LaneOptions, LanePorts } from './lane.ts'
 import { createLeg, type Leg } from './leg.ts'
-import { createMember, type Member } from './member.ts'
+import { Member } from './member.ts'
 import { createOutput } from './output.ts'
 import { createPlaces, type Place } from './places.ts'
 
@@ -72,7 +72,7 @@ export function createLiveService(deps: LiveDeps) {
       const legs = legsAt(ports, start)
       const close = work.openStream(request)
       const output = createOutput({ history, rows }, options.filter, isGzip)
-      const member = createMember(start.isAllowed)
+      const member = new Member(start.isAllowed)
       const onEnd = () => {
         close()
         crew.leave(member)
