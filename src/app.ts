@@ -120,10 +120,14 @@ export function createApp(deps: AppDeps) {
     /** Live connections; given to the server that listens. */
     stream,
     live,
-    /** Hands on what is new to whoever follows; to be called every few milliseconds. */
-    tick(): void {
-      stream.tick()
+    /**
+     * Hands on what is new to whoever follows; to be called every few milliseconds, and as soon as
+     * others had their turn while it returns that there is more.
+     */
+    tick(): boolean {
+      const isOwing = stream.tick()
       live.tick()
+      return isOwing
     },
     /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
     drain(): void {

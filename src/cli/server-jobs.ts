@@ -96,8 +96,20 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
 /** What another process commits shows on live connections after so long. */
 const STREAM_MS = 5
 
-/** Hands on what is new to live connections. */
-export const startStream = ({ tick }: App): Job => every(STREAM_MS, tick, () => {})
+/** Hands on what is new to live connections; what is left of it, after requests that came in. */
+export function startStream({ tick }: App): Job {
+  let next: NodeJS.Immediate | undefined
+  function step(): void {
+    next = tick() ? setImmediate(step) : undefined
+  }
+  return every(
+    STREAM_MS,
+    () => {
+      if (next === undefined) step()
+    },
+    () => clearImmediate(next),
+  )
+}
 
 /** How often the market of the sample moves. */
 const SAMPLE_MS = 200

@@ -14,7 +14,7 @@ const MARKETS_MS = 500
 const UNRESOLVED_MS = 7_200_000
 const BLOCK = 200
 /** Reading and sending at one go; everybody else waits that long. */
-const SLICE_MS = 3
+const SLICE_MS = 1
 
 export type MarketChange = { kind: 'open' | 'closed' | 'resolved'; market: Market }
 type Watcher = (change: MarketChange) => void
@@ -73,8 +73,11 @@ export function createHub({ history, read, clock, timer }: HubOptions) {
      */
     watch: coins.watch,
 
-    /** Hands on what is new, for some milliseconds; the next call goes on where it stopped. */
-    wake(): void {
+    /**
+     * Hands on what is new, for a moment; the next call goes on where it stopped. Returns whether
+     * something is left to be handed on.
+     */
+    wake(): boolean {
       coins.tick()
       if (queue.length === 0) queue = [...followers.values()]
       const endMs = timer() + SLICE_MS
@@ -84,8 +87,9 @@ export function createHub({ history, read, clock, timer }: HubOptions) {
         // Rows that some have come first for the others; what is still to be read waits its turn.
         if (follower.isOwing) queue.push(follower)
         else if (hasMore) queue.unshift(follower)
-        if (isOver()) return
+        if (isOver()) break
       }
+      return queue.length > 0
     },
 
     get followers() {

@@ -38,19 +38,17 @@ describe('createHub', () => {
     const follower = hub.follower(getMarket(history), filter)
     const got = Array.from({ length: 50 }, () => [] as number[])
     for (const ids of got) follower.join((rows) => ids.push(...idsOf(rows)))
-    let wakes = 0
+    const isOwing: boolean[] = []
     for (let index = 0; index < 20; index++) {
       append(history, [aSnapshot({ timestampMs: START_MS + index }, (index + 1) * 10_000)])
-      hub.wake()
-      wakes++
+      isOwing.push(hub.wake())
     }
     const all = Array.from({ length: 20 }, (_, index) => index + 1)
-    while (got.some((ids) => ids.length < all.length) && wakes < 5000) {
-      hub.wake()
-      wakes++
-    }
+    while (got.some((ids) => ids.length < all.length) && isOwing.length < 5000)
+      isOwing.push(hub.wake())
     for (const ids of got) expect(ids).toEqual(all)
-    expect(wakes).toBeGreaterThan(20)
+    expect(isOwing.length).toBeGreaterThan(20)
+    expect([isOwing[0], isOwing.at(-1)]).toEqual([true, false])
   })
 
   test('behavior: who leaves while rows are handed on gets no more, and the last ends it', () => {

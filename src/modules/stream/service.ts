@@ -98,15 +98,17 @@ export function createStreamService(deps: StreamDeps) {
       throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
     },
 
-    tick(): void {
-      if (sessions.size === 0) return
-      attempt(hub.wake)
+    /** Returns whether rows are left that are to be handed on soon. */
+    tick(): boolean {
+      if (sessions.size === 0) return false
+      const isOwing = attempt(hub.wake) ?? false
       attempt(spot.tick)
       runner.tick()
       const nowMs = clock()
-      if (nowMs - tickedMs < SESSIONS_MS) return
+      if (nowMs - tickedMs < SESSIONS_MS) return isOwing
       tickedMs = nowMs
       for (const session of [...sessions]) attempt(session.tick)
+      return isOwing
     },
 
     /** Asks everybody to connect elsewhere. */
@@ -124,11 +126,12 @@ export function createStreamService(deps: StreamDeps) {
 export type StreamService = ReturnType<typeof createStreamService>
 
 /** What cannot be read now is looked at again at the next tick. */
-function attempt(work: () => void): void {
+function attempt<T>(work: () => T): T | undefined {
   try {
-    work()
+    return work()
   } catch (error) {
     if (!(error instanceof AppError)) throw error
+    return undefined
   }
 }
 
