@@ -53,23 +53,36 @@ const idsIn = (events: readonly { data: Record<string, unknown> }[]) =>
   events.map(({ data }) => Number(data.id))
 
 describe('stock clients', () => {
-  test.skipIf(!curl)('default: curl -N --compressed shows each row as it is written', async () => {
-    const child = Bun.spawn([curl ?? '', '-sN', '--compressed', `${server.url.origin}${path}`])
-    let text = ''
-    const first = written
-    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
-      text += piece
-      const last = parseEvents(text).at(-1)
-      // One at a time: each is there before the next is written.
-      if (last === undefined || Number(last.data.id) !== written || !text.endsWith('\n\n')) continue
-      if (written === first + ROWS) break
-      write(1)
-    }
-    child.kill()
-    const events = parseEvents(text)
-    expect(events.map(({ name }) => name).slice(0, 3)).toEqual(['snapshot', 'snapshot', 'row'])
-    expect(idsIn(events.slice(2))).toEqual(Array.from({ length: ROWS }, (_, at) => first + at + 1))
-  })
+  for (const query of ['', '?depth=1', '?channel=quotes']) {
+    test.skipIf(!curl)(
+      `default: curl -N --compressed shows each row as it is written ${query}`,
+      async () => {
+        const child = Bun.spawn([
+          curl ?? '',
+          '-sN',
+          '--compressed',
+          `${server.url.origin}${path}${query}`,
+        ])
+        let text = ''
+        const first = written
+        for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+          text += piece
+          const last = parseEvents(text).at(-1)
+          // One at a time: each is there before the next is written.
+          if (last === undefined || Number(last.data.id) !== written || !text.endsWith('\n\n'))
+            continue
+          if (written === first + ROWS) break
+          write(1)
+        }
+        child.kill()
+        const events = parseEvents(text)
+        expect(events.map(({ name }) => name).slice(0, 3)).toEqual(['snapshot', 'snapshot', 'row'])
+        expect(idsIn(events.slice(2))).toEqual(
+          Array.from({ length: ROWS }, (_, at) => first + at + 1),
+        )
+      },
+    )
+  }
 
   test.skipIf(!chromium)(
     'default: EventSource of a browser reads it in gzip, and continues when it connects again',
