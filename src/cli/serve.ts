@@ -79,14 +79,15 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start()
+  const stream = startStream(app)
   const jobs = [
     ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger)],
-    ...[startUsageFlush(app, context.printError), startStream(app), screening.start()],
+    ...[startUsageFlush(app, context.printError), stream, screening.start()],
     ...(config.hasSample ? [startSample(timed, history)] : []),
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history))
-  if (config.isRecording) recorder = stack.use(startRecording(timed, history, app.tick))
+  if (config.isRecording) recorder = stack.use(startRecording(timed, history, stream.wake))
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked

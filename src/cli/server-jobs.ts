@@ -97,18 +97,16 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
 const STREAM_MS = 5
 
 /** Hands on what is new to live connections; what is left of it, after requests that came in. */
-export function startStream({ tick }: App): Job {
+export function startStream({ tick }: App): Job & { wake: () => void } {
   let next: NodeJS.Immediate | undefined
   function step(): void {
     next = tick() ? setImmediate(step) : undefined
   }
-  return every(
-    STREAM_MS,
-    () => {
-      if (next === undefined) step()
-    },
-    () => clearImmediate(next),
-  )
+  /** To be called after commits of this process. */
+  function wake(): void {
+    if (next === undefined) step()
+  }
+  return { ...every(STREAM_MS, wake, () => clearImmediate(next)), wake }
 }
 
 /** How often the market of the sample moves. */
