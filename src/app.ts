@@ -19,7 +19,7 @@ import { createIdempotency } from '#src/http/idempotency.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
 import { createErrorTrap } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
-import { type Route, serveRoutes } from '#src/http/route.ts'
+import { createRouter, documentRoutes, type Route } from '#src/http/route.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { openapi, swaggerPage } from '#src/http/swagger.ts'
 import { createWork } from '#src/http/work.ts'
@@ -101,10 +101,11 @@ export function createApp(deps: AppDeps) {
   const { gate, work, meter } = ports
   const { stream, live } = createStreams(deps, ports)
   const routes = listRoutes(deps, ports, live)
-  const elysia = createElysia(deps, { ...ports, trap: trap.plugin, routes })
+  const elysia = createElysia(deps, trap.plugin, routes)
+  const answerRoute = createRouter(routes, ports)
   const front = createFrontDoor({
     ...deps,
-    handle: (request) => elysia.fetch(request),
+    handle: (request, path) => answerRoute(request, path) ?? elysia.fetch(request),
     takeError: trap.take,
     // Those that Elysia has besides ours are of the documentation.
     routes: createRouteTable([...routes, ...elysia.routes]),
@@ -151,6 +152,7 @@ function createPorts(deps: AppDeps, isAccepting: () => boolean) {
   const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
   return {
     ...{ gate, meter, authenticate: authenticator.authenticate },
+    pages: createPageCache(config.pageCacheBytes),
     findMarket: createMarketFinder(history),
     // One for all: whatever arrives waits for one step of the long work of all routes.
     work: createWork({ timer, streamsMax }),
@@ -165,9 +167,8 @@ function createPorts(deps: AppDeps, isAccepting: () => boolean) {
 /** Every route, in the order of the documentation. */
 function listRoutes(deps: AppDeps, ports: Ports, live: LiveService): Route[] {
   const { history, clock, config } = deps
-  const { work, isAccepting, listTiers, findMarket } = ports
+  const { work, pages, isAccepting, listTiers, findMarket } = ports
   const cursors = createCursorCodec(history.cursorKey)
-  const pages = createPageCache(config.pageCacheBytes)
   const idempotency = createIdempotency({ ...deps, store: deps.ledger })
   const { keysPerAccountMax } = config
   const data = { ...deps, cursors, pages, work }
@@ -227,9 +228,8 @@ const FRACTION_BYTES = 4
 const fractionOf = (bytes: Uint8Array): number =>
   Buffer.from(bytes).readUInt32LE() / 2 ** (8 * FRACTION_BYTES)
 
-type Served = Ports & { trap: AnyElysia; routes: readonly Route[] }
-
-function createElysia(deps: AppDeps, { trap, routes, ...ports }: Served): AnyElysia {
+/** The document and its page, and the answer to what is no route. */
+function createElysia(deps: AppDeps, trap: AnyElysia, routes: readonly Route[]): AnyElysia {
   const components = createComponents()
   return new Elysia({
     name: 'bookfeed',
@@ -242,6 +242,6 @@ function createElysia(deps: AppDeps, { trap, routes, ...ports }: Served): AnyEly
     .use(trap)
     .use(openapi(deps.version, components, () => ifSound(() => findExample(deps.history))))
     .use(swaggerPage())
-    .use(serveRoutes(routes, { ...ports, components }))
+    .use(documentRoutes(routes, components))
     .compile()
 }

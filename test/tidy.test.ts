@@ -58,6 +58,7 @@ const owners: Record<string, RegExp> = {
   'cli-progress': /^src\/cli\//,
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
   'hyparquet-writer': /^src\/modules\/exports\/parquet/,
+  memoirist: /^src\/http\/route\.ts/,
   'lru-cache': /^src\/lib\/cache\.ts/,
   negotiator: /^src\/http\//,
   sax: /^src\/screening\//,

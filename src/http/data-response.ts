@@ -88,24 +88,25 @@ export function answerData(
 const after = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-type TaggedAnswer = {
+export type PageAnswer = {
   /** Decides the bytes of the page, their coding included, before they are made. */
   tag: string
   isGzip: boolean
   isClosed: boolean
   coverage: string
-  pages: PageCache
-  work: Work
   /** A finished page that can be had at once. */
   findPage: () => Page | undefined
   /** JSON in ASCII, not compressed; under another tag where its rows have just changed. */
   make: () => Steps<Page>
 }
 
+export type PagePorts = { pages: PageCache; work: Work }
+
 /** The same for what is known by a tag, so that a 304 costs nothing. */
-export function answerTagged(
+export function answerPage(
   request: Request,
-  { tag, isGzip, isClosed, coverage, pages, work, findPage, make }: TaggedAnswer,
+  { tag, isGzip, isClosed, coverage, findPage, make }: PageAnswer,
+  { pages, work }: PagePorts,
 ): Response | Promise<Response> {
   const caching = isClosed ? 'closed' : 'open'
   const etag = `"${tag}"`

@@ -27,7 +27,8 @@ import type { Work } from './work.ts'
 type Handle = (request: Request, peers?: PeerSource) => Response | Promise<Response>
 
 type FrontDoorOptions = {
-  handle: (request: Request) => Response | Promise<Response>
+  /** The path is that of the request, still percent-encoded. */
+  handle: (request: Request, path: string) => Response | Promise<Response>
   /** What `handle` caught on the way to a response of status 400 or more. */
   takeError: ErrorTrap['take']
   routes: RouteTable
@@ -84,7 +85,8 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
     const exchange: Exchange = { request, inner, requestId, target, visit, peers, startedMs }
     try {
       assertServable(exchange, isSound)
-      if (routes.isRefused(inner.method, pathOf(target))) {
+      const path = pathOf(target)
+      if (routes.isRefused(inner.method, path)) {
         return finish(exchange, answerMissing(exchange, routes))
       }
       const open = sockets.get(target)
@@ -94,7 +96,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
         return finish(exchange, new Response(null))
       }
       const wait = work.enter(visit)
-      const result = wait === undefined ? handle(inner) : wait.then(() => handle(inner))
+      const result = wait === undefined ? handle(inner, path) : wait.then(() => handle(inner, path))
       if (!(result instanceof Promise)) return settle(exchange, result)
       return result.then(
         (response) => settle(exchange, response),

@@ -1,15 +1,17 @@
 /**
  * A route is one thing: what it takes, who may call it, what it answers and how it fails are
  * written once, beside the handler. From that come reading and refusing, headers, 304 and the
- * operation of the OpenAPI document. Elysia only routes, to one handler that does, in this order:
- * who asks, what of the path exists, the query, the body, the answer.
+ * operation of the OpenAPI document. A handler does, in this order: who asks, what of the path
+ * exists, the query, the body, the answer.
  */
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type AnyElysia, Elysia } from 'elysia'
+import { Memoirist } from 'memoirist'
 
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
+import { createCache } from '#src/lib/cache.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import type { Caller } from '#src/selling/caller.ts'
 
@@ -17,10 +19,13 @@ import { bodyCodes, readBody } from './body.ts'
 import { pathParameters, readCoin, readMarket } from './data-query.ts'
 import {
   answerData,
+  answerPage,
   cachingHeaderTexts,
   COVERAGE_HEADER,
   type DataAnswer,
   encodingTexts,
+  type PageAnswer,
+  type PagePorts,
 } from './data-response.ts'
 import {
   type Access,
@@ -33,6 +38,7 @@ import {
 } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { jsonResponse } from './json.ts'
+import { acceptsGzip } from './negotiation.ts'
 import {
   type Components,
   type HeaderTexts,
@@ -40,23 +46,25 @@ import {
   openApiParameters,
 } from './openapi-operation.ts'
 import { parseQuery } from './schema-reader.ts'
-import { searchOf } from './url.ts'
-import type { Work } from './work.ts'
+import { decodePart, searchOf } from './url.ts'
 
-type RoutePorts = AccessPorts & { findMarket: FindMarket; work: Work }
+type RoutePorts = AccessPorts & PagePorts & { findMarket: FindMarket }
 
 /**
  * How an answer may be kept, which decides what a handler returns. `digest`: data, whose digest is
- * its `ETag`. `tag`: a response whose handler answers 304 itself. `unkept`: data that is
- * compressed. Any other is the `Cache-Control` of a JSON value.
+ * its `ETag`. `page`: a page of a market, which is known by its tag before it is made. `tag`: a
+ * response whose handler answers 304 itself. `unkept`: data that is compressed. Any other is the
+ * `Cache-Control` of a JSON value.
  */
-type Caching = 'digest' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
+type Caching = 'digest' | 'page' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
 
 type Returned<C extends Caching> = C extends 'digest' | 'unkept'
   ? DataAnswer
-  : C extends 'tag'
-    ? Response
-    : object
+  : C extends 'page'
+    ? PageAnswer
+    : C extends 'tag'
+      ? Response
+      : object
 
 type Success = {
   status?: 200 | 201 | 202 | 204
@@ -142,37 +150,76 @@ export const route = <
 })
 
 type AnyCall = { request: Request; market?: Market | undefined }
-type Result = Response | DataAnswer | object
+type Result = Response | DataAnswer | PageAnswer | object
 type Params = { coin?: string; conditionId?: string; id?: string }
 
-/** Gives routes to Elysia; `components` become those of their operations. */
-export function serveRoutes(
-  routes: readonly Route[],
-  { components, ...ports }: RoutePorts & { components: Components },
-): AnyElysia {
-  const app = new Elysia({ name: 'routes' })
+type Handler = (request: Request, params: Params) => Response | Promise<Response>
+
+/** Returns what answers a request to one of the routes; undefined where there is none. */
+export function createRouter(routes: readonly Route[], ports: RoutePorts) {
+  const router = new Memoirist<Handler>()
   for (const each of routes) {
-    const { method, path } = each
-    // Elysia reads the source of a handler, and takes any call after `return` or `=>` for a
-    // promise: the answer would come a tick later, a tenth of a page. A bound function shows no
-    // source.
-    const handler = createHandler(each, ports).bind(undefined)
-    const detail = toOperation(each, components)
-    // Bodies are left to us. Of `GET` there is none, and `parse` would make its answer a promise.
-    app.route(method, path, handler, method === 'GET' ? { detail } : { parse: 'none', detail })
+    const handler = createHandler(each, ports)
+    for (const path of [each.path, `${each.path}/`]) router.add(each.method, path, handler)
   }
+  return (request: Request, path: string): Response | Promise<Response> | undefined => {
+    const found = router.find(request.method, path)
+    if (found === null) return undefined
+    const { params } = found
+    if (path.includes('%'))
+      for (const [name, part] of Object.entries(params)) params[name] = decodePart(part)
+    return found.store(request, params)
+  }
+}
+
+/** Shows routes to Elysia, which documents them; `components` become those of their operations. */
+export function documentRoutes(routes: readonly Route[], components: Components): AnyElysia {
+  const app = new Elysia({ name: 'routes' })
+  for (const each of routes)
+    app.route(each.method, each.path, () => {}, { detail: toOperation(each, components) })
   return app
 }
 
-function createHandler(spec: Route, ports: RoutePorts) {
+/** Pages whose answers are remembered; one takes some 2 kB. */
+const ANSWERS_MAX = 4_096
+
+/** Remembers all of an answer that follows from the address and a market that is over. */
+function createAnswers({ findMarket, pages }: RoutePorts) {
+  const kept = createCache<string, { market: Market; answer: PageAnswer }>(ANSWERS_MAX)
+  const keyOf = ({ url, headers }: Request): string =>
+    `${acceptsGzip(headers.get('accept-encoding'))} ${url}`
+  return {
+    find(request: Request): PageAnswer | undefined {
+      const known = kept.get(keyOf(request))
+      // A market is another object at its next revision.
+      const isCurrent = known && findMarket(known.market.conditionId) === known.market
+      return isCurrent ? known.answer : undefined
+    },
+
+    /** Only of a page that is kept itself, because it was asked for again. */
+    put({ request, market }: AnyCall, answer: PageAnswer): void {
+      const isOver = market?.isClosed || market?.winner !== undefined
+      if (market === undefined || !isOver || pages.find(answer.tag) === undefined) return
+      kept.set(keyOf(request), { market, answer }, { size: 1 })
+    },
+  }
+}
+
+function createHandler(spec: Route, ports: RoutePorts): Handler {
   const { access, query: querySchema = noQuery, body: bodySchema, keepOpenSeconds, caching } = spec
   const { findMarket, work } = ports
   const answer = spec.answer as (call: AnyCall) => Result | Promise<Result> | Steps<DataAnswer>
+  const answers = caching === 'page' ? createAnswers(ports) : undefined
 
   function finish(call: AnyCall, result: ReturnType<typeof answer>): Response | Promise<Response> {
     if (result instanceof Response) return result
     if (result instanceof Promise) return result.then((value) => finish(call, value))
     if (isSteps(result)) return finish(call, work.run(call.request, result))
+    if (answers !== undefined) {
+      const page = result as PageAnswer
+      answers.put(call, page)
+      return answerPage(call.request, page, ports)
+    }
     if (caching !== 'digest' && caching !== 'unkept') {
       return jsonResponse(result, { headers: { 'Cache-Control': caching } })
     }
@@ -181,18 +228,18 @@ function createHandler(spec: Route, ports: RoutePorts) {
     return answerData(call.request, data, caching === 'unkept' ? caching : kept)
   }
 
-  // Elysia gives no `params` where the path has none.
-  return ({ request, params = {} }: { request: Request; params?: Params }) => {
-    const { coin, conditionId, id } = params
+  return (request, { coin, conditionId, id }) => {
     if (access === 'none') return finish({ request }, answer({ request }))
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
     const caller = admit(request, { access: needed, coin }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
-    const known = coin === undefined ? undefined : readCoin(coin)
+    const known = answers?.find(request)
+    if (known !== undefined) return answerPage(request, known, ports)
+    const asked = coin === undefined ? undefined : readCoin(coin)
     const market =
-      known && conditionId !== undefined ? readMarket(known, conditionId, findMarket) : undefined
+      asked && conditionId !== undefined ? readMarket(asked, conditionId, findMarket) : undefined
     const query = parseQuery(querySchema, searchOf(request.url))
-    const call = { request, coin: known, market, id, caller, query }
+    const call = { request, coin: asked, market, id, caller, query }
     if (bodySchema === undefined) return finish(call, answer(call))
     return readBody(bodySchema, request).then((body) => {
       const whole = { ...call, body }
@@ -245,7 +292,7 @@ function toOperation(spec: Route, components: Components) {
     ...(spec.isReplayable ? [idempotencyParameter] : []),
   ]
   const successes = [spec.ok].flat()
-  const isTagged = caching === 'digest' || caching === 'tag'
+  const isTagged = caching === 'digest' || caching === 'page' || caching === 'tag'
   const shared = cachingTextsOf(spec)
   const coding = isTagged || caching === 'unkept' ? encodingTexts : {}
   const answers = successes.map(({ status = 200, description: text, schema, ...success }) => {
@@ -274,7 +321,9 @@ function toOperation(spec: Route, components: Components) {
 function cachingTextsOf({ caching, isCovered, isReplayable }: Route): HeaderTexts {
   const control = { 'Cache-Control': `\`${caching === 'unkept' ? 'no-store' : caching}\`.` }
   return {
-    ...(caching === 'digest' || caching === 'tag' ? cachingHeaderTexts : control),
+    ...(caching === 'digest' || caching === 'page' || caching === 'tag'
+      ? cachingHeaderTexts
+      : control),
     ...(isCovered ? { [COVERAGE_HEADER]: coverageText } : {}),
     ...(isReplayable
       ? { [REPLAYED_HEADER]: '`true` on an answer that was given before; else absent.' }

@@ -30,10 +30,9 @@ import {
   rangeParameters,
   readFields,
 } from './data-query.ts'
-import { answerTagged, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
+import { type PageAnswer, RESUME_HEADER, resumeAfter304 } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'
 import { type Route, route } from './route.ts'
-import type { Work } from './work.ts'
 
 /** The parameters of a series; both descriptions end sentences. */
 export const seriesParameters = (texts: { range: string; interval: string }) =>
@@ -70,11 +69,10 @@ export type SeriesDeps = {
   history: SeriesHistory
   clock: Clock
   pages: PageCache
-  work: Work
 }
 
 function createSeries(deps: SeriesDeps) {
-  const { name, rowFields = [], read, cursors, history, clock, pages, work } = deps
+  const { name, rowFields = [], read, cursors, history, clock, pages } = deps
   const historyTag = historyTagOf(history.cursorKey)
 
   function readWanted({ fields, interval }: SeriesQuery): string[] | undefined {
@@ -99,7 +97,7 @@ function createSeries(deps: SeriesDeps) {
     return { scope, key, range, stepMs, fields }
   }
 
-  return ({ market, query, request }: SeriesCall): Response | Promise<Response> => {
+  return ({ market, query, request }: SeriesCall): PageAnswer => {
     const { scope, key, range, stepMs, fields } = toRange(market, query)
     const { outcome, fromMs, toMs } = range
     const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() }
@@ -108,9 +106,8 @@ function createSeries(deps: SeriesDeps) {
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     const tagAt = (version: number | string) => `${key}.${version}${isGzip ? '.gzip' : ''}`
     const tag = tagAt(market.revision)
-    return answerTagged(request, {
-      ...{ tag, isGzip, pages, work },
-      isClosed: market.isClosed,
+    return {
+      ...{ tag, isGzip, isClosed: market.isClosed },
       coverage: coverageText(question),
       findPage: () => pages.find(tag),
       *make() {
@@ -126,7 +123,7 @@ function createSeries(deps: SeriesDeps) {
           resumeCursor: cursorOf(resume ?? last),
         }
       },
-    })
+    }
   }
 }
 
@@ -194,7 +191,7 @@ export function seriesRoute(
       bodyHeaders: { [RESUME_HEADER]: `${resume} ${resumeAfter304}` },
     },
     isCovered: true,
-    caching: 'tag',
+    caching: 'page',
     answer,
   })
 }

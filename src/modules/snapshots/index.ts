@@ -1,13 +1,12 @@
 import { readCut } from '#src/http/data-query.ts'
-import { answerTagged, RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
+import { RESUME_HEADER, resumeAfter304 } from '#src/http/data-response.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
-import type { Work } from '#src/http/work.ts'
 
 import { PageQuery, SnapshotList } from './model.ts'
 import { createSnapshotService, type SnapshotDeps } from './service.ts'
 
-export function snapshotRoutes({ work, ...deps }: SnapshotDeps & { work: Work }) {
+export function snapshotRoutes(deps: SnapshotDeps) {
   const service = createSnapshotService(deps)
   return [
     route({
@@ -25,18 +24,17 @@ export function snapshotRoutes({ work, ...deps }: SnapshotDeps & { work: Work })
         },
       },
       isCovered: true,
-      caching: 'tag',
+      caching: 'page',
       answer({ market, query, request }) {
         const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
         const encoding = isGzip ? 'gzip' : 'identity'
         const asked = service.toRequest({ market, query, cut: readCut(query), encoding })
-        return answerTagged(request, {
-          ...{ tag: asked.tag, isGzip, pages: deps.pages, work },
-          isClosed: market.isClosed,
+        return {
+          ...{ tag: asked.tag, isGzip, isClosed: market.isClosed },
           coverage: service.coverageOf(asked),
           findPage: () => service.pageAtOnce(asked),
           make: () => service.make(asked),
-        })
+        }
       },
     }),
   ]

@@ -46,14 +46,11 @@ type PageRequest = {
 type Asked = { market: Market; query: PageQuery; cut: RowCut; encoding: Encoding }
 type PageEnd = { last: Position | undefined; hasMore: boolean }
 
-/** Spans remembered of one market; a walk of it asks for one. */
-const SPANS_MAX = 64
-
 const PREFIX = '{"data":['
 const CUT_BYTES_START = 65_536
 
 export function createSnapshotService(deps: SnapshotDeps) {
-  const { history, cursors, pages } = deps
+  const { history, cursors, pages, clock } = deps
   const maker = createPageMaker(deps)
   const historyTag = historyTagOf(history.cursorKey)
 
@@ -85,7 +82,19 @@ export function createSnapshotService(deps: SnapshotDeps) {
 
     make: maker.make,
 
-    coverageOf: createCoverageNotes(deps),
+    coverageOf({ rows, view }: PageRequest): string {
+      const { market, fromMs, toMs } = rows
+      // A consolidated ladder is one of both books.
+      const outcome = view === 'own' ? rows.outcome : undefined
+      return coverageText({
+        market,
+        gaps: history.gaps(market),
+        outcome,
+        fromMs,
+        toMs,
+        nowMs: clock(),
+      })
+    },
   }
 }
 
@@ -181,29 +190,6 @@ function createPageMaker({ history, cursors }: Pick<SnapshotDeps, 'history' | 'c
       const version = isUnchanged ? revision : tagOf(own.view())
       return { tag: `${key}.${version}`, body: own.view(), resumeCursor }
     },
-  }
-}
-
-/** Remembers what time changes no more: a page takes little longer than to count gaps. */
-function createCoverageNotes({ history, clock }: SnapshotDeps) {
-  const notes = new WeakMap<Market, Map<string, string>>()
-
-  return ({ rows, view }: PageRequest): string => {
-    const { market, fromMs, toMs } = rows
-    // A consolidated ladder is one of both books.
-    const outcome = view === 'own' ? rows.outcome : undefined
-    const ask = () =>
-      coverageText({ market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs: clock() })
-    if (!market.isClosed && market.winner === undefined) return ask()
-    const own = notes.get(market) ?? new Map<string, string>()
-    const name = `${outcome}.${fromMs}.${toMs}`
-    const known = own.get(name)
-    if (known !== undefined) return known
-    const made = ask()
-    if (own.size === SPANS_MAX) own.clear()
-    own.set(name, made)
-    notes.set(market, own)
-    return made
   }
 }
 
