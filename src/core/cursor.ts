@@ -1,5 +1,5 @@
 /** A place in a list as `version, payload, scope tag, seal`, in base64url; it never expires. */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 
 import { crc32 } from '#src/lib/crc32.ts'
 
@@ -20,7 +20,7 @@ const tagOf = (scope: string): number => crc32(Buffer.from(scope))
 /** `key` has 32 secret bytes. `scope` names a list with all its filters. */
 export function createCursorCodec(key: Uint8Array) {
   const sealOf = (sealed: Uint8Array): Uint8Array =>
-    createHmac('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
+    new Bun.CryptoHasher('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
 
   return {
     encode(scope: string, payload: Uint8Array): string {

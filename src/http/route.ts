@@ -149,7 +149,7 @@ export const route = <
   allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
 })
 
-type AnyCall = { request: Request; market?: Market | undefined }
+type AnyCall = { request: Request; market?: Market | undefined; [read: string]: unknown }
 type Result = Response | DataAnswer | PageAnswer | object
 type Params = { coin?: string; conditionId?: string; id?: string }
 
@@ -228,24 +228,34 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     return answerData(call.request, data, caching === 'unkept' ? caching : kept)
   }
 
-  return (request, { coin, conditionId, id }) => {
+  return (request, params) => {
     if (access === 'none') return finish({ request }, answer({ request }))
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
-    const caller = admit(request, { access: needed, coin }, ports)
+    const caller = admit(request, { access: needed, coin: params.coin }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
     const known = answers?.find(request)
     if (known !== undefined) return answerPage(request, known, ports)
-    const asked = coin === undefined ? undefined : readCoin(coin)
-    const market =
-      asked && conditionId !== undefined ? readMarket(asked, conditionId, findMarket) : undefined
-    const query = parseQuery(querySchema, searchOf(request.url))
-    const call = { request, coin: asked, market, id, caller, query }
+    const call = { ...readCall(request, params, { querySchema, findMarket }), caller }
     if (bodySchema === undefined) return finish(call, answer(call))
     return readBody(bodySchema, request).then((body) => {
       const whole = { ...call, body }
       return finish(whole, answer(whole))
     })
   }
+}
+
+type Reading = { querySchema: TObject; findMarket: FindMarket }
+
+function readCall(
+  request: Request,
+  { coin: sent, conditionId, id }: Params,
+  { querySchema, findMarket }: Reading,
+): AnyCall {
+  const coin = sent === undefined ? undefined : readCoin(sent)
+  const hasMarket = coin !== undefined && conditionId !== undefined
+  const market = hasMarket ? readMarket(coin, conditionId, findMarket) : undefined
+  const query = parseQuery(querySchema, searchOf(request.url))
+  return { request, coin, market, id, query }
 }
 
 const noQuery = Type.Object({})
