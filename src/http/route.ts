@@ -223,9 +223,7 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
     if (caching !== 'digest' && caching !== 'unkept') {
       return jsonResponse(result, { headers: { 'Cache-Control': caching } })
     }
-    const data = result as DataAnswer
-    const kept = (data.isClosed ?? call.market?.isClosed) ? 'closed' : 'open'
-    return answerData(call.request, data, caching === 'unkept' ? caching : kept)
+    return sendData(call, result as DataAnswer, caching)
   }
 
   return (request, params) => {
@@ -242,6 +240,11 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
       return finish(whole, answer(whole))
     })
   }
+}
+
+function sendData({ request, market }: AnyCall, data: DataAnswer, caching: 'digest' | 'unkept') {
+  const kept = (data.isClosed ?? market?.isClosed) ? 'closed' : 'open'
+  return answerData(request, data, caching === 'unkept' ? caching : kept)
 }
 
 type Reading = { querySchema: TObject; findMarket: FindMarket }
