@@ -40,7 +40,8 @@ export function* quoteMarket(
   yield { atMs, conditionId, changes: opening, isWhole: true }
   for (;;) {
     const isOpen = atMs >= startMs
-    const meanMs = isOpen ? 1000 / options.stepsPerSecond : 1000
+    const ownMs = 1000 / options.stepsPerSecond
+    const meanMs = isOpen ? ownMs : Math.max(1000, ownMs)
     atMs += 1 + random.integer(Math.max(1, Math.round(2 * meanMs) - 1))
     if (atMs >= untilMs) return undefined
     const newTick = ++count === tickChange?.afterSteps ? tickChange.tick : tickAt(tick, middle)
