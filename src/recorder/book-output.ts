@@ -27,8 +27,8 @@ export type BooksOutput = {
    */
   found(find: { outcome: Outcome; atMs: number }): void
   /**
-   * Between two true states, of which the later one may be the next, the book was another for a
-   * while: what was said of that came too late. A gap that is over.
+   * Up to a true state, which may be the next, the book was another for a while: what was said of
+   * that came too late. A gap that is over.
    */
   missed(gap: Gap): void
 }

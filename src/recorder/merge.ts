@@ -27,6 +27,8 @@ type Source = {
 
 /** Above it, a source that does not lead drops what the leader should long have put out. */
 const WAITING_MAX = 2000
+/** States remembered: more than a source is behind another. */
+const TIMES_MAX = 500
 
 /** What is known before any source has the book. */
 export type MergeStart = {
@@ -36,10 +38,10 @@ export type MergeStart = {
   windowStartMs: number
 }
 
-/** Makes the merge of one outcome. */
-export function createMerge(output: MergeOutput, { heldMs, windowStartMs }: MergeStart) {
-  const sources = new Map<SourceId, Source>()
-  let leader: SourceId | undefined
+/** The one list, in order of time; it begins with a gap. */
+function createList(output: MergeOutput, { heldMs, windowStartMs }: MergeStart) {
+  /** Of the last states, ascending. */
+  const times: number[] = []
   let lastMs = heldMs
   let last: Snapshot | undefined
   let gapFromMs: number | undefined
@@ -56,11 +58,55 @@ export function createMerge(output: MergeOutput, { heldMs, windowStartMs }: Merg
     gapFromMs = undefined
   }
 
+  /**
+   * A state before the last one was put out already, or the venue set its clock back: then its
+   * times run twice, and the states of the second time are not put out.
+   */
+  function passOver({ timestampMs, receivedMs = 0 }: Snapshot, toMs: number): void {
+    if (gapFromMs !== undefined || times.includes(timestampMs)) return
+    // It was set back after the last state was heard, and nothing may have been heard since.
+    const { receivedMs: heardMs = receivedMs } = last ?? {}
+    output.gapFound(timestampMs - (receivedMs - heardMs), toMs, 'recorder_down')
+    openGap('recorder_down')
+  }
+
+  return {
+    openGap,
+    endGap,
+
+    put(snapshot: Snapshot): void {
+      if (lastMs !== undefined && snapshot.timestampMs < lastMs) {
+        passOver(snapshot, lastMs)
+        return
+      }
+      last = snapshot
+      lastMs = snapshot.timestampMs
+      times.push(lastMs)
+      if (times.length > TIMES_MAX) times.shift()
+      endGap(lastMs)
+      output.state(snapshot)
+    },
+
+    get last() {
+      return last
+    },
+    get lastMs() {
+      return lastMs
+    },
+    get hasGap() {
+      return gapFromMs !== undefined
+    },
+  }
+}
+
+/** Makes the merge of one outcome. */
+export function createMerge(output: MergeOutput, start: MergeStart) {
+  const sources = new Map<SourceId, Source>()
+  const list = createList(output, start)
+  let leader: SourceId | undefined
+
   function emit(snapshot: Snapshot): void {
-    if (lastMs !== undefined && snapshot.timestampMs < lastMs) return
-    last = snapshot
-    lastMs = snapshot.timestampMs
-    output.state(snapshot)
+    list.put(snapshot)
     for (const [id, { waiting }] of sources) {
       if (id !== leader && waiting.length > 0) dropBefore(waiting, snapshot.timestampMs)
     }
@@ -69,9 +115,10 @@ export function createMerge(output: MergeOutput, { heldMs, windowStartMs }: Merg
   function lead(id: SourceId, { sinceMs, waiting }: Source, reason: GapReason): void {
     leader = id
     const [first] = waiting
+    const { last, lastMs } = list
     // The same book at a later time: the leader before missed nothing.
     const isSame = first && last && compareLevels(first, last) === 0
-    if (gapFromMs !== undefined) endGap(sinceMs)
+    if (list.hasGap) list.endGap(sinceMs)
     else if (lastMs !== undefined && sinceMs > lastMs + 1 && !isSame)
       output.gapFound(lastMs + 1, sinceMs, reason)
     for (const snapshot of waiting.splice(0)) emit(snapshot)
@@ -81,7 +128,7 @@ export function createMerge(output: MergeOutput, { heldMs, windowStartMs }: Merg
   function handOver(reason: GapReason): void {
     leader = undefined
     const [next] = [...sources].sort(([, a], [, b]) => a.sinceMs - b.sinceMs)
-    if (next === undefined) openGap(reason)
+    if (next === undefined) list.openGap(reason)
     else lead(...next, reason)
   }
 
@@ -96,7 +143,7 @@ export function createMerge(output: MergeOutput, { heldMs, windowStartMs }: Merg
     state(id: SourceId, snapshot: Snapshot): void {
       if (id === leader) emit(snapshot)
       const waiting = id === leader ? undefined : sources.get(id)?.waiting
-      if (waiting === undefined || snapshot.timestampMs < (lastMs ?? 0)) return
+      if (waiting === undefined || snapshot.timestampMs < (list.lastMs ?? 0)) return
       waiting.push(snapshot)
       if (waiting.length > WAITING_MAX) waiting.shift()
     },
@@ -112,13 +159,13 @@ export function createMerge(output: MergeOutput, { heldMs, windowStartMs }: Merg
     },
 
     /** The market is not recorded any more: what is not known ends with it. */
-    finish: (atMs: number): void => endGap(atMs),
+    finish: list.endGap,
 
     get isKnown() {
       return leader !== undefined
     },
     get lastMs() {
-      return lastMs
+      return list.lastMs
     },
   }
 }

@@ -8,7 +8,7 @@ export class TrueTimes {
   /** Ascending. */
   readonly #times: number[] = []
   #passedOver = false
-  #reportedMs = 0
+  #reported: Span = { fromMs: 0, toMs: 0 }
 
   /** Adds a true state; returns the time before it in which something was passed over. */
   add(timestampMs: number): Span | undefined {
@@ -27,18 +27,20 @@ export class TrueTimes {
 
   /**
    * Notes what was said of a time after something of a later one: the state of that time is not
-   * among ours, unless it was said again. Returns the time around it, once.
+   * among ours, unless it was said again. Returns the time from there to the last state, once.
    */
   late(timestampMs: number): Span | undefined {
-    const index = this.#times.findLastIndex((ms) => ms <= timestampMs)
-    const [lastMs, nextMs] = [this.#times[index], this.#times[index + 1]]
-    if (lastMs === undefined || lastMs === timestampMs || lastMs === this.#reportedMs)
-      return undefined
-    if (nextMs === undefined) {
+    const beforeMs = this.#times.findLast((ms) => ms <= timestampMs)
+    const toMs = this.#times.at(-1)
+    if (toMs === undefined || beforeMs === timestampMs) return undefined
+    if (beforeMs === toMs) {
       this.#passedOver = true
       return undefined
     }
-    this.#reportedMs = lastMs
-    return { fromMs: lastMs + 1, toMs: nextMs }
+    // Before the first one there are those of other connections.
+    const fromMs = beforeMs === undefined ? timestampMs : beforeMs + 1
+    if (toMs === this.#reported.toMs && fromMs >= this.#reported.fromMs) return undefined
+    this.#reported = { fromMs, toMs }
+    return this.#reported
   }
 }

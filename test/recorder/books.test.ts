@@ -124,6 +124,16 @@ describe('createMarketBooks', () => {
     expect(story()).toHaveLength(7)
   })
 
+  test('behavior: when the venue sets its clock back, the times that run twice are a gap, once', () => {
+    sendBooks(100)
+    for (const ms of [110, 120, 130]) send(ms, [bid(51, ms)])
+    for (const ms of [50, 70, 115]) {
+      books.take(at(ms + 100), ...venue.changeFrames(at(ms), [bid(51, ms)]))
+    }
+    books.settle(at(220))
+    expect(story().slice(-2)).toEqual(['state 130', 'missed 50 to 130'])
+  })
+
   test('behavior: what is repeated is no second state', () => {
     sendBooks(0)
     sendBooks(0)

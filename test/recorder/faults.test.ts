@@ -82,6 +82,21 @@ const cases: readonly Case[] = [
     ...harmless,
   },
   { faults: [{ kind: 'clock-jump', byMs: 3000 }], ...harmless },
+  {
+    faults: [drop, { kind: 'clock-jump', byMs: -500 }],
+    ...{ ms: 5000, reasons: [down, hash], lostMs: 1500 },
+  },
+  {
+    faults: [{ kind: 'refuse', forMs: 300 }, drop, { kind: 'clock-jump', byMs: -1500 }],
+    ...{ ms: 5000, reasons: [down, hash], lostMs: 4000 },
+  },
+  {
+    ...{
+      faults: [drop],
+      script: [{ atMs: CALM_MS + 80, fault: { kind: 'clock-jump', byMs: -400 } }],
+    },
+    ...{ ms: 5000, reasons: [down, hash], lostMs: 1500 },
+  },
   { faults: [{ kind: 'clock-jump', byMs: -2000 }], ms: 5000, reasons: [down, hash], lostMs: 3000 },
 ]
 

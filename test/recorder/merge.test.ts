@@ -30,8 +30,37 @@ describe('createMerge', () => {
   test('default: states of one source come through in order, older ones do not', () => {
     const { merge, heard } = start()
     merge.found(one, 10)
-    for (const timeMs of [10, 20, 15, 20]) merge.state(one, at(timeMs))
-    expect(heard).toEqual([{ atMs: 10 }, 10, 20, 20])
+    for (const timeMs of [10, 15, 20, 15, 20]) merge.state(one, at(timeMs))
+    expect(heard).toEqual([{ atMs: 10 }, 10, 15, 20, 20])
+  })
+
+  test('behavior: what of two passes of the clock is not put out is a gap, up to a later state', () => {
+    const { merge, heard } = start()
+    merge.found(one, 10)
+    merge.state(one, at(10))
+    merge.state(one, at(100))
+    merge.lost(one, 'recorder_down')
+    heard.splice(0)
+    merge.found(two, 70)
+    for (const timeMs of [70, 90, 120]) merge.state(two, at(timeMs))
+    expect(heard).toEqual([
+      { atMs: 70 },
+      { fromMs: 70, toMs: 100, reason: 'recorder_down' },
+      { fromMs: 101, reason: 'recorder_down' },
+      { atMs: 120 },
+      120,
+    ])
+  })
+
+  test('behavior: it began as long before as nothing was heard', () => {
+    const { merge, heard } = start()
+    merge.found(one, 10)
+    merge.state(one, { ...at(100), receivedMs: 105 })
+    merge.lost(one, 'recorder_down')
+    heard.splice(0)
+    merge.found(two, 70)
+    merge.state(two, { ...at(70), receivedMs: 125 })
+    expect(heard[1]).toEqual({ fromMs: 50, toMs: 100, reason: 'recorder_down' })
   })
 
   test('behavior: what follows a state that is held is a gap until the book is known', () => {
