@@ -272,9 +272,11 @@ function isTroubled(current: Shard, { wanted }: Slot, nowMs: number): boolean {
   if (current.pending.size > 0) return true
   return wanted.some((recording) => {
     const { market } = recording
-    if (nowMs < market.windowStartMs || nowMs >= market.windowEndMs) return false
-    const { heardMs = nowMs } = current.following.follows.get(market.conditionId) ?? {}
+    const follow = current.following.follows.get(market.conditionId)
+    const isOpen = nowMs >= market.windowStartMs
+    if (nowMs >= market.windowEndMs || !(isOpen || follow)) return false
+    if (recording.unknown().length > 0) return true
     const quietMs = Math.max(QUIET_MS, silenceMs(market.timeframe))
-    return recording.unknown().length > 0 || nowMs - heardMs > quietMs
+    return isOpen && nowMs - (follow?.heardMs ?? nowMs) > quietMs
   })
 }

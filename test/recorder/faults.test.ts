@@ -54,6 +54,11 @@ const cases: readonly Case[] = [
   },
   { faults: [{ kind: 'duplicate', frames: 20 }], ...harmless },
   { faults: [{ kind: 'lose', frames: 5 }], ms: 9000, reasons: [hash], lostMs: 7000 },
+  // Of markets that are not open yet, which say something once a second.
+  {
+    ...{ faults: [{ kind: 'lose', frames: 2 }], generated: { stepsPerSecond: 0.5 } },
+    ...{ ms: 20_000, reasons: [hash], lostMs: 9000 },
+  },
   { faults: [{ kind: 'reorder', batches: 20 }], ...harmless },
   {
     faults: [{ kind: 'corrupt-level', of: 'size', frames: 3 }],
