@@ -20,8 +20,8 @@ export async function assertAgreement(dataset: Dataset): Promise<void> {
     commands.map((command) => startServer({ command, readyPath: '/healthz' })),
   )
   try {
-    const query = { limit: 200, count: PATHS, hasOutcome: true, seed: 8 }
-    for (const path of drawPaths(dataset.plainFile, query)) {
+    const query = { limit: 200, count: PATHS, outcome: 'half', seed: 8 } as const
+    for (const path of drawPaths(dataset, query)) {
       const [ours, ...others] = await Promise.all(servers.map((server) => ask(server, path)))
       if (!others.every((other) => isDeepStrictEqual(other, ours)))
         throw new Error(`The servers do not agree on ${path}`)
@@ -39,7 +39,7 @@ export async function assertSeriesAgreement(dataset: Dataset): Promise<void> {
   )
   try {
     for (const path of (['quotes', 'prices'] as const).flatMap((route) =>
-      drawSeries(dataset.plainFile, route).slice(0, SERIES_PATHS),
+      drawSeries(dataset, route).slice(0, SERIES_PATHS),
     )) {
       const [ours, others] = await Promise.all(servers.map((server) => askSeries(server, path)))
       const isSame = isDeepStrictEqual(others?.rows, ours?.rows)

@@ -12,37 +12,40 @@ import { createPlainDatabase } from './plain-database.ts'
 import { runBookfeed } from './servers.ts'
 import { hasRecordedFiles, readSnapshots } from './snapshot-source.ts'
 
-/** The same snapshots twice: in the plain file of the baselines and in a data folder of ours. */
-export type Dataset = {
-  snapshots: number
-  plainFile: string
-  /** What BOOKFEED_DATA is set to. */
-  dataPath: string
-}
+/** Snapshots in a data folder of ours, which is what BOOKFEED_DATA is set to. */
+export type OurData = { snapshots: number; dataPath: string }
+
+/** The same snapshots in the plain file of the baselines too. */
+export type Dataset = OurData & { plainFile: string }
 
 /** Outside of the checkout: a million snapshots are 4 GB as plain rows. */
 export const benchFolder = join(tmpdir(), 'bookfeed-bench')
 
-const sourceName = hasRecordedFiles ? 'recorded' : 'simulated'
+const sourceName = hasRecordedFiles ? 'mirrored' : 'simulated'
 
 /** What the figures were measured on, for the heading of the report. */
 export const sourceTitle = hasRecordedFiles
-  ? 'two recorded days, repeated under other names'
+  ? 'two recorded days, of every market also the other outcome (the mirror of the recorded one), repeated under other names'
   : 'simulated books (../shared/data is absent)'
 
+type Fresh = { isFresh: boolean }
+
 /** Builds what is not there yet from an earlier run; `isFresh` builds our side again. */
-export async function prepareDataset(
-  snapshots: number,
-  { isFresh }: { isFresh: boolean },
-): Promise<Dataset> {
-  const name = join(benchFolder, `${sourceName}-${snapshots}`)
-  const dataset = { snapshots, plainFile: `${name}.db`, dataPath: `${name}-data` }
+export async function prepareDataset(snapshots: number, fresh: Fresh): Promise<Dataset> {
+  const ours = await prepareOurData(snapshots, fresh)
+  const plainFile = join(benchFolder, `${sourceName}-${snapshots}.db`)
+  await buildOnce(plainFile, (path) => buildPlain(path, snapshots))
+  return { ...ours, plainFile }
+}
+
+/** Our side alone: five million plain rows would be 21 GB. */
+export async function prepareOurData(snapshots: number, { isFresh }: Fresh): Promise<OurData> {
+  const dataPath = join(benchFolder, `${sourceName}-${snapshots}-data`)
   mkdirSync(benchFolder, { recursive: true })
-  if (isFresh) rmSync(dataset.dataPath, { recursive: true, force: true })
-  await buildOnce(dataset.plainFile, (path) => buildPlain(path, snapshots))
-  await buildOnce(dataset.dataPath, (path) => buildHistory(path, readSnapshots(snapshots)))
-  addBenchKey(dataset.dataPath)
-  return dataset
+  if (isFresh) rmSync(dataPath, { recursive: true, force: true })
+  await buildOnce(dataPath, (path) => buildHistory(path, readSnapshots(snapshots)))
+  addBenchKey(dataPath)
+  return { snapshots, dataPath }
 }
 
 /**
@@ -56,10 +59,10 @@ export const DAY = {
   snapshotsPerMarket: 3_472,
 } as const
 
-export type DayDataset = Pick<Dataset, 'dataPath'>
+export type DayDataset = Pick<OurData, 'dataPath'>
 
 /** Makes the day unless it is there; `isFresh` makes it again. */
-export async function prepareDay({ isFresh }: { isFresh: boolean }): Promise<DayDataset> {
+export async function prepareDay({ isFresh }: Fresh): Promise<DayDataset> {
   const dataPath = join(benchFolder, `day-${DAY.markets}-data`)
   mkdirSync(benchFolder, { recursive: true })
   if (isFresh) rmSync(dataPath, { recursive: true, force: true })

@@ -7,19 +7,20 @@ import { assert } from '#src/lib/assert.ts'
 
 import { benchAuthorization } from './bench-key.ts'
 import { type Delivery, type Download, download, receive } from './byte-reader.ts'
+import { moveToLoadCore, onServerCore } from './cores.ts'
 import { benchFolder, DAY, prepareDay } from './dataset.ts'
-import { LOAD_CPU, runLoad } from './load.ts'
+import { runLoad } from './load.ts'
 import { median } from './measure.ts'
 import { describeMachine, toFacts, toInteger } from './report.ts'
-import { SERVER_CPU, type ServerProcess, startServer } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
 
 /**
  * `bun test/bench/exports.ts`: a simulated day as NDJSON, against `zcat`, in memory and beside
- * pages.
+ * pages, and as Parquet.
  *
  *   --rounds <n>      interleaved rounds, 3 by default
- *   --only <text>     `speed`, `memory` or `pages`
+ *   --only <text>     `speed`, `parquet`, `memory` or `pages`
  *
  * Servers and zcat have the first core, all clients the other.
  */
@@ -32,10 +33,13 @@ const CLIENTS = 16
 const exportPath = `/v1/btc/export?day=${DAY.date}`
 const encodings = ['identity', 'gzip'] as const
 type Encoding = (typeof encodings)[number]
+/** The widest rows of Parquet: the best 25 levels of each side. */
+const PARQUET_OPTIONS = '&format=parquet&shape=states&depth=25'
 type Fact = readonly [string, string]
 
 const PAGE_SECONDS = 5
-const PAGE_CONNECTIONS = 2
+/** Two wait for each other, which hides what exports add. */
+const PAGE_CONNECTIONS = 1
 const PAGES = 20_000
 /** Until what the connections hold is full, and nothing more is made for clients that hang. */
 const HANG_MS = 1_000
@@ -63,7 +67,7 @@ async function prepareZipped(): Promise<string> {
 async function runZcat(file: string): Promise<Delivery> {
   const { port, ended } = receive()
   const script = `exec zcat '${file}' > /dev/tcp/127.0.0.1/${port}`
-  const child = Bun.spawn(['taskset', '-c', SERVER_CPU, 'bash', '-c', script])
+  const child = Bun.spawn(onServerCore(['bash', '-c', script]))
   const delivery = await ended
   if ((await child.exited) !== 0) throw new Error('zcat failed')
   return delivery
@@ -107,8 +111,36 @@ async function measureSpeed(): Promise<Fact[]> {
 
 const toSeconds = (value: number) => value.toFixed(2)
 
-async function exportOnce(server: ServerProcess, encoding: Encoding): Promise<Delivery> {
-  const { ended } = await download(server.origin, exportPath, encoding)
+/** A day with both outcomes as Parquet, alone. */
+async function measureParquet(): Promise<Fact[]> {
+  const seconds: number[] = []
+  const risen: number[] = []
+  let bytes = 0
+  for (let round = 0; round < rounds; round++) {
+    const server = await start()
+    await exportOnce(server, 'gzip')
+    const before = server.anonBytes()
+    const delivery = await exportOnce(server, 'identity', PARQUET_OPTIONS)
+    risen.push(server.anonBytes() - before)
+    seconds.push(delivery.seconds)
+    bytes = delivery.bytes
+    await server.stop()
+  }
+  const rows = (DAY.markets * DAY.snapshotsPerMarket) / median(seconds)
+  return [
+    [
+      `a day as Parquet \`states\` of 25 levels, ${toInteger(bytes / 1e6)} MB`,
+      `${toInteger(rows)} snapshots/s, +${toInteger(median(risen) / 1e6)} MB after it (rounds, s: ${seconds.map(toSeconds)})`,
+    ],
+  ]
+}
+
+async function exportOnce(
+  server: ServerProcess,
+  encoding: Encoding,
+  options = '',
+): Promise<Delivery> {
+  const { ended } = await download(server.origin, exportPath + options, encoding)
   return await ended
 }
 
@@ -177,7 +209,7 @@ async function measurePages(): Promise<Fact[]> {
   const p99 = new Map<string, number[]>()
   const p50 = new Map<string, number[]>()
   for (let round = 0; round < rounds; round++) {
-    for (const { name, encoding, isRead } of besides) {
+    for (const { name, encoding, options, isRead } of besides) {
       const server = await start()
       await exportOnce(server, 'gzip')
       const load = {
@@ -188,7 +220,7 @@ async function measurePages(): Promise<Fact[]> {
         connections: PAGE_CONNECTIONS,
       } as const
       await runLoad({ ...load, seconds: 1 })
-      const all = encoding === undefined ? [] : keepExporting(server, encoding, isRead)
+      const all = encoding === undefined ? [] : keepExporting(server, { encoding, options, isRead })
       await Bun.sleep(HANG_MS)
       const sample = await runLoad({ ...load, skip: PAGES / 2, seconds: PAGE_SECONDS })
       assert(sample.failures === 0, 'each page is answered')
@@ -208,10 +240,17 @@ async function measurePages(): Promise<Fact[]> {
   })
 }
 
-const besides: readonly { name: string; encoding?: Encoding; isRead: boolean }[] = [
+type Beside = { name: string; encoding?: Encoding; options?: string | undefined; isRead: boolean }
+const besides: readonly Beside[] = [
   { name: 'alone', isRead: true },
   { name: `beside ${CLIENTS} exports, gzip`, encoding: 'gzip', isRead: true },
   { name: `beside ${CLIENTS} exports, identity`, encoding: 'identity', isRead: true },
+  {
+    name: `beside ${CLIENTS} exports, Parquet`,
+    encoding: 'identity',
+    options: PARQUET_OPTIONS,
+    isRead: true,
+  },
   { name: `beside ${CLIENTS} exports that nobody reads`, encoding: 'identity', isRead: false },
 ]
 
@@ -219,13 +258,16 @@ const besides: readonly { name: string; encoding?: Encoding; isRead: boolean }[]
  * Clients each of which begins again as soon as its export has ended, or
  * stops reading at its first bytes.
  */
-function keepExporting(server: ServerProcess, encoding: Encoding, isRead: boolean) {
+function keepExporting(
+  server: ServerProcess,
+  { encoding, options = '', isRead }: Omit<Beside, 'name' | 'encoding'> & { encoding: Encoding },
+) {
   return Array.from({ length: CLIENTS }, () => {
     let isStopped = false
     let current: Download | undefined
     const go = async () => {
       while (!isStopped) {
-        current = await download(server.origin, exportPath, encoding)
+        current = await download(server.origin, exportPath + options, encoding)
         if (!isRead) current.pause()
         await current.ended
       }
@@ -244,10 +286,11 @@ function keepExporting(server: ServerProcess, encoding: Encoding, isRead: boolea
 }
 
 async function main(): Promise<void> {
-  Bun.spawnSync(['taskset', '-acp', LOAD_CPU, String(process.pid)])
+  moveToLoadCore()
   console.log(`${describeMachine()}. ${rounds} interleaved rounds, medians.\n`)
   const has = (name: string) => name.includes(flags.only)
   if (has('speed')) console.log(`${toFacts('exports, speed', await measureSpeed())}\n`)
+  if (has('parquet')) console.log(`${toFacts('exports, Parquet', await measureParquet())}\n`)
   if (has('memory')) {
     const facts = [...(await measureMemory('gzip')), ...(await measureMemory('identity'))]
     console.log(`${toFacts('exports, memory', facts)}\n`)

@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util'
 import { openHistory } from '#src/history/open.ts'
 
 import { addBenchKey, authorizationOf, type BenchAccount } from './bench-key.ts'
+import { moveToLoadCore } from './cores.ts'
 import { benchFolder, DAY, prepareHarm } from './dataset.ts'
 import { type HarmRequest, harmRequests } from './harm-requests.ts'
-import { LOAD_CPU } from './load.ts'
 import { describeMachine } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
@@ -180,7 +180,7 @@ async function measure(request: HarmRequest): Promise<Row> {
   }
 }
 
-Bun.spawnSync(['taskset', '-acp', LOAD_CPU, String(process.pid)])
+moveToLoadCore()
 const requests = harmRequests({ conditionId, windowStartMs, conditionIds })
 const rows: Row[] = []
 for (const request of [{ name: 'nothing', method: 'GET', path: '/healthz' }, ...requests]) {

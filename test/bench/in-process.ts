@@ -1,7 +1,7 @@
 import { assert } from '#src/lib/assert.ts'
 
 import { benchAuthorization } from './bench-key.ts'
-import { type Dataset, DAY, type DayDataset } from './dataset.ts'
+import { DAY, type DayDataset, type OurData } from './dataset.ts'
 import { median } from './measure.ts'
 import { openOurApp, type OurApp } from './our-app.ts'
 import { drawMoments, type Moment } from './request-paths.ts'
@@ -21,8 +21,8 @@ const PANEL_ROUNDS = 9
 const panelPath = `/v1/btc/panel?timeframe=5m&offsets=-290s,-250s,-215s,-180s&from=${DAY.startMs}&to=${DAY.startMs + DAY.lengthMs}&limit=288`
 
 /** One state of a million: through the front door with key and headers, and the store alone. */
-export async function measureAt(dataset: Dataset): Promise<Fact[]> {
-  const moments = drawMoments(dataset.plainFile, { count: MOMENTS, seed: 11 })
+export async function measureAt(dataset: OurData): Promise<Fact[]> {
+  const moments = drawMoments(dataset, { count: MOMENTS, seed: 11 })
   const ours = openOurApp(dataset.dataPath)
   try {
     const whole = await timeEach(moments, (moment) => askAt(ours, moment))

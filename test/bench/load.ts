@@ -1,4 +1,5 @@
 import { benchAuthorization } from './bench-key.ts'
+import { onLoadCore } from './cores.ts'
 import type { ServerProcess } from './server-process.ts'
 
 /** One run of load on one server. */
@@ -7,9 +8,13 @@ export type Sample = {
   /** Mean, as sent. */
   bytesPerResponse: number
   cpuUsPerRequest: number
+  /** Part of it. */
+  kernelUsPerRequest: number
   p50Ms: number
   p99Ms: number
+  /** Resident, and of that what is no file. */
   rssBytes: number
+  anonBytes: number
   /** Answers that were not 2xx, and connections that failed: must be 0. */
   failures: number
   requests: number
@@ -24,19 +29,17 @@ export type Load = {
   seconds: number
   encoding: 'gzip' | 'identity'
   /** `CONNECTIONS` when absent. */
-  connections?: number
+  connections?: number | undefined
 }
 
-export const LOAD_CPU = '1'
 export const CONNECTIONS = 16
 
 const script = new URL('./walk.lua', import.meta.url).pathname
 
-/** Throws with what to install when wrk or taskset is missing. */
+/** Throws with what to install when something is missing. */
 export function assertTools(): void {
   for (const [tool, debianPackage] of [
     ['wrk', 'wrk'],
-    ['taskset', 'util-linux'],
     ['node', 'nodejs'],
     ['npm', 'npm'],
   ] as const) {
@@ -50,15 +53,17 @@ export async function runLoad(load: Load): Promise<Sample> {
   const { server } = load
   const cpuUsBefore = server.cpuUs()
   const result = await runWrk(load)
-  const cpuUs = server.cpuUs() - cpuUsBefore
+  const cpuUs = server.cpuUs()
   const { requests, durationUs, bytes, failures, p50Us, p99Us } = result
   return {
     requestsPerSecond: (requests / durationUs) * 1e6,
     bytesPerResponse: bytes / requests,
-    cpuUsPerRequest: cpuUs / requests,
+    cpuUsPerRequest: (cpuUs.all - cpuUsBefore.all) / requests,
+    kernelUsPerRequest: (cpuUs.kernel - cpuUsBefore.kernel) / requests,
     p50Ms: p50Us / 1000,
     p99Ms: p99Us / 1000,
     rssBytes: server.rssBytes(),
+    anonBytes: server.anonBytes(),
     failures,
     requests,
   }
@@ -78,8 +83,8 @@ async function runWrk(load: Load): Promise<WrkResult> {
   const wrk = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s']
   const headers = [`accept-encoding: ${encoding}`, `authorization: ${benchAuthorization}`]
   const options = ['-s', script, ...headers.flatMap((each) => ['-H', each]), server.origin]
-  const command = ['taskset', '-c', LOAD_CPU, ...wrk, ...options, '--', pathsFile, String(skip)]
-  const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' })
+  const command = [...wrk, ...options, '--', pathsFile, String(skip)]
+  const child = Bun.spawn(onLoadCore(command), { stdout: 'pipe', stderr: 'inherit' })
   const output = await new Response(child.stdout).text()
   const result = /^result (\{.*\})$/m.exec(output)?.[1]
   if (result === undefined) throw new Error(`wrk said no result:\n${output}`)

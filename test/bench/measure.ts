@@ -16,6 +16,7 @@ export type Contestant = {
    * What it reads from disk: brought into memory before each round, as it would be in production.
    */
   files: readonly string[]
+  pages: Pages
   /** Pages that it can answer, from the start of the file; all when undefined. */
   pagesMax?: number
 }
@@ -29,17 +30,16 @@ export type Result = { name: string; sample: Sample; isWrapped: boolean }
  * Measures all contestants in turn, round by round, so that a slow minute of the machine hits all.
  */
 export async function compare(
-  pages: Pages,
   contestants: readonly Contestant[],
   timing: Timing,
 ): Promise<Result[]> {
   const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]))
   for (let round = 0; round < timing.rounds; round++) {
     for (const contestant of contestants) {
-      samples.get(contestant.name)?.push(await measureOnce(pages, contestant, timing))
+      samples.get(contestant.name)?.push(await measureOnce(contestant, timing))
     }
   }
-  return contestants.map(({ name, pagesMax }) => {
+  return contestants.map(({ name, pages, pagesMax }) => {
     const rounds = samples.get(name) ?? []
     const requestsMax = Math.max(...rounds.map(({ requests }) => requests))
     // A ceiling that repeats its pages is none the worse: it has them all in memory anyway.
@@ -52,15 +52,16 @@ export async function compare(
   })
 }
 
-async function measureOnce(pages: Pages, contestant: Contestant, timing: Timing): Promise<Sample> {
-  const { encoding, files, server: source } = contestant
+async function measureOnce(contestant: Contestant, timing: Timing): Promise<Sample> {
+  const { encoding, files, pages, server: source } = contestant
   for (const file of files) readIntoMemory(file)
   const isRunning = 'running' in source
   const server = isRunning
     ? source.running
     : await startServer({ command: source.command, readyPath: '/healthz' })
   try {
-    const load = { server, pathsFile: await cut(pages, contestant.pagesMax), encoding }
+    const pathsFile = await cut(pages, contestant.pagesMax)
+    const load = { server, pathsFile, encoding, connections: pages.connections }
     await runLoad({ ...load, skip: 0, seconds: timing.warmUpSeconds })
     const skip = contestant.pagesMax === undefined ? pages.skip : 0
     return await runLoad({ ...load, skip, seconds: timing.seconds })
@@ -98,7 +99,9 @@ function toMedian(samples: readonly Sample[]): Sample {
     cpuUsPerRequest: of('cpuUsPerRequest'),
     p50Ms: of('p50Ms'),
     p99Ms: of('p99Ms'),
+    kernelUsPerRequest: of('kernelUsPerRequest'),
     rssBytes: of('rssBytes'),
+    anonBytes: of('anonBytes'),
     requests: of('requests'),
     // One failure in any round spoils the figure.
     failures: Math.max(...samples.map(({ failures }) => failures)),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { arch, cpus, totalmem } from 'node:os'
+import { arch, cpus, loadavg, totalmem } from 'node:os'
 
+import { coresTitle } from './cores.ts'
 import type { Result } from './measure.ts'
 
 /** The names that the ratios refer to. */
@@ -9,6 +10,8 @@ export const referenceNames = {
   fastify: 'Fastify',
   ceiling: 'ceiling',
   open: 'without access',
+  small: '10,000 snapshots',
+  hello: 'hello, Bun alone',
 }
 
 /** A Markdown table of one scenario. */
@@ -22,6 +25,7 @@ export function toTable(title: string, results: readonly Result[]): string {
     '× Fastify',
     'of ceiling',
     'of open',
+    'time : at 10,000',
     'p50 ms',
     'p99 ms',
   ]
@@ -32,13 +36,54 @@ export function toTable(title: string, results: readonly Result[]): string {
     toRatio(sample.requestsPerSecond, rateOf(referenceNames.fastify)),
     toRatio(sample.requestsPerSecond, rateOf(referenceNames.ceiling)),
     toRatio(sample.requestsPerSecond, rateOf(referenceNames.open)),
-    sample.p50Ms.toFixed(1),
-    sample.p99Ms.toFixed(1),
+    toInverse(sample.requestsPerSecond, rateOf(referenceNames.small)),
+    sample.p50Ms.toFixed(2),
+    sample.p99Ms.toFixed(2),
     toInteger(sample.cpuUsPerRequest),
+    toInteger(sample.kernelUsPerRequest),
     (sample.bytesPerResponse / 1000).toFixed(1),
-    toInteger(sample.rssBytes / 1e6),
+    toInteger(sample.anonBytes / 1e6),
+    toInteger((sample.rssBytes - sample.anonBytes) / 1e6),
   ])
-  return `### ${title}\n\n${toMarkdown([[...head, 'CPU µs', 'KB', 'RSS MB'], ...rows])}`
+  const measured = ['CPU µs', 'of that kernel', 'KB', 'anonymous MB', 'mapped MB']
+  return `### ${title}\n\n${toMarkdown(withoutEmpty([[...head, ...measured], ...rows]))}`
+}
+
+/** Columns that hold something. */
+function withoutEmpty(rows: readonly (readonly string[])[]) {
+  const isFilled = (_: string, column: number) => rows.slice(1).some((row) => row[column] !== '–')
+  return rows.map((row) => row.filter(isFilled))
+}
+
+/**
+ * Our pages alone, a row a scenario. By processor time too, which other work on the machine moves
+ * less.
+ */
+export function toSummary(scenarios: readonly { title: string; results: readonly Result[] }[]) {
+  const rows = scenarios.flatMap(({ title, results }) => {
+    const sampleOf = (name: string) => results.find((result) => result.name === name)?.sample
+    const [ours, plain, ceiling] = [
+      results[0]?.sample,
+      sampleOf(referenceNames.plain),
+      sampleOf(referenceNames.ceiling),
+    ]
+    if (ours === undefined) return []
+    const [rate, us] = [ours.requestsPerSecond, ours.cpuUsPerRequest]
+    return [
+      [
+        title,
+        toInteger(rate),
+        toRatio(rate, plain?.requestsPerSecond),
+        toRatio(rate, ceiling?.requestsPerSecond),
+        toInteger(us),
+        toRatio(1 / us, plain && 1 / plain.cpuUsPerRequest),
+        toRatio(1 / us, ceiling && 1 / ceiling.cpuUsPerRequest),
+      ],
+    ]
+  })
+  const byCpu = ['CPU µs', '× plain by CPU', 'of ceiling by CPU']
+  const head = ['page, gzip', 'req/s', '× plain', 'of ceiling', ...byCpu]
+  return `### summary\n\n${toMarkdown([head, ...rows])}`
 }
 
 /** Facts as a two-column table. */
@@ -55,6 +100,7 @@ export function describeMachine(): string {
     new Date().toISOString().slice(0, 10),
     `${cpu?.model.trim()} (${cpus().length} cores, ${arch()}), ${memory}, Linux ${kernel}`,
     `Bun ${Bun.version}, Node ${node.replace('v', '')}`,
+    `load of the machine ${loadavg()[0]?.toFixed(1)}, ${coresTitle}`,
   ].join('; ')
 }
 
@@ -67,6 +113,10 @@ function toRatio(rate: number, reference: number | undefined): string {
   const ratio = rate / reference
   return ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(2)
 }
+
+/** How many times as much time this takes as the reference. */
+const toInverse = (rate: number, reference: number | undefined) =>
+  reference === undefined ? '–' : (reference / rate).toFixed(2)
 
 function toMarkdown(rows: readonly (readonly string[])[]): string {
   const [head = [], ...body] = rows

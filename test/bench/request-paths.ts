@@ -1,77 +1,99 @@
 import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+
+import { assert } from '#src/lib/assert.ts'
+
+import type { OurData } from './dataset.ts'
 
 /** What a consumer asks for: pages of random markets from random positions on. */
 export type PathQuery = {
   limit: number
   /** How many different pages at most; fewer when the data has fewer. */
   count: number
-  /** Every second path filters by outcome. */
-  hasOutcome?: boolean
-  /** Begins pages only at the first so many snapshots of the data. */
-  withinFirst?: number
+  /** Which pages are of one outcome; none when absent. */
+  outcome?: 'all' | 'half' | undefined
   seed: number
 }
 
-type Row = { condition_id: string; outcome: 'up' | 'down'; timestamp_ms: number }
+/** An outcome of a market, and a moment at which it has a state. */
+export type Moment = { conditionId: string; outcome: 'up' | 'down'; timestampMs: number }
 
-/** Draws distinct pages, reproducibly: no two paths begin at the same snapshot. */
-export function drawPaths(plainFile: string, query: PathQuery): string[] {
-  using db = new Database(plainFile, { readonly: true })
-  const { limit, count, hasOutcome = false, withinFirst = countRows(db), seed } = query
-  const find = db.prepare<Row, [number]>(
-    'SELECT condition_id, outcome, timestamp_ms FROM snapshot WHERE id = ?',
-  )
+type Ours = Pick<OurData, 'dataPath'>
+
+/** Draws distinct pages at random over all rows, reproducibly. */
+export function drawPaths(ours: Ours, query: PathQuery): string[] {
+  const { limit, count, outcome: which, seed } = query
   const paths = new Set<string>()
-  for (const id of shuffledIds(withinFirst, seed)) {
+  for (const { conditionId, outcome, timestampMs } of drawRows(ours, seed)) {
     if (paths.size === count) break
-    const row = find.get(id)
-    if (row === null) throw new Error(`No row ${id}`)
-    const filter = hasOutcome && paths.size % 2 === 0 ? `&outcome=${row.outcome}` : ''
-    const path = `/v1/btc/markets/${row.condition_id}/snapshots`
-    paths.add(`${path}?from=${row.timestamp_ms}&limit=${limit}${filter}`)
+    const hasOutcome = which === 'all' || (which === 'half' && paths.size % 2 === 0)
+    const filter = hasOutcome ? `&outcome=${outcome}` : ''
+    const path = `/v1/btc/markets/${conditionId}/snapshots`
+    paths.add(`${path}?from=${timestampMs}&limit=${limit}${filter}`)
   }
   return [...paths]
 }
 
-/** A state that is recorded, and a moment at which it prevailed. */
-export type Moment = { conditionId: string; outcome: 'up' | 'down'; timestampMs: number }
-
-/** Draws distinct moments of random markets, reproducibly. */
+/** Draws moments of random markets, reproducibly. */
 export function drawMoments(
-  plainFile: string,
+  ours: Ours,
   { count, seed }: { count: number; seed: number },
 ): Moment[] {
-  using db = new Database(plainFile, { readonly: true })
-  const find = db.prepare<Row, [number]>(
-    'SELECT condition_id, outcome, timestamp_ms FROM snapshot WHERE id = ?',
-  )
-  return [...shuffledIds(countRows(db), seed).subarray(0, count)].map((id) => {
-    const row = find.get(id)
-    if (row === null) throw new Error(`No row ${id}`)
-    return { conditionId: row.condition_id, outcome: row.outcome, timestampMs: row.timestamp_ms }
-  })
+  return drawRows(ours, seed).take(count).toArray()
 }
 
 /** The route of a series for each market there is, all changes in one answer. */
-export function drawSeries(plainFile: string, route: 'quotes' | 'prices'): string[] {
-  using db = new Database(plainFile, { readonly: true })
-  const rows = db.prepare<Pick<Row, 'condition_id'>, []>('SELECT condition_id FROM market').all()
-  return rows.map(({ condition_id }) => `/v1/btc/markets/${condition_id}/${route}?limit=10000`)
+export function drawSeries({ dataPath }: Ours, route: 'quotes' | 'prices'): string[] {
+  using db = openReadonly(dataPath)
+  const rows = db.prepare<{ name: string }, []>('SELECT condition_id AS name FROM market').all()
+  return rows.map(({ name }) => `/v1/btc/markets/${name}/${route}?limit=10000`)
 }
 
-const countRows = (db: Database) =>
-  db.prepare<{ count: number }, []>('SELECT count(*) AS count FROM snapshot').get()?.count ?? 0
+type Chunk = { name: string; first: number; last: number; count: number }
+
+/** Every row once, in random order; its moment is interpolated between the ends of its chunk. */
+function* drawRows({ dataPath }: Ours, seed: number): Generator<Moment> {
+  using db = openReadonly(dataPath)
+  const chunks = db
+    .prepare<Chunk, []>(
+      `SELECT condition_id AS name, chunk.first_ms AS first, chunk.last_ms AS last,
+         chunk.up_count + chunk.down_count AS count
+       FROM chunk JOIN market ON market.id = market_id ORDER BY chunk.id`,
+    )
+    .all()
+  const total = chunks.reduce((sum, { count }) => sum + count, 0)
+  const chunkOf = new Uint32Array(total)
+  const firstRow = new Uint32Array(chunks.length)
+  let row = 0
+  for (const [index, { count }] of chunks.entries()) {
+    firstRow[index] = row
+    chunkOf.fill(index, row, row + count)
+    row += count
+  }
+  for (const drawn of shuffled(total, seed)) {
+    const index = chunkOf[drawn] ?? 0
+    const chunk = chunks[index]
+    assert(chunk !== undefined, 'each row is in a chunk')
+    const share = (drawn - (firstRow[index] ?? 0)) / chunk.count
+    const timestampMs = chunk.first + Math.floor(share * (chunk.last - chunk.first))
+    yield { conditionId: chunk.name, outcome: drawn % 2 === 0 ? 'up' : 'down', timestampMs }
+  }
+}
+
+/** Closed markets, so that all rows are in chunks. */
+const openReadonly = (dataPath: string) =>
+  new Database(join(dataPath, 'history.db'), { readonly: true })
 
 /** Fisher and Yates, driven by a linear congruential generator (constants of Numerical Recipes). */
-function shuffledIds(count: number, seed: number): Uint32Array {
-  const ids = Uint32Array.from({ length: count }, (_, index) => index + 1)
+function shuffled(count: number, seed: number): Uint32Array {
+  const numbers = Uint32Array.from({ length: count }, (_, index) => index)
   let state = seed
   for (let last = count - 1; last > 0; last--) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
     const other = Math.floor((state / 2 ** 32) * (last + 1))
-    const id = ids[last] ?? 0
-    ids[last] = ids[other] ?? 0
-    ids[other] = id
+    const number = numbers[last] ?? 0
+    numbers[last] = numbers[other] ?? 0
+    numbers[other] = number
   }
-  return ids
+  return numbers
 }

@@ -5,11 +5,20 @@ import { type Dataset, prepareDataset, prepareDay, sourceTitle } from './dataset
 import { measureAt, measurePanel } from './in-process.ts'
 import { assertTools, CONNECTIONS } from './load.ts'
 import { compare, type Contestant, type Result, type Timing } from './measure.ts'
-import { describeMachine, referenceNames, toFacts, toInteger, toTable } from './report.ts'
+import {
+  describeMachine,
+  referenceNames,
+  toFacts,
+  toInteger,
+  toSummary,
+  toTable,
+} from './report.ts'
 import {
   accessScenarios,
+  callerScenarios,
   drawPages,
   drawSeriesPages,
+  type Pages,
   type Scenario,
   scenarios,
   type SeriesScenario,
@@ -18,6 +27,7 @@ import {
 import {
   bookfeed,
   fastifyOnNode,
+  hello,
   installBaselines,
   openBookfeed,
   plain,
@@ -30,13 +40,15 @@ import { measureDisk, measureGrowth, measureImport, measureStart } from './singl
  *
  *   --quick           a tenth of the data and short rounds: shows that the benches run, no more
  *   --fresh           builds our history again (after a change of the store's format)
- *   --only <text>     scenarios whose title contains it, and no single figures
+ *   --only <text>     scenarios whose title contains it; `growth`, `single figures`
+ *   --grow-to <n>     snapshots of the large store of `growth`: 1,000,000, up to 6,000,000
  */
 const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    'grow-to': { type: 'string' },
   },
 })
 
@@ -45,80 +57,91 @@ const timing: Timing = flags.quick
   ? { rounds: 1, seconds: 2, warmUpSeconds: 1 }
   : { rounds: 3, seconds: 5, warmUpSeconds: 2 }
 
-async function runScenario(dataset: Dataset, scenario: Scenario): Promise<Result[]> {
-  const pages = await drawPages(dataset, scenario)
-  const pagesMax = Math.min(scenario.ceilingPages, pages.count)
-  const ceiling = await startCeiling(dataset, { pathsFile: pages.pathsFile, count: pagesMax })
-  const ours = { server: { command: bookfeed(dataset) }, files: [dataset.dataPath] }
-  const contestants: Contestant[] = [
-    { ...ours, name: 'Bookfeed, gzip', encoding: 'gzip' },
-    { ...ours, name: 'Bookfeed, identity', encoding: 'identity' },
-    {
+/** Contestants that answer the pages, each with what it reads from disk. */
+const contestantsOf = (dataset: Dataset, pages: Pages, ...settings: string[]) => {
+  const [ours, theirs] = [[dataset.dataPath], [dataset.plainFile]]
+  const server = { command: bookfeed(dataset, ...settings) }
+  return {
+    gzip: { name: 'Bookfeed, gzip', encoding: 'gzip', server, files: ours, pages },
+    identity: { name: 'Bookfeed, identity', encoding: 'identity', server, files: ours, pages },
+    plain: {
       name: referenceNames.plain,
       encoding: 'identity',
       server: { command: plain(dataset) },
-      files: [dataset.plainFile],
+      files: theirs,
+      pages,
     },
-    {
+    fastify: {
       name: referenceNames.fastify,
       encoding: 'identity',
       server: { command: fastifyOnNode(dataset) },
-      files: [dataset.plainFile],
+      files: theirs,
+      pages,
     },
-    {
-      name: referenceNames.ceiling,
+    hello: {
+      name: referenceNames.hello,
       encoding: 'gzip',
-      server: { running: ceiling },
+      server: { command: hello },
       files: [],
-      pagesMax,
+      pages,
     },
-  ]
+  } satisfies Record<string, Contestant>
+}
+
+/** Beside a ceiling that holds the first of the pages. */
+async function compareWithCeiling(
+  dataset: Dataset,
+  pages: Pages,
+  contestants: readonly Contestant[],
+): Promise<Result[]> {
+  const pagesMax = Math.min(pages.ceilingPages, pages.count)
+  const ceiling = await startCeiling(dataset, { pathsFile: pages.pathsFile, count: pagesMax })
+  const server = { running: ceiling }
+  const name = referenceNames.ceiling
   try {
-    return await compare(pages, contestants, timing)
+    return await compare(
+      [...contestants, { name, encoding: 'gzip', server, files: [], pages, pagesMax }],
+      timing,
+    )
   } finally {
     await ceiling.stop()
   }
+}
+
+async function runScenario(dataset: Dataset, scenario: Scenario): Promise<Result[]> {
+  const pages = await drawPages(dataset, scenario)
+  const of = contestantsOf(dataset, pages)
+  // Without compression, and beside Fastify, once for each length: the others are for the ratios.
+  const isWhole = !scenario.isRepeated && scenario.query.outcome === undefined
+  const contestants = isWhole ? [of.gzip, of.identity, of.plain, of.fastify] : [of.gzip, of.plain]
+  return await compareWithCeiling(dataset, pages, contestants)
 }
 
 /** Quotes and prices against the plain server, which opens each book for them. */
 async function runSeries(dataset: Dataset, scenario: SeriesScenario): Promise<Result[]> {
   const pages = await drawSeriesPages(dataset, scenario)
-  const ceiling = await startCeiling(dataset, pages)
-  const ours = {
-    server: { command: bookfeed(dataset, ...scenario.settings) },
-    files: [dataset.dataPath],
-  }
-  const contestants: Contestant[] = [
-    { ...ours, name: 'Bookfeed, gzip', encoding: 'gzip' },
-    { ...ours, name: 'Bookfeed, identity', encoding: 'identity' },
-    {
-      name: referenceNames.plain,
-      encoding: 'identity',
-      server: { command: plain(dataset) },
-      files: [dataset.plainFile],
-    },
-    { name: referenceNames.ceiling, encoding: 'gzip', server: { running: ceiling }, files: [] },
-  ]
-  try {
-    return await compare(pages, contestants, timing)
-  } finally {
-    await ceiling.stop()
-  }
+  const of = contestantsOf(dataset, pages, ...scenario.settings)
+  return await compareWithCeiling(dataset, pages, [of.gzip, of.identity, of.plain])
+}
+
+/** One caller, beside the least that this runtime takes. */
+async function runCaller(dataset: Dataset, scenario: Scenario): Promise<Result[]> {
+  const of = contestantsOf(dataset, await drawPages(dataset, scenario))
+  return await compare([of.gzip, of.hello], timing)
 }
 
 /** What authentication, tier check, limiter, rate headers and metering take from a page. */
 async function runAccess(dataset: Dataset, scenario: Scenario): Promise<Result[]> {
-  const pages = await drawPages(dataset, scenario)
-  const files = [dataset.dataPath]
-  const encoding = 'gzip'
-  return await compare(
-    pages,
-    [
-      { name: 'with access', encoding, server: { command: bookfeed(dataset) }, files },
-      { name: referenceNames.open, encoding, server: { command: openBookfeed(dataset) }, files },
-    ],
-    { ...timing, rounds: 2 * timing.rounds + 1 },
-  )
+  const { gzip } = contestantsOf(dataset, await drawPages(dataset, scenario))
+  const open = {
+    ...gzip,
+    name: referenceNames.open,
+    server: { command: openBookfeed(dataset) },
+  }
+  return await compare([{ ...gzip, name: 'with access' }, open], {
+    ...timing,
+    rounds: 2 * timing.rounds + 1,
+  })
 }
 
 async function main(): Promise<void> {
@@ -128,35 +151,48 @@ async function main(): Promise<void> {
   await assertAgreement(dataset)
   console.log(`${describeMachine()}.\n`)
   console.log(
-    `${toInteger(snapshots)} snapshots: ${sourceTitle}. wrk with ${CONNECTIONS} connections on one core, the server on the other; ${timing.rounds} interleaved rounds of ${timing.seconds} s, medians. The baselines do not compress. All servers were first asked for the same pages and agreed.\n`,
+    `${toInteger(snapshots)} snapshots: ${sourceTitle}. wrk with ${CONNECTIONS} connections unless said; every page is drawn at random over all rows; ${timing.rounds} interleaved rounds of ${timing.seconds} s, medians. The baselines do not compress. All servers were first asked for the same pages and agreed.\n`,
   )
-  for (const scenario of scenarios.filter(({ title }) => title.includes(flags.only))) {
-    console.error(`measuring: ${scenario.title}`)
-    console.log(`${toTable(scenario.title, await runScenario(dataset, scenario))}\n`)
+  const isMeant = ({ title }: { title: string }) => title.includes(flags.only)
+  const runAll = async <Kind extends { title: string }>(
+    list: readonly Kind[],
+    run: (dataset: Dataset, scenario: Kind) => Promise<Result[]>,
+  ) => {
+    const measured: { title: string; results: Result[] }[] = []
+    for (const scenario of list.filter(isMeant)) {
+      console.error(`measuring: ${scenario.title}`)
+      const results = await run(dataset, scenario)
+      measured.push({ title: scenario.title, results })
+      console.log(`${toTable(scenario.title, results)}\n`)
+    }
+    return measured
   }
-  for (const scenario of accessScenarios.filter(({ title }) => title.includes(flags.only))) {
-    console.error(`measuring: ${scenario.title}`)
-    console.log(`${toTable(scenario.title, await runAccess(dataset, scenario))}\n`)
-  }
-  const series = seriesScenarios.filter(({ title }) => title.includes(flags.only))
-  if (series.length > 0) await assertSeriesAgreement(dataset)
-  for (const scenario of series) {
-    console.error(`measuring: ${scenario.title}`)
-    console.log(`${toTable(scenario.title, await runSeries(dataset, scenario))}\n`)
-  }
-  if ('at and panel'.includes(flags.only)) {
+  const pages = await runAll(scenarios, runScenario)
+  if (pages.length > 0) console.log(`${toSummary(pages)}\n`)
+  await runAll(callerScenarios, runCaller)
+  await runAll(accessScenarios, runAccess)
+  if (seriesScenarios.some(isMeant)) await assertSeriesAgreement(dataset)
+  await runAll(seriesScenarios, runSeries)
+  if (isMeant({ title: 'at and panel' })) {
     console.error('measuring: at and panel')
     const day = await prepareDay({ isFresh: flags.fresh })
     const facts = [...(await measureAt(dataset)), ...(await measurePanel(day))]
     console.log(`${toFacts('at and panel', facts)}\n`)
   }
-  if (flags.only !== '') return
-  console.error('measuring: growth, start, disk, import')
-  console.log(
-    `${toTable('growth, without the page cache', await measureGrowth(dataset, timing))}\n`,
-  )
-  const facts = [await measureStart(dataset), ...measureDisk(dataset), ...(await measureImport())]
-  console.log(toFacts('single figures', facts))
+  if (isMeant({ title: 'growth' })) {
+    console.error('measuring: growth')
+    const growth = await measureGrowth(Number(flags['grow-to'] ?? snapshots), timing)
+    console.log(`${toTable('growth, random over all rows, without the page cache', growth)}\n`)
+  }
+  if (isMeant({ title: 'single figures' })) {
+    console.error('measuring: single figures')
+    const facts = [
+      ...(await measureStart(dataset)),
+      ...measureDisk(dataset),
+      ...(await measureImport()),
+    ]
+    console.log(toFacts('single figures', facts))
+  }
 }
 
 await main()

@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs'
 
 import { benchAuthorization } from './bench-key.ts'
+import { onServerCore } from './cores.ts'
 
-/** One server under test: a process of its own, pinned to the first core. */
+/** One server under test: a process of its own. */
 export type ServerProcess = {
   origin: string
   pid: number
   /** From spawning to the first answer to `readyPath`. */
   startMs: number
-  /** Processor time used so far, user and system, all threads. */
-  cpuUs(): number
+  /** Processor time used so far, of all threads; `kernel` is part of `all`. */
+  cpuUs(): { all: number; kernel: number }
   rssBytes(): number
   /** Of that what is no file, such as the mapped history. */
   anonBytes(): number
@@ -24,7 +25,6 @@ export type ServerOptions = {
   readyMsMax?: number
 }
 
-export const SERVER_CPU = '0'
 const US_PER_TICK = 10_000
 const STOP_MS_MAX = 10_000
 
@@ -34,7 +34,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   const port = findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
-  const child = Bun.spawn(['taskset', '-c', SERVER_CPU, ...command(port)], {
+  const child = Bun.spawn(onServerCore(command(port)), {
     stdout: 'ignore',
     stderr: 'ignore',
   })
@@ -82,11 +82,12 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-function readCpuUs(pid: number): number {
+function readCpuUs(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // The name of the program may hold spaces; the fields behind it do not.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK
+  const [user, kernel] = [Number(fields[11]) * US_PER_TICK, Number(fields[12]) * US_PER_TICK]
+  return { all: user + kernel, kernel }
 }
 
 function readStatusBytes(pid: number, field: 'VmRSS' | 'RssAnon'): number {

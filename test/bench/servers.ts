@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 
-import type { Dataset } from './dataset.ts'
+import type { Dataset, OurData } from './dataset.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 /** A server to be measured, as a command that listens on a port. */
@@ -14,18 +14,26 @@ const ceiling = new URL('./static.ts', import.meta.url).pathname
 const fastifyFolder = dirname(fastify)
 
 /** The whole application with its defaults, access log included; other settings as variables. */
-export function bookfeed({ dataPath }: Pick<Dataset, 'dataPath'>, ...settings: string[]): Command {
+export function bookfeed({ dataPath }: Pick<OurData, 'dataPath'>, ...settings: string[]): Command {
   return (port) => {
-    const own = [`BOOKFEED_DATA=${dataPath}`, `BOOKFEED_PORT=${port}`, 'BOOKFEED_RECORD=off']
-    const variables = [...own, ...settings]
-    return ['env', ...variables, process.execPath, main, 'serve']
+    const folder = [`BOOKFEED_DATA=${dataPath}`, `BOOKFEED_PORT=${port}`]
+    // Nothing writes beside what is measured.
+    const quiet = ['BOOKFEED_RECORD=off', 'BOOKFEED_SAMPLE=off']
+    return ['env', ...folder, ...quiet, ...settings, process.execPath, main, 'serve']
   }
 }
 
 /** The same without its gate: what is left is what access costs. */
 export const openBookfeed =
-  ({ dataPath }: Dataset): Command =>
+  ({ dataPath }: OurData): Command =>
   (port) => [process.execPath, openServer, dataPath, String(port)]
+
+/** The least that this runtime answers. */
+export const hello: Command = (port) => [
+  process.execPath,
+  '--eval',
+  `Bun.serve({ port: ${port}, hostname: '127.0.0.1', fetch: () => new Response('hello') })`,
+]
 
 /** Runs a command of ours to its end on a data folder; throws when it fails. */
 export async function runBookfeed(dataPath: string, args: string[]): Promise<void> {
@@ -45,7 +53,7 @@ export const fastifyOnNode =
 
 /** Starts the server that answers from memory what ours answers to the first `count` paths. */
 export async function startCeiling(
-  dataset: Dataset,
+  dataset: OurData,
   { pathsFile, count }: { pathsFile: string; count: number },
 ): Promise<ServerProcess> {
   const ours = await startServer({ command: bookfeed(dataset), readyPath: '/healthz' })

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
 
-import { type Dataset, prepareDataset, sizeBytes } from './dataset.ts'
+import { benchAuthorization } from './bench-key.ts'
+import { type Dataset, type OurData, prepareOurData, sizeBytes } from './dataset.ts'
 import { compare, type Contestant, median, type Result, type Timing } from './measure.ts'
-import { toInteger } from './report.ts'
+import { referenceNames, toInteger } from './report.ts'
 import { drawPaths } from './request-paths.ts'
-import { drawPages } from './scenarios.ts'
+import { drawPages, growthScenario } from './scenarios.ts'
 import { startServer } from './server-process.ts'
-import { bookfeed, plain, runBookfeed } from './servers.ts'
+import { bookfeed, runBookfeed } from './servers.ts'
 import { hasRecordedFiles, recordedFiles } from './snapshot-source.ts'
 
 /** Figures that are no comparison of servers under load. */
@@ -19,48 +20,67 @@ type Fact = readonly [string, string]
 const SMALL_SNAPSHOTS = 10_000
 const START_ROUNDS = 7
 
-/**
- * The same pages in a small and in a large history; the page cache is off, it would hide growth.
- */
-export async function measureGrowth(large: Dataset, timing: Timing): Promise<Result[]> {
-  const small = await prepareDataset(SMALL_SNAPSHOTS, { isFresh: false })
-  const pages = await drawPages(small, {
-    title: 'growth',
-    // The small history is the beginning of the large one; its last market is cut off in it.
-    query: { limit: 100, count: 500, withinFirst: SMALL_SNAPSHOTS / 2, seed: 6 },
-    isRepeated: true,
-    ceilingPages: 0,
-  })
-  const contestants = [small, large].flatMap((dataset): Contestant[] => [
-    {
-      name: `Bookfeed, ${toInteger(dataset.snapshots)} snapshots`,
+/** Random pages over all rows of a small and of a large store, without the page cache. */
+export async function measureGrowth(large: number, timing: Timing): Promise<Result[]> {
+  const stores: Contestant[] = []
+  for (const snapshots of [SMALL_SNAPSHOTS, large]) {
+    const data = await prepareOurData(snapshots, { isFresh: false })
+    stores.push({
+      name: snapshots === SMALL_SNAPSHOTS ? referenceNames.small : `${toInteger(large)} snapshots`,
       encoding: 'gzip',
-      server: { command: bookfeed(dataset, 'BOOKFEED_PAGE_CACHE_MB=0') },
-      files: [dataset.dataPath],
-    },
-    {
-      name: `plain Elysia, ${toInteger(dataset.snapshots)} snapshots`,
-      encoding: 'identity',
-      server: { command: plain(dataset) },
-      files: [dataset.plainFile],
-    },
-  ])
-  return await compare(pages, contestants, timing)
+      server: { command: bookfeed(data, 'BOOKFEED_PAGE_CACHE_MB=0') },
+      files: [data.dataPath],
+      // The small store has fewer pages than are asked for, and nothing that keeps them.
+      pages: { ...(await drawPages(data, growthScenario)), isRepeated: true },
+    })
+  }
+  return await compare(stores, timing)
 }
 
-/** From starting the process to the first page of a market. */
-export async function measureStart(dataset: Dataset): Promise<Fact> {
-  const [readyPath = ''] = drawPaths(dataset.plainFile, { limit: 100, count: 1, seed: 7 })
+/** From starting the process to the first page of a market, and what its headers weigh. */
+export async function measureStart(dataset: OurData): Promise<Fact[]> {
+  const [readyPath = ''] = drawPaths(dataset, { limit: 100, count: 1, seed: 7 })
   const starts: number[] = []
+  let head = 0
   for (let round = 0; round < START_ROUNDS; round++) {
     const server = await startServer({ command: bookfeed(dataset), readyPath })
     starts.push(server.startMs)
+    head = await measureHead(server.origin + readyPath)
     await server.stop()
   }
   return [
-    'cold start to the first page',
-    `${toInteger(median(starts))} ms (median of ${START_ROUNDS})`,
+    ['cold start to the first page', `${toInteger(median(starts))} ms (median of ${START_ROUNDS})`],
+    ['header of a page, status line included', `${head} bytes`],
   ]
+}
+
+/** Bytes on the wire before the body. */
+async function measureHead(url: string): Promise<number> {
+  const { hostname, port, pathname, search } = new URL(url)
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const ask = [
+    `GET ${pathname}${search} HTTP/1.1`,
+    `Host: ${hostname}:${port}`,
+    `Authorization: ${benchAuthorization}`,
+    'Accept-Encoding: gzip',
+  ]
+  let got = ''
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      open: (opened) => void opened.write(`${ask.join('\r\n')}\r\n\r\n`),
+      data(_, bytes) {
+        got += Buffer.from(bytes).toString('latin1')
+        const end = got.indexOf('\r\n\r\n')
+        if (end !== -1) resolve(end + 4)
+      },
+      error: (_, error) => reject(error),
+    },
+  })
+  const length = await promise
+  socket.end()
+  return length
 }
 
 /** Disk space of both forms of the data. */

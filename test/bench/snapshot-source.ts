@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Snapshot } from '#src/core/snapshot.ts'
+import { MILLIONTHS_PER_UNIT } from '#src/core/decimal.ts'
+import type { Ladder, Snapshot } from '#src/core/snapshot.ts'
 import { batchLines, openText } from '#src/ingest/line-source.ts'
 import { simulate } from '#src/ingest/simulator/simulator.ts'
 import { createSnapshotScanner, type ScannedSnapshot } from '#src/wire/snapshot-json.ts'
@@ -21,13 +22,16 @@ const LINES_MAX = 1000
 const BATCH_BYTES_MAX = 8 * 1024 * 1024
 /** One hex digit distinguishes the copies of a market. */
 const COPIES_MAX = 16
+/** From the asset of one outcome to a name for the other's: beyond those of all copies. */
+const MIRROR_STEP = 50
 
-/** A simulated 5-minute market has about 7,500: more of them than a million takes. */
-const SIMULATED_MARKETS = 400
+/** A simulated 5-minute market has about 7,500: more of them than five million take. */
+const SIMULATED_MARKETS = 700
 const SIMULATED_START_MS = 1_776_000_000_000
 
 /**
- * Yields exactly `count` snapshots: recorded ones where the recordings are, else simulated ones.
+ * Yields exactly `count` snapshots, both outcomes of every market: recorded ones where the
+ * recordings are, else simulated ones.
  */
 export function readSnapshots(count: number): AsyncGenerator<readonly Snapshot[]> {
   return take(count, hasRecordedFiles ? readRecorded() : readSimulated())
@@ -65,7 +69,7 @@ async function* readRecorded(): AsyncGenerator<readonly Snapshot[]> {
   for (let copy = 0; copy < COPIES_MAX; copy++) {
     for (const file of recordedFiles) {
       for await (const batch of scanFile(file)) {
-        yield batch.map((snapshot) => rename(snapshot, copy))
+        yield batch.flatMap((snapshot) => mirror(rename(snapshot, copy)))
       }
     }
   }
@@ -92,16 +96,31 @@ function scanLines(scanner: ReturnType<typeof createSnapshotScanner>, bytes: Uin
   return snapshots
 }
 
+/** Of every market the days have the down outcome, of few some minutes of the other too. */
+function mirror(down: Snapshot): Snapshot[] {
+  if (down.outcome === 'up') return []
+  const { sourceHash: _, assetId, bids, asks, ...rest } = down
+  const other = { ...rest, assetId: otherAsset(assetId, MIRROR_STEP) }
+  return [{ ...other, outcome: 'up', bids: turn(asks), asks: turn(bids) }, down]
+}
+
+const turn = ({ prices, sizes }: Ladder): Ladder => ({
+  prices: prices.map((price) => MILLIONTHS_PER_UNIT - price),
+  sizes,
+})
+
 /** Copy 0 keeps its names. Others are other markets and assets, at the same times. */
 function rename({ id: _, ...snapshot }: ScannedSnapshot, copy: number): Snapshot {
   if (copy === 0) return snapshot
   const { conditionId, assetId } = snapshot
   // Counted on from what is there, so that no copy meets its original again.
   const conditionEnd = (Number.parseInt(conditionId.slice(-1), 16) + copy) % COPIES_MAX
-  const assetEnd = (Number(assetId.slice(-2)) + copy) % 100
   return {
     ...snapshot,
     conditionId: conditionId.slice(0, -1) + conditionEnd.toString(16),
-    assetId: assetId.slice(0, -2) + String(assetEnd).padStart(2, '0'),
+    assetId: otherAsset(assetId, copy),
   }
 }
+
+const otherAsset = (assetId: string, step: number) =>
+  assetId.slice(0, -2) + String((Number(assetId.slice(-2)) + step) % 100).padStart(2, '0')

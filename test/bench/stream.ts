@@ -10,7 +10,7 @@ import { openLedger } from '#src/ledger/open.ts'
 import { digestOf, hintOf, mintKey } from '#src/selling/api-key.ts'
 
 import { addBenchKey, benchAuthorization } from './bench-key.ts'
-import { LOAD_CPU } from './load.ts'
+import { onLoadCore } from './cores.ts'
 import { describeMachine } from './report.ts'
 import { startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
@@ -129,15 +129,16 @@ try {
   clearInterval(writer)
   const names = Array.from({ length: markets }, (_, market) => conditionIdOf(market))
   const job = { origin: server.origin, keys, markets: names, subscribers, connections: CONNECTIONS }
-  const child = Bun.spawn(
-    ['taskset', '-c', LOAD_CPU, process.execPath, clients, JSON.stringify(job)],
-    { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' },
-  )
+  const child = Bun.spawn(onLoadCore([process.execPath, clients, JSON.stringify(job)]), {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
   const lines = child.stdout.getReader()
   const line = async () => JSON.parse(new TextDecoder().decode((await lines.read()).value))
   await line()
   writer = setInterval(write, 1000 / rate)
-  const [cpuUs, startedMs] = [server.cpuUs(), performance.now()]
+  const [cpuUs, startedMs] = [server.cpuUs().all, performance.now()]
   child.stdin.write('start\n')
   child.stdin.flush()
   const loaded = await callPages(server.origin, seconds * 1000)
@@ -150,7 +151,7 @@ try {
     'rows a second': Math.round(rows / took),
     'MB a second': Math.round(bytes / took / 1e5) / 10,
     'left out': skipped,
-    'CPU of the server': `${Math.round((server.cpuUs() - cpuUs) / took / 1e4)} %`,
+    'CPU of the server': `${Math.round((server.cpuUs().all - cpuUs) / took / 1e4)} %`,
     'RSS MB': Math.round(server.rssBytes() / 1e6),
   }
   console.log(`${describeMachine()}\n`)
