@@ -17,10 +17,10 @@ import { bookfeed } from './servers.ts'
 
 /**
  * `bun test/bench/exports.ts`: a simulated day as NDJSON, against `zcat`, in memory and beside
- * pages, and as Parquet.
+ * pages; and as Parquet and CSV.
  *
  *   --rounds <n>      interleaved rounds, 3 by default
- *   --only <text>     `speed`, `parquet`, `memory` or `pages`
+ *   --only <text>     `speed`, `files`, `memory` or `pages`
  *
  * Servers and zcat have the first core, all clients the other.
  */
@@ -33,8 +33,12 @@ const CLIENTS = 16
 const exportPath = `/v1/btc/export?day=${DAY.date}`
 const encodings = ['identity', 'gzip'] as const
 type Encoding = (typeof encodings)[number]
-/** The widest rows of Parquet: the best 25 levels of each side. */
-const PARQUET_OPTIONS = '&format=parquet&shape=states&depth=25'
+/** What is made of columns, on a thread of its own. */
+const files = {
+  'Parquet states': `${exportPath}&format=parquet&shape=states&depth=25`,
+  'Parquet levels': `${exportPath}&format=parquet`,
+  'CSV states': `${exportPath}&format=csv&shape=states&depth=25`,
+} as const
 type Fact = readonly [string, string]
 
 const PAGE_SECONDS = 5
@@ -109,38 +113,31 @@ async function measureSpeed(): Promise<Fact[]> {
   ]
 }
 
-const toSeconds = (value: number) => value.toFixed(2)
-
-/** A day with both outcomes as Parquet, alone. */
-async function measureParquet(): Promise<Fact[]> {
-  const seconds: number[] = []
-  const risen: number[] = []
-  let bytes = 0
-  for (let round = 0; round < rounds; round++) {
+/** With 25 levels of each side; what the server holds more than at rest, but for files. */
+async function measureFiles(): Promise<Fact[]> {
+  const facts: Fact[] = []
+  for (const [name, path] of Object.entries(files)) {
     const server = await start()
-    await exportOnce(server, 'gzip')
     const before = server.anonBytes()
-    const delivery = await exportOnce(server, 'identity', PARQUET_OPTIONS)
-    risen.push(server.anonBytes() - before)
-    seconds.push(delivery.seconds)
-    bytes = delivery.bytes
+    let most = before
+    const sample = () => {
+      most = Math.max(most, server.anonBytes())
+    }
+    const timer = setInterval(sample, SAMPLE_MS)
+    const { bytes, seconds } = await (await download(server.origin, path, 'identity')).ended
+    clearInterval(timer)
     await server.stop()
+    const rows = DAY.markets * DAY.snapshotsPerMarket
+    const rate = `${toInteger(rows / seconds)} snapshots/s, ${toInteger(bytes / rows)} B each`
+    facts.push([name, `${rate}, at most +${toInteger((most - before) / 1e6)} MB`])
   }
-  const rows = (DAY.markets * DAY.snapshotsPerMarket) / median(seconds)
-  return [
-    [
-      `a day as Parquet \`states\` of 25 levels, ${toInteger(bytes / 1e6)} MB`,
-      `${toInteger(rows)} snapshots/s, +${toInteger(median(risen) / 1e6)} MB after it (rounds, s: ${seconds.map(toSeconds)})`,
-    ],
-  ]
+  return facts
 }
 
-async function exportOnce(
-  server: ServerProcess,
-  encoding: Encoding,
-  options = '',
-): Promise<Delivery> {
-  const { ended } = await download(server.origin, exportPath + options, encoding)
+const toSeconds = (value: number) => value.toFixed(2)
+
+async function exportOnce(server: ServerProcess, encoding: Encoding): Promise<Delivery> {
+  const { ended } = await download(server.origin, exportPath, encoding)
   return await ended
 }
 
@@ -209,7 +206,7 @@ async function measurePages(): Promise<Fact[]> {
   const p99 = new Map<string, number[]>()
   const p50 = new Map<string, number[]>()
   for (let round = 0; round < rounds; round++) {
-    for (const { name, encoding, options, isRead } of besides) {
+    for (const { name, ...beside } of besides) {
       const server = await start()
       await exportOnce(server, 'gzip')
       const load = {
@@ -220,7 +217,7 @@ async function measurePages(): Promise<Fact[]> {
         connections: PAGE_CONNECTIONS,
       } as const
       await runLoad({ ...load, seconds: 1 })
-      const all = encoding === undefined ? [] : keepExporting(server, { encoding, options, isRead })
+      const all = keepExporting(server, beside)
       await Bun.sleep(HANG_MS)
       const sample = await runLoad({ ...load, skip: PAGES / 2, seconds: PAGE_SECONDS })
       assert(sample.failures === 0, 'each page is answered')
@@ -240,18 +237,15 @@ async function measurePages(): Promise<Fact[]> {
   })
 }
 
-type Beside = { name: string; encoding?: Encoding; options?: string | undefined; isRead: boolean }
-const besides: readonly Beside[] = [
-  { name: 'alone', isRead: true },
-  { name: `beside ${CLIENTS} exports, gzip`, encoding: 'gzip', isRead: true },
-  { name: `beside ${CLIENTS} exports, identity`, encoding: 'identity', isRead: true },
-  {
-    name: `beside ${CLIENTS} exports, Parquet`,
-    encoding: 'identity',
-    options: PARQUET_OPTIONS,
-    isRead: true,
-  },
-  { name: `beside ${CLIENTS} exports that nobody reads`, encoding: 'identity', isRead: false },
+type Beside = { path?: string; encoding?: Encoding; isRead?: boolean }
+const besides: readonly (Beside & { name: string })[] = [
+  { name: 'alone' },
+  { name: `beside ${CLIENTS} exports, gzip`, path: exportPath, encoding: 'gzip' },
+  { name: `beside ${CLIENTS} exports, identity`, path: exportPath },
+  { name: `beside ${CLIENTS} exports that nobody reads`, path: exportPath, isRead: false },
+  ...Object.entries(files).map(([name, path]) => ({
+    ...{ name: `beside ${CLIENTS} exports, ${name}`, path },
+  })),
 ]
 
 /**
@@ -260,14 +254,15 @@ const besides: readonly Beside[] = [
  */
 function keepExporting(
   server: ServerProcess,
-  { encoding, options = '', isRead }: Omit<Beside, 'name' | 'encoding'> & { encoding: Encoding },
+  { path, encoding = 'identity', isRead = true }: Beside,
 ) {
+  if (path === undefined) return []
   return Array.from({ length: CLIENTS }, () => {
     let isStopped = false
     let current: Download | undefined
     const go = async () => {
       while (!isStopped) {
-        current = await download(server.origin, exportPath + options, encoding)
+        current = await download(server.origin, path, encoding)
         if (!isRead) current.pause()
         await current.ended
       }
@@ -290,7 +285,7 @@ async function main(): Promise<void> {
   console.log(`${describeMachine()}. ${rounds} interleaved rounds, medians.\n`)
   const has = (name: string) => name.includes(flags.only)
   if (has('speed')) console.log(`${toFacts('exports, speed', await measureSpeed())}\n`)
-  if (has('parquet')) console.log(`${toFacts('exports, Parquet', await measureParquet())}\n`)
+  if (has('files')) console.log(`${toFacts('exports, files', await measureFiles())}\n`)
   if (has('memory')) {
     const facts = [...(await measureMemory('gzip')), ...(await measureMemory('identity'))]
     console.log(`${toFacts('exports, memory', facts)}\n`)
