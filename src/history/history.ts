@@ -8,7 +8,7 @@ import type {
   Source,
   Timeframe,
 } from '#src/core/market.ts'
-import type { Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
+import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
 import type { SpotTick, StoredTick } from '#src/core/spot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
@@ -140,8 +140,8 @@ export type HistoryReader = {
   /** A new stream of events in gzip. */
   events(): EventStream<Eventually<RowEvents>>
 
-  /** Snapshots ascending, in runs of at most 100; each run is read when it is asked for. */
-  runs(query: StreamQuery): Iterated<readonly StoredSnapshot[]>
+  /** Rows ascending as columns, in runs of at most 100; each run is read when it is asked for. */
+  runs(query: RunQuery): Iterated<RowRun>
 
   /** Re-reads everything and yields each fault found; nothing when the history is sound. */
   verify(onProgress?: (done: number, total: number) => void): Iterated<string>
@@ -168,6 +168,8 @@ type AtOnce<Reader> = {
  */
 export type MarketHistory = HistoryWriter &
   AtOnce<Omit<HistoryReader, 'lines' | 'events'>> & {
+    /** The file that it is in; undefined in memory. */
+    readonly path: string | undefined
     lines(encoding: Encoding): LineStream
     events(): EventStream
   }
@@ -283,6 +285,24 @@ export type RowQuery = TimeRange & {
 
 /** All rows of a query in ascending order; as of `RowQuery`. */
 export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs' | 'after'>
+
+export type RunQuery = StreamQuery &
+  Pick<RowQuery, 'withReceived'> & {
+    /** Levels of each side, from the best; all when absent. */
+    depth?: number | undefined
+  }
+
+/** Nothing of it may be read after the next is asked for. */
+export type RowRun = {
+  rows: readonly (Position & { outcome: Outcome })[]
+  /** Of each row, empty unless asked for. */
+  besides: readonly Beside[]
+  /** Of each row, two after another: where its bids end, and its asks, which follow them. */
+  ends: readonly number[]
+  /** Of all levels, the best of each side first, in millionths. */
+  prices: Int32Array
+  sizes: Float64Array
+}
 
 export type Encoding = 'gzip' | 'identity'
 

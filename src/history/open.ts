@@ -11,14 +11,16 @@ export type HistoryOptions = {
   lagMs?: number
   /** Whether checkpoints are made on a thread of their own: for a process that serves. */
   hasCheckpointThread?: boolean
+  /** Of a file that is up to date; what writes to it fails. */
+  isReadOnly?: boolean
   /** Size that the file may not outgrow. */
   bytesMax?: number
 }
 
 /** Opens or creates a history and brings it up to date. Throws `StoreFault`. */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
-  const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, bytesMax } = options
-  const db = openDatabase(path, { bytesMax })
+  const { chunkCacheBytes = 64 * 1024 * 1024, lagMs = 0, isReadOnly, bytesMax } = options
+  const db = openDatabase(path, { isReadOnly, bytesMax })
   try {
     const history = createSqliteHistory(db, { chunkCacheBytes, lagMs })
     if (!options.hasCheckpointThread) return history

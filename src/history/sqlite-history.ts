@@ -35,7 +35,7 @@ import { createRecord } from './writes/record.ts'
 import { createRuns, type Runs } from './writes/runs.ts'
 
 type FileVerbs =
-  'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'usedBytes' | 'cursorKey'
+  'findBatch' | 'probeWrite' | 'dispose' | 'verify' | 'totals' | 'usedBytes' | 'cursorKey' | 'path'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
@@ -54,6 +54,7 @@ export function createSqliteHistory(
     ...createWriters({ ...tables, coverage }, views),
     ...createReaders(tables, views),
     cursorKey,
+    path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,
     probeWrite: () => probeWrite(db),
     verify: createVerify(tables),

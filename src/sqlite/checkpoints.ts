@@ -16,7 +16,7 @@ const [RUNNING, STOPPING, ENDED] = [0, 1, 2]
 /** Starts the thread for a file whose commits are those of `db`; disposed of before `db`. */
 export function startCheckpoints(db: Database, path: string): Disposable {
   const state = new Int32Array(new SharedArrayBuffer(4))
-  const worker = new Worker(import.meta.filename, { workerData: { path, state } })
+  const worker = new Worker(import.meta.filename, { workerData: { checkpointsOf: path, state } })
   worker.unref()
   worker.on('error', () => {})
   leaveCheckpoints(db)
@@ -29,12 +29,15 @@ export function startCheckpoints(db: Database, path: string): Disposable {
   }
 }
 
-function run({ path, state }: { path: string; state: Int32Array }): void {
-  const db = openDatabase(path)
+type Start = { checkpointsOf: string; state: Int32Array }
+
+function run({ checkpointsOf, state }: Start): void {
+  const db = openDatabase(checkpointsOf)
   while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') checkpoint(db)
   db.close()
   Atomics.store(state, 0, ENDED)
   Atomics.notify(state, 0)
 }
 
-if (!Bun.isMainThread) run(workerData)
+// Other threads of ours load this file, too.
+if ((workerData as Start | null)?.checkpointsOf !== undefined) run(workerData as Start)

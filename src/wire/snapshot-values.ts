@@ -184,11 +184,13 @@ const FRACTION_DIGITS_MAX = 6
 /** What a fraction of so many digits is multiplied by to make millionths. */
 const fractionScales = Float64Array.of(1e6, 1e5, 1e4, 1e3, 100, 10, 1)
 
+type DecimalCursor = { readonly bytes: Uint8Array; at: number }
+
 /**
  * Reads what `parseMillionths` accepts, quoted or bare, and moves past it. Returns millionths, or a
  * negative index of `millionthsFaults`: without an exception it is small enough to be inlined.
  */
-export function readMillionths(cursor: Cursor): number {
+export function readMillionths(cursor: DecimalCursor): number {
   const { bytes } = cursor
   const isQuoted = byteAt(bytes, cursor.at) === byteOf.quote
   const start = isQuoted ? cursor.at + 1 : cursor.at
@@ -211,7 +213,7 @@ export function readMillionths(cursor: Cursor): number {
 }
 
 /** Reads the point and the digits after it, of which there must be one where none came before. */
-function readFraction(cursor: Cursor, isLeading: boolean): number {
+function readFraction(cursor: DecimalCursor, isLeading: boolean): number {
   const { bytes } = cursor
   const start = cursor.at + 1
   let at = start

@@ -12,6 +12,7 @@ import type {
 } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/lib/random.ts'
 
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import {
   assetIdOf,
   conditionIdOf,
@@ -171,7 +172,7 @@ function conformRuns(use: Use): void {
         appendBoth(history, model, randomBatch(random, batch))
         if (batch % 8 === 7) history.close(conditionIdOf(1 + random.integer(MARKETS)))
         const query = randomQuery({ random, model, history })
-        const runs = [...history.runs(query)]
+        const runs = [...snapshotRuns(history, query)]
         expect(runs.flat()).toEqual(rowsOf(model, query))
         expect(runs.every(({ length }) => length > 0 && length <= 100)).toBe(true)
       }
@@ -185,7 +186,7 @@ function conformRuns(use: Use): void {
       const random = createRandom('interrupted-runs')
       const seen: StoredSnapshot[] = []
       let batch = 0
-      for (const run of history.runs({ market: getMarket(history, conditionId) })) {
+      for (const run of snapshotRuns(history, { market: getMarket(history, conditionId) })) {
         seen.push(...run)
         if (batch < 10) appendBoth(history, model, randomBatch(random, ++batch, conditionId))
       }

@@ -8,6 +8,7 @@ import { outcomes } from '#src/core/market.ts'
 import type { StoredSnapshot } from '#src/core/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import {
   appendAll,
   aSnapshot,
@@ -93,7 +94,7 @@ function conformReceived(use: Use): void {
       for (const { outcome, timestampMs, receivedMs } of rows) {
         expect(history.at({ market, outcome, timestampMs })?.receivedMs()).toBe(receivedMs)
       }
-      expect(timesOf([...history.runs({ market })].flat())).toEqual(timesOf(rows))
+      expect(timesOf([...snapshotRuns(history, { market })].flat())).toEqual(timesOf(rows))
     }),
   )
 }

@@ -66,6 +66,7 @@ function openForgetful(options: HistoryOptions): MarketHistory {
     totals: () => again().totals(),
     usedBytes: () => again().usedBytes(),
     deleteOldest: (beforeMs) => again().deleteOldest(beforeMs),
+    path: undefined,
     get cursorKey() {
       return again().cursorKey
     },

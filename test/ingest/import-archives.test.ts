@@ -4,6 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 
 import type { MarketHistory } from '#src/history/history.ts'
 
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 
 const { aHistory, run, write, pathOf } = createImportHarness()
@@ -24,7 +25,7 @@ function rowsOf(history: MarketHistory): string[] {
   if (market === undefined) return []
   const text = ({ prices, sizes }: { prices: readonly number[]; sizes: readonly number[] }) =>
     prices.map((price, at) => `${price / 10_000}×${(sizes[at] ?? 0) / 1_000_000}`).join(' ')
-  return [...history.runs({ market })]
+  return [...snapshotRuns(history, { market })]
     .flat()
     .map(
       ({ timestampMs, outcome, bids, asks, receivedMs }) =>

@@ -5,6 +5,7 @@ import { openHistory } from '#src/history/open.ts'
 
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 
 const { aHistory, run, write } = createImportHarness()
@@ -18,7 +19,7 @@ function held(of: MarketHistory, conditionId: string) {
   const market = of.findMarket(conditionId)
   if (market === undefined) return undefined
   const { source, slug, winner, assetIds, windowStartMs, timeframe } = market
-  const rows = [...of.runs({ market })].flat()
+  const rows = [...snapshotRuns(of, { market })].flat()
   return {
     facts: { source, slug, winner, assetIds, windowStartMs, timeframe },
     rows: rows.map(({ timestampMs, outcome, assetId, bids, asks, receivedMs }) => ({

@@ -7,6 +7,7 @@ import { coverageOf } from '#src/core/coverage.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { aHashedLine, hashGap, someHashedLines } from './hashed-lines.ts'
 import { createImportHarness, NOW_MS } from './import-harness.ts'
 import { aToken, conditionId } from './market-objects.ts'
@@ -29,7 +30,7 @@ const gapsIn = (history: MarketHistory, id?: string) =>
 function everythingIn(history: MarketHistory, id?: string) {
   const market = marketIn(history, id)
   const { spans, snapshotCounts, verifiedCounts, longestSilenceMs } = market
-  const rows = [...history.runs({ market })].flat().map(({ id: _, ...row }) => row)
+  const rows = [...snapshotRuns(history, { market })].flat().map(({ id: _, ...row }) => row)
   const tops = history.tops({ market, order: 'asc', limit: 10_000 })
   return {
     ...{ rows, gaps: history.gaps(market), tops: tops.map(({ id: _, ...top }) => top) },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 
 const { aHistory, run, write } = createImportHarness()
@@ -33,7 +34,7 @@ async function importWith(name: string, text: string, tokens = [aToken('111', 'u
   ]
   const { report, faults } = await run(files, { history })
   const found = history.findMarket(market)
-  const rows = found ? [...history.runs({ market: found })].flat() : []
+  const rows = found ? [...snapshotRuns(history, { market: found })].flat() : []
   return {
     ...{ report, reasons: faults.map(({ reason }) => reason), history },
     states: rows.map(({ timestampMs, bids, receivedMs }) => ({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 
 const folder = '../shared/data/polymarket'
@@ -63,7 +64,7 @@ describe('importFiles of recordings', () => {
       // Of the 185 books 17 are states of the file before.
       expect([second.faults, second.report.accepted]).toEqual([[], 168])
       const market = history.findMarketBySlug('btc-updown-5m-1776333600')
-      const [row] = market ? [...history.runs({ market })].flat() : []
+      const [row] = market ? [...snapshotRuns(history, { market })].flat() : []
       expect(row).toMatchObject({ isVerified: true, timestampMs: 1_776_333_600_956 })
       expect(row?.receivedMs).toBeGreaterThan(1_776_333_600_000)
     },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { aRecord, someLines } from '../support/snapshot-lines.ts'
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness, NOW_MS } from './import-harness.ts'
 import { aGammaMarket, aToken, aTrade, conditionId, downId, startMs } from './market-objects.ts'
 
@@ -22,7 +23,7 @@ async function importLines(lines: readonly string[], nowMs = NOW_MS) {
   const file = await write(crypto.randomUUID(), lines.join(''))
   const { faults, report } = await run([file], { history, clock: () => nowMs })
   const market = history.findMarket(conditionId)
-  const books = market ? [...history.runs({ market })].flat() : []
+  const books = market ? [...snapshotRuns(history, { market })].flat() : []
   const trades = market ? history.trades({ market }) : []
   const timesMs = [...books, ...trades].map(({ timestampMs }) => timestampMs)
   return { timesMs, reasons: faults.map(({ reason }) => reason), report }
@@ -95,7 +96,8 @@ describe('times of what is imported', () => {
         expect(reason).toContain('more than two days from the window')
       expect(report.accepted + report.trades.accepted).toBe(3)
       const market = history.findMarket(conditionId)
-      const held = market && [...history.runs({ market })].flat().map((row) => row.timestampMs)
+      const held =
+        market && [...snapshotRuns(history, { market })].flat().map((row) => row.timestampMs)
       if (print === aBook) expect(held).toEqual(kept)
     }
   })

@@ -12,6 +12,7 @@ import { importFiles } from '#src/ingest/importer.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 import { createHarness } from '../support/harness.ts'
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import type { Fault } from '../support/venue/faults.ts'
 import { START_MS, startGround } from '../support/venue/ground.ts'
 import { createVenueClock } from '../support/venue/venue.ts'
@@ -106,7 +107,7 @@ async function everything(history: MarketHistory, nowMs: number) {
     markets: await Promise.all(markets.map(of)),
     gaps: markets.map((market) => history.gaps(market)),
     trades: markets.map((market) => history.trades({ market })),
-    rows: markets.map((market) => [...history.runs({ market })].flat()),
+    rows: markets.map((market) => [...snapshotRuns(history, { market })].flat()),
     spot: history.spot({ coin: 'btc', order: 'asc', limit: 10_000 }),
   }
 }
@@ -156,7 +157,7 @@ describe('importFiles of raw messages', () => {
     const rowsOf = (of: MarketHistory) =>
       of
         .listMarkets({ coin: 'btc', limit: 50 })
-        .flatMap((market) => [...of.runs({ market })].flat())
+        .flatMap((market) => [...snapshotRuns(of, { market })].flat())
     // A book that is sent again was received later.
     const textOf = ({ outcome, timestampMs, bids, asks }: StoredSnapshot): string =>
       JSON.stringify([outcome, timestampMs, bids, asks])

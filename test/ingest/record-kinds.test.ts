@@ -7,6 +7,7 @@ import type { StoredMarket } from '#src/history/tables/market-table.ts'
 import { createRandom } from '#src/lib/random.ts'
 
 import { aRecord, someLines } from '../support/snapshot-lines.ts'
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 import {
   aGammaMarket,
@@ -63,7 +64,7 @@ function seen(history: MarketHistory) {
   if (market === undefined) return undefined
   // The sums hold the ids of rows, which follow the order of their acceptance.
   const { revision, id, layout, isClosed, tradeSum, gapSum, ...facts } = market as StoredMarket
-  const rows = [...history.runs({ market })].flat().map(({ id: _, ...row }) => row)
+  const rows = [...snapshotRuns(history, { market })].flat().map(({ id: _, ...row }) => row)
   return { facts, rows, trades: history.trades({ market }), markets: history.totals().markets }
 }
 

@@ -5,6 +5,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { conditionIdOf } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
 import { type Params, withParams } from '../support/page-client.ts'
+import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { DAY_START_MS, wholeMarkets } from '../support/whole-markets.ts'
 
 const HOUR_MS = 3_600_000
@@ -101,7 +102,7 @@ describe('X-Coverage of a day’s export', () => {
       ...{ coin: 'btc', timeframe: '4h', order: 'asc', limit: 9 },
     })
     if (third === undefined) throw new Error('Six are held.')
-    const [row] = [...history.runs({ market: third })].flat()
+    const [row] = [...snapshotRuns(history, { market: third })].flat()
     const after = `${third.conditionId}:${row?.id}`
     // The hour of 8 was sent before the third market: held, and not counted. The one of 23 is
     // missing.

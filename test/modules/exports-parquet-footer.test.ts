@@ -12,8 +12,8 @@ const schema = [
 
 function write(groups: number, isOurs: boolean): Uint8Array {
   const bytes = new ByteWriter()
-  const file = new ParquetWriter({ writer: bytes, schema: [...schema], createdBy: 'test' })
-  const footer = createParquetFooter(file)
+  const file = new ParquetWriter({ writer: bytes, schema: [...schema], createdBy: 'bookfeed' })
+  const footer = createParquetFooter([...schema])
   for (let group = 0; group < groups; group++) {
     const rows = 1 + ((group * 37) % 300)
     const id = Array.from({ length: rows }, (_, row) => BigInt(group * 1000 + row))
@@ -22,10 +22,8 @@ function write(groups: number, isOurs: boolean): Uint8Array {
       { name: 'id', data: id, offsetIndex: false },
       { name: 'name', data: name, offsetIndex: false },
     ]
-    // Ours in parts, a column each.
-    const parts = isOurs ? columnData.map((column) => [column]) : [columnData]
-    for (const part of parts) void file.write({ columnData: part, rowGroupSize: rows })
-    if (isOurs) footer.take()
+    void file.write({ columnData, rowGroupSize: rows })
+    if (isOurs) for (const written of file.row_groups.splice(0)) footer.add(written)
   }
   if (isOurs) Array.from(footer.write(bytes))
   else void file.finish()

@@ -37,6 +37,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     deleteOldest: refuse,
     usedBytes: () => 0,
     totals: () => ({ markets: 0, snapshots: 0, bytes: 0 }),
+    path: undefined,
     cursorKey: new Uint8Array(32),
     dispose: () => {},
     ...verbs,

@@ -9,6 +9,7 @@ import type { Random } from '#src/lib/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from '../history/books.ts'
 import { NOW_MS } from './harness.ts'
+import { snapshotRuns } from './snapshot-runs.ts'
 
 export const iso = (timeMs: number): string => new Date(timeMs).toISOString()
 
@@ -184,6 +185,6 @@ export function fill(
   if (books.length > 0) appendAll(history, books)
   if (trades.length > 0) history.putTrades({ id: `trades ${trades.length}`, conditionId, trades })
   const market = getMarket(history)
-  const rows = [...history.runs({ market })].flat()
+  const rows = [...snapshotRuns(history, { market })].flat()
   return { rows, trades: history.trades({ market }), base: `/v1/btc/markets/${conditionId}` }
 }

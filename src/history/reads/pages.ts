@@ -1,12 +1,8 @@
 /** The verbs that read rows: pages, best levels, single rows, and streams of very many. */
 import type { Market, Outcome } from '#src/core/market.ts'
-import {
-  type Beside,
-  comparePositions,
-  type Position,
-  type StoredSnapshot,
-} from '#src/core/snapshot.ts'
+import { type Beside, comparePositions, type Position } from '#src/core/snapshot.ts'
 import { assertSound } from '#src/sqlite/checksum.ts'
+import { LevelColumns } from '#src/wire/level-columns.ts'
 
 import { TOP_FIELDS } from '../codec/beside.ts'
 import {
@@ -25,6 +21,8 @@ import type {
   MarketHistory,
   Page,
   RowQuery,
+  RowRun,
+  RunQuery,
   StoredRow,
   StreamQuery,
   Top,
@@ -144,7 +142,7 @@ function addTops(
     tops.push({
       timestampMs: chunk.timeMs(row),
       id: chunk.id(row),
-      outcome: code === outcomeCodes.up ? 'up' : 'down',
+      outcome: nameOf(code),
       bidPrice: columns[at] ?? 0,
       bidSize: columns[at + 1] ?? 0,
       askPrice: columns[at + 2] ?? 0,
@@ -152,6 +150,8 @@ function addTops(
     })
   }
 }
+
+const nameOf = (code: number): Outcome => (code === outcomeCodes.up ? 'up' : 'down')
 
 /** Before every row of the moment `toMs`, Unix milliseconds. */
 type Moment = { outcome: Outcome; toMs: number }
@@ -264,7 +264,7 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
 }
 
 export function createBulkReads(
-  { chunks, snapshots }: Tables,
+  { chunks }: Tables,
   read: ReadMarket,
 ): Pick<MarketHistory, 'lines' | 'runs'> {
   // Shared by all streams: no text outlives the step that reads it.
@@ -281,27 +281,37 @@ export function createBulkReads(
     }
   }
 
-  function toSnapshots(
+  function toRun(
     { chunk, ref, from, to, outcome }: PageSlice,
     { tail }: MarketView,
-  ): StoredSnapshot[] {
-    const besideOf = ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk)
-    const found: StoredSnapshot[] = []
+    { columns, withReceived }: Pick<RunQuery, 'withReceived'> & { columns: LevelColumns },
+  ): RowRun {
+    const loadBeside = () => (ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk))
+    const besideOf = withReceived ? loadBeside() : undefined
+    const found: RowRun['rows'][number][] = []
+    const besides: Beside[] = []
+    columns.reset()
     rows.forEach(chunk, (text, row) => {
-      if (row < from || row >= to || (outcome ?? chunk.outcome(row)) !== chunk.outcome(row)) return
-      found.push(snapshots.scan(text, besideOf?.(row, chunk.timeMs(row)) ?? {}))
+      const code = chunk.outcome(row)
+      if (row < from || row >= to || (outcome ?? code) !== code) return
+      const timestampMs = chunk.timeMs(row)
+      found.push({ timestampMs, id: chunk.id(row), outcome: nameOf(code) })
+      if (besideOf !== undefined) besides.push(besideOf(row, timestampMs))
+      columns.add(text)
     })
-    return found
+    const { ends, prices, sizes } = columns
+    return { rows: found, besides, ends, prices, sizes }
   }
 
-  function* runs(query: StreamQuery): Generator<readonly StoredSnapshot[]> {
+  function* runs(query: RunQuery): Generator<RowRun> {
     const walk = createWalk(chunks, query)
+    const columns = new LevelColumns(query.depth ?? Number.POSITIVE_INFINITY)
     for (;;) {
       const run = read(query.market, (view) => {
         const slice = walk.find(view)
-        return slice && toSnapshots(slice, view)
+        return slice && toRun(slice, view, { ...query, columns })
       })
-      const last = run?.at(-1)
+      const last = run?.rows.at(-1)
       if (run === undefined || last === undefined) return
       walk.goAfter(last)
       yield run

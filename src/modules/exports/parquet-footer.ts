@@ -1,27 +1,28 @@
 /** The footer (thrift, compact), from groups that are printed: as objects they fill a gigabyte. */
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 
 /** Of the magic number that a file begins and ends with, and of the length before the last. */
 const WORD_BYTES = 4
 /** Type of elements, in the low half of a list's header; a larger count follows the header. */
 const STRUCT = 12
 const SHORT_LIST_MAX = 14
-const MAGIC = 0x31524150
+export const MAGIC = 0x31524150
 const PIECE_BYTES = 65_536
 
 type RowGroup = ParquetWriter['row_groups'][number]
 
-export function createParquetFooter(file: ParquetWriter) {
-  /** The metadata of a file of these groups, as the library ends one with. */
-  const print = (groups: RowGroup[], rows: bigint): Uint8Array => {
+export function createParquetFooter(schema: SchemaElement[]) {
+  /** A file of these groups, as the library ends one, without the magic number before. */
+  const printWhole = (groups: RowGroup[], rows: bigint): Uint8Array => {
     const bytes = new ByteWriter()
-    const { schema, createdBy } = file
-    const printer = new ParquetWriter({ writer: bytes, schema, createdBy })
+    const printer = new ParquetWriter({ writer: bytes, schema, createdBy: 'bookfeed' })
     printer.row_groups = groups
     printer.num_rows = rows
     void printer.finish()
-    return bytes.getBytes().slice(WORD_BYTES, -2 * WORD_BYTES)
+    return bytes.getBytes().slice(WORD_BYTES)
   }
+  const print = (groups: RowGroup[], rows: bigint): Uint8Array =>
+    printWhole(groups, rows).subarray(0, -2 * WORD_BYTES)
   const empty = print([], 0n)
   const groups: Uint8Array[] = []
   let rows = 0n
@@ -29,32 +30,19 @@ export function createParquetFooter(file: ParquetWriter) {
   let restBytes = 0
 
   return {
-    /** Takes what the file has written since, parts of its columns in order, as one group. */
-    take(): void {
-      const parts = file.row_groups.splice(0)
-      const [first] = parts
-      if (first === undefined) return
-      const sum = (of: (part: RowGroup) => bigint | undefined): bigint =>
-        parts.reduce((total, part) => total + (of(part) ?? 0n), 0n)
-      const group = {
-        ...first,
-        columns: parts.flatMap(({ columns }) => columns),
-        total_byte_size: sum((part) => part.total_byte_size),
-        total_compressed_size: sum((part) => part.total_compressed_size),
-      }
+    add(group: RowGroup): void {
       rows += group.num_rows
       const one = print([group], 0n)
       // Up to the header of the list, which holds the count, both are the same.
       const header = one.findIndex((byte, at) => byte !== empty[at])
       restBytes = empty.length - header - 1
       groups.push(one.slice(header + 1, one.length - restBytes))
-      file.pendingIndexes.length = 0
     },
 
     /** Writes the end of the file, and yields where a piece is full. */
     *write(to: ByteWriter): Generator<void, void> {
       if (groups.length === 0) {
-        void file.finish()
+        to.appendBytes(printWhole([], 0n))
         return
       }
       const whole = print([], rows)

@@ -1,17 +1,16 @@
 /** Parquet, one row group after the other: prices and sizes are DECIMAL, so nothing is a float. */
-import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import { ByteWriter, type SchemaElement } from 'hyparquet-writer'
 
-import type { Ladder, StoredSnapshot } from '#src/core/snapshot.ts'
+import type { Market } from '#src/core/market.ts'
+import type { RowRun } from '#src/history/history.ts'
 
-import { createParquetFooter } from './parquet-footer.ts'
-import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './plan.ts'
+import { ColumnEncoder, NONE } from './parquet-column.ts'
+import { createParquetFooter, MAGIC } from './parquet-footer.ts'
+import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './rows.ts'
 
-/** Values of a group: what one export holds in memory. */
-const GROUP_VALUES = 30_000
-const STEP_VALUES = 4_000
-
-/** Values of a column; integers are BigInt where they are written as 64 bits. */
-type Values = (bigint | string | number | Date | null)[]
+/** Values of a group, eight bytes each: what one export holds in memory. */
+const GROUP_VALUES = 200_000
+const STEP_VALUES = 20_000
 
 const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const
 const decimal = { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: 6 } as const
@@ -43,45 +42,50 @@ export function* parquetPieces(
   progress: Progress,
   shape: Shape,
 ): Generator<Uint8Array> {
-  const columns = columnsOf(shape)
-  const rowsMax = Math.ceil(GROUP_VALUES / columns.length)
+  const elements = columnsOf(shape)
+  const rowsMax = Math.ceil(GROUP_VALUES / elements.length)
+  const footer = createParquetFooter([
+    { name: 'bookfeed', num_children: elements.length },
+    ...elements,
+  ])
+  const encoder = new ColumnEncoder(rowsMax)
+  const group = new Group(elements.length, rowsMax, shape)
   const bytes = new PieceWriter()
-  const file = new ParquetWriter({
-    writer: bytes,
-    schema: [{ name: 'bookfeed', num_children: columns.length }, ...columns],
-    createdBy: 'bookfeed',
-    // Of every column and group, until the end: with many columns they outweigh the rows.
-    statistics: shape.kind === 'levels',
-  })
-  const footer = createParquetFooter(file)
-  const group = columns.map((): Values => [])
-  /** Writes some columns a step, or a group would hold the process for ten times as long. */
+  bytes.appendUint32(MAGIC)
+  /** Writes some columns a step. */
   function* writeGroup(): Generator<Uint8Array> {
-    const rows = group[0]?.length ?? 0
-    if (rows === 0) return
-    const columnsAtOnce = Math.ceil(STEP_VALUES / rows)
-    for (let first = 0; first < columns.length; first += columnsAtOnce) {
-      const columnData = columns.slice(first, first + columnsAtOnce).map(({ name }, index) => ({
-        name,
-        data: group[first + index] ?? [],
-        // Kept until the end of the file otherwise, a page of every column.
-        offsetIndex: false,
-      }))
-      // Only a writer to a file makes it a promise.
-      void file.write({ columnData, rowGroupSize: rows })
-      yield NOTHING
+    const { count, texts } = group
+    if (count === 0) return
+    const [start, columns] = [bytes.offset, []] as [number, ReturnType<typeof encoder.write>[]]
+    const columnsAtOnce = Math.ceil(STEP_VALUES / count)
+    for (const [index, element] of elements.entries()) {
+      const values = group.columns[index]?.subarray(0, count) ?? new Float64Array(0)
+      // Of every column and group, until the end: with many columns they outweigh the rows.
+      const hasStatistics = shape.kind === 'levels'
+      columns.push(encoder.write(bytes, { element, values, texts, hasStatistics }))
+      if (index % columnsAtOnce === 0) yield NOTHING
     }
-    footer.take()
-    for (const values of group) values.length = 0
+    const rawBytes = columns.reduce(
+      (sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n),
+      0n,
+    )
+    footer.add({
+      columns,
+      total_byte_size: rawBytes,
+      num_rows: BigInt(count),
+      total_compressed_size: BigInt(bytes.offset - start),
+    })
+    group.clear()
     yield bytes.take()
   }
+  const { depth, withReceived } = shape
   for (const query of queriesOf(source)) {
-    for (const run of source.history.runs(query)) {
-      for (const snapshot of run) {
-        addRows(group, { ...snapshot, source: query.market.source }, shape)
-        if ((group[0]?.length ?? 0) >= rowsMax) yield* writeGroup()
+    for (const run of source.history.runs({ ...query, depth, withReceived })) {
+      for (const row of run.rows.keys()) {
+        if (!group.hasRoomFor(run, row)) yield* writeGroup()
+        group.add(run, row, query.market)
       }
-      progress.snapshots += run.length
+      progress.snapshots += run.rows.length
       // Also without a full group: the end of a step, at which others have their turn.
       yield NOTHING
     }
@@ -102,37 +106,103 @@ function columnsOf({ kind, depth, withReceived, withSource }: Shape): readonly S
   return [...firstColumns, ...own, ...last]
 }
 
-type Row = StoredSnapshot & { source: string }
+/** Rows of a file by columns, and the texts that it holds. */
+class Group {
+  readonly columns: Float64Array[]
+  readonly texts: string[] = []
+  count = 0
+  readonly #codes = new Map<string, number>()
+  readonly #shape: Shape
+  readonly #rowsMax: number
 
-function addRows(group: Values[], snapshot: Row, shape: Shape): void {
-  const { kind, depth, withReceived, withSource } = shape
-  const { timestampMs, id, conditionId, outcome, bids, asks, receivedMs, source } = snapshot
-  const first = [BigInt(timestampMs), BigInt(id), conditionId, outcome]
-  const received = receivedMs === undefined ? null : BigInt(receivedMs)
-  const last = [...(withReceived ? [received] : []), ...(withSource ? [source] : [])]
-  const add = (cells: Values) => {
-    for (const [index, cell] of [...first, ...cells, ...last].entries()) group[index]?.push(cell)
+  constructor(columns: number, rowsMax: number, shape: Shape) {
+    this.columns = Array.from({ length: columns }, () => new Float64Array(rowsMax))
+    this.#shape = shape
+    this.#rowsMax = rowsMax
   }
-  if (kind === 'states') {
-    add([...toCells(bids, depth), ...toCells(asks, depth)])
-    return
+
+  clear(): void {
+    this.count = 0
+    this.texts.length = 0
+    this.#codes.clear()
   }
-  const rows = [...toLevels('bid', bids, depth), ...toLevels('ask', asks, depth)]
-  // An empty book is a state, too.
-  if (rows.length === 0) add([null, null, null, null])
-  for (const row of rows) add(row)
+
+  hasRoomFor({ ends }: RowRun, row: number): boolean {
+    const levels = (ends[row * 2 + 1] ?? 0) - (ends[row * 2 - 1] ?? 0)
+    const rows = this.#shape.kind === 'states' ? 1 : Math.max(1, levels)
+    return this.count + rows <= this.#rowsMax
+  }
+
+  /** Adds a snapshot, for which there is room. */
+  add(run: RowRun, row: number, { conditionId, source }: Pick<Market, 'conditionId' | 'source'>) {
+    const { timestampMs, id, outcome } = run.rows[row] ?? { timestampMs: 0, id: 0, outcome: '' }
+    const first = [timestampMs, id, this.#codeOf(conditionId), this.#codeOf(outcome)]
+    const received = run.besides[row]?.receivedMs ?? NONE
+    const last = [
+      ...(this.#shape.withReceived ? [received] : []),
+      ...(this.#shape.withSource ? [this.#codeOf(source)] : []),
+    ]
+    const start = this.count
+    if (this.#shape.kind === 'states') this.#addState(run, row)
+    else this.#addLevels(run, row)
+    this.#fill(0, start, first)
+    this.#fill(this.columns.length - last.length, start, last)
+  }
+
+  /** What all rows of a snapshot have in common. */
+  #fill(column: number, start: number, values: readonly number[]): void {
+    for (const [at, value] of values.entries()) {
+      this.columns[column + at]?.fill(value, start, this.count)
+    }
+  }
+
+  #addState({ ends, prices, sizes }: RowRun, row: number): void {
+    const { depth } = this.#shape
+    const at = this.count++
+    let column = firstColumns.length
+    for (const side of [row * 2, row * 2 + 1]) {
+      const [start, end] = [ends[side - 1] ?? 0, ends[side] ?? 0]
+      for (let level = start; level < start + depth; level++) {
+        const isThere = level < end
+        this.#set(column++, at, isThere ? prices[level] : NONE)
+        this.#set(column++, at, isThere ? sizes[level] : NONE)
+      }
+    }
+  }
+
+  #addLevels(run: RowRun, row: number): void {
+    const start = this.count
+    this.#addSide(run, row * 2, this.#codeOf('bid'))
+    this.#addSide(run, row * 2 + 1, this.#codeOf('ask'))
+    if (this.count > start) return
+    // An empty book is a state, too.
+    this.count++
+    this.#fill(firstColumns.length, start, [NONE, NONE, NONE, NONE])
+  }
+
+  #addSide({ ends, prices, sizes }: RowRun, side: number, code: number): void {
+    const [start, end] = [ends[side - 1] ?? 0, ends[side] ?? 0]
+    for (let level = start; level < end; level++) {
+      const at = this.count++
+      this.#set(firstColumns.length, at, code)
+      this.#set(firstColumns.length + 1, at, level - start + 1)
+      this.#set(firstColumns.length + 2, at, prices[level])
+      this.#set(firstColumns.length + 3, at, sizes[level])
+    }
+  }
+
+  #set(column: number, at: number, value = NONE): void {
+    const values = this.columns[column]
+    if (values !== undefined) values[at] = value
+  }
+
+  #codeOf(text: string): number {
+    const known = this.#codes.get(text)
+    if (known !== undefined) return known
+    this.#codes.set(text, this.texts.length)
+    return this.texts.push(text) - 1
+  }
 }
-
-const toLevels = (side: string, { prices, sizes }: Ladder, depth: number): Values[] =>
-  prices
-    .slice(0, depth)
-    .map((price, index) => [side, index + 1, BigInt(price), BigInt(sizes[index] ?? 0)])
-
-const toCells = ({ prices, sizes }: Ladder, depth: number): Values =>
-  Array.from({ length: depth }, (_, level) => {
-    const price = prices[level]
-    return price === undefined ? [null, null] : [BigInt(price), BigInt(sizes[level] ?? 0)]
-  }).flat()
 
 /** Hands out what was written since the last time; `offset` counts on. */
 class PieceWriter extends ByteWriter {

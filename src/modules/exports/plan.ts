@@ -8,13 +8,12 @@ import {
 } from '#src/core/coverage.ts'
 import { parameterError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
-import { type Coin, type Market, type Outcome, outcomes, type Timeframe } from '#src/core/market.ts'
+import { type Coin, type Market, outcomes, type Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import { DAY_MS, readRange, toIso } from '#src/core/time.ts'
 import { tallyMissing } from '#src/core/windows.ts'
-import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
-import { assert } from '#src/lib/assert.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 import { excerpt } from '#src/selling/excerpt.ts'
 
@@ -26,61 +25,20 @@ import {
   STATE_LEVELS_DEFAULT,
   STATE_LEVELS_MAX,
 } from './model.ts'
+import type { Rows, Shape } from './rows.ts'
 
 export type ExportPlan = {
   format: Format
   shape: Shape
   markets: readonly Market[]
-  source: Source
+  rows: Rows
   name: string
   /** Of a day: the span in which windows begin, and the starts of those held, ascending. */
   windows: (Span & { startsMs: ReadonlyMap<Timeframe, readonly number[]> }) | undefined
 }
 
-/** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
-export type Shape = {
-  kind: 'levels' | 'states'
-  depth: number
-  /** When its state was received. */
-  withReceived?: boolean
-  /** Whether its market is recorded or simulated, last in each row: where any is simulated. */
-  withSource?: boolean
-}
-
-export type Source = {
-  history: Pick<MarketHistory, 'findMarket' | 'lines' | 'page' | 'runs'>
-  /** Each is read when its turn comes: what is kept while an export runs is small. */
-  conditionIds: readonly string[]
-  outcome: Outcome | undefined
-  fromMs?: number | undefined
-  toMs?: number | undefined
-  /** In the first market: what comes after it is exported. */
-  after: Position | undefined
-}
-
-export type Progress = { snapshots: number }
-
 /** Markets that are looked at in a step; a millisecond or two. */
 const MARKETS_A_STEP = 50
-
-export function* queriesOf({ history, conditionIds, ...rows }: Source): Generator<StreamQuery> {
-  const { outcome, fromMs, toMs, after } = rows
-  for (const [index, conditionId] of conditionIds.entries()) {
-    const market = history.findMarket(conditionId)
-    // It was found when the export began, and none is ever removed.
-    assert(market !== undefined, 'a market is found again')
-    yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
-  }
-}
-
-/** Names of the columns that hold the levels of `states`: bids, then asks, the best level first. */
-export const stateColumns = (depth: number): string[] =>
-  ['bid', 'ask'].flatMap((side) =>
-    Array.from({ length: depth }, (_, index) => [
-      `${side}_price_${index + 1}`,
-      `${side}_size_${index + 1}`,
-    ]).flat(),
-  )
 
 /** Throws `invalid_parameter`. */
 export function planMarket(
@@ -95,7 +53,7 @@ export function planMarket(
     format,
     shape: { ...readShape(query, format), ...sourceOf([market]) },
     markets: [market],
-    source: { history, ...rows },
+    rows,
     name: slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId,
     windows: undefined,
   }
@@ -139,7 +97,7 @@ export function* planDay(
     format,
     shape: { ...readShape(query, format), ...sourceOf(markets) },
     markets,
-    source: { history, conditionIds, outcome, after: place },
+    rows: { conditionIds, outcome, after: place },
     windows: { fromMs, toMs: endMs, startsMs: startsOf(listed, timeframe) },
     name: [coin, day, ...(timeframe === undefined ? [] : [timeframe])].join('-'),
   }
@@ -190,7 +148,7 @@ function readShape({ shape, depth, after, include }: ShapeQuery, format: Format)
 /** Over all markets, and all windows of a day that have none; made in steps. */
 export function* coverageOf(
   history: MarketHistory,
-  { markets, windows, source: { outcome, fromMs, toMs } }: ExportPlan,
+  { markets, windows, rows: { outcome, fromMs, toMs } }: ExportPlan,
   nowMs: number,
 ): Steps<string> {
   const tallies: CoverageTally[] = []

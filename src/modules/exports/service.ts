@@ -3,13 +3,15 @@ import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 
 import { type Clock, toIso } from '#src/core/time.ts'
-import type { Encoding, MarketHistory } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { createCache } from '#src/lib/cache.ts'
+import { release } from '#src/lib/release.ts'
 
 import type { ExportBody } from './model.ts'
-import { parquetPieces } from './parquet.ts'
-import type { ExportPlan, Progress } from './plan.ts'
-import { csvPieces, memberPieces, ndjsonPieces } from './text.ts'
+import { isStored, makePieces } from './pieces.ts'
+import type { ExportPlan } from './plan.ts'
+import type { Progress } from './rows.ts'
+import { createExportThread } from './thread.ts'
 
 export type ExportDeps = {
   history: MarketHistory
@@ -30,6 +32,7 @@ const GZIP_LEVEL = 1
 const NOTHING = new Uint8Array(0)
 
 export function createExportService({ history, clock, mint, work }: ExportDeps) {
+  const thread = history.path === undefined ? undefined : createExportThread(history.path)
   const records = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
 
   /** Lists an export; beyond the newest only those that run stay. */
@@ -39,10 +42,22 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
     records.set(accountId, [record, ...kept], { size: 1 })
   }
 
+  /** What is stored, or in memory, is made here, the rest on a thread. */
+  function piecesOf(
+    { format, shape, rows }: ExportPlan,
+    progress: Progress,
+    { accountId, isGzip }: Pick<Asked, 'accountId' | 'isGzip'>,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const job = { format, shape, rows }
+    if (thread !== undefined && !isStored(job)) return thread(job, progress, accountId)
+    const made = makePieces(history, { ...job, encoding: isGzip ? 'gzip' : 'identity' }, progress)
+    return inTurns(made, () => work.turn(accountId))
+  }
+
   return {
     /** Names everything that decides the bytes; fit for an `ETag`. */
-    tagOf({ format, shape, markets, source }: ExportPlan, isGzip: boolean): string {
-      const { outcome, fromMs, toMs, after } = source
+    tagOf({ format, shape, markets, rows }: ExportPlan, isGzip: boolean): string {
+      const { outcome, fromMs, toMs, after } = rows
       const parts = [format, shape, outcome, fromMs, toMs, after, isGzip, [...history.cursorKey]]
       const revisions = markets.map(({ conditionId, revision }) => [conditionId, revision])
       const text = JSON.stringify([...parts, revisions])
@@ -66,8 +81,7 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
         startedAt: toIso(clock()),
         endedAt: null,
       }
-      const encoding = isGzip ? 'gzip' : 'identity'
-      const made = inTurns(piecesOf(plan, record, encoding), () => work.turn(accountId))
+      const made = piecesOf(plan, record, { accountId, isGzip })
       const pieces = isGzip && !isStored(plan) ? gzipped(made) : made
       const hasher = new Bun.CryptoHasher('sha256')
 
@@ -77,6 +91,8 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
           hasher.update(piece)
           record.bytes += piece.length
           yield piece
+          // A piece is gone at the next; what is compressed may still be read.
+          if (pieces === made) release(piece)
         }
       }
 
@@ -92,17 +108,6 @@ export function createExportService({ history, clock, mint, work }: ExportDeps) 
 
     list: (accountId: string): ExportBody[] => records.get(accountId) ?? [],
   }
-}
-
-/** Sent as it is stored, which is compressed. */
-const isStored = ({ format, shape }: ExportPlan): boolean =>
-  format === 'ndjson' && shape.withReceived === undefined && shape.withSource === undefined
-
-function piecesOf(plan: ExportPlan, progress: Progress, encoding: Encoding): Generator<Uint8Array> {
-  const { format, shape, source } = plan
-  if (isStored(plan)) return ndjsonPieces(source, progress, encoding)
-  if (format === 'ndjson') return memberPieces(source, progress, shape)
-  return (format === 'csv' ? csvPieces : parquetPieces)(source, progress, shape)
 }
 
 async function* inTurns(

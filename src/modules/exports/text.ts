@@ -1,20 +1,20 @@
 /** Exports as text: NDJSON, and CSV (RFC 4180, but with LF), of which no value needs quotes. */
 import { formatMillionths } from '#src/core/decimal.ts'
-import { type Ladder, snapshotFields, type StoredSnapshot } from '#src/core/snapshot.ts'
+import type { Market } from '#src/core/market.ts'
+import { snapshotFields } from '#src/core/snapshot.ts'
 import { toIso, toIsoOrNull } from '#src/core/time.ts'
-import type { Encoding } from '#src/history/history.ts'
+import type { Encoding, RowRun } from '#src/history/history.ts'
 import { ByteWriter } from '#src/lib/byte-writer.ts'
-import { release } from '#src/lib/release.ts'
 import { createRowCut } from '#src/wire/row-cut.ts'
 
-import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './plan.ts'
+import { type Progress, queriesOf, type Shape, type Source, stateColumns } from './rows.ts'
 
 /** Snapshots of a piece: a few milliseconds of work. */
 const PIECE_SNAPSHOTS = 100
 const PIECE_BYTES = 524_288
-const STEP_SNAPSHOTS = 16
+const STEP_SNAPSHOTS = { levels: 16, states: 100 }
 
-/** With gzip nothing is compressed: stored bits are joined. A piece is gone at the next. */
+/** With gzip nothing is compressed: stored bits are joined. */
 export function* ndjsonPieces(
   source: Source,
   progress: Progress,
@@ -25,9 +25,7 @@ export function* ndjsonPieces(
     for (const { bytes, rows } of lines.rows(query)) {
       progress.snapshots += rows
       // The store writes the next piece over this one.
-      const piece = bytes.slice()
-      yield piece
-      release(piece)
+      yield bytes.slice()
     }
   }
   const end = lines.end()
@@ -70,12 +68,14 @@ export function* csvPieces(
 ): Generator<Uint8Array> {
   const encoder = new TextEncoder()
   if (source.after === undefined) yield encoder.encode(headerOf(shape))
+  const { depth, withReceived } = shape
+  const atOnce = STEP_SNAPSHOTS[shape.kind]
   for (const query of queriesOf(source)) {
-    for (const run of source.history.runs(query)) {
-      for (let from = 0; from < run.length; from += STEP_SNAPSHOTS) {
-        const step = run.slice(from, from + STEP_SNAPSHOTS)
+    for (const run of source.history.runs({ ...query, depth, withReceived })) {
+      for (let from = 0; from < run.rows.length; from += atOnce) {
+        const step = run.rows.slice(from, from + atOnce)
         progress.snapshots += step.length
-        const lines = step.map((snapshot) => toLines(snapshot, shape, query.market.source))
+        const lines = step.map((_, index) => toLines(run, from + index, { ...query, shape }))
         yield encoder.encode(lines.join(''))
       }
     }
@@ -88,39 +88,30 @@ function headerOf({ kind, depth, withReceived, withSource }: Shape): string {
   return `${['timestamp,id,conditionId,outcome', ...own, ...last].join(',')}\n`
 }
 
-function toLines(snapshot: StoredSnapshot, shape: Shape, source: string): string {
+function toLines(run: RowRun, row: number, { market, shape }: { market: Market; shape: Shape }) {
   const { kind, depth, withReceived, withSource } = shape
-  const { timestampMs, id, conditionId, outcome, bids, asks } = snapshot
-  const first = `${toIso(timestampMs)},${id},${conditionId},${outcome}`
-  const received = withReceived ? `,${toIsoOrNull(snapshot.receivedMs) ?? ''}` : ''
-  const end = `${received}${withSource ? `,${source}` : ''}\n`
+  const { timestampMs = 0, id, outcome } = run.rows[row] ?? {}
+  const first = `${toIso(timestampMs)},${id},${market.conditionId},${outcome}`
+  const received = withReceived ? `,${toIsoOrNull(run.besides[row]?.receivedMs) ?? ''}` : ''
+  const end = `${received}${withSource ? `,${market.source}` : ''}\n`
+  const [bids, asks] = [levelsOf(run, row * 2), levelsOf(run, row * 2 + 1)]
   if (kind === 'states') return `${first}${toCells(bids, depth)}${toCells(asks, depth)}${end}`
-  const cut = { depth, end }
-  const lines = toLevels(`${first},bid`, bids, cut) + toLevels(`${first},ask`, asks, cut)
+  const lines = [...toLevels(`${first},bid`, bids), ...toLevels(`${first},ask`, asks)]
   // An empty book is a state, too; an empty cell is what is not there.
-  return lines === '' ? `${first},,,,${end}` : lines
+  return (lines.length === 0 ? [`${first},,,,`] : lines).map((line) => line + end).join('')
 }
 
-function toLevels(
-  first: string,
-  { prices, sizes }: Ladder,
-  { depth, end }: { depth: number; end: string },
-): string {
-  let lines = ''
-  for (let level = 0; level < Math.min(prices.length, depth); level++) {
-    lines += `${first},${level + 1},${formatMillionths(prices[level] ?? 0)},${formatMillionths(sizes[level] ?? 0)}${end}`
-  }
-  return lines
+/** Price and size of each level of a side. */
+const levelsOf = ({ ends, prices, sizes }: RowRun, side: number): string[] => {
+  const start = ends[side - 1] ?? 0
+  return Array.from({ length: (ends[side] ?? 0) - start }, (_, level) => {
+    const [price = 0, size = 0] = [prices[start + level], sizes[start + level]]
+    return `,${formatMillionths(price)},${formatMillionths(size)}`
+  })
 }
 
-function toCells({ prices, sizes }: Ladder, depth: number): string {
-  let cells = ''
-  for (let level = 0; level < depth; level++) {
-    const price = prices[level]
-    cells +=
-      price === undefined
-        ? ',,'
-        : `,${formatMillionths(price)},${formatMillionths(sizes[level] ?? 0)}`
-  }
-  return cells
-}
+const toLevels = (first: string, levels: readonly string[]): string[] =>
+  levels.map((level, index) => `${first},${index + 1}${level}`)
+
+const toCells = (levels: readonly string[], depth: number): string =>
+  levels.join('') + ',,'.repeat(depth - levels.length)

@@ -1,0 +1,139 @@
+/**
+ * Makes pieces of exports on a thread of its own, with its own connection to the file: a piece when
+ * it is asked for, those of several accounts in turns. Its thread gives way to the one that serves.
+ */
+import { setPriority } from 'node:os'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+
+import { AppError, type ErrorCode, type ErrorExtras } from '#src/core/errors.ts'
+import { openHistory } from '#src/history/open.ts'
+import { messageOf } from '#src/lib/message.ts'
+import { createScheduler } from '#src/lib/scheduler.ts'
+
+import { type Job, makePieces } from './pieces.ts'
+import type { Progress } from './rows.ts'
+
+type Start = { exportsOf: string }
+/** The next piece of an export, with what it is at the first; or nothing more of it. */
+type Ask = { id: number; owner: string; job?: Job | undefined; isOver?: boolean }
+type Answer = {
+  id: number
+  /** Undefined at the end. */
+  piece?: Uint8Array | undefined
+  snapshots: number
+  fault?: Fault | undefined
+}
+/** A copy of an error would lose what it is and its causes. */
+type Fault = { message: string; code: ErrorCode; extras: ErrorExtras; cause: string }
+
+/** On Linux of one thread, elsewhere of the whole process. */
+const LOW_PRIORITY = 10
+
+/** Pieces of exports from a history in a file. The thread begins with the first. */
+export function createExportThread(path: string) {
+  const asked = new Map<number, PromiseWithResolvers<Answer>>()
+  let worker: Worker | undefined
+  let lastId = 0
+
+  function start(): Worker {
+    const started = new Worker(import.meta.filename, {
+      workerData: { exportsOf: path } satisfies Start,
+    })
+    started.unref()
+    started.on('message', (answer: Answer) => asked.get(answer.id)?.resolve(answer))
+    const fail = (error: unknown): void => {
+      if (worker === started) worker = undefined
+      for (const { reject } of asked.values()) reject(error)
+    }
+    started.on('error', fail)
+    started.on('exit', () => fail(new Error('The thread that makes exports has ended.')))
+    return started
+  }
+
+  async function ask(to: Worker, message: Ask): Promise<Answer> {
+    const answer = Promise.withResolvers<Answer>()
+    asked.set(message.id, answer)
+    try {
+      to.postMessage(message)
+      return await answer.promise
+    } finally {
+      asked.delete(message.id)
+    }
+  }
+
+  return async function* pieces(
+    job: Job,
+    progress: Progress,
+    owner: string,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const id = ++lastId
+    worker ??= start()
+    const own = worker
+    try {
+      for (let first: Job | undefined = job; ; first = undefined) {
+        const { piece, snapshots, fault } = await ask(own, { id, owner, job: first })
+        if (fault !== undefined) {
+          const cause = new Error(fault.cause)
+          throw new AppError(fault.code, fault.message, { ...fault.extras, cause })
+        }
+        progress.snapshots = snapshots
+        if (piece === undefined) return
+        yield piece
+      }
+    } finally {
+      own.postMessage({ id, owner, isOver: true } satisfies Ask)
+    }
+  }
+}
+
+function toFault(error: unknown): Fault {
+  const { code = 'internal', extras = {} } = error instanceof AppError ? error : {}
+  const cause = error instanceof AppError ? error.cause : error
+  return { message: messageOf(error), code, extras, cause: messageOf(cause) }
+}
+
+function run({ exportsOf }: Start): void {
+  if (process.platform === 'linux') setPriority(LOW_PRIORITY)
+  const history = openHistory(exportsOf, { isReadOnly: true, chunkCacheBytes: 0 })
+  const scheduler = createScheduler()
+  const running = new Map<number, { pieces: Generator<Uint8Array>; progress: Progress }>()
+
+  function begin(job: Job) {
+    const progress = { snapshots: 0 }
+    return { pieces: makePieces(history, job, progress), progress }
+  }
+
+  function next({ id, job }: Ask): Answer {
+    const work = running.get(id) ?? (job && begin(job))
+    if (work === undefined) throw new Error('An export goes on that was never begun.')
+    running.set(id, work)
+    let piece: Uint8Array | undefined
+    do piece = work.pieces.next().value ?? undefined
+    while (piece?.length === 0)
+    return { id, piece, snapshots: work.progress.snapshots }
+  }
+
+  async function answer(message: Ask): Promise<void> {
+    if (message.isOver) {
+      running.get(message.id)?.pieces.return(undefined)
+      running.delete(message.id)
+      return
+    }
+    await scheduler.take(message.owner)
+    const found = attempt(message)
+    const { piece } = found
+    parentPort?.postMessage(found, piece === undefined ? [] : [piece.buffer as ArrayBuffer])
+  }
+
+  function attempt(message: Ask): Answer {
+    try {
+      return next(message)
+    } catch (error) {
+      return { id: message.id, snapshots: 0, fault: toFault(error) }
+    }
+  }
+
+  parentPort?.on('message', (message: Ask) => void answer(message))
+}
+
+if ((workerData as Start | null)?.exportsOf !== undefined) run(workerData as Start)
