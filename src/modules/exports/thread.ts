@@ -29,6 +29,8 @@ type Fault = { message: string; code: ErrorCode; extras: ErrorExtras; cause: str
 /** On Linux of one thread, elsewhere of the whole process. */
 const LOW_PRIORITY = 10
 
+const ENDED = 'The thread that makes exports has ended.'
+
 /** Pieces of exports from a history in a file. The thread begins with the first. */
 export function createExportThread(path: string) {
   const asked = new Map<number, PromiseWithResolvers<Answer>>()
@@ -46,7 +48,7 @@ export function createExportThread(path: string) {
       for (const { reject } of asked.values()) reject(error)
     }
     started.on('error', fail)
-    started.on('exit', () => fail(new Error('The thread that makes exports has ended.')))
+    started.on('exit', () => fail(new Error(ENDED)))
     return started
   }
 
@@ -71,6 +73,7 @@ export function createExportThread(path: string) {
     const own = worker
     try {
       for (let first: Job | undefined = job; ; first = undefined) {
+        if (worker !== own) throw new Error(ENDED)
         const { piece, snapshots, fault } = await ask(own, { id, owner, job: first })
         if (fault !== undefined) {
           const cause = new Error(fault.cause)
