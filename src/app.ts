@@ -9,7 +9,7 @@ import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
-import type { Market } from '#src/core/market.ts'
+import type { Market, MarketAsOf } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
@@ -41,7 +41,7 @@ import { keyRoutes } from '#src/modules/keys/index.ts'
 import { liveRoutes } from '#src/modules/live/index.ts'
 import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
 import { createMarketText, marketRoutes } from '#src/modules/markets/index.ts'
-import { MarketBody } from '#src/modules/markets/model.ts'
+import { MarketAsOfBody, MarketBody } from '#src/modules/markets/model.ts'
 import { panelRoutes } from '#src/modules/panel/index.ts'
 import { priceRoutes } from '#src/modules/prices/index.ts'
 import { PriceRow } from '#src/modules/prices/model.ts'
@@ -196,7 +196,7 @@ function listRoutes(deps: AppDeps, ports: Ports, live: LiveService): Route[] {
 
 const streamRows = {
   ...{ snapshots: SnapshotBody, quotes: QuoteRow, prices: PriceRow, trades: TradeRow },
-  ...{ spot: SpotRow, market: MarketBody },
+  ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
 }
 
 function createStreams(deps: AppDeps, ports: Ports): { stream: StreamService; live: LiveService } {
@@ -210,7 +210,8 @@ function createStreams(deps: AppDeps, ports: Ports): { stream: StreamService; li
     ...{ ...deps, ...ports, rows },
     cursors: createCursorCodec(history.cursorKey),
     hub: createHub({ ...deps, read: rows }),
-    describeMarket: (market: Market, nowMs = clock()) => createMarketText(history, nowMs)(market),
+    describeMarket: (market: Market | MarketAsOf, nowMs = clock()) =>
+      createMarketText(history, nowMs)(market),
   }
   const stream = createStreamService({
     ...shared,

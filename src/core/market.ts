@@ -137,10 +137,16 @@ export type Market = MarketFacts & {
   orderMs: number
 }
 
+/**
+ * What was known of a market at an earlier moment. How much is held of it, and the step of its
+ * prices, are not: only their values of today are stored.
+ */
+export type MarketAsOf = MarketFacts & Pick<Market, 'assetIds' | 'isClosed'> & { revision?: never }
+
 export const marketStatuses = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof marketStatuses)[number]
 
-export function statusOf(market: Market, nowMs: number): MarketStatus {
+export function statusOf(market: Market | MarketAsOf, nowMs: number): MarketStatus {
   if (market.winner !== undefined) return 'resolved'
   if (market.isClosed || nowMs >= (market.windowEndMs ?? Number.POSITIVE_INFINITY)) return 'closed'
   return nowMs < (market.windowStartMs ?? 0) ? 'upcoming' : 'open'

@@ -1,6 +1,12 @@
 /** What was recorded, as events in the order in which a live stream would have had them. */
 import { ENDLESS_MS, type Gap, type GapReason } from '#src/core/coverage.ts'
-import { type Coin, type Market, outcomes, type Timeframe } from '#src/core/market.ts'
+import {
+  type Coin,
+  type Market,
+  type MarketAsOf,
+  outcomes,
+  type Timeframe,
+} from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { StoredTick } from '#src/core/spot.ts'
 import { DAY_MS } from '#src/core/time.ts'
@@ -214,13 +220,15 @@ function marksOf(
   return marks.sort((a, b) => a.timeMs - b.timeMs)
 }
 
-/** What was known of a market at a moment; how many states are held is as of today. */
-export function marketAsOf(market: Market, { kind, timeMs }: MarketEvent): Market {
+/** What was known of a market at a moment. It is resolved last: then all of it is past. */
+export function marketAsOf(market: Market, { kind, timeMs }: MarketEvent): Market | MarketAsOf {
   if (kind === 'resolved') return market
-  const lastSnapshotMs = Math.min(market.lastSnapshotMs ?? timeMs, timeMs)
+  const { conditionId, coin, timeframe, source, slug, question, assetIds } = market
+  const { windowStartMs, windowEndMs, settlementRule, strike, strikeSource, strikeMs } = market
+  const isStruck = (strikeMs ?? windowStartMs ?? 0) <= timeMs
   return {
-    ...market,
-    ...{ winner: undefined, winnerSource: undefined, finalPrice: undefined, isClosed: false },
-    ...{ lastSnapshotMs },
+    ...{ conditionId, coin, timeframe, source, slug, question, assetIds },
+    ...{ windowStartMs, windowEndMs, settlementRule, isClosed: false },
+    ...(isStruck ? { strike, strikeSource, strikeMs } : {}),
   }
 }

@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
+import { Value } from '@sinclair/typebox/value'
+
+import type { MarketFacts } from '#src/core/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/lib/random.ts'
+import { MarketAsOfBody } from '#src/modules/markets/model.ts'
 
 import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
 import {
@@ -193,6 +197,67 @@ describe('replay of GET /v1/stream', () => {
         .slice(2)
         .map(({ data }) => data),
     )
+  })
+
+  test('behavior: what it says of a moment is the same whatever came after', async () => {
+    const { history, url, key, time, send } = startLiveServer()
+    time.nowMs = START_MS + 1000
+    const facts: MarketFacts = {
+      ...{ conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m', source: 'simulated' },
+      ...{ windowStartMs: START_MS, windowEndMs: START_MS + WINDOW_MS, question: 'Up or Down?' },
+      settlementRule: 'spot',
+      ...{ strike: '64000.5', strikeSource: 'simulated', strikeMs: START_MS },
+    }
+    history.putMarket({ ...facts, tickSize: 10_000 })
+    append(history, statesOf(1, [-2000, -1000, 0]))
+    const putSpot = (timestampMs: number, price: string) =>
+      history.putSpot([
+        { coin: 'btc', source: 'simulated', windowSeconds: 0, timestampMs, price, sequence: 1 },
+      ])
+    putSpot(START_MS - 500, '64000.4')
+    const client = connect(url, key)
+    const range = { from: START_MS - 1, to: START_MS + 2 * WINDOW_MS, speed: 0 }
+    const replay = async (id: string) => {
+      await client.send({ op: 'replay', id, channel: 'markets', coin: 'btc', ...range })
+      const messages = await client.untilType('replay_end')
+      return messages.map(({ type, data }) => ({ type, data }))
+    }
+    const asked = await replay('early')
+    const opened = asked.find(({ type }) => type === 'market_open')
+    expect(opened?.data).toMatchObject({ spot: { price: 64_000.4 }, strike: 64_000.5 })
+    expect(Value.Errors(MarketAsOfBody, opened?.data).First()).toBeUndefined()
+
+    putSpot(START_MS + 500, '63999')
+    append(history, statesOf(1, [500, 60_000, 299_999, WINDOW_MS + 500]))
+    const gap = { fromMs: START_MS + 501, toMs: START_MS + 60_000, reason: 'venue_silent' } as const
+    history.putGaps(conditionIdOf(1), [{ ...gap, outcome: 'up' }])
+    history.putMarket({
+      ...{ ...facts, tickSize: 1000, winner: 'down', winnerSource: 'simulated' },
+      ...{ finalPrice: '63999', finalPriceSource: 'simulated' },
+      finalPriceMs: START_MS + WINDOW_MS,
+    })
+    time.nowMs = START_MS + 10 * WINDOW_MS
+    const all = await replay('late')
+    expect(all.find(({ type }) => type === 'market_open')).toEqual(opened as never)
+    const closed = all.find(({ type }) => type === 'market_closed')
+    expect(closed?.data).toEqual({ ...opened?.data, status: 'closed', spot: null } as never)
+    // Then all of it is past.
+    const market = await (await send(`/v1/btc/markets/${conditionIdOf(1)}`)).json()
+    expect(all.find(({ type }) => type === 'market_resolved')?.data).toEqual(market as never)
+  })
+
+  test('behavior: a strike is not known before the moment that it is the price of', async () => {
+    const { history, url, key } = startLiveServer()
+    putMarket(history)
+    const facts = history.findMarket(conditionIdOf(1))
+    if (facts === undefined) throw new Error('no market')
+    const strike = { strike: '64000.5', strikeSource: 'simulated', strikeMs: START_MS + 1 } as const
+    history.putMarket({ ...facts, ...strike })
+    const client = connect(url, key)
+    const range = { from: START_MS, to: START_MS + 1, speed: 0 }
+    await client.send({ op: 'replay', id: 'r', channel: 'markets', coin: 'btc', ...range })
+    const { data } = (await client.untilType('market_open')).at(-1) ?? {}
+    expect(data).toMatchObject({ strike: null, strikeSource: null, strikeTime: null })
   })
 
   test('error: what is no range or speed is named', async () => {

@@ -12,6 +12,7 @@ import {
   coins,
   coinTable,
   type Market,
+  type MarketAsOf,
   type MarketStatus,
   type Outcome,
   outcomes,
@@ -147,28 +148,28 @@ function toFilters(coin: Coin, query: ListQuery) {
  * The same in a list and by itself. The price of the coin is looked up once, at the first market of
  * a source that is open.
  */
-export function createMarketText(history: History, nowMs: number): (market: Market) => string {
+export function createMarketText(history: History, nowMs: number) {
   const prices = new Map<string, ReturnType<typeof describeSpot>>()
-  function spotOf({ coin, source }: Market) {
+  function spotOf({ coin, source }: Market | MarketAsOf) {
     const key = `${coin} ${source}`
     if (!prices.has(key)) prices.set(key, describeSpot(history, { coin, source, atMs: nowMs }))
     return prices.get(key) ?? null
   }
-  return (market) => {
+  return (market: Market | MarketAsOf): string => {
     const status = statusOf(market, nowMs)
     const spot = status === 'open' ? spotOf(market) : null
-    return JSON.stringify(
-      describeMarket(market, { nowMs, status, spot, gaps: history.gaps(market) }),
-    )
+    const held =
+      market.revision === undefined ? undefined : { market, nowMs, gaps: history.gaps(market) }
+    return JSON.stringify(describeMarket(market, { status, spot, held }))
   }
 }
 
-type Beside = Pick<CoverageQuestion, 'nowMs' | 'gaps'> & {
-  status: MarketStatus
-  spot: object | null
-}
+/** Undefined of an earlier moment. */
+type Held = CoverageQuestion | undefined
+type Beside = { status: MarketStatus; spot: object | null; held: Held }
 
-function describeMarket(market: Market, { nowMs, status, spot, gaps }: Beside) {
+function describeMarket(market: Market | MarketAsOf, { status, spot, held }: Beside) {
+  const counts = held?.market.snapshotCounts
   return {
     conditionId: market.conditionId,
     symbol: market.coin,
@@ -190,20 +191,20 @@ function describeMarket(market: Market, { nowMs, status, spot, gaps }: Beside) {
     finalPriceSource: market.finalPriceSource ?? null,
     finalPriceTime: toIsoOrNull(market.finalPriceMs),
     spot,
-    outcomes: outcomes.map((outcome) =>
-      describeOutcome(market, outcome, coveredOf({ market, gaps, outcome, nowMs })),
-    ),
-    snapshots: market.snapshotCounts.up + market.snapshotCounts.down,
-    firstSnapshot: toIsoOrNull(market.firstSnapshotMs),
-    lastSnapshot: toIsoOrNull(market.lastSnapshotMs),
-    revision: market.revision,
+    outcomes: outcomes.map((outcome) => ({
+      outcome,
+      assetId: market.assetIds[outcome] ?? null,
+      ...describeHeld(held, outcome),
+    })),
+    snapshots: counts ? counts.up + counts.down : null,
+    firstSnapshot: toIsoOrNull(held?.market.firstSnapshotMs),
+    lastSnapshot: toIsoOrNull(held?.market.lastSnapshotMs),
+    revision: market.revision ?? null,
   }
 }
 
-type Covered = { covered: unknown; gaps: number }
-
 /** How much of the market's trading window an outcome is recorded. */
-function coveredOf(question: CoverageQuestion): Covered {
+function coveredOf(question: CoverageQuestion): { covered: unknown; gaps: number } {
   const { fromMs, toMs } = spanOf(question)
   if (toMs === fromMs) return { covered: null, gaps: 0 }
   const tally = tallyCoverage(question)
@@ -212,21 +213,19 @@ function coveredOf(question: CoverageQuestion): Covered {
   return { covered: printedShare(tally.coveredMs, tally.totalMs), gaps }
 }
 
-function describeOutcome(market: Market, outcome: Outcome, { covered, gaps }: Covered) {
-  const snapshots = market.snapshotCounts[outcome]
-  const verifiedSnapshots = market.verifiedCounts[outcome]
+function describeHeld(held: Held, outcome: Outcome) {
+  const market = held?.market
+  const snapshots = market?.snapshotCounts[outcome] ?? null
+  const verifiedSnapshots = market?.verifiedCounts[outcome] ?? null
   return {
-    outcome,
-    assetId: market.assetIds[outcome] ?? null,
     snapshots,
     verifiedSnapshots,
-    firstSnapshot: toIsoOrNull(market.spans[outcome]?.firstMs),
-    lastSnapshot: toIsoOrNull(market.spans[outcome]?.lastMs),
+    firstSnapshot: toIsoOrNull(market?.spans[outcome]?.firstMs),
+    lastSnapshot: toIsoOrNull(market?.spans[outcome]?.lastMs),
     coverage: {
-      covered,
-      gaps,
-      longestSilenceMs: market.longestSilenceMs[outcome] ?? null,
-      verified: printedShare(verifiedSnapshots, snapshots),
+      ...(held ? coveredOf({ ...held, outcome }) : { covered: null, gaps: null }),
+      longestSilenceMs: market?.longestSilenceMs[outcome] ?? null,
+      verified: printedShare(verifiedSnapshots ?? 0, snapshots ?? 0),
     },
   }
 }

@@ -20,6 +20,7 @@ import {
   count,
   decimalOrNull,
   described,
+  groups,
   heldFields,
   listOf,
   marketFields,
@@ -137,6 +138,26 @@ export const MarketBody = object('Market', {
   ),
 })
 export type MarketBody = Static<typeof MarketBody>
+
+const notKnown = (members: readonly string[]) =>
+  Object.fromEntries(members.map((name) => [name, Type.Null()]))
+
+/** A market as a replay has it before its end: what is not known as of the moment is null. */
+export const MarketAsOfBody = described(
+  'MarketAsOf',
+  'A market as of a moment of a replay: what came later is null, and so is what is stored as of today alone, which is the tick size and all that says how much is held.',
+  {
+    ...MarketBody.properties,
+    ...notKnown(['tickSize', 'winner', 'winnerSource']),
+    ...notKnown(['finalPrice', 'finalPriceSource', 'finalPriceTime']),
+    ...notKnown(['snapshots', 'firstSnapshot', 'lastSnapshot', 'revision']),
+    outcomes: groups('Up, then down.', {
+      ...MarketOutcome.properties,
+      ...notKnown(['snapshots', 'verifiedSnapshots', 'firstSnapshot', 'lastSnapshot']),
+      coverage: Type.Object(notKnown(Object.keys(CoverageSummary.properties))),
+    }),
+  },
+)
 
 export const MarketList = listOf(MarketBody, 'Markets by the start of their windows.')
 export type MarketList = Static<typeof MarketList>

@@ -2,7 +2,7 @@
 import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
-import type { Market } from '#src/core/market.ts'
+import type { Market, MarketAsOf } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { StoredTick } from '#src/core/spot.ts'
 import { historyTagOf } from '#src/core/tag.ts'
@@ -31,7 +31,7 @@ export type BeginDeps = {
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock
-  describeMarket: (market: Market, nowMs: number) => string
+  describeMarket: (market: Market | MarketAsOf, nowMs: number) => string
   /** The row of `GET /v1/{coin}/spot`. */
   describeTick: (tick: StoredTick) => object
 }

@@ -188,8 +188,8 @@ const rowOrigin = {
   epoch: text('Names the store: numbers and cursors of another one mean nothing here.', 'a81f'),
 }
 
-/** Schemas of the rows of channels, and of a market. */
-export type RowSchemas = Record<Exclude<Channel, 'markets'> | 'market', TSchema>
+/** Schemas of the rows of channels, and of a market now and as of a moment of a replay. */
+export type RowSchemas = Record<Exclude<Channel, 'markets'> | 'market' | 'marketAsOf', TSchema>
 
 type Described = { summary: string; payload: TSchema }
 
@@ -197,6 +197,7 @@ type Described = { summary: string; payload: TSchema }
 export function serverMessages(rows: RowSchemas): Record<string, Described> {
   const ofRow = rowPayloads(rows)
   const market = { id, data: rows.market }
+  const marketNowOrThen = [market, { id, data: rows.marketAsOf }]
   const messages: Record<string, [summary: string, ...TProperties[]]> = {
     authenticated: ['The key is valid.', { tier: text('Tier of the account.', 'pro') }],
     subscribed: [
@@ -212,8 +213,8 @@ export function serverMessages(rows: RowSchemas): Record<string, Described> {
       { id, coin },
     ],
     gap: ['A gap that is new, or has ended: what was not recorded.', { ...ofMarket, ...gap }],
-    market_open: ['The window of a market begins.', market],
-    market_closed: ['The window of a market is over; rows may still come.', market],
+    market_open: ['The window of a market begins.', ...marketNowOrThen],
+    market_closed: ['The window of a market is over; rows may still come.', ...marketNowOrThen],
     market_resolved: ['The winner of a market is known; its rows end.', market],
     market_end: ['Of a replay: there are no more rows of this market.', ofMarket],
     replay_state: ['How a replay goes on, after an operation on it.', { id, ...replayState }],
