@@ -133,6 +133,31 @@ describe('GET …/live of a market', () => {
     })
   }
 
+  test('behavior: whoever is cut off among the first snapshots gets all of them again', async () => {
+    const { history, follow } = startServer()
+    putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })
+    const conditionId = conditionIdOf(2)
+    append(history, [aSnapshot(), aSnapshot({ outcome: 'down', timestampMs: START_MS + 5 })])
+    append(history, [aSnapshot({ conditionId, timeframe: '15m' })])
+    let row = 0
+    for (const headers of [plain, gzip]) {
+      for (const [path, count] of [
+        [`${PATH}/live`, 2],
+        ['/v1/btc/live?channel=quotes', 3],
+      ] as const) {
+        const client = await follow(path, headers)
+        await client.until(() => client.events().length === count)
+        const ids = client.events().map(({ id }) => id)
+        // A client continues from the last id that it has, or from nowhere.
+        expect(ids).toEqual([...Array(count - 1).fill(undefined), expect.any(String)])
+        append(history, [aSnapshot({ timestampMs: START_MS + 9 + ++row }, row * 70_000)])
+        const again = await follow(path, { ...headers, 'last-event-id': ids.at(-1) ?? '' })
+        await again.until(() => again.events().length === 1)
+        expect(again.events()[0]).toMatchObject({ name: 'row', data: { outcome: 'up' } })
+      }
+    }
+  })
+
   test('behavior: trades come as they are written', async () => {
     const { history, follow } = startServer()
     const client = await follow(`${PATH}/live?channel=trades`)

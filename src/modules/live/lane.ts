@@ -90,9 +90,14 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
       put(output.event('retry:3000'))
       for (const market of watch?.open ?? []) add(market, isContinued ? nowhere : undefined)
       if (isContinued) return
-      for (const leg of legs.values()) {
-        for (const row of latestRows(ports.rows, leg.market, filter))
-          put(output.row(leg.market, row, linesBefore('snapshot', leg, row.position)))
+      const latest = [...legs.values()].flatMap((leg) =>
+        latestRows(ports.rows, leg.market, filter).map((row) => ({ leg, row })),
+      )
+      for (const [index, { leg, row }] of latest.entries()) {
+        const lines = linesBefore('snapshot', leg, row.position)
+        // Whoever is cut off before the last of them has no place to continue from: begins again.
+        const before = index < latest.length - 1 ? 'event:snapshot\ndata:' : lines
+        put(output.row(leg.market, row, before))
       }
     },
 
