@@ -1,18 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { connect as connectTcp } from 'node:net'
 
-import type { StreamData } from '#src/app.ts'
-import type { Outcome } from '#src/core/market.ts'
-
-import { aSnapshot, getMarket, START_MS } from '../history/books.ts'
-import {
-  append,
-  asDocumented,
-  closeAll,
-  type Message,
-  putMarket,
-  startLiveServer,
-} from '../support/live-client.ts'
+import { getMarket, START_MS } from '../history/books.ts'
+import { closeAll, type Message } from '../support/live-client.ts'
+import { openStuck, startWriting } from '../support/stuck-client.ts'
 import { until } from '../support/until.ts'
 
 afterEach(closeAll)
@@ -22,57 +13,6 @@ const MIB = 2 ** 20
 const BUN_DROPS_BYTES = 16 * MIB
 const BUFFERED_BYTES_MAX = 4 * MIB
 const HELD_BYTES_MAX = 8 * MIB
-
-/** A connection whose other end takes bytes only when the test says so. */
-function openStuck({ app, key }: ReturnType<typeof startLiveServer>) {
-  const { websocket } = app.stream
-  const sent: Message[] = []
-  const state = { buffered: 0, most: 0, code: 0 }
-  const data: StreamData = { authorization: `Bearer ${key}` }
-  const connection = {
-    data,
-    send(text: string) {
-      sent.push(asDocumented(JSON.parse(text)))
-      state.buffered += text.length
-      state.most = Math.max(state.most, state.buffered)
-    },
-    getBufferedAmount: () => state.buffered,
-    close(code: number) {
-      state.code = code
-      websocket.close(connection)
-    },
-  }
-  websocket.open(connection)
-  return {
-    state,
-    sent,
-    ask: (message: object) => websocket.message(connection, JSON.stringify(message)),
-    /** The other end takes all that is on its way. */
-    take() {
-      state.buffered = 0
-      websocket.drain(connection)
-    },
-  }
-}
-
-/** A market with one state of each outcome, and what writes on. */
-function startWriting() {
-  const server = startLiveServer()
-  putMarket(server.history)
-  let written = 0
-  /** Levels make a row large. */
-  const write = (outcome: Outcome, levels = 1) => {
-    written++
-    const prices = Array.from({ length: levels }, (_, index) => 500_000 - index * 1000)
-    const bids = { prices, sizes: prices.map((_, index) => (written + index) * 10_000) }
-    append(server.history, [aSnapshot({ outcome, timestampMs: START_MS + written, bids })])
-    // A slice may be over before all have it.
-    for (let ticks = 0; ticks < 4; ticks++) server.app.stream.tick()
-  }
-  write('up')
-  write('down')
-  return { ...server, write }
-}
 
 const subscribe = { op: 'subscribe', channel: 'snapshots', coin: 'btc' }
 const rowsOf = (messages: readonly Message[]) => messages.filter(({ type }) => type === 'row')

@@ -2,6 +2,7 @@
 import type { AppError } from '#src/core/errors.ts'
 import { type Market, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
+import type { Follower } from '#src/live/follower.ts'
 import type { Hub } from '#src/live/hub.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 import type { Paced } from '#src/live/runner.ts'
@@ -38,11 +39,12 @@ export type LegPorts = Outlet & {
 export function createLeg(market: Market, options: LegOptions, ports: LegPorts) {
   const { id, filter, from } = options
   const { hub, rows, send } = ports
-  const follower = hub.follower(market, filter)
   const outbox = createOutbox(options, ports)
   /** Rows up to here, inclusive, were sent or passed over. */
-  let at = from ?? follower.position
+  let at = from ?? { timestampMs: 0, id: 0 }
   let isOver = false
+  /** Undefined during a catch-up: one that nobody has joined is gone when the next one leaves. */
+  let follower: Follower | undefined
 
   function toItem(row: LiveRow): Item {
     // Made for the first who gets it.
@@ -69,6 +71,12 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     }
   }
 
+  function join(): Follower {
+    follower = hub.follower(market, filter)
+    follower.join(deliver, ports.onFault)
+    return follower
+  }
+
   /** Reads what is held after a place, and then follows; nothing comes between the two. */
   function* catchUp(place: Position): Paced {
     let after = place
@@ -82,7 +90,7 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
       deliver(page.rows)
       after = page.resume
       if (!page.hasMore) {
-        follower.join(deliver, ports.onFault)
+        join()
         const name = JSON.stringify(id)
         send(`{"type":"live","id":${name},"conditionId":"${market.conditionId}"}`)
         return
@@ -94,8 +102,8 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
   return {
     start(): void {
       if (from === undefined) {
+        at = join().position
         snapshot()
-        follower.join(deliver, ports.onFault)
       } else ports.inTurns(catchUp(from))
     },
 
@@ -105,7 +113,7 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     end(): void {
       isOver = true
       outbox.clear()
-      hub.leave(follower, deliver)
+      if (follower) hub.leave(follower, deliver)
     },
   }
 }

@@ -71,8 +71,18 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
       ports.onFault(error)
     }
   })
-  for (const market of only === undefined ? watch.open.filter(isWanted) : [only]) follow(market)
 
+  function end(): void {
+    watch.stop()
+    for (const conditionId of [...legs.keys()]) unfollow(conditionId)
+  }
+
+  try {
+    for (const market of only === undefined ? watch.open.filter(isWanted) : [only]) follow(market)
+  } catch (error) {
+    end()
+    throw error
+  }
   return {
     drained(): void {
       for (const leg of legs.values()) leg.drained()
@@ -84,9 +94,6 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
 
     markets: () => [...legs.keys()].flatMap((conditionId) => ports.findMarket(conditionId) ?? []),
 
-    end(): void {
-      watch.stop()
-      for (const conditionId of [...legs.keys()]) unfollow(conditionId)
-    },
+    end,
   }
 }

@@ -1,0 +1,39 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+
+import { conditionIdOf } from '../history/books.ts'
+import { closeAll, type Message } from '../support/live-client.ts'
+import { openStuck, startWriting } from '../support/stuck-client.ts'
+import { until } from '../support/until.ts'
+
+afterEach(closeAll)
+
+const conditionId = conditionIdOf(1)
+const subscribe = { op: 'subscribe', channel: 'snapshots', coin: 'btc', conditionId }
+const seqsOf = (messages: readonly Message[], type = 'row') =>
+  messages.filter((message) => message.type === type).map(({ seq }) => seq)
+const upTo = (last: number, first = 1) =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index)
+
+/** A market with so many rows, a client, and where to begin to have all but the first of them. */
+async function startHeld(count: number) {
+  const server = startWriting()
+  for (let written = 2; written < count; written++) server.write(written % 2 ? 'down' : 'up')
+  const first = await server.send(`/v1/btc/markets/${conditionId}/snapshots?limit=1`)
+  const from = first.headers.get('x-resume-cursor')
+  const client = openStuck(server)
+  const isLive = () => client.sent.some(({ type }) => type === 'live')
+  return { ...server, client, from, isLive }
+}
+
+describe('catching up on GET /v1/stream', () => {
+  test('behavior: goes on live when the only other follower of the same leaves meanwhile', async () => {
+    const { client, from, isLive, write } = await startHeld(10)
+    client.ask({ ...subscribe, id: 'other' })
+    client.ask({ ...subscribe, id: 'a', from })
+    client.ask({ op: 'unsubscribe', id: 'other' })
+    await until(isLive)
+    write('up')
+    write('down')
+    expect(seqsOf(client.sent.filter(({ id }) => id === 'a'))).toEqual(upTo(12, 2))
+  })
+})
