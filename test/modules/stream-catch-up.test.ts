@@ -36,4 +36,32 @@ describe('catching up on GET /v1/stream', () => {
     write('down')
     expect(seqsOf(client.sent.filter(({ id }) => id === 'a'))).toEqual(upTo(12, 2))
   })
+
+  test('behavior: a snapshot on request comes after what is held, of which no row is missing', async () => {
+    const { client, from, isLive, write } = await startHeld(170)
+    client.ask({ ...subscribe, id: 'a', from })
+    client.ask({ op: 'snapshot', id: 'a' })
+    await until(isLive)
+    write('up')
+    expect(seqsOf(client.sent)).toEqual(upTo(171, 2))
+    expect(seqsOf(client.sent, 'snapshot')).toEqual([169, 170])
+    const types = client.sent.slice(-5).map(({ type }) => type)
+    expect(types).toEqual(['row', 'snapshot', 'snapshot', 'live', 'row'])
+  })
+
+  test('behavior: goes as fast as it is taken, and leaves nothing out whatever `onSlow` says', async () => {
+    const { client, from, isLive, write } = await startHeld(10)
+    for (let count = 0; count < 300; count++) write(count % 2 ? 'up' : 'down', 200)
+    client.ask({ ...subscribe, id: 'a', from })
+    for (let rounds = 0; !isLive(); rounds++) {
+      await Bun.sleep(1)
+      expect(client.state.buffered).toBeLessThan(300_000)
+      if (rounds % 20 === 0) client.take()
+      if (rounds < 5) write('up')
+    }
+    const last = Math.max(...seqsOf(client.sent).map(Number))
+    expect(last).toBeGreaterThan(310)
+    expect(seqsOf(client.sent)).toEqual(upTo(last, 2))
+    expect(client.sent.some((message) => 'skipped' in message)).toBe(false)
+  })
 })

@@ -4,7 +4,7 @@ import { type Market, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { Follower } from '#src/live/follower.ts'
 import type { Hub } from '#src/live/hub.ts'
-import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
+import type { LiveRow, RowFilter, RowPage, RowReader } from '#src/live/rows.ts'
 import type { Paced } from '#src/live/runner.ts'
 
 import { createOutbox, type Item, type OnSlow, type Outlet } from './outbox.ts'
@@ -40,19 +40,12 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
   const { id, filter, from } = options
   const { hub, rows, send } = ports
   const outbox = createOutbox(options, ports)
+  const toItem = createToItem(market, filter, ports)
   /** Rows up to here, inclusive, were sent or passed over. */
   let at = from ?? { timestampMs: 0, id: 0 }
-  let isOver = false
+  let [isOver, isSnapshotOwed] = [false, false]
   /** Undefined during a catch-up: one that nobody has joined is gone when the next one leaves. */
   let follower: Follower | undefined
-
-  function toItem(row: LiveRow): Item {
-    // Made for the first who gets it.
-    row.shared ??= ports.shared(market, filter, row)
-    // A trade is not the state of anything.
-    const lane = filter.channel === 'trades' ? undefined : (row.outcome ?? '')
-    return { seq: row.position.id, lane, rest: row.shared }
-  }
 
   function deliver(found: readonly LiveRow[]): void {
     for (const row of found) {
@@ -77,26 +70,35 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     return follower
   }
 
-  /** Reads what is held after a place, and then follows; nothing comes between the two. */
-  function* catchUp(place: Position): Paced {
-    let after = place
-    while (!isOver) {
-      if (ports.isSlow()) {
-        yield SLOW_MS
-        continue
-      }
-      const now = ports.findMarket(market.conditionId) ?? market
-      const page = rows.after({ ...filter, market: now, after, limit: STEP_ROWS })
-      deliver(page.rows)
-      after = page.resume
-      if (!page.hasMore) {
-        join()
-        const name = JSON.stringify(id)
-        send(`{"type":"live","id":${name},"conditionId":"${market.conditionId}"}`)
-        return
-      }
-      yield 0
+  const readOn = (): RowPage => {
+    const now = ports.findMarket(market.conditionId) ?? market
+    return rows.after({ ...filter, market: now, after: at, limit: STEP_ROWS })
+  }
+
+  /** Sends rows as long as they are taken; returns whether these were the last that are held. */
+  function sendHeld({ rows: held, resume, hasMore }: RowPage): boolean {
+    for (const row of held) {
+      if (isOver || ports.isSlow()) return false
+      at = row.position
+      outbox.sendNow(toItem(row), 'row')
     }
+    at = resume
+    return !hasMore && !isOver
+  }
+
+  /** Reads what is held after `at`, and then follows; nothing comes between the two. */
+  function* catchUp(): Paced {
+    while (!isOver) {
+      if (ports.isSlow()) yield SLOW_MS
+      else if (sendHeld(readOn())) return goLive()
+      else yield 0
+    }
+  }
+
+  function goLive(): void {
+    join()
+    if (isSnapshotOwed) snapshot()
+    send(`{"type":"live","id":${JSON.stringify(id)},"conditionId":"${market.conditionId}"}`)
   }
 
   return {
@@ -104,10 +106,15 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
       if (from === undefined) {
         at = join().position
         snapshot()
-      } else ports.inTurns(catchUp(from))
+      } else ports.inTurns(catchUp())
     },
 
-    snapshot,
+    /** Sends the last rows; where those that are held still come, after the last of them. */
+    snapshot(): void {
+      if (follower) snapshot()
+      else isSnapshotOwed = true
+    },
+
     drained: outbox.drained,
 
     end(): void {
@@ -119,3 +126,13 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
 }
 
 export type Leg = ReturnType<typeof createLeg>
+
+const createToItem =
+  (market: Market, filter: RowFilter, { shared }: Pick<LegPorts, 'shared'>) =>
+  (row: LiveRow): Item => {
+    // Made for the first who gets it.
+    row.shared ??= shared(market, filter, row)
+    // A trade is not the state of anything.
+    const lane = filter.channel === 'trades' ? undefined : (row.outcome ?? '')
+    return { seq: row.position.id, lane, rest: row.shared }
+  }
