@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { connect as connectTcp } from 'node:net'
 
-import { getMarket, START_MS } from '../history/books.ts'
-import { closeAll, type Message } from '../support/live-client.ts'
+import { aSnapshot, getMarket, START_MS } from '../history/books.ts'
+import { append, closeAll, type Message } from '../support/live-client.ts'
 import { openStuck, startWriting } from '../support/stuck-client.ts'
 import { until } from '../support/until.ts'
 
@@ -76,6 +76,42 @@ describe('slow readers of GET /v1/stream', () => {
     const rowBytes = JSON.stringify(rowsOf(client.sent).at(-1)).length
     expect(10 * (rows - 1) * rowBytes).toBeLessThan(HELD_BYTES_MAX)
   })
+
+  test.each(['close', 'conflate'])(
+    'behavior: a snapshot on request takes its place after what waits, with `%s`',
+    (onSlow) => {
+      const server = startWriting()
+      const client = openStuck(server)
+      client.ask({ ...subscribe, id: 'a', onSlow })
+      client.state.buffered = BUFFERED_BYTES_MAX / 2
+      const begun = client.sent.length
+      for (let count = 0; count < 9; count++) server.write('up')
+      client.ask({ op: 'snapshot', id: 'a' })
+      server.write('down')
+      // Written, and not handed on yet.
+      append(server.history, [aSnapshot({ timestampMs: START_MS + 12 })])
+      client.ask({ op: 'snapshot', id: 'a' })
+      client.take()
+      server.write('up')
+      const late = client.sent.slice(begun)
+      const told = late.map(({ type, seq, skipped = 0 }) => [type, seq, skipped])
+      const waited = [
+        ...Array.from({ length: 9 }, (_, index) => ['row', index + 3, 0]),
+        ...[2, 11].map((seq) => ['snapshot', seq, 0]),
+        ...[12, 13].map((seq) => ['row', seq, 0]),
+        ...[12, 13].map((seq) => ['snapshot', seq, 0]),
+        ['row', 14, 0],
+      ]
+      const replaced = [
+        ['snapshot', 12, 9],
+        ['snapshot', 13, 0],
+        ['row', 14, 0],
+      ]
+      expect(told).toEqual(onSlow === 'close' ? waited : replaced)
+      for (const [index, { prevSeq }] of late.entries())
+        expect(prevSeq).toBe((late[index - 1] ?? client.sent[begun - 1])?.seq as number)
+    },
+  )
 
   test('behavior: what waits is of the connection, whatever it has subscribed to', () => {
     const server = startWriting()

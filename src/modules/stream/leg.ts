@@ -38,9 +38,9 @@ export type LegPorts = Outlet & {
 /** Makes a leg; `start` begins it. */
 export function createLeg(market: Market, options: LegOptions, ports: LegPorts) {
   const { id, filter, from } = options
-  const { hub, rows, send } = ports
+  const { hub, send } = ports
   const outbox = createOutbox(options, ports)
-  const toItem = createToItem(market, filter, ports)
+  const held = createHeld(market, filter, ports)
   /** Rows up to here, inclusive, were sent or passed over. */
   let at = from ?? { timestampMs: 0, id: 0 }
   let [isOver, isSnapshotOwed] = [false, false]
@@ -51,17 +51,16 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     for (const row of found) {
       if (isOver || comparePositions(row.position, at) <= 0) continue
       at = row.position
-      outbox.push(toItem(row))
+      outbox.push(held.toItem(row))
     }
   }
 
-  function snapshot(): void {
-    for (const outcome of filter.outcome === undefined ? outcomes : [filter.outcome]) {
-      const row = rows.latest({ ...filter, market, outcome })
-      if (row === undefined) continue
-      at = comparePositions(row.position, at) > 0 ? row.position : at
-      outbox.sendNow(toItem(row), 'snapshot')
-    }
+  /** Sends the last rows. */
+  function sendLast(): void {
+    const last = held.last()
+    for (const row of last) outbox.repeat(held.toItem(row))
+    const { position = at } = last.at(-1) ?? {}
+    at = comparePositions(position, at) > 0 ? position : at
   }
 
   function join(): Follower {
@@ -70,17 +69,12 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     return follower
   }
 
-  const readOn = (): RowPage => {
-    const now = ports.findMarket(market.conditionId) ?? market
-    return rows.after({ ...filter, market: now, after: at, limit: STEP_ROWS })
-  }
-
   /** Sends rows as long as they are taken; returns whether these were the last that are held. */
-  function sendHeld({ rows: held, resume, hasMore }: RowPage): boolean {
-    for (const row of held) {
+  function sendHeld({ rows, resume, hasMore }: RowPage): boolean {
+    for (const row of rows) {
       if (isOver || ports.isSlow()) return false
       at = row.position
-      outbox.sendNow(toItem(row), 'row')
+      outbox.sendNow(held.toItem(row), 'row')
     }
     at = resume
     return !hasMore && !isOver
@@ -90,14 +84,14 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
   function* catchUp(): Paced {
     while (!isOver) {
       if (ports.isSlow()) yield SLOW_MS
-      else if (sendHeld(readOn())) return goLive()
+      else if (sendHeld(held.after(at))) return goLive()
       else yield 0
     }
   }
 
   function goLive(): void {
     join()
-    if (isSnapshotOwed) snapshot()
+    if (isSnapshotOwed) sendLast()
     send(`{"type":"live","id":${JSON.stringify(id)},"conditionId":"${market.conditionId}"}`)
   }
 
@@ -105,14 +99,17 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     start(): void {
       if (from === undefined) {
         at = join().position
-        snapshot()
+        sendLast()
       } else ports.inTurns(catchUp())
     },
 
     /** Sends the last rows; where those that are held still come, after the last of them. */
     snapshot(): void {
-      if (follower) snapshot()
-      else isSnapshotOwed = true
+      isSnapshotOwed = follower === undefined
+      if (isSnapshotOwed) return
+      // They come after those before them that were not handed on yet.
+      deliver([...held.rest(at)])
+      sendLast()
     },
 
     drained: outbox.drained,
@@ -127,12 +124,35 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
 
 export type Leg = ReturnType<typeof createLeg>
 
-const createToItem =
-  (market: Market, filter: RowFilter, { shared }: Pick<LegPorts, 'shared'>) =>
-  (row: LiveRow): Item => {
-    // Made for the first who gets it.
-    row.shared ??= shared(market, filter, row)
-    // A trade is not the state of anything.
-    const lane = filter.channel === 'trades' ? undefined : (row.outcome ?? '')
-    return { seq: row.position.id, lane, rest: row.shared }
+/** Rows of a market that are held, and as they are sent. */
+function createHeld(market: Market, filter: RowFilter, ports: LegPorts) {
+  const { rows, shared, findMarket } = ports
+  const query = () => ({ ...filter, market: findMarket(market.conditionId) ?? market })
+
+  const after = (at: Position): RowPage => rows.after({ ...query(), after: at, limit: STEP_ROWS })
+
+  return {
+    after,
+
+    *rest(at: Position): Generator<LiveRow> {
+      for (let page = after(at); ; page = after(page.resume)) {
+        yield* page.rows
+        if (!page.hasMore) return
+      }
+    },
+
+    /** The last one of each outcome, in order of time. */
+    last: (): LiveRow[] =>
+      (filter.outcome === undefined ? outcomes : [filter.outcome])
+        .flatMap((outcome) => rows.latest({ ...query(), outcome }) ?? [])
+        .sort((a, b) => comparePositions(a.position, b.position)),
+
+    toItem(row: LiveRow): Item {
+      // Made for the first who gets it.
+      row.shared ??= shared(market, filter, row)
+      // A trade is not the state of anything.
+      const lane = filter.channel === 'trades' ? undefined : (row.outcome ?? '')
+      return { seq: row.position.id, lane, rest: row.shared }
+    },
   }
+}

@@ -21,12 +21,15 @@ export type Item = {
 
 type Kind = 'row' | 'snapshot'
 
+/** `isNew` unless its row was sent before. */
+type Waiting = Item & { kind: Kind; isNew: boolean }
+
 export function createOutbox(
   { id, onSlow }: { id: string; onSlow: OnSlow },
   { send, isSlow, hold }: Outlet,
 ) {
   const name = JSON.stringify(id)
-  const waiting: Item[] = []
+  const waiting: Waiting[] = []
   let prevSeq: number | null = null
   let skipped = 0
 
@@ -37,34 +40,46 @@ export function createOutbox(
     skipped = 0
   }
 
-  function dropOlder({ lane }: Item): void {
-    const older = waiting.findIndex((each) => each.lane === lane)
-    if (older < 0) return
-    hold(-(waiting[older]?.rest.length ?? 0))
-    waiting.splice(older, 1)
-    skipped++
+  /** A snapshot that was asked for stays one, of the newest row. */
+  function replaceOlder(item: Waiting): Waiting {
+    const at = waiting.findIndex(({ lane }) => lane === item.lane)
+    const [older] = at < 0 ? [] : waiting.splice(at, 1)
+    if (older === undefined) return item
+    hold(-older.rest.length)
+    const isSame = older.seq === item.seq
+    if (older.isNew && !isSame) skipped++
+    const kind = older.kind === 'snapshot' ? older.kind : item.kind
+    return { ...item, kind, isNew: isSame ? older.isNew : item.isNew }
+  }
+
+  function keep(item: Item, kind: Kind): void {
+    const now = { ...item, kind, isNew: kind === 'row' }
+    const isReplacing = onSlow === 'conflate' && item.lane !== undefined
+    waiting.push(isReplacing ? replaceOlder(now) : now)
+    hold(item.rest.length)
   }
 
   return {
     /** Sends, or keeps what the connection does not take now. */
     push(item: Item): void {
-      if (waiting.length === 0 && !isSlow()) {
-        sendNow(item, 'row')
-        return
-      }
-      if (onSlow === 'conflate' && item.lane !== undefined) dropOlder(item)
-      waiting.push(item)
-      hold(item.rest.length)
+      if (waiting.length === 0 && !isSlow()) sendNow(item, 'row')
+      else keep(item, 'row')
     },
 
     sendNow,
+
+    /** Sends a row again, after those that wait. */
+    repeat(item: Item): void {
+      if (waiting.length === 0) sendNow(item, 'snapshot')
+      else keep(item, 'snapshot')
+    },
 
     /** The connection takes more again. */
     drained(): void {
       let sent = 0
       for (const item of waiting) {
         if (isSlow()) break
-        sendNow(item, 'row')
+        sendNow(item, item.kind)
         hold(-item.rest.length)
         sent++
       }
