@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 
-import { conditionIdOf } from '../history/books.ts'
+import { ENDLESS_MS } from '#src/core/coverage.ts'
+
+import { conditionIdOf, START_MS } from '../history/books.ts'
 import { closeAll, type Message } from '../support/live-client.ts'
 import { openStuck, startWriting } from '../support/stuck-client.ts'
 import { until } from '../support/until.ts'
@@ -63,5 +65,36 @@ describe('catching up on GET /v1/stream', () => {
     expect(last).toBeGreaterThan(310)
     expect(seqsOf(client.sent)).toEqual(upTo(last, 2))
     expect(client.sent.some((message) => 'skipped' in message)).toBe(false)
+  })
+
+  test('behavior: gaps after the place come once and in order of time, an open one also when new', async () => {
+    const { client, history, from, isLive, write, advance } = await startHeld(4)
+    const put = (fromMs: number, toMs: number) =>
+      history.putGaps(conditionId, [
+        { outcome: 'up', reason: 'venue_silent', fromMs: START_MS + fromMs, toMs },
+      ])
+    put(0, START_MS + 1)
+    put(2, START_MS + 3)
+    put(3, START_MS + 4)
+    put(5, ENDLESS_MS)
+    client.ask({ ...subscribe, id: 'a', from })
+    await until(isLive)
+    client.ask({ ...subscribe, id: 'b' })
+    const toldTo = (id: string) =>
+      client.sent
+        .filter((message) => message.id === id && message.type !== 'subscribed')
+        .map(({ type, seq, from: begun }) => (type === 'gap' ? [type, begun] : [type, seq]))
+    const gapAt = (ms: number) => ['gap', new Date(START_MS + ms).toISOString()]
+    const ofA: unknown[][] = [['row', 2], gapAt(2), ['row', 3], gapAt(3), ['row', 4], gapAt(5)]
+    const ofB: unknown[][] = [['snapshot', 3], ['snapshot', 4], gapAt(5)]
+    expect([toldTo('a'), toldTo('b')]).toEqual([[...ofA, ['live', undefined]], ofB])
+    advance(1000)
+    await Bun.sleep(20)
+    put(6, START_MS + 7)
+    write('up')
+    advance(1000)
+    await until(() => toldTo('b').length === 5)
+    expect(toldTo('b')).toEqual([...ofB, ['row', 5], gapAt(6)])
+    expect(toldTo('a').slice(ofA.length + 1)).toEqual([['row', 5], gapAt(6)])
   })
 })

@@ -1,6 +1,6 @@
 /** What operations begin: subscriptions and replays, with the cursors of the routes. */
 import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
-import { AppError } from '#src/core/errors.ts'
+import { AppError, ifSound } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Market, MarketAsOf } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
@@ -67,6 +67,7 @@ export function createBegin(deps: BeginDeps) {
       { id, filter, coin, timeframe, market, from: after, onSlow, hasRows },
       {
         ...{ ...outlet, hub, rows, findMarket, shared: codec.shared },
+        gaps: (each) => ifSound(() => history.gaps(each)) ?? [],
         describeMarket: (each) => deps.describeMarket(each, clock()),
       },
     )

@@ -1,4 +1,5 @@
 /** A market of a subscription: what was sent of it, and what is to come. */
+import type { Gap } from '#src/core/coverage.ts'
 import type { AppError } from '#src/core/errors.ts'
 import { type Market, outcomes } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
@@ -7,6 +8,8 @@ import type { Hub } from '#src/live/hub.ts'
 import type { LiveRow, RowFilter, RowPage, RowReader } from '#src/live/rows.ts'
 import type { Paced } from '#src/live/runner.ts'
 
+import { createGapTeller } from './gap-teller.ts'
+import { gapText } from './gap-text.ts'
 import { createOutbox, type Item, type OnSlow, type Outlet } from './outbox.ts'
 
 /** Rows that are read in one step of catching up. */
@@ -29,6 +32,7 @@ export type LegPorts = Outlet & {
   findMarket: (conditionId: string) => Market | undefined
   /** What every message of a row has, whoever gets it; `}` is its end. */
   shared: (market: Market, filter: RowFilter, row: LiveRow) => string
+  gaps: (market: Market) => readonly Gap[]
   /** Does work in turns with everybody else's. */
   inTurns: (steps: Paced) => void
   /** Says why nothing more comes. */
@@ -39,11 +43,14 @@ export type LegPorts = Outlet & {
 export function createLeg(market: Market, options: LegOptions, ports: LegPorts) {
   const { id, filter, from } = options
   const { hub, send } = ports
+  const name = JSON.stringify(id)
   const outbox = createOutbox(options, ports)
   const held = createHeld(market, filter, ports)
   /** Rows up to here, inclusive, were sent or passed over. */
-  let at = from ?? { timestampMs: 0, id: 0 }
-  let [isOver, isSnapshotOwed] = [false, false]
+  let at = from ?? hub.follower(market, filter).position
+  const sendGap = (gap: Gap) => send(gapText(name, market, gap))
+  const gaps = createGapTeller(held.gaps, sendGap, at.timestampMs)
+  let [isOver, isSnapshotOwed] = [false, from === undefined]
   /** Undefined during a catch-up: one that nobody has joined is gone when the next one leaves. */
   let follower: Follower | undefined
 
@@ -55,23 +62,27 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     }
   }
 
-  /** Sends the last rows. */
   function sendLast(): void {
-    const last = held.last()
-    for (const row of last) outbox.repeat(held.toItem(row))
-    const { position = at } = last.at(-1) ?? {}
-    at = comparePositions(position, at) > 0 ? position : at
+    for (const row of held.last()) {
+      at = comparePositions(row.position, at) > 0 ? row.position : at
+      outbox.repeat(held.toItem(row))
+    }
   }
 
-  function join(): Follower {
+  /** From here on rows come as they are written. */
+  function goLive(): void {
     follower = hub.follower(market, filter)
     follower.join(deliver, ports.onFault)
-    return follower
+    if (isSnapshotOwed) sendLast()
+    gaps.tellAll()
+    if (from) send(`{"type":"live","id":${name},"conditionId":"${market.conditionId}"}`)
   }
 
   /** Sends rows as long as they are taken; returns whether these were the last that are held. */
   function sendHeld({ rows, resume, hasMore }: RowPage): boolean {
+    gaps.look()
     for (const row of rows) {
+      gaps.tell(row.position.timestampMs)
       if (isOver || ports.isSlow()) return false
       at = row.position
       outbox.sendNow(held.toItem(row), 'row')
@@ -89,19 +100,8 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     }
   }
 
-  function goLive(): void {
-    join()
-    if (isSnapshotOwed) sendLast()
-    send(`{"type":"live","id":${JSON.stringify(id)},"conditionId":"${market.conditionId}"}`)
-  }
-
   return {
-    start(): void {
-      if (from === undefined) {
-        at = join().position
-        sendLast()
-      } else ports.inTurns(catchUp())
-    },
+    start: (): void => (from ? ports.inTurns(catchUp()) : goLive()),
 
     /** Sends the last rows; where those that are held still come, after the last of them. */
     snapshot(): void {
@@ -114,6 +114,10 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
 
     drained: outbox.drained,
 
+    tellGaps(): void {
+      if (follower) gaps.tellAll()
+    },
+
     end(): void {
       isOver = true
       outbox.clear()
@@ -124,14 +128,16 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
 
 export type Leg = ReturnType<typeof createLeg>
 
-/** Rows of a market that are held, and as they are sent. */
+/** What is held of a market, and rows as they are sent. */
 function createHeld(market: Market, filter: RowFilter, ports: LegPorts) {
-  const { rows, shared, findMarket } = ports
-  const query = () => ({ ...filter, market: findMarket(market.conditionId) ?? market })
+  const { rows, shared, findMarket, gaps } = ports
+  const marketNow = () => findMarket(market.conditionId) ?? market
+  const query = () => ({ ...filter, market: marketNow() })
 
   const after = (at: Position): RowPage => rows.after({ ...query(), after: at, limit: STEP_ROWS })
 
   return {
+    gaps: () => gaps(marketNow()),
     after,
 
     *rest(at: Position): Generator<LiveRow> {

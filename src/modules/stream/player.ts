@@ -98,7 +98,7 @@ export function startReplay(
     snapshot() {
       throw new AppError('invalid_parameter', 'That is a replay: use `seek`.', { param: 'id' })
     },
-    markets: () => [],
+    tellGaps() {},
     end() {
       isOver = true
     },

@@ -1,5 +1,5 @@
 /** The live stream over WebSocket: the sessions of a server. */
-import { AppError, ifSound } from '#src/core/errors.ts'
+import { AppError } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { Visit } from '#src/http/gate.ts'
 import type { Runner } from '#src/live/runner.ts'
@@ -153,7 +153,6 @@ function createPorts(deps: StreamDeps): SessionPorts {
     authenticate: (key) => deps.authenticate(key.startsWith('Bearer ') ? key : `Bearer ${key}`),
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,
-    gaps: (market) => ifSound(() => deps.history.gaps(market)) ?? [],
     run: deps.runner.run,
 
     takePlace({ accountId, standing }) {

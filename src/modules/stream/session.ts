@@ -1,15 +1,13 @@
 /**
  * One connection of the stream: who it is of, what is asked of it, and what it has subscribed to.
  */
-import type { Gap } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
-import type { Coin, Market } from '#src/core/market.ts'
+import type { Coin } from '#src/core/market.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import type { Paced } from '#src/live/runner.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
-import { gapText } from './gap-text.ts'
 import { createHolder, type HolderPorts } from './holder.ts'
 import { type Channel, closeCodes, type CloseReason, type Op, type Operations } from './model.ts'
 import { readOperation } from './operation.ts'
@@ -53,7 +51,6 @@ export type SessionPorts = HolderPorts & {
     operation: Operations['subscribe'] | Operations['replay'],
     outlet: SessionOutlet,
   ): Subscription
-  gaps(market: Market): readonly Gap[]
   /** Counts what was sent. */
   used(caller: Caller, bytes: number): void
   run(owner: string, steps: Paced, onError: (error: unknown) => void): void
@@ -70,7 +67,7 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     subscriptions.clear()
     holder.leave()
   })
-  const { send, say, fail, end } = line
+  const { say, fail, end } = line
   const holder = createHolder(ports, {
     say,
     end,
@@ -78,7 +75,6 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
       line.caller = caller
     },
   })
-  const watch = createGapWatch(ports)
   const list = createSubscriptions(ports, line.outletOf)
   const { subscriptions } = list
   const perform = createOperations(list, {
@@ -124,7 +120,7 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
       holder.check(nowMs)
       if (nowMs - gapsMs > GAPS_MS) {
         gapsMs = nowMs
-        for (const text of watch(subscriptions)) send(text)
+        for (const each of subscriptions.values()) each.tellGaps()
       }
       if (nowMs - line.sentMs >= heartbeatMs) say({ type: 'heartbeat', time: toIso(nowMs) })
     },
@@ -255,32 +251,6 @@ function createPace(clock: Clock): () => void {
     second = now
     if (count > OPERATIONS_A_SECOND)
       throw new AppError('rate_limited', `Send ${OPERATIONS_A_SECOND} operations a second at most.`)
-  }
-}
-
-type Seen = { gaps: readonly Gap[]; texts: Set<string> }
-
-/** Returns the messages of gaps that were not there before, or have ended. */
-function createGapWatch({ gaps }: Pick<SessionPorts, 'gaps'>) {
-  let known = new Map<string, Seen>()
-  return function* (subscriptions: ReadonlyMap<string, Subscription>): Generator<string> {
-    const seen = new Map<string, Seen>()
-    for (const [id, { markets }] of subscriptions) {
-      const name = JSON.stringify(id)
-      for (const market of markets()) {
-        const key = `${market.conditionId} ${id}`
-        const before = known.get(key)
-        const now = gaps(market)
-        // The store returns the same list as long as it is true.
-        if (before?.gaps === now) seen.set(key, before)
-        else {
-          const texts = new Set(now.map((gap) => gapText(name, market, gap)))
-          seen.set(key, { gaps: now, texts })
-          if (before) yield* texts.difference(before.texts)
-        }
-      }
-    }
-    known = seen
   }
 }
 

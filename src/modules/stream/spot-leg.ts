@@ -76,7 +76,7 @@ export function subscribeSpot(options: SpotOptions, ports: SpotPorts): Subscript
   return {
     snapshot,
     drained: outbox.drained,
-    markets: () => [],
+    tellGaps() {},
     end(): void {
       isOver = true
       outbox.clear()

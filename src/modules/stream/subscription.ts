@@ -25,8 +25,8 @@ export type Subscription = {
   drained(): void
   /** Sends the last rows. */
   snapshot(): void
-  /** Markets that are followed, as they are now. */
-  markets(): Market[]
+  /** Sends the gaps that are new. */
+  tellGaps(): void
   end(): void
   /** Of a replay. */
   player?: Player
@@ -92,7 +92,9 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
       for (const leg of legs.values()) leg.snapshot()
     },
 
-    markets: () => [...legs.keys()].flatMap((conditionId) => ports.findMarket(conditionId) ?? []),
+    tellGaps(): void {
+      for (const leg of legs.values()) leg.tellGaps()
+    },
 
     end,
   }

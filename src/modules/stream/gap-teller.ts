@@ -1,0 +1,48 @@
+/** Says what was not recorded of a market, to a subscription of it. */
+import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
+
+const keyOf = ({ outcome, reason, fromMs, toMs }: Gap) => `${outcome} ${reason} ${fromMs} ${toMs}`
+
+/**
+ * Tells each gap that is not over at `startMs` once, and again when it has ended. `list` returns
+ * the same list as long as it is true.
+ */
+export function createGapTeller(
+  list: () => readonly Gap[],
+  send: (gap: Gap) => void,
+  startMs: number,
+) {
+  let seen: readonly Gap[] = []
+  let told = new Set(
+    list()
+      .filter(({ toMs }) => toMs <= startMs)
+      .map(keyOf),
+  )
+  let untold: Gap[] = []
+
+  function look(): void {
+    const gaps = list()
+    if (gaps === seen) return
+    seen = gaps
+    untold = gaps.filter((gap) => !told.has(keyOf(gap)))
+    told = told.intersection(new Set(gaps.map(keyOf)))
+  }
+
+  /** Tells what was seen and begins before a moment. */
+  function tell(untilMs: number): void {
+    const later = untold.findIndex(({ fromMs }) => fromMs >= untilMs)
+    for (const gap of untold.splice(0, later < 0 ? untold.length : later)) {
+      told.add(keyOf(gap))
+      send(gap)
+    }
+  }
+
+  return {
+    look,
+    tell,
+    tellAll(): void {
+      look()
+      tell(ENDLESS_MS)
+    },
+  }
+}
