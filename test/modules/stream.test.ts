@@ -131,7 +131,8 @@ describe('GET /v1/stream', () => {
   })
 
   test('error: what is wrong is named, and the connection lives', async () => {
-    const { url, key } = startLiveServer()
+    const { url, key, history } = startLiveServer()
+    put(history)
     const client = connect(url)
     const errorOf = async (message: object | string) => {
       if (typeof message === 'string') client.socket.send(message)
@@ -151,6 +152,10 @@ describe('GET /v1/stream', () => {
     })
     const subscribe = { op: 'subscribe', id: 'a', channel: 'quotes', coin: 'btc' }
     expect(await errorOf({ ...subscribe, from: 'x' })).toMatchObject({ param: 'from' })
+    for (const place of [{ conditionId: conditionIdOf(1) }, { channel: 'spot' }])
+      expect(await errorOf({ ...subscribe, ...place, from: 'x' })).toMatchObject({
+        ...{ code: 'cursor_invalid', param: 'from' },
+      })
     expect(await errorOf({ ...subscribe, seconds: 5 })).toMatchObject({ param: 'seconds' })
     expect(await errorOf({ ...subscribe, conditionId: conditionIdOf(9) })).toMatchObject({
       ...{ code: 'unknown_market', id: 'a' },

@@ -55,13 +55,14 @@ export function createBegin(deps: BeginDeps) {
     const { id, coin, timeframe, channel, from, onSlow } = asked
     if (channel === 'spot') {
       const filter = spotFilterOf(asked)
-      const after = from === undefined ? undefined : codec.placeOfTick(filter, from)
+      const after = from === undefined ? undefined : asFrom(() => codec.placeOfTick(filter, from))
       const ports = { ...outlet, history, watch: deps.spot, shared: codec.sharedTick }
       return subscribeSpot({ id, filter, from: after, onSlow }, ports)
     }
     const market = findNamed(asked)
     const filter = filterOf(asked)
-    const after = from === undefined || !market ? undefined : codec.placeOf(market, filter, from)
+    const after =
+      from === undefined || !market ? undefined : asFrom(() => codec.placeOf(market, filter, from))
     const hasRows = channel !== 'markets'
     return subscribe(
       { id, filter, coin, timeframe, market, from: after, onSlow, hasRows },
@@ -117,6 +118,18 @@ export function createBegin(deps: BeginDeps) {
     return begun
   }
 }
+
+/** What is wrong with a cursor is said of the member that it came in. */
+function asFrom(decode: () => Position): Position {
+  try {
+    return decode()
+  } catch (error) {
+    throw error instanceof AppError ? namingFrom(error) : error
+  }
+}
+
+const namingFrom = (cause: AppError) =>
+  new AppError(cause.code, cause.message, { ...cause.extras, param: 'from', cause })
 
 const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
   // Of `markets` no row is read.
