@@ -19,21 +19,27 @@ export type SpotFilter = {
   windowSeconds?: number | undefined
 }
 export type SpotSubscriber = (ticks: readonly StoredTick[]) => void
+export type SpotFollowing = { look: () => void; leave: () => void }
 type Spot = Pick<MarketHistory, 'spot'>
 
 export function createSpotWatch(history: Spot, timer: Clock) {
   const followers = new Map<string, ReturnType<typeof createSpotFollower>>()
   let lookedMs = Number.NEGATIVE_INFINITY
   return {
-    /** Hands on prices that are recorded from now on, until the returned function is called. */
-    follow(filter: SpotFilter, subscriber: SpotSubscriber): () => void {
+    /** Hands on prices that are recorded from now on; `look` those that it was not time for yet. */
+    follow(filter: SpotFilter, subscriber: SpotSubscriber): SpotFollowing {
       const key = `${filter.coin} ${filter.source} ${filter.windowSeconds}`
       const follower = followers.get(key) ?? createSpotFollower(history, filter)
       followers.set(key, follower)
+      // What is recorded already is new to the others alone.
+      follower.look()
       follower.subscribers.add(subscriber)
-      return () => {
-        follower.subscribers.delete(subscriber)
-        if (follower.subscribers.size === 0) followers.delete(key)
+      return {
+        look: follower.look,
+        leave() {
+          follower.subscribers.delete(subscriber)
+          if (follower.subscribers.size === 0) followers.delete(key)
+        },
       }
     },
 

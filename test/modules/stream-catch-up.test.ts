@@ -97,4 +97,35 @@ describe('catching up on GET /v1/stream', () => {
     expect(toldTo('b')).toEqual([...ofB, ['row', 5], gapAt(6)])
     expect(toldTo('a').slice(ofA.length + 1)).toEqual([['row', 5], gapAt(6)])
   })
+
+  test('behavior: a price of `spot` comes once, whoever else follows it', async () => {
+    const { client, history, send, isLive } = await startHeld(2)
+    const put = (second: number) =>
+      history.putSpot([
+        { coin: 'btc', source: 'pyth', windowSeconds: 0, timestampMs: second * 1000, price: '1' },
+      ])
+    const spot = { op: 'subscribe', channel: 'spot', coin: 'btc' }
+    put(1)
+    client.ask({ ...spot, id: 'other' })
+    await Bun.sleep(60)
+    const { headers } = await send('/v1/btc/spot')
+    put(2)
+    // Not handed on to the other one yet.
+    client.ask({ ...spot, id: 'new' })
+    client.ask({ ...spot, id: 'a', from: headers.get('x-resume-cursor') })
+    await until(isLive)
+    put(3)
+    client.ask({ op: 'snapshot', id: 'new' })
+    await Bun.sleep(60)
+    const toldTo = (name: string): unknown[][] =>
+      client.sent.flatMap(({ id, type, seq }) => (id === name && seq ? [[type, seq]] : []))
+    const all: unknown[][] = [2, 3].map((seq) => ['row', seq])
+    expect(toldTo('other')).toEqual([['snapshot', 1], ...all])
+    expect(toldTo('new')).toEqual([
+      ['snapshot', 2],
+      ['row', 3],
+      ['snapshot', 3],
+    ])
+    expect(toldTo('a')).toEqual(all)
+  })
 })
