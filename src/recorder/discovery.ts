@@ -6,31 +6,35 @@ import { ifSound } from '#src/core/errors.ts'
 import {
   type Coin,
   type Market,
-  type MarketFacts,
   strikeFacts,
   type Timeframe,
   timeframeMs,
 } from '#src/core/market.ts'
 import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { messageOf } from '#src/lib/message.ts'
-import { type Catalogue, CatalogueFault } from '#src/venue/catalogue.ts'
+import type { Catalogue } from '#src/venue/catalogue.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
-import type { KnownFacts, MarketWindow } from '#src/venue/venue.ts'
+import type { MarketWindow } from '#src/venue/venue.ts'
 
-import { listMissed, LOOK_BACK_MS, type MissedWindow, putDowntime } from './downtime.ts'
+import {
+  type Closing,
+  createClosing,
+  listMissed,
+  LOOK_BACK_MS,
+  type MissedWindow,
+  tailsOf,
+} from './downtime.ts'
+import { createFacts, type Facts } from './facts.ts'
 import type { LiveMarket, Reporter } from './ports.ts'
+import { createQuestions, type Questions } from './questions.ts'
 import { createWindowChain } from './window-chain.ts'
 
 /** Windows after the open one that are looked for. */
 const AHEAD = 2
-/** Questions that are on their way at a time. */
-const ASKED_MAX = 4
-const ASK_MS_MAX = 10_000
-const BACKOFF_MS = 1000
-const BACKOFF_MS_MAX = 60_000
 /** Until the strike of an open window is asked for again. */
 const STRIKE_MS = 5000
+/** Until what could not be stored of a window that was missed is looked for again. */
+const STORE_MS = 5000
 /** How long a market that is not listed yet is left alone: its window is near, or not. */
 const UNLISTED_MS = { near: 5000, far: 60_000 }
 /** From when on, how often and how long a market that is over is asked for. */
@@ -48,7 +52,7 @@ const MARKETS_MAX = 1000
 export type DiscoveryOptions = {
   history: Pick<
     MarketHistory,
-    'putMarket' | 'putGaps' | 'record' | 'findMarket' | 'listMarkets' | 'close'
+    'putMarket' | 'putGaps' | 'record' | 'findMarket' | 'listMarkets' | 'gaps' | 'close'
   >
   catalogue: Catalogue
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
@@ -68,9 +72,12 @@ export function createDiscovery(options: DiscoveryOptions) {
   const { history, clock, reporter } = options
   const live = new Map<string, LiveMarket>()
   const questions = createQuestions(options)
+  const closing = createClosing(options)
   const chain = createWindowChain(options)
+  const facts = createFacts({ history, chain, reporter })
   const ask = createAsk(options, {
-    chain,
+    facts,
+    closing,
     watch: (market) => watch(market),
     onMarket: (market) => void live.set(market.conditionId, market),
     findLive: ({ coin, timeframe, startMs }) =>
@@ -84,21 +91,12 @@ export function createDiscovery(options: DiscoveryOptions) {
 
   function endMarkets(nowMs: number): void {
     for (const market of live.values()) {
-      if (nowMs >= market.windowEndMs + CLOSE_MS && options.isStored(market.conditionId)) {
-        live.delete(market.conditionId)
-        watch(market)
-        closeMarket(market.conditionId)
-      }
-    }
-  }
-
-  function closeMarket(conditionId: string, isCutShort = false): void {
-    try {
-      const held = isCutShort ? history.findMarket(conditionId) : undefined
-      if (held?.isClosed === false) putDowntime(history, held)
-      history.close(conditionId)
-    } catch (error) {
-      reporter.report(`market ${conditionId}`, messageOf(error))
+      const { conditionId } = market
+      const isDue = nowMs >= market.windowEndMs + CLOSE_MS
+      if (!isDue || !options.isStored(conditionId) || !facts.isStored(conditionId)) continue
+      live.delete(conditionId)
+      watch(market)
+      closing.add(conditionId, 'venue_silent')
     }
   }
 
@@ -108,23 +106,28 @@ export function createDiscovery(options: DiscoveryOptions) {
   }
 
   const onMarket = (market: LiveMarket): void => void live.set(market.conditionId, market)
-  const resuming = createResuming(options, { questions, ask, watch, closeMarket, onMarket })
+  const resuming = createResuming(options, { questions, ask, watch, closing, onMarket })
 
   return {
     /** To be called about every second. */
     tick(): void {
       const nowMs = clock()
+      facts.tick()
       resuming.begin(nowMs)
       looking.look(nowMs)
       endMarkets(nowMs)
+      closing.tick()
       questions.tick()
       resuming.goOn(nowMs)
     },
 
-    /** Markets to be heard, in an order that does not change. */
+    /** Markets to be heard, whose facts are stored, in an order that does not change. */
     live(): LiveMarket[] {
       const nowMs = clock()
-      return [...live.values()].filter(({ windowEndMs }) => nowMs < windowEndMs + LINGER_MS)
+      return [...live.values()].filter(
+        ({ windowEndMs, conditionId }) =>
+          nowMs < windowEndMs + LINGER_MS && facts.isStored(conditionId),
+      )
     },
 
     /** What the venue says by itself only shortens the waiting: everything is asked for anyway. */
@@ -148,23 +151,29 @@ export function createDiscovery(options: DiscoveryOptions) {
 type Ending = {
   onMarket: (market: LiveMarket) => void
   watch: (market: Over) => void
-  closeMarket: (id: string, isCutShort: boolean) => void
+  closing: Closing
 }
 
 /** What an earlier run left, and what passed since. */
 function createResuming(options: DiscoveryOptions, { questions, ask, ...end }: Asking & Ending) {
   let missed: MissedWindow[] | undefined
+
+  function takeOver(market: Left): void {
+    if (market.winner === undefined) end.watch(market)
+    // Nobody listened up to its end.
+    if (!market.isClosed || tailsOf(market).length > 0)
+      end.closing.add(market.conditionId, 'recorder_down')
+  }
+
   return {
     /** Does so once. */
     begin(nowMs: number): void {
       if (missed !== undefined) return
       missed = ifSound(() => listMissed(options, nowMs)) ?? []
       for (const market of listLeft(options, nowMs)) {
-        const isOver = nowMs >= market.windowEndMs
-        if (isOver) end.watch(market)
-        else if (options.timeframes.includes(market.timeframe)) end.onMarket(market)
-        // Nobody listened up to its end.
-        if (isOver && !market.isClosed) end.closeMarket(market.conditionId, true)
+        if (nowMs >= market.windowEndMs) takeOver(market)
+        else if (market.winner === undefined && options.timeframes.includes(market.timeframe))
+          end.onMarket(market)
       }
     },
 
@@ -209,17 +218,22 @@ function createLooking(options: DiscoveryOptions, { questions, ask }: Asking) {
   }
 }
 
-type Asking = { questions: ReturnType<typeof createQuestions>; ask: ReturnType<typeof createAsk> }
+type Asking = { questions: Questions; ask: ReturnType<typeof createAsk> }
 
 type Left = Market & LiveMarket
 
 function isLeft(market: Market): market is Left {
-  const { source, slug, winner, assetIds } = market
-  const isOpen = source === 'recorded' && winner === undefined
-  return isOpen && slug !== undefined && hasWindow(market) && !!assetIds.up && !!assetIds.down
+  const { source, slug, assetIds } = market
+  return (
+    source === 'recorded' &&
+    slug !== undefined &&
+    hasWindow(market) &&
+    !!assetIds.up &&
+    !!assetIds.down
+  )
 }
 
-/** Markets of an earlier run that may still be heard, or of which the outcome is not known. */
+/** Markets of an earlier run, which may still be heard, or of which something is not known. */
 function listLeft({ coins, history }: DiscoveryOptions, nowMs: number): Left[] {
   const query = { nowMs, fromMs: nowMs - LOOK_BACK_MS, limit: MARKETS_MAX }
   const found = coins.flatMap(
@@ -240,111 +254,30 @@ function windowsAt({ coins, timeframes, windowStarts }: DiscoveryOptions, nowMs:
   })
 }
 
-type Question = {
-  /** Returns when to ask again; undefined when there is nothing more to ask. */
-  ask: (signal: AbortSignal) => Promise<number | undefined>
-  dueMs: number
-  tries: number
-}
-
-/** Asks what is due, few at a time, and again after failures. */
-function createQuestions({ clock, random, reporter }: DiscoveryOptions) {
-  const questions = new Map<string, Question>()
-  const asked = new Set<string>()
-  const stop = new AbortController()
-  let pausedMs = 0
-
-  function failed(question: Question, error: unknown): void {
-    if (stop.signal.aborted) return
-    const reason = messageOf(error).replace(/\.$/, '')
-    const text = `The venue's catalogue cannot be asked: ${reason}. The recorder keeps trying.`
-    reporter.report('catalogue', text)
-    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** question.tries++)
-    question.dueMs = clock() + waitMs * (0.5 + random())
-    const { retryAfterMs = 0 } = error instanceof CatalogueFault ? error : {}
-    pausedMs = Math.max(pausedMs, clock() + retryAfterMs)
-  }
-
-  async function run(name: string, question: Question): Promise<void> {
-    asked.add(name)
-    try {
-      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(ASK_MS_MAX)])
-      const againMs = await question.ask(signal)
-      reporter.settle('catalogue', "The venue's catalogue answers again.")
-      question.tries = 0
-      if (againMs === undefined) questions.delete(name)
-      else question.dueMs = againMs
-    } catch (error) {
-      failed(question, error)
-    } finally {
-      asked.delete(name)
-      tick()
-    }
-  }
-
-  const isDue = ([name, { dueMs }]: [string, Question], nowMs: number): boolean =>
-    nowMs >= pausedMs && dueMs <= nowMs && !asked.has(name)
-
-  function tick(): void {
-    const nowMs = clock()
-    for (const each of questions) {
-      if (asked.size >= ASKED_MAX || stop.signal.aborted) break
-      if (isDue(each, nowMs)) void run(...each)
-    }
-  }
-
-  return {
-    add(name: string, ask: Question['ask'], dueMs: number): void {
-      if (!questions.has(name)) questions.set(name, { ask, dueMs, tries: 0 })
-    },
-    drop: (name: string) => void questions.delete(name),
-    /** Asks at once what waits for its time. */
-    hasten(name: string): void {
-      const question = questions.get(name)
-      if (question !== undefined) question.dueMs = clock()
-    },
-    tick,
-    size: () => questions.size,
-    isAsking: () => asked.size > 0,
-    /** How many more could be asked now, but for one. */
-    room: () => Math.max(0, ASKED_MAX - 1 - asked.size),
-    dispose: () => stop.abort(),
-  }
-}
-
 type LivePorts = {
   onMarket: (market: LiveMarket) => void
   findLive: (window: Window) => LiveMarket | undefined
-  chain: Pick<ReturnType<typeof createWindowChain>, 'check'>
+  facts: Facts
+  closing: Closing
   watch: (market: Over) => void
 }
 
 /** What is asked of the catalogue. */
-function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain, watch }: LivePorts) {
-  const { history, catalogue, clock, reporter } = options
-
-  function put(facts: KnownFacts): void {
-    try {
-      history.putMarket({ ...facts, source: 'recorded' } satisfies MarketFacts)
-      chain.check(facts.conditionId)
-    } catch (error) {
-      // Another source says otherwise, or the row is damaged: what is held stays.
-      reporter.report(`market ${facts.conditionId}`, messageOf(error))
-    }
-  }
+function createAsk(options: DiscoveryOptions, { facts, closing, ...ports }: LivePorts) {
+  const { history, catalogue, clock } = options
 
   return {
     /** Looks for a window's market. */
     async find(window: Window, signal: AbortSignal): Promise<number | undefined> {
       const nowMs = clock()
-      const facts = await catalogue.find(window, { nowMs, signal })
-      const { conditionId, assetIds: { up, down } = {}, slug } = facts ?? {}
-      if (!facts || !conditionId || !slug || !up || !down) {
+      const found = await catalogue.find(window, { nowMs, signal })
+      const { conditionId, assetIds: { up, down } = {}, slug } = found ?? {}
+      if (!found || !conditionId || !slug || !up || !down) {
         const isNear = window.startMs - nowMs < timeframeMs[window.timeframe]
         return nowMs + (isNear ? UNLISTED_MS.near : UNLISTED_MS.far)
       }
-      put(facts)
-      onMarket({
+      facts.put(found)
+      ports.onMarket({
         ...{ conditionId, slug, coin: window.coin, timeframe: window.timeframe },
         ...{ windowStartMs: window.startMs, windowEndMs: window.endMs },
         assetIds: { up, down },
@@ -353,25 +286,26 @@ function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain, watch
     },
 
     /** Asks which market a window had that nobody recorded; what is not listed any more is left. */
-    async missed(window: Window, signal: AbortSignal): Promise<undefined> {
-      const facts = await catalogue.find(window, { nowMs: clock(), signal })
-      if (facts === undefined) return
-      put(facts)
-      const market = history.findMarket(facts.conditionId)
-      if (market === undefined) return
-      putDowntime(history, market)
-      history.close(facts.conditionId)
-      const { conditionId, slug } = facts
-      if (slug !== undefined) watch({ conditionId, slug, windowEndMs: window.endMs })
+    async missed(window: Window, signal: AbortSignal): Promise<number | undefined> {
+      const nowMs = clock()
+      const found = await catalogue.find(window, { nowMs, signal })
+      if (found === undefined) return undefined
+      facts.put(found)
+      const { conditionId, slug } = found
+      if (!facts.isStored(conditionId)) return nowMs + STORE_MS
+      if (history.findMarket(conditionId) === undefined) return undefined
+      closing.add(conditionId, 'recorder_down')
+      if (slug !== undefined) ports.watch({ conditionId, slug, windowEndMs: window.endMs })
+      return undefined
     },
 
     /** Asks for the strike of an open window, and puts it when its market is known. */
     async strike(window: Window, signal: AbortSignal): Promise<number | undefined> {
       const nowMs = clock()
       const strike = await catalogue.strike?.(window, { nowMs, signal })
-      const market = findLive(window)
+      const market = ports.findLive(window)
       if (strike === undefined || market === undefined) return nowMs + STRIKE_MS
-      put({
+      facts.put({
         conditionId: market.conditionId,
         coin: window.coin,
         timeframe: window.timeframe,
@@ -383,9 +317,9 @@ function createAsk(options: DiscoveryOptions, { onMarket, findLive, chain, watch
     /** Asks who won a market whose window is over. */
     async resolve(market: Over, signal: AbortSignal): Promise<number | undefined> {
       const nowMs = clock()
-      const facts = await catalogue.read(market.slug, { nowMs, signal })
-      if (facts?.conditionId === market.conditionId) put(facts)
-      const isKnown = facts?.winner !== undefined && facts.finalPrice !== undefined
+      const found = await catalogue.read(market.slug, { nowMs, signal })
+      if (found?.conditionId === market.conditionId) facts.put(found)
+      const isKnown = found?.winner !== undefined && found.finalPrice !== undefined
       const step = OUTCOME_STEPS.find(({ untilMs }) => nowMs < market.windowEndMs + untilMs)
       return isKnown || step === undefined ? undefined : nowMs + step.everyMs
     },

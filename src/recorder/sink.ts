@@ -170,7 +170,7 @@ export function createWrite(
       counts.duplicates += duplicates
       counts.batches++
     } catch (error) {
-      if (!(error instanceof AppError) || !ofOneMarket.has(error.code)) throw error
+      if (!isOfOneMarket(error)) throw error
       writeEach(Map.groupBy(entries, marketOf), error)
     }
   }
@@ -183,6 +183,9 @@ const ofOneMarket: ReadonlySet<ErrorCode> = new Set([
   'unknown_market',
   'damaged',
 ])
+
+export const isOfOneMarket = (error: unknown): error is AppError =>
+  error instanceof AppError && ofOneMarket.has(error.code)
 
 const marketOf = (entry: Entry): string =>
   entry.kind === 'state' ? entry.snapshot.conditionId : entry.conditionId

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { AppError } from '#src/core/errors.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createDiscovery } from '#src/recorder/discovery.ts'
 import { createReporter } from '#src/recorder/ports.ts'
@@ -28,7 +29,19 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
   const world = createWorld(START_MS + 1000)
   const asked: string[] = []
   const lines: string[] = []
-  const history = openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
+  const disk = { isFull: false }
+  const sound = openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
+  const whenRoom =
+    <Given extends unknown[], T>(write: (...given: Given) => T) =>
+    (...given: Given): T => {
+      if (disk.isFull) throw new AppError('storage_unavailable', 'No room is left on the disk.')
+      return write(...given)
+    }
+  const history = {
+    ...sound,
+    putMarket: whenRoom(sound.putMarket),
+    close: whenRoom(sound.close),
+  }
   const discovery = createDiscovery({
     ...{ history, clock: world.clock, random: world.random },
     windowStarts: polymarket.windowStarts,
@@ -50,7 +63,7 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
     },
   })
   world.every(1000, discovery.tick)
-  return { ...world, discovery, history, asked, lines }
+  return { ...world, discovery, history, asked, lines, disk }
 }
 
 describe('createDiscovery', () => {
@@ -206,6 +219,58 @@ describe('createDiscovery', () => {
     discovery.take({ ...resolved, conditionId: conditionIdOf(99) })
     await advance(1000)
     expect(asked).toEqual([`read ${factsOf(START_MS).slug}`])
+  })
+
+  test('error: a market found while the disk is full is heard once its facts are stored', async () => {
+    const { advance, discovery, history, lines, disk } = start()
+    disk.isFull = true
+    await advance(10_000)
+    expect(discovery.live()).toEqual([])
+    disk.isFull = false
+    await advance(1000)
+    expect(discovery.live().length).toBe(3)
+    expect(history.findMarket(conditionIdOf(1))).toMatchObject(factsOf(START_MS))
+    expect(lines).toEqual([
+      'Facts of markets cannot be written: No room is left on the disk. They are kept.',
+      'Facts of markets can be written again.',
+    ])
+  })
+
+  test('error: the outcome of a market that ends while the disk is full is stored later, and the gap', async () => {
+    const { advance, history, disk } = start()
+    await advance(1000)
+    disk.isFull = true
+    await advance(FIVE_MS + 120_000)
+    disk.isFull = false
+    await advance(1000)
+    const market = history.findMarket(conditionIdOf(1))
+    expect(market).toMatchObject({ isClosed: true, winner: 'up', finalPrice: '7' })
+    const gap = { fromMs: START_MS, toMs: START_MS + FIVE_MS, reason: 'recorder_down' }
+    expect(market && history.gaps(market)).toEqual([
+      expect.objectContaining({ outcome: 'up', ...gap }),
+      expect.objectContaining({ outcome: 'down', ...gap }),
+    ])
+  })
+
+  test('behavior: what was cut short has its gap also where the winner is known and others closed it', async () => {
+    const { advance, history } = start()
+    const over = { winner: 'up', winnerSource: 'venue', source: 'recorded' } as const
+    for (const windows of [2, 3])
+      history.putMarket({
+        ...factsOf(START_MS - windows * FIVE_MS),
+        ...over,
+        conditionId: conditionIdOf(90 + windows),
+      })
+    history.close(conditionIdOf(93))
+    await advance(2000)
+    for (const number of [92, 93]) {
+      const market = history.findMarket(conditionIdOf(number))
+      expect(market?.isClosed).toBe(true)
+      expect(market && history.gaps(market).map(({ reason }) => reason)).toEqual([
+        'recorder_down',
+        'recorder_down',
+      ])
+    }
   })
 
   test('error: a catalogue that is away is said once, left alone as it asks, and found again', async () => {
