@@ -4,7 +4,7 @@ import { Command } from 'commander'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
-import type { Every, OpenSocket } from '#src/recorder/ports.ts'
+import { createReporter, type Every, type OpenSocket } from '#src/recorder/ports.ts'
 import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
@@ -81,12 +81,15 @@ export function startRecording(
   })
   const startedMs = clock()
   const file = createStatusFile(dataPath, recorder)
+  const reporter = createReporter((line) => printError(`bookfeed: ${line}`))
   const write = () => {
     try {
       const raws = raw?.status()
       file.write({ startedMs, writtenMs: clock(), freeBytes: freeBytesOf(dataPath), raw: raws })
+      reporter.settle('status', "The recorder's status can be written again.")
     } catch (error) {
-      printError(`bookfeed: the recorder's status cannot be written: ${messageOf(error)}.`)
+      const text = `The recorder's status cannot be written: ${messageOf(error)}.`
+      reporter.report('status', `${text} bookfeed status may say that no recorder runs.`)
     }
   }
   const stop = every(STATUS_MS, write)

@@ -1,5 +1,5 @@
 /** The file in which a recorder says what it does, for whoever else looks after the data folder. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Recorder } from '#src/recorder/recorder.ts'
@@ -25,6 +25,24 @@ type About = Pick<RecorderStatus, 'startedMs' | 'writtenMs' | 'freeBytes' | 'raw
 
 const pathOf = (dataPath: string): string => join(dataPath, 'recorder.json')
 
+/** The file has room for what is said later: a full disk takes what makes no file longer. */
+const ROOM_BYTES = 65_536
+/** A file that is written at the moment may be read in part. */
+const READS_MAX = 3
+
+function overwrite(path: string, text: string): void {
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  try {
+    const bytes = Buffer.from(text)
+    const room = Math.ceil(bytes.length / ROOM_BYTES) * ROOM_BYTES
+    const whole = Buffer.alloc(Math.max(room, fstatSync(file).size), ' ')
+    bytes.copy(whole)
+    writeSync(file, whole, 0, whole.length, 0)
+  } finally {
+    closeSync(file)
+  }
+}
+
 /** Makes what writes the status, whole, each time that it is called. */
 export function createStatusFile(dataPath: string, recorder: Pick<Recorder, 'status'>) {
   const path = pathOf(dataPath)
@@ -47,8 +65,7 @@ export function createStatusFile(dataPath: string, recorder: Pick<Recorder, 'sta
       }
       before = now
       const text = JSON.stringify({ ...about, perSecond, ...status } satisfies RecorderStatus)
-      writeFileSync(`${path}.new`, text, { mode: 0o600 })
-      renameSync(`${path}.new`, path)
+      overwrite(path, text)
     },
     remove: (): void => rmSync(path, { force: true }),
   }
@@ -56,10 +73,11 @@ export function createStatusFile(dataPath: string, recorder: Pick<Recorder, 'sta
 
 /** What the recorder of a folder does, in whichever process; undefined when none runs. */
 export function readRecorderStatus(dataPath: string, nowMs: number): RecorderStatus | undefined {
-  try {
-    const status: RecorderStatus = JSON.parse(readFileSync(pathOf(dataPath), 'utf8'))
-    return nowMs - status.writtenMs > STALE_MS ? undefined : status
-  } catch {
-    return undefined
+  for (let reads = 0; reads < READS_MAX; reads++) {
+    try {
+      const status: RecorderStatus = JSON.parse(readFileSync(pathOf(dataPath), 'utf8'))
+      return nowMs - status.writtenMs > STALE_MS ? undefined : status
+    } catch {}
   }
+  return undefined
 }

@@ -56,6 +56,9 @@ function showStatus(context: CliContext, { json }: { json?: true }): void {
 const age = (nowMs: number, timeMs: number): string =>
   `${((nowMs - timeMs) / 1000).toFixed(1)} s ago`
 
+const sizeOf = (bytes: number): string =>
+  bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
+
 function summaryOf(status: RecorderStatus, nowMs: number): string[] {
   const { connections, sink, startedMs, lastMessageMs, perSecond, freeBytes, raw } = status
   const live = connections.filter(({ state }) => state === 'live')
@@ -63,7 +66,7 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
   const gaps = status.markets.reduce((sum, { unknown }) => sum + unknown.length, 0)
   const isIdle = status.markets.length === 0
   const last = lastMessageMs === undefined ? 'none yet' : `the last ${age(nowMs, lastMessageMs)}`
-  const free = freeBytes === undefined ? 'not known' : `${(freeBytes / 1e9).toFixed(1)} GB`
+  const free = freeBytes === undefined ? 'not known' : sizeOf(freeBytes)
   return [
     `Recording since ${toIso(startedMs)}.`,
     ...[status.fault, status.warning].flatMap((text) => text ?? []),
@@ -78,7 +81,7 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
     `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,
     `Gaps open now: ${formatCount(gaps)} of ${formatCount(status.markets.length * 2)} books.`,
     `Not understood: ${formatCount(status.faults)} messages, and ${formatCount(status.unknown)} of unknown types.`,
-    `The venue's clock is ${status.driftMs} ms behind ours, the way included.`,
+    `The venue's clock is ${formatCount(Math.abs(status.driftMs))} ms ${status.driftMs < 0 ? 'ahead of' : 'behind'} ours, the way included.`,
     `Disk free: ${free}.`,
   ]
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { createStatusFile, readRecorderStatus } from '#src/cli/recorder-status.ts'
 import { noCounts } from '#src/recorder/book-output.ts'
@@ -38,13 +40,16 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
 function start() {
   const line = createCommandLine()
   let counts = { messages: 0, rows: 0 }
-  const file = createStatusFile(line.folder, { status: () => statusOf(counts) })
+  const status = { driftMs: 40 }
+  const file = createStatusFile(line.folder, {
+    status: () => ({ ...statusOf(counts), ...status }),
+  })
   const startedMs = NOW_MS - 10_000
-  const write = (writtenMs: number, now = counts) => {
+  const write = (writtenMs: number, now = counts, freeBytes = 12_340_000_000) => {
     counts = now
-    file.write({ startedMs, writtenMs, freeBytes: 12_340_000_000 })
+    file.write({ startedMs, writtenMs, freeBytes })
   }
-  return { ...line, file, write }
+  return { ...line, file, write, status }
 }
 
 describe('bookfeed status', () => {
@@ -62,9 +67,19 @@ describe('bookfeed status', () => {
       "63 ms from the venue's time",
       'Gaps open now: 1 of 4 books.',
       'Disk free: 12.3 GB.',
+      "The venue's clock is 40 ms behind ours",
       'eth-updown-5m-1',
     ])
       expect(text).toContain(part)
+  })
+
+  test('behavior: a little room is in MB, and a clock may be ahead', async () => {
+    using world = start()
+    world.status.driftMs = -2986
+    world.write(NOW_MS, undefined, 11_000_000)
+    const text = (await world.run('status')).printed.join('\n')
+    expect(text).toContain('Disk free: 11 MB.')
+    expect(text).toContain("The venue's clock is 2,986 ms ahead of ours")
   })
 
   test('behavior: --json is one object, with the rates since the start at first', async () => {
@@ -77,6 +92,19 @@ describe('bookfeed status', () => {
       freeBytes: 12_340_000_000,
       sink: { lagMs: 63 },
     })
+  })
+
+  test('error: a disk that takes no new file takes the status all the same', async () => {
+    using world = start()
+    world.write(NOW_MS - 60_000)
+    const path = join(world.folder, 'recorder.json')
+    const before = statSync(path)
+    // Whatever is to be put beside it.
+    mkdirSync(`${path}.new`)
+    world.write(NOW_MS, { messages: 123_456_789, rows: 7_654_321 })
+    expect(readRecorderStatus(world.folder, NOW_MS)?.messages).toBe(123_456_789)
+    const { ino, size, mode } = statSync(path)
+    expect([ino, size, mode & 0o777]).toEqual([before.ino, before.size, 0o600])
   })
 
   test('error: without a recorder, or with what one left behind, says how to start one', async () => {
