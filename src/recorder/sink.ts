@@ -57,30 +57,36 @@ export function createSink(options: SinkOptions) {
     const kept = waiting.filter(({ kind }) => kind === 'opened' || kind === 'ended')
     counts.dropped += waiting.length - kept.length
     waiting = [...kept, ...gapsOf(waiting)]
-    reporter.report('overflow', 'The recorder drops what it hears, because the disk is too slow.')
+    reporter.report('overflow', `The recorder drops rows. ${fault() ?? 'The disk is too slow.'}`)
     options.onOverflow()
+  }
+
+  function pause(): false {
+    dueMs = clock() + RETRY_MS
+    return false
+  }
+
+  /** Why nothing can be stored now; undefined when it can. */
+  function fault(): string | undefined {
+    if (!hasRoom()) return 'The disk is nearly full: nothing is recorded.'
+    return refusal === undefined ? undefined : refusalText(refusal)
   }
 
   /** Writes what waits; returns whether nothing does any more. */
   function flush(): boolean {
     const nowMs = clock()
-    if (!hasRoom()) {
-      dueMs = nowMs + RETRY_MS
-      return false
-    }
+    if (!hasRoom()) return pause()
     options.onFlush?.()
     while (waiting.length > 0) {
       const batch = waiting.slice(0, ROWS_MAX)
+      if (!hasRoom('now')) return pause()
       try {
         write(batch)
       } catch (error) {
         refusal = error
-        reporter.report(
-          'history',
-          `The recorder cannot write: ${messageOf(error)}. It tries again.`,
-        )
-        dueMs = clock() + RETRY_MS
-        return false
+        const reason = messageOf(error).replace(/\.$/, '')
+        reporter.report('history', `The recorder cannot write: ${reason}. It tries again.`)
+        return pause()
       }
       waiting.splice(0, batch.length)
       const last = batch.findLast((entry) => entry.kind === 'state')
@@ -108,11 +114,7 @@ export function createSink(options: SinkOptions) {
     tick(): void {
       if (waiting.length > 0 && (clock() >= dueMs || waiting.length >= ROWS_MAX)) flush()
     },
-    /** Why nothing can be stored now; undefined when it can. */
-    fault(): string | undefined {
-      if (!hasRoom()) return 'The disk is nearly full: nothing is recorded.'
-      return refusal === undefined ? undefined : refusalText(refusal)
-    },
+    fault,
     get waiting() {
       return waiting.length
     },
@@ -130,17 +132,17 @@ const noCounts = () => ({
 const refusalText = (refusal: unknown): string =>
   `The history takes nothing that is recorded.${refusal instanceof AppError ? ` ${refusal.message}` : ''}`
 
-/** Returns what says whether there is room on the disk; it looks once a second. */
+/** Returns what says whether there is room on the disk; it looks once a second, or now. */
 function createRoomCheck({ clock, reporter, freeBytes, freeBytesMin }: SinkOptions) {
   let checkedMs = Number.NEGATIVE_INFINITY
   let hasRoom = true
-  return (): boolean => {
+  return (when?: 'now'): boolean => {
     const nowMs = clock()
-    if (nowMs - checkedMs < RETRY_MS) return hasRoom
+    if (when !== 'now' && nowMs - checkedMs < RETRY_MS) return hasRoom
     checkedMs = nowMs
     const free = freeBytes()
     hasRoom = free === undefined || free >= freeBytesMin
-    const least = `${Math.round(freeBytesMin / 1e6)} MB`
+    const least = `${Math.round(freeBytesMin / 2 ** 20)} MiB`
     if (hasRoom) reporter.settle('disk', 'There is room on the disk again: recording goes on.')
     else reporter.report('disk', `Nothing is recorded: less than ${least} are free on the disk.`)
     return hasRoom

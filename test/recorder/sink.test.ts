@@ -66,7 +66,7 @@ describe('createSink', () => {
     const { sink, lines, advance } = start({
       history: {
         record({ snapshots }) {
-          if (isAway) throw new Error('disk I/O error')
+          if (isAway) throw new Error('disk I/O error.')
           kept.push(snapshots.length)
           return { accepted: snapshots.length, duplicates: 0 }
         },
@@ -96,6 +96,9 @@ describe('createSink', () => {
     // Another one is of what was dropped.
     expect(sink.waiting).toBe(2)
     expect(lines).toContain('overflow')
+    expect(lines).toContain(
+      'The recorder drops rows. The disk is nearly full: nothing is recorded.',
+    )
     expect(sink.counts.dropped).toBe(20_000)
     expect(written).toEqual([])
   })
@@ -113,6 +116,19 @@ describe('createSink', () => {
     await advance(2500)
     expect([written.length, sink.fault()]).toEqual([1, undefined])
     expect(lines.length).toBe(2)
+  })
+
+  test('behavior: no more is written at once than there is room for', async () => {
+    // In MiB, each time that it is looked at.
+    const free = [23, 20, 17]
+    const { sink, lines, written, advance } = start({
+      freeBytes: () => (free.shift() ?? 0) * 2 ** 20,
+      freeBytesMin: 20 * 2 ** 20,
+    })
+    for (let row = 0; row < 2000; row++) sink.add(state())
+    await advance(5)
+    expect([written.length, sink.waiting]).toEqual([1, 1500])
+    expect(lines).toEqual(['Nothing is recorded: less than 20 MiB are free on the disk.'])
   })
 
   test('error: a market that the history refuses keeps no other out', async () => {
