@@ -102,7 +102,9 @@ export function createDiscovery(options: DiscoveryOptions) {
 
   function watch(market: Over): void {
     const { conditionId, windowEndMs } = market
-    questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), windowEndMs)
+    questions.add(`winner ${conditionId}`, (signal) => ask.resolve(market, signal), {
+      dueMs: windowEndMs,
+    })
   }
 
   const onMarket = (market: LiveMarket): void => void live.set(market.conditionId, market)
@@ -183,7 +185,7 @@ function createResuming(options: DiscoveryOptions, { questions, ask, ...end }: A
         questions.add(
           `missed ${window.coin} ${window.timeframe} ${window.startMs}`,
           (signal) => ask.missed(window, signal),
-          nowMs,
+          { dueMs: nowMs },
         )
     },
   }
@@ -198,9 +200,12 @@ function createLooking(options: DiscoveryOptions, { questions, ask }: Asking) {
         const name = `${window.coin} ${window.timeframe} ${window.startMs}`
         if (looked.has(name)) continue
         looked.set(name, window)
-        questions.add(name, (signal) => ask.find(window, signal), nowMs)
+        questions.add(name, (signal) => ask.find(window, signal), { dueMs: nowMs })
         if (options.catalogue.strike)
-          questions.add(`${name} strike`, (signal) => ask.strike(window, signal), window.startMs)
+          questions.add(`${name} strike`, (signal) => ask.strike(window, signal), {
+            dueMs: window.startMs,
+            source: 'page',
+          })
       }
       for (const [name, { endMs }] of looked) {
         if (endMs > nowMs) continue

@@ -1,4 +1,4 @@
-/** Asks the venue's catalogue what is due, few questions at a time, and again after failures. */
+/** Asks the venue what is due, few questions at a time, and again after failures. */
 import type { Clock } from '#src/core/time.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { CatalogueFault } from '#src/venue/catalogue.ts'
@@ -18,7 +18,17 @@ export type QuestionsOptions = {
   reporter: Reporter
 }
 
+/** Whom a question is for: one may be out of reach while the other answers. */
+type Source = 'catalogue' | 'page'
+const sourceNames: Readonly<Record<Source, string>> = {
+  catalogue: "The venue's catalogue",
+  page: "The venue's page of prices",
+}
+
+type Due = { dueMs: number; source?: Source }
+
 type Question = {
+  source: Source
   /** Returns when to ask again; undefined when there is nothing more to ask. */
   ask: (signal: AbortSignal) => Promise<number | undefined>
   dueMs: number
@@ -29,17 +39,18 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
   const questions = new Map<string, Question>()
   const asked = new Set<string>()
   const stop = new AbortController()
-  let pausedMs = 0
+  const pausedMs = { catalogue: 0, page: 0 }
 
   function failed(question: Question, error: unknown): void {
     if (stop.signal.aborted) return
     const reason = messageOf(error).replace(/\.$/, '')
-    const text = `The venue's catalogue cannot be asked: ${reason}. The recorder keeps trying.`
-    reporter.report('catalogue', text)
+    const { source } = question
+    const text = `${sourceNames[source]} cannot be asked: ${reason}. The recorder keeps trying.`
+    reporter.report(source, text)
     const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** question.tries++)
     question.dueMs = clock() + waitMs * (0.5 + random())
     const { retryAfterMs = 0 } = error instanceof CatalogueFault ? error : {}
-    pausedMs = Math.max(pausedMs, clock() + retryAfterMs)
+    pausedMs[source] = Math.max(pausedMs[source], clock() + retryAfterMs)
   }
 
   async function run(name: string, question: Question): Promise<void> {
@@ -47,7 +58,7 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
     try {
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(ASK_MS_MAX)])
       const againMs = await question.ask(signal)
-      reporter.settle('catalogue', "The venue's catalogue answers again.")
+      reporter.settle(question.source, `${sourceNames[question.source]} answers again.`)
       question.tries = 0
       if (againMs === undefined) questions.delete(name)
       else question.dueMs = againMs
@@ -59,8 +70,8 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
     }
   }
 
-  const isDue = ([name, { dueMs }]: [string, Question], nowMs: number): boolean =>
-    nowMs >= pausedMs && dueMs <= nowMs && !asked.has(name)
+  const isDue = ([name, { source, dueMs }]: [string, Question], nowMs: number): boolean =>
+    nowMs >= pausedMs[source] && dueMs <= nowMs && !asked.has(name)
 
   function tick(): void {
     const nowMs = clock()
@@ -71,8 +82,8 @@ export function createQuestions({ clock, random, reporter }: QuestionsOptions) {
   }
 
   return {
-    add(name: string, ask: Question['ask'], dueMs: number): void {
-      if (!questions.has(name)) questions.set(name, { ask, dueMs, tries: 0 })
+    add(name: string, ask: Question['ask'], { dueMs, source = 'catalogue' }: Due): void {
+      if (!questions.has(name)) questions.set(name, { source, ask, dueMs, tries: 0 })
     },
     drop: (name: string) => void questions.delete(name),
     /** Asks at once what waits for its time. */

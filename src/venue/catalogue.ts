@@ -34,9 +34,9 @@ export class CatalogueFault extends Error {
     this.retryAfterMs = retryAfterMs
   }
 
-  static of({ status, headers }: Response): CatalogueFault {
+  static of({ status, headers }: Response, name = 'catalogue'): CatalogueFault {
     const seconds = Number(headers.get('retry-after') ?? Number.NaN)
     const retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined
-    return new CatalogueFault(`The catalogue answered with status ${status}.`, retryAfterMs)
+    return new CatalogueFault(`The ${name} answered with status ${status}.`, retryAfterMs)
   }
 }

@@ -292,4 +292,22 @@ describe('createDiscovery', () => {
       "The venue's catalogue answers again.",
     ])
   })
+
+  test('error: a page of prices that is away is said once, and is not the catalogue', async () => {
+    let isAway = true
+    const { advance, lines } = start({
+      find: async ({ startMs }) => (startMs === START_MS ? factsOf(startMs) : undefined),
+      strike: async () => {
+        if (isAway) throw new CatalogueFault('The page answered with status 503.', 5000)
+        return '1'
+      },
+    })
+    await advance(60_000)
+    isAway = false
+    await advance(60_000)
+    expect(lines).toEqual([
+      "The venue's page of prices cannot be asked: The page answered with status 503. The recorder keeps trying.",
+      "The venue's page of prices answers again.",
+    ])
+  })
 })

@@ -33,8 +33,8 @@ const twap = { twapEnabled: 'true', twapLookbackSeconds: '60' }
 /** Makes the client; nothing is asked before a verb is called. */
 export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Catalogue {
   /** Undefined for what is not there. Throws `CatalogueFault` for any other failure. */
-  async function get(path: string, signal: AbortSignal, origin = url): Promise<unknown> {
-    const response = await fetch(`${origin}${path}`, { signal })
+  async function get(path: string, signal: AbortSignal): Promise<unknown> {
+    const response = await fetch(`${url}${path}`, { signal })
     if (response.status === 404) return undefined
     if (!response.ok) throw CatalogueFault.of(response)
     const value = parseJson(await response.text())
@@ -77,6 +77,16 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
     return undefined
   }
 
+  async function strikeAt(page: string, signal: AbortSignal): Promise<string | undefined> {
+    const response = await fetch(page, { signal })
+    // It does not have the prices of every window.
+    if (response.status === 400 || response.status === 404) return undefined
+    if (!response.ok) throw CatalogueFault.of(response, 'page')
+    const prices = parseJson(await response.text())
+    if (prices === undefined) throw new CatalogueFault('The page did not answer with JSON.')
+    return isRecord(prices) ? exactDecimal(prices.openPrice, 0) : undefined
+  }
+
   return {
     async find(window, reading) {
       for (const slug of namesOf(window)) {
@@ -97,8 +107,7 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
               endDate: new Date(endMs).toISOString(),
               ...(timeframe === '1h' || timeframe === '1d' ? {} : twap),
             })
-            const page = await get(`/api/crypto/crypto-price?${query}`, signal, pricesUrl)
-            return isRecord(page) ? exactDecimal(page.openPrice, 0) : undefined
+            return strikeAt(`${pricesUrl}/api/crypto/crypto-price?${query}`, signal)
           },
 
     async read(slug, reading) {

@@ -26,6 +26,12 @@ function priceConfig(market: VenueMarket): object {
   return { cryptoMarketConfig: { id, asset: coin, duration: timeframe, ...twap } }
 }
 
+/** Hours and days are settled by candles of an exchange. */
+const resolutionSourceOf = ({ coin, timeframe }: VenueMarket): string =>
+  timeframe === '1h' || timeframe === '1d'
+    ? `https://www.binance.com/en/trade/${coin.toUpperCase()}_USDT`
+    : `https://data.chain.link/streams/${coin}-usd`
+
 function resolution(stage: Stage, market: VenueMarket): object {
   const isResolved = stage.isResolved(market)
   if (!isResolved) {
@@ -59,7 +65,7 @@ function marketObject(stage: Stage, market: VenueMarket, isOfEvent: boolean): ob
     question: market.slug,
     conditionId: market.conditionId,
     slug: market.slug,
-    resolutionSource: `https://data.chain.link/streams/${market.coin}-usd`,
+    resolutionSource: resolutionSourceOf(market),
     endDate: seconds(market.endMs),
     startDate: new Date(market.listedMs).toISOString(),
     outcomes: '["Up", "Down"]',

@@ -36,6 +36,18 @@ describe('find', () => {
     expect(asked).toEqual([`/events/slug/${market.slug}`])
   })
 
+  test('behavior: hours and days are settled by candles', async () => {
+    await using venue = await startGround({ timeframes: ['1h', '1d'] })
+    const { catalogue } = connect(venue)
+    const markets = venue.markets().filter(({ startMs }) => startMs <= START_MS)
+    const rules = await Promise.all(
+      markets.map(
+        async (market) => (await catalogue.find(windowOf(market), asking))?.settlementRule,
+      ),
+    )
+    expect(new Set(rules)).toEqual(new Set(['binance-1h', 'binance-1d']))
+  })
+
   test('behavior: where no name is known, the lists of what ends then have it, page after page', async () => {
     await using venue = await startGround({ coins: ['btc', 'eth', 'sol', 'xrp'] })
     const { catalogue, asked } = connect(venue, (path) => path.startsWith('/events/slug/'))
@@ -79,5 +91,25 @@ describe('find', () => {
     const fault = await catalogue.find(windowOf(openMarket(venue)), asking).catch((error) => error)
     expect(fault).toBeInstanceOf(CatalogueFault)
     expect(fault).toMatchObject({ retryAfterMs: 3000 })
+  })
+})
+
+describe('strike', () => {
+  const strikeAt = (response: Response) => {
+    const ports = { url: 'http://gamma', pricesUrl: 'http://site', fetch: async () => response }
+    const window = { coin: 'btc', timeframe: '5m', startMs: START_MS, endMs: START_MS } as const
+    return createCatalogue(ports).strike?.(window, asking)
+  }
+
+  test('default: is the opening price; a window that the page does not have has none', async () => {
+    expect(await strikeAt(Response.json({ openPrice: 64_000.5 }))).toBe('64000.5')
+    for (const status of [400, 404])
+      expect(await strikeAt(Response.json({ error: 'no such window' }, { status }))).toBeUndefined()
+  })
+
+  test('error: says that it was the page', async () => {
+    const away = strikeAt(new Response(null, { status: 503 }))
+    expect(away).rejects.toThrow('The page answered with status 503.')
+    expect(strikeAt(new Response('<html>'))).rejects.toThrow('The page did not answer with JSON.')
   })
 })
