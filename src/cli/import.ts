@@ -179,12 +179,13 @@ function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportRe
   }
   if (filesFailed > 0)
     throw new CliError(`Could not read ${count(filesFailed, 'file')} to the end.`)
+  const expected = filesRefused.length > 0 ? ` A file holds ${forms}: see --help.` : ''
   if (invalid > 0) {
-    const expected = filesRefused.length > 0 ? ` A file holds ${forms}: see --help.` : ''
     throw new CliError(
       `Not all was kept: the bad lines and entries above were left out.${expected}`,
     )
   }
+  if (expected !== '') throw new CliError(`A file holds nothing that can be read.${expected}`)
 }
 
 function summarize(report: ImportReport): string[] {

@@ -119,7 +119,10 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
   const known = countKnown(report)
   await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
-  if (report.invalid > invalid && countKnown(report) === known) report.filesRefused.push(file.path)
+  // The first line of a table is something; messages are counted when they are over.
+  const isBlank = report.ending === 'complete' && (kind === 'lines' || kind === 'document')
+  const isBare = report.invalid > invalid || isBlank
+  if (isBare && countKnown(report) === known) report.filesRefused.push(file.path)
 }
 
 const importers: Record<FileKind, (importer: Importer, file: TextFile) => Promise<void>> = {

@@ -115,8 +115,12 @@ describe('bookfeed import', () => {
       'imported before: 20 lines',
       'already imported: nothing changed',
     ])
-    await run(write('empty.jsonl', ''))
-    expect(printed.at(-1)).toBe('nothing to keep: nothing changed')
+    for (const text of ['', '\n\n', '[]', '{"data":[],"nextCursor":null}']) {
+      const file = write('empty.jsonl', text)
+      expect(await run(file)).toStartWith(
+        'A file holds nothing that can be read. A file holds snap',
+      )
+    }
     expect(snapshotsIn(dataPath)).toBe(20)
   })
 
