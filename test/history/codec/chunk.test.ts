@@ -180,7 +180,7 @@ describe('a gzip page', () => {
         const { slice, rows: chosen } = randomSlice(random, toChunk(rows), rows)
         const name = join(folder, String(seed))
         if (chosen.length === 0) continue
-        await Bun.write(`${name}.gz`, encoder.gzip([slice], PREFIX, SUFFIX).slice())
+        await Bun.write(`${name}.gz`, encoder.gzip([ownSliceOf(slice)], PREFIX, SUFFIX).slice())
         await Bun.write(`${name}.txt`, textOf(chosen))
         names.push(name)
       }
