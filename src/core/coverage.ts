@@ -64,15 +64,20 @@ export const hasWindow = (
 export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =>
   (fromMs !== undefined && toMs !== undefined) || hasWindow(market)
 
+/** Whether time changes nothing any more of what is known of a market. */
+export const isOver = ({ isClosed, winner }: Market): boolean => isClosed || winner !== undefined
+
 /** The window of a market, as far as it has come, and what is held beyond it. */
 export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
   const fromMs = Math.min(windowStartMs ?? MAX, windowEndMs ?? MAX, firstSnapshotMs ?? MAX)
   if (fromMs === MAX) return undefined
-  const isOver = market.isClosed || market.winner !== undefined
   const endMs = windowEndMs ?? fromMs
   const heldEndMs = lastSnapshotMs === undefined ? fromMs : lastSnapshotMs + 1
-  return { fromMs, toMs: Math.max(fromMs, isOver ? endMs : Math.min(endMs, nowMs), heldEndMs) }
+  return {
+    fromMs,
+    toMs: Math.max(fromMs, isOver(market) ? endMs : Math.min(endMs, nowMs), heldEndMs),
+  }
 }
 
 /** The span that a question is about; empty when its bounds leave nothing of the market's. */

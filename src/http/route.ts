@@ -8,6 +8,7 @@ import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox
 import { type AnyElysia, Elysia } from 'elysia'
 import { Memoirist } from 'memoirist'
 
+import { isOver } from '#src/core/coverage.ts'
 import type { ErrorCode } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Coin, Market } from '#src/core/market.ts'
@@ -198,8 +199,7 @@ function createAnswers({ findMarket, pages }: RoutePorts) {
 
     /** Only of a page that is kept itself, because it was asked for again. */
     put({ request, market }: AnyCall, answer: PageAnswer): void {
-      const isOver = market?.isClosed || market?.winner !== undefined
-      if (market === undefined || !isOver || pages.find(answer.tag) === undefined) return
+      if (market === undefined || !isOver(market) || pages.find(answer.tag) === undefined) return
       kept.set(keyOf(request), { market, answer }, { size: 1 })
     },
   }

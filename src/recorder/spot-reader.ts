@@ -17,7 +17,7 @@ export function createSpotReader({ decode }: Pick<SpotFeed, 'decode'>) {
   }
 
   return {
-    /** Another connection, which counts anew. */
+    /** Another connection, which counts from the start. */
     begin: () => sequences.clear(),
 
     /** Undefined for a message that cannot be read. */

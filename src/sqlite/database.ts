@@ -268,7 +268,7 @@ export function checkpoint(db: Database): void {
   for (let round = 0; round < CHECKPOINTS_MAX; round++) {
     const [answer] = valuesOf(db, 'PRAGMA wal_checkpoint(PASSIVE)')
     const [, logged, copied] = answer ?? []
-    // The log begins anew once all of it was copied, which a commit meanwhile prevents.
+    // The log starts over once all of it was copied, which a commit meanwhile prevents.
     if (logged === copied) return
   }
 }

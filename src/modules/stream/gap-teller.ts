@@ -13,26 +13,26 @@ export function createGapTeller(
   startMs: number,
 ) {
   let seen: readonly Gap[] = []
-  let told = new Set(
+  let sent = new Set(
     list()
       .filter(({ toMs }) => toMs <= startMs)
       .map(keyOf),
   )
-  let untold: Gap[] = []
+  let unsent: Gap[] = []
 
   function look(): void {
     const gaps = list()
     if (gaps === seen) return
     seen = gaps
-    untold = gaps.filter((gap) => !told.has(keyOf(gap)))
-    told = told.intersection(new Set(gaps.map(keyOf)))
+    unsent = gaps.filter((gap) => !sent.has(keyOf(gap)))
+    sent = sent.intersection(new Set(gaps.map(keyOf)))
   }
 
   /** Tells what was seen and begins before a moment. */
   function tell(untilMs: number): void {
-    const later = untold.findIndex(({ fromMs }) => fromMs >= untilMs)
-    for (const gap of untold.splice(0, later < 0 ? untold.length : later)) {
-      told.add(keyOf(gap))
+    const later = unsent.findIndex(({ fromMs }) => fromMs >= untilMs)
+    for (const gap of unsent.splice(0, later < 0 ? unsent.length : later)) {
+      sent.add(keyOf(gap))
       send(gap)
     }
   }
