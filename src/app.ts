@@ -1,15 +1,16 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
-import { type AnyElysia, Elysia } from 'elysia'
+import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 
 import { createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
+import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
-import type { Market, MarketAsOf } from '#src/core/market.ts'
+import { coins, type Market, type MarketAsOf } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
@@ -17,11 +18,12 @@ import type { Gate } from '#src/http/gate.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
-import { createErrorTrap } from '#src/http/problem.ts'
-import { createRouteTable } from '#src/http/route-table.ts'
+import { createErrorTrap, type ErrorTrap } from '#src/http/problem.ts'
+import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
 import { createRouter, documentRoutes, type Route } from '#src/http/route.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { openapi, swaggerPage } from '#src/http/swagger.ts'
+import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
@@ -64,7 +66,8 @@ import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
 
-export type AppDeps = {
+/** What each thread has that answers requests for data. */
+export type ReaderDeps = {
   history: MarketHistory
   ledger: Ledger
   clock: Clock
@@ -73,6 +76,17 @@ export type AppDeps = {
   /** Returns a fresh unguessable name: lower-case letters and digits. */
   mint: () => string
   randomBytes: (length: number) => Uint8Array
+  config: Config
+  /** Where they are shared with other threads. */
+  limits?: Limits | undefined
+  /** Takes lines of the access log, newline included. */
+  log: (line: string) => void
+  version: string
+  /** In place of the real one, to measure what it costs. */
+  gate?: Gate
+}
+
+export type AppDeps = ReaderDeps & {
   screen: Screen
   wallets: Wallets
   billing: Billing
@@ -81,43 +95,91 @@ export type AppDeps = {
   recording: () => RecordingState | undefined
   /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
   origin: () => string
-  config: Config
-  /** Takes lines of the access log, newline included. */
-  log: (line: string) => void
-  version: string
-  /** In place of the real one, to measure what it costs. */
-  gate?: Gate
 }
 
 /** What the server that listens keeps of a live connection. */
 export type StreamData = StreamConnection['data']
 
 export type App = ReturnType<typeof createApp>
+export type Reader = ReturnType<typeof createReader>
 
+/** Answers every request. */
 export function createApp(deps: AppDeps) {
   let isDraining = false
   const trap = createErrorTrap()
   const ports = createPorts(deps, () => !isDraining)
-  const { gate, work, meter } = ports
-  const { stream, live } = createStreams(deps, ports)
-  const routes = listRoutes(deps, ports, live)
+  const streams = createStreams(deps, ports)
+  const routes = [...listDataRoutes(deps, ports, streams.live), ...listOwnRoutes(deps, ports)]
   const elysia = createElysia(deps, trap.plugin, routes)
-  const answerRoute = createRouter(routes, ports)
-  const front = createFrontDoor({
-    ...deps,
-    handle: (request, path) => answerRoute(request, path) ?? elysia.fetch(request),
-    takeError: trap.take,
-    // Those that Elysia has besides ours are of the documentation.
-    routes: createRouteTable([...routes, ...elysia.routes]),
-    sockets: new Map([['/v1/stream', stream.upgrade]]),
-    gate: deps.gate ?? gate,
-    work,
-    logsEachRequest: deps.config.log === 'json',
+  return {
+    ...assemble(deps, {
+      ...{ routes, ports, streams },
+      // Those that Elysia has besides ours are of the documentation.
+      table: createRouteTable([...routes, ...elysia.routes]),
+      otherwise: (request) => elysia.fetch(request),
+      takeError: trap.take,
+      onDrain() {
+        isDraining = true
+      },
+    }),
+    elysia,
+  }
+}
+
+/** Answers what `isForReader` is true of: it neither writes, nor knows more than the two files. */
+export function createReader(deps: ReaderDeps) {
+  const ports = createPorts(deps, () => true)
+  const streams = createStreams(deps, ports)
+  const routes = listDataRoutes(deps, ports, streams.live)
+  return assemble(deps, {
+    ...{ routes, ports, streams },
+    table: createRouteTable(routes),
+    otherwise: () => {
+      throw new NotFoundError()
+    },
+    takeError: () => undefined,
+    onDrain: () => undefined,
   })
+}
+
+const readingPath = new RegExp(`^/v1/(coins|exports|stream|${coins.join('|')})(/|$)`, 'i')
+
+/** Whether a reader answers it: what is for data, by method and path, and what is malformed. */
+export const isForReader = ({ method, url }: Request): boolean =>
+  method === 'GET' || method === 'HEAD'
+    ? readingPath.test(pathOf(targetOf(url))) || !isAbsolute(url)
+    : !otherMethods.has(method) || !isAbsolute(url)
+
+/** Of no other can a `Request` be made. */
+const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+type Parts = {
+  routes: readonly Route[]
+  table: RouteTable
+  /** For a path that none of the routes has. */
+  otherwise: (request: Request) => Response | Promise<Response>
+  takeError: ErrorTrap['take']
+  onDrain: () => void
+  ports: Ports
+  streams: Streams
+}
+
+function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
+  const { gate, work, meter } = ports
+  const { stream, live } = streams
+  const answerRoute = createRouter(parts.routes, ports)
   return {
     /** Answers any request; never throws, never rejects. */
-    fetch: front,
-    elysia,
+    fetch: createFrontDoor({
+      ...deps,
+      handle: (request, path) => answerRoute(request, path) ?? parts.otherwise(request),
+      takeError: parts.takeError,
+      routes: parts.table,
+      sockets: new Map([['/v1/stream', stream.upgrade]]),
+      gate: deps.gate ?? gate,
+      work,
+      logsEachRequest: deps.config.log === 'json',
+    }),
     /** Live connections; given to the server that listens. */
     stream,
     live,
@@ -132,30 +194,37 @@ export function createApp(deps: AppDeps) {
     },
     /** Makes `GET /readyz` fail from now on, so that no new requests are sent here. */
     drain(): void {
-      isDraining = true
+      parts.onDrain()
       stream.stop()
       live.stop()
     },
     /** Moves some of what was used into the ledger; true if there is more. */
     flushUsage: (): boolean => meter.flush(),
+    /** What was used and is not written, moved from the app of one thread to that of another. */
+    takeUsage: meter.take,
+    putUsage: meter.put,
   }
 }
 
 type Ports = ReturnType<typeof createPorts>
 
-function createPorts(deps: AppDeps, isAccepting: () => boolean) {
+function createPorts(deps: ReaderDeps, isAccepting: () => boolean) {
   const { history, ledger, config, clock, timer } = deps
   const { signupsPerDay, streamsMax, trustedProxies } = config
+  const seed = integerOf(deps.randomBytes(INTEGER_BYTES))
+  const limits = deps.limits ?? createLimits(makeLimitMemory(seed), streamsMax)
   const authenticator = createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
   const addressOf = createClientAddress(createNetworkSet(trustedProxies))
-  const gate = createGate({ authenticator, meter, addressOf, signupsPerDay, clock, timer })
+  const gate = createGate({
+    ...{ authenticator, meter, limits, seed, addressOf, signupsPerDay, clock, timer },
+  })
   return {
-    ...{ gate, meter, authenticate: authenticator.authenticate },
+    ...{ gate, meter, limits, authenticate: authenticator.authenticate },
     pages: createPageCache(config.pageCacheBytes),
     findMarket: createMarketFinder(history),
     // One for all: whatever arrives waits for one step of the long work of all routes.
-    work: createWork({ timer, streamsMax }),
+    work: createWork({ timer, limits }),
     takeSignup: gate.takeSignup,
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
@@ -164,14 +233,11 @@ function createPorts(deps: AppDeps, isAccepting: () => boolean) {
   }
 }
 
-/** Every route, in the order of the documentation. */
-function listRoutes(deps: AppDeps, ports: Ports, live: LiveService): Route[] {
-  const { history, clock, config } = deps
-  const { work, pages, isAccepting, listTiers, findMarket } = ports
-  const cursors = createCursorCodec(history.cursorKey)
-  const idempotency = createIdempotency({ ...deps, store: deps.ledger })
-  const { keysPerAccountMax } = config
-  const data = { ...deps, cursors, pages, work }
+/** Of data, in the order of the documentation. */
+function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Route[] {
+  const { history, clock } = deps
+  const { work, pages, findMarket } = ports
+  const data = { ...deps, cursors: createCursorCodec(history.cursorKey), pages, work }
   return [
     marketRoutes(data),
     coverageRoutes(deps),
@@ -185,9 +251,20 @@ function listRoutes(deps: AppDeps, ports: Ports, live: LiveService): Route[] {
     exportRoutes({ ...data, findMarket }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),
+  ].flat()
+}
+
+/** Of what there is once: accounts, sales, health, documentation. */
+function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
+  const { history, clock, config } = deps
+  const { isAccepting, listTiers } = ports
+  const cursors = createCursorCodec(history.cursorKey)
+  const idempotency = createIdempotency({ ...deps, store: deps.ledger })
+  const { keysPerAccountMax } = config
+  return [
     keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
     usageRoutes({ ...ports, clock }),
-    billingRoutes({ ...data, listTiers, idempotency }),
+    billingRoutes({ ...deps, cursors, listTiers, idempotency }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
     streamDocumentRoutes(deps.version, streamRows),
@@ -199,9 +276,11 @@ const streamRows = {
   ...{ spot: SpotRow, market: MarketBody, marketAsOf: MarketAsOfBody },
 }
 
-function createStreams(deps: AppDeps, ports: Ports): { stream: StreamService; live: LiveService } {
+type Streams = { stream: StreamService; live: LiveService }
+
+function createStreams(deps: ReaderDeps, ports: Ports): Streams {
   const { history, clock, timer } = deps
-  const { listTiers, meter, work } = ports
+  const { listTiers, meter, work, limits } = ports
   const rows = createRowReader(history, {
     quotes: (request) => readQuotes(history, request),
     prices: (request) => readPrices(history, request),
@@ -218,16 +297,16 @@ function createStreams(deps: AppDeps, ports: Ports): { stream: StreamService; li
     describeTick,
     spot: createSpotWatch(history, timer),
     runner: createRunner({ turn: work.turn, timer }),
-    random: () => fractionOf(deps.randomBytes(FRACTION_BYTES)),
+    connections: limits.connections,
+    random: () => integerOf(deps.randomBytes(INTEGER_BYTES)) / 2 ** (8 * INTEGER_BYTES),
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
   })
   return { stream, live: createLiveService(shared) }
 }
 
-const FRACTION_BYTES = 4
-const fractionOf = (bytes: Uint8Array): number =>
-  Buffer.from(bytes).readUInt32LE() / 2 ** (8 * FRACTION_BYTES)
+const INTEGER_BYTES = 4
+const integerOf = (bytes: Uint8Array): number => Buffer.from(bytes).readUInt32LE()
 
 /** The document and its page, and the answer to what is no route. */
 function createElysia(deps: AppDeps, trap: AnyElysia, routes: readonly Route[]): AnyElysia {

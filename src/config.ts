@@ -45,6 +45,14 @@ const variables = {
     ...integer(0, 65_535),
     description: 'Port to listen on; 0 takes any free one.',
   },
+  workers: {
+    name: 'BOOKFEED_WORKERS',
+    default: '0',
+    accepts: 'an integer from 0 to 64, or `auto`',
+    description:
+      'Threads that answer requests for data, while the first one records, writes and sells; `auto` is one for each core. 0: one thread does all.',
+    parse: (text: string) => (text === 'auto' ? text : integer(0, 64).parse(text)),
+  },
   log: {
     name: 'BOOKFEED_LOG',
     default: 'json',

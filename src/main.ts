@@ -1,10 +1,12 @@
 #!/usr/bin/env bun
 /** The process: the only place that reads the environment, the clock and randomness. */
 import { relative } from 'node:path'
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
 import { version } from '../package.json'
 import type { CliContext } from './cli/context.ts'
 import { runCli } from './cli/program.ts'
+import { serveThread, type ThreadStart } from './cli/serve-thread.ts'
 import { type Config, readConfig } from './config.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
@@ -34,6 +36,7 @@ const context: CliContext = {
   randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   invocation: describeInvocation(),
   version,
+  program: Bun.main,
   print: (line) => void process.stdout.write(`${line}\n`),
   printError: (line) => void process.stderr.write(`${line}\n`),
   writeLog: (lines) => void process.stderr.write(lines),
@@ -55,13 +58,17 @@ function handleSignal(_name: string, number: number): void {
 // Whoever reads our output may stop, as `head` does: no reason for a server to end.
 process.stdout.on('error', () => {})
 
-process.on('SIGTERM', handleSignal)
-process.on('SIGINT', handleSignal)
-
 /** A pipe takes some at a time, and what it has not taken yet would be lost. */
 const finish = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.end(resolve))
 
-process.exitCode = await runCli(process.argv.slice(2), context)
-await Promise.all([finish(process.stdout), finish(process.stderr)])
-process.exit()
+async function run(): Promise<void> {
+  process.on('SIGTERM', handleSignal)
+  process.on('SIGINT', handleSignal)
+  process.exitCode = await runCli(process.argv.slice(2), context)
+  await Promise.all([finish(process.stdout), finish(process.stderr)])
+  process.exit()
+}
+
+if (isMainThread) await run()
+else if (parentPort) serveThread(context, workerData as ThreadStart, parentPort)

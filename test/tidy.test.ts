@@ -37,7 +37,18 @@ const layers: Record<string, string[]> = {
     ...['history', 'ledger', 'live', 'sqlite'],
   ],
   cli: [
-    ...['app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator', 'ingest', 'lib'],
+    ...[
+      'access',
+      'app',
+      'billing',
+      'chain',
+      'config',
+      'core',
+      'selling',
+      'facilitator',
+      'ingest',
+      'lib',
+    ],
     ...['screening', 'history', 'ledger', 'sqlite', 'venue', 'recorder'],
     // The command alone, which loads it when it is there.
     'dev',

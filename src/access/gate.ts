@@ -12,16 +12,15 @@ import {
   writeRateHeaders,
 } from '#src/http/common-headers.ts'
 import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
-import { createRateWindows, type RateWindows } from '#src/lib/rate-windows.ts'
+import { createRateWindows, makeRateMemory, type RateWindows } from '#src/lib/rate-windows.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import type { Authenticator } from './authenticator.ts'
+import type { Limits } from './limits.ts'
 import type { UsageMeter } from './usage-meter.ts'
 
-/** Addresses beyond this many, within two minutes, share one window: memory stays bounded. */
-const ADDRESSES_MAX = 250_000
-/** The same for signups, within two days. */
+/** Addresses that sign up: beyond this many within a day, further ones share one window. */
 const SIGNUP_ADDRESSES_MAX = 100_000
 /** Of IPv6: whoever has a /48 has 65,536 networks of /64. */
 const SIGNUP_BITS = 48
@@ -34,6 +33,9 @@ const NO_ROUTE = 'other'
 type GateDeps = {
   authenticator: Authenticator
   meter: UsageMeter
+  limits: Pick<Limits, 'keys' | 'addresses'>
+  /** Keeps others from knowing whose window is where. */
+  seed: number
   /** Of IPv6 the network of `bits`, a /64 by itself. */
   addressOf: (request: Request, peers: PeerSource | undefined, bits?: number) => string
   signupsPerDay: number
@@ -42,9 +44,8 @@ type GateDeps = {
 }
 
 export function createGate(deps: GateDeps) {
-  const { authenticator, meter, addressOf, clock, timer } = deps
-  const ofKeys = createPools(Number.POSITIVE_INFINITY)
-  const ofAddresses = createPools(ADDRESSES_MAX)
+  const { authenticator, meter, limits, addressOf, clock, timer } = deps
+  const { keys: ofKeys, addresses: ofAddresses } = limits
 
   function freeLimit(): number {
     const free = authenticator.listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
@@ -123,10 +124,10 @@ export function createGate(deps: GateDeps) {
 }
 
 /** A minute and a day: the day alone would let a burst through, the minute alone a stream. */
-function createSignupGate({ addressOf, signupsPerDay, timer }: GateDeps): TakeSignup {
-  const capacity = SIGNUP_ADDRESSES_MAX
-  const minutes = createRateWindows({ windowMs: RATE_WINDOW_MS, capacity })
-  const days = createRateWindows({ windowMs: DAY_MS, capacity })
+function createSignupGate({ addressOf, signupsPerDay, seed, timer }: GateDeps): TakeSignup {
+  const memory = () => makeRateMemory(SIGNUP_ADDRESSES_MAX, seed)
+  const minutes = createRateWindows(RATE_WINDOW_MS, memory())
+  const days = createRateWindows(DAY_MS, memory())
   const perDay = signupsPerDay * REQUESTS_PER_SIGNUP
   const perMinute = Math.ceil(signupsPerDay / MINUTE_PART) * REQUESTS_PER_SIGNUP
 
@@ -145,11 +146,6 @@ function createSignupGate({ addressOf, signupsPerDay, timer }: GateDeps): TakeSi
 }
 
 type Place = { windows: RateWindows; key: string; limit: number; nowMs: number }
-
-const createPools = (capacity: number) => ({
-  data: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
-  billing: createRateWindows({ windowMs: RATE_WINDOW_MS, capacity }),
-})
 
 const stateOf = (
   { windows, key, limit, nowMs }: Place,

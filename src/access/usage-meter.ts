@@ -74,6 +74,18 @@ export function createUsageMeter({ ledger, clock }: UsageMeterDeps) {
       return counters.size > 0
     },
 
+    /** Moves all counters out of here; whoever has them then gives them to `put` of another. */
+    take(): Counter[] {
+      const taken = [...counters]
+      counters.clear()
+      running.clear()
+      return taken
+    },
+
+    put(taken: readonly Counter[]): void {
+      for (const counter of taken) counters.add(counter)
+    },
+
     /** What the caller's account used in the last 90 days, up to this moment. */
     usageOf({ accountId }: Caller): UsageRow[] {
       const today = Math.floor(clock() / DAY_MS)

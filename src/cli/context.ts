@@ -15,6 +15,8 @@ export type CliContext = {
   /** What to type in front of a command's name to run this program, as a shell reads it. */
   invocation: string
   version: string
+  /** The file that the process began with: further threads begin with it, too. */
+  program: string
   /** Writes one line of the command's result to standard output. */
   print(line: string): void
   /** Writes one line of progress or failure to standard error. */

@@ -21,7 +21,7 @@ export const historyPathOf = (dataPath: string): string => join(dataPath, 'histo
 export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')
 
 /** What another process writes, such as an import, shows after this at most. */
-const LAG_MS = 1
+export const LAG_MS = 1
 
 /**
  * Opens the history in the data folder, making both if absent, with a thread for checkpoints where

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 
-import { type App, createApp, type StreamData } from '#src/app.ts'
+import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
+import { type App, createApp } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
@@ -10,13 +11,13 @@ import { hasRecorded } from '#src/ingest/simulator/moving-market.ts'
 import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
-import { codeOf } from '#src/lib/message.ts'
 import type { SignupState } from '#src/selling/screening.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { createShop, describeBilling } from './billing.ts'
-import { byOperator, type CliContext, CliError } from './context.ts'
+import { byOperator, type CliContext } from './context.ts'
 import { issueKey } from './keys.ts'
+import { listen } from './listen.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { type RecordingJob, startRecording } from './record.ts'
 import { readRecorderStatus } from './recorder-status.ts'
@@ -24,17 +25,15 @@ import { startRetention } from './retention.ts'
 import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
   atMost,
+  DRAIN_MS_MAX,
   startForgetting,
   startSample,
   startStream,
   startTimeKeeping,
   startUsageFlush,
 } from './server-jobs.ts'
+import { startThreads, threadsOf } from './threads.ts'
 
-const IDLE_TIMEOUT_SECONDS = 10
-/** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
-const BODY_BYTES_MAX = 1024 * 1024
-const DRAIN_MS_MAX = 10_000
 const LOCAL_KEY_LABEL = 'local'
 
 /** Says, in place of the usual commands, what can be done with a server that listens. */
@@ -62,9 +61,16 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
+  const threads = threadsOf(config)
+  const memory = makeLimitMemory(
+    new DataView(context.randomBytes(4).buffer).getInt32(0),
+    threads + 1,
+  )
+  const limits = createLimits(memory, config.streamsMax)
   const app = createApp({
     ...timed,
     ...screening,
+    limits,
     history,
     ledger,
     config,
@@ -75,7 +81,10 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     timer,
     log: log.write,
   })
-  const server = listen(app, config)
+  const server =
+    threads === 0
+      ? listenHere(app, config)
+      : await startThreads({ context: timed, app, memory, limits, timer })
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start()
@@ -87,7 +96,8 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history))
-  if (config.isRecording) recorder = stack.use(startRecording(timed, history, stream.wake))
+  if (config.isRecording)
+    recorder = stack.use(startRecording(timed, history, server.wake ?? stream.wake))
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked
@@ -104,9 +114,18 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
   app.drain()
-  await atMost(server.stop(), DRAIN_MS_MAX)
-  await server.stop(true)
+  await server.stop()
   log.flush()
+}
+
+/** Answers in this thread. */
+function listenHere(app: App, config: Config) {
+  const server = listen(app, config)
+  const stop = async (): Promise<void> => {
+    await atMost(server.stop(), DRAIN_MS_MAX)
+    await server.stop(true)
+  }
+  return { url: server.url, wake: undefined, stop }
 }
 
 /** Of the recorder of this process, or else of another on the same folder. */
@@ -114,37 +133,6 @@ function recordingState({ config, clock }: CliContext, own: RecordingJob | undef
   if (own !== undefined) return { isOwn: true, fault: own.fault(), warning: own.warning() }
   const status = readRecorderStatus(config().dataPath, clock())
   return status && { isOwn: false, fault: status.fault, warning: status.warning }
-}
-
-function listen(app: App, { host, port }: Config) {
-  const { stream } = app
-  try {
-    return Bun.serve<StreamData>({
-      hostname: host,
-      port,
-      idleTimeout: IDLE_TIMEOUT_SECONDS,
-      maxRequestBodySize: BODY_BYTES_MAX,
-      development: false,
-      // A port in use must be refused, also when its holder would share it.
-      reusePort: false,
-      fetch: app.fetch,
-      websocket: stream.websocket,
-      // The front door catches everything; this keeps Bun's own page away should that fail.
-      error: () => new Response(null, { status: 500 }),
-    })
-  } catch (cause) {
-    throw new CliError(toListenMessage(codeOf(cause), host, port), { cause })
-  }
-}
-
-function toListenMessage(code: string, host: string, port: number): string {
-  if (code === 'EADDRINUSE') {
-    return `Port ${port} of ${host} is taken. Stop the other program, or set BOOKFEED_PORT to another port (0 takes any free one).`
-  }
-  if (code === 'EACCES') {
-    return `This user may not listen on port ${port}. Set BOOKFEED_PORT to a port above 1023.`
-  }
-  return `Cannot listen on ${host}:${port} (${code}). Set BOOKFEED_HOST to an address of this machine.`
 }
 
 export type Greeting = {

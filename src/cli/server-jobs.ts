@@ -1,5 +1,5 @@
 /** What a server does repeatedly while it answers, in steps that no request waits for. */
-import type { App } from '#src/app.ts'
+import type { App, Reader } from '#src/app.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -12,6 +12,8 @@ import type { CliContext } from './context.ts'
 
 type Job = { dispose(): void }
 
+/** What is being answered when a server stops has this long to end. */
+export const DRAIN_MS_MAX = 10_000
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 
@@ -29,7 +31,7 @@ export async function atMost(promise: Promise<void>, ms: number): Promise<void> 
 }
 
 /** Well below the ten seconds of usage that a killed process may lose. */
-const FLUSH_MS = 2 * SECOND_MS
+export const FLUSH_MS = 2 * SECOND_MS
 /** In a row, before the operator hears of it. */
 const FAILURES_REPORTED = 5
 
@@ -97,7 +99,7 @@ export function startTimeKeeping({ keep }: { keep: () => void }): Job {
 const STREAM_MS = 5
 
 /** Hands on what is new to live connections; what is left of it, after requests that came in. */
-export function startStream({ tick }: App): Job & { wake: () => void } {
+export function startStream({ tick }: Pick<App | Reader, 'tick'>): Job & { wake: () => void } {
   let next: NodeJS.Immediate | undefined
   function step(): void {
     next = tick() ? setImmediate(step) : undefined
@@ -133,7 +135,8 @@ export function startSample({ clock, printError }: CliContext, history: MarketHi
   return job
 }
 
-function every(ms: number, step: () => void, end: () => void): Job {
+/** Does a step again and again, and `end` when it is disposed of. */
+export function every(ms: number, step: () => void, end: () => void = () => undefined): Job {
   const timer = setInterval(step, ms)
   return {
     dispose() {

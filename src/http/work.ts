@@ -6,6 +6,7 @@
  */
 import { AppError } from '#src/core/errors.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { Places } from '#src/lib/places.ts'
 import { createScheduler, type Steps } from '#src/lib/scheduler.ts'
 import { streamsMaxOf } from '#src/selling/tier.ts'
 
@@ -17,11 +18,8 @@ const SLICE_MS = 4
 const ROUND_MS_MAX = 5
 /** Spent on requests until a round is watched: to watch each would cost an empty round. */
 const SPENT_MS_UNWATCHED = 0.5
-/** Long work that is begun, of all accounts and of one: what is made of an answer is in memory. */
-const JOBS_MAX = 64
+/** Long work of one account that is begun. */
 export const ACCOUNT_JOBS_MAX = 16
-/** Beyond these an account without any gets one, so that no few can shut out the others. */
-const FIRST_JOBS_MAX = 128
 /** Requests that wait for their turns. */
 const WAITING_MAX = 1_000
 /** How long a connection is kept that waits for its answer; Bun would cut it after ten seconds. */
@@ -30,11 +28,10 @@ const RETRY_SECONDS = 5
 
 export type Work = ReturnType<typeof createWork>
 
-/** `streamsMax` is of all accounts. */
-export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: number }) {
+type WorkDeps = { timer: Clock; limits: { jobs: Places; streams: Places } }
+
+export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
   const scheduler = createScheduler()
-  const jobs = createPlaces({ max: JOBS_MAX, firstMax: FIRST_JOBS_MAX })
-  const streams = createPlaces({ max: streamsMax, firstMax: streamsMax })
   let spentMs = 0
   let watchedSinceMs: number | undefined
 
@@ -117,30 +114,6 @@ export function createWork({ timer, streamsMax }: { timer: Clock; streamsMax: nu
 
 /** Callers without a key have few requests a minute, and none of them is long. */
 const ownerOf = ({ caller }: Visit): string => caller?.accountId ?? ''
-
-/** Counted places, `firstMax` for owners that have none yet; says which bound is reached. */
-function createPlaces({ max, firstMax }: { max: number; firstMax: number }) {
-  const taken = new Map<string, number>()
-  let all = 0
-  return {
-    open(owner: string, ownMax: number): 'account' | 'all' | (() => void) {
-      const own = taken.get(owner) ?? 0
-      if (own >= ownMax) return 'account'
-      if (all >= (own === 0 ? firstMax : max)) return 'all'
-      taken.set(owner, own + 1)
-      all++
-      let isOpen = true
-      return () => {
-        if (!isOpen) return
-        isOpen = false
-        all--
-        const left = (taken.get(owner) ?? 1) - 1
-        if (left === 0) taken.delete(owner)
-        else taken.set(owner, left)
-      }
-    },
-  }
-}
 
 const busyError = (whose: string): AppError =>
   new AppError(

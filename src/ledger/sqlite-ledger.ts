@@ -40,17 +40,21 @@ export type LedgerOptions = {
   nowMs: number
   /** How late commits of other connections may show; 0, the default, asks at each use. */
   lagMs?: number
+  /** Of a ledger that another connection opened before; what writes to it fails. */
+  isReadOnly?: boolean
 }
 
-export function createSqliteLedger(db: Database, { nowMs, lagMs = 0 }: LedgerOptions): Ledger {
+export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
+  const { nowMs, lagMs = 0, isReadOnly = false } = options
   const tables = createTables(db, lagMs)
   const { chain, answers, atomically } = tables
   const accounts = createAccountVerbs(tables)
   // A ledger without a trace of any tier is new; another process may be making the same one.
-  atomically(() => {
+  const seed = () => {
     if (tables.tiers.list().length > 0 || chain.head() !== undefined) return
     for (const tier of defaultTiers) accounts.putTier(tier, { actor: 'system', nowMs })
-  })
+  }
+  if (!isReadOnly) atomically(seed)
   return {
     revision: tables.revision,
     atomically,

@@ -1,61 +1,55 @@
 /**
- * Fixed windows that count up to a limit; each begins with its key's first request in it. Two maps
- * alternate, a window's length each, so expiry needs neither timers nor searching.
+ * Fixed windows that count up to a limit; each begins with its key's first request in it. They are
+ * in memory that threads share, so a limit is exact over all of them.
  */
+import { makeSharedTable, openSharedTable } from './shared-table.ts'
 
 type RateWindow = {
-  used: number
+  readonly used: number
   /** Exclusive, on the clock of `nowMs`. */
   readonly endMs: number
 }
 
 export type RateWindows = ReturnType<typeof createRateWindows>
 
-/**
- * `capacity` windows are held at most, and further keys share one; Infinity where keys cannot be
- * made up. `nowMs` of calls must come from a monotonic clock.
- */
-export function createRateWindows({ windowMs, capacity }: { windowMs: number; capacity: number }) {
-  let current = new Map<string, RateWindow>()
-  let previous = new Map<string, RateWindow>()
-  let rotatesMs = Number.NEGATIVE_INFINITY
-  let shared: RateWindow = { used: 0, endMs: Number.NEGATIVE_INFINITY }
+const [END, USED, COLUMNS] = [0, 1, 2]
 
-  function rotate(nowMs: number): void {
-    previous = nowMs < rotatesMs + windowMs ? current : new Map()
-    current = new Map()
-    rotatesMs = nowMs + windowMs
-  }
+/** About `capacity` windows are held at a time, and further keys share one. */
+export const makeRateMemory = (capacity: number, seed: number): SharedArrayBuffer =>
+  makeSharedTable({ capacity, columns: COLUMNS, seed })
 
-  const isFull = () => current.size + previous.size >= capacity
+/** `nowMs` of calls must come from a monotonic clock, of several threads the same to some ms. */
+export function createRateWindows(windowMs: number, memory: SharedArrayBuffer) {
+  const table = openSharedTable(memory)
+  const { cells } = table
+  const read = (at: number): number => cells[at] ?? 0
+  const hasEnded = (nowMs: number) => (at: number) => read(at + END) <= nowMs
 
-  /** The window that a key is in; undefined if its next request begins one. */
-  function find(key: string, nowMs: number): RateWindow | undefined {
-    if (nowMs >= rotatesMs) rotate(nowMs)
-    const window = current.get(key) ?? previous.get(key) ?? (isFull() ? shared : undefined)
-    return window !== undefined && nowMs < window.endMs ? window : undefined
-  }
-
-  function begin(key: string, nowMs: number): RateWindow {
-    const window = { used: 0, endMs: nowMs + windowMs }
-    // Whoever has a place keeps it, also when all are taken.
-    const hasPlace = current.has(key) || previous.delete(key)
-    if (hasPlace || !isFull()) current.set(key, window)
-    else shared = window
-    return window
-  }
+  const show = (at: number, nowMs: number): RateWindow => ({
+    used: read(at + USED),
+    // The clock of the thread that began it may be ahead.
+    endMs: Math.min(read(at + END), nowMs + windowMs),
+  })
 
   return {
-    find,
+    /** The window that a key is in; undefined if its next request begins one. */
+    find: (key: string, nowMs: number): RateWindow | undefined =>
+      table.use(() => {
+        const at = table.find(key, hasEnded(nowMs))
+        return at === undefined || read(at + END) <= nowMs ? undefined : show(at, nowMs)
+      }),
 
     /** Takes one from a key's window, if any is left; returns the window then. */
-    take(key: string, limit: number, nowMs: number): RateWindow | undefined {
-      const window = find(key, nowMs) ?? begin(key, nowMs)
-      if (window.used >= limit) return undefined
-      window.used++
-      return window
-    },
-
-    size: () => current.size + previous.size,
+    take: (key: string, limit: number, nowMs: number): RateWindow | undefined =>
+      table.use(() => {
+        const at = table.claim(key, hasEnded(nowMs))
+        if (read(at + END) <= nowMs) {
+          cells[at + END] = nowMs + windowMs
+          cells[at + USED] = 0
+        }
+        if (read(at + USED) >= limit) return undefined
+        cells[at + USED] = read(at + USED) + 1
+        return show(at, nowMs)
+      }),
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 
+import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
 import { AppError } from '#src/core/errors.ts'
 import { bindVisit, type Visit } from '#src/http/gate.ts'
 import { ACCOUNT_JOBS_MAX, createWork } from '#src/http/work.ts'
@@ -11,7 +12,7 @@ import { defaultTiers } from '#src/selling/tier.ts'
 /** Every look at the timer is a millisecond, so a slice has a handful of steps. */
 function createWatched({ streamsMax = 100 } = {}) {
   let nowMs = 0
-  return createWork({ timer: () => nowMs++, streamsMax })
+  return createWork({ timer: () => nowMs++, limits: createLimits(makeLimitMemory(1), streamsMax) })
 }
 
 /** A request of an account, and for how long its connection is kept. */

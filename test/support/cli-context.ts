@@ -18,6 +18,7 @@ export function createCliContext(env: Record<string, string> = {}) {
     randomBytes: (length) => new Uint8Array(length).fill(++drawn),
     invocation: 'bun src/main.ts',
     version: '0.0.0-test',
+    program: new URL('../../src/main.ts', import.meta.url).pathname,
     print: (line) => void printed.push(line),
     printError: (line) => void errors.push(line),
     writeLog: () => {},

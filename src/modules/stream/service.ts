@@ -2,6 +2,7 @@
 import { AppError } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { Visit } from '#src/http/gate.ts'
+import type { Places } from '#src/lib/places.ts'
 import type { Runner } from '#src/live/runner.ts'
 import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/selling/tier.ts'
@@ -23,6 +24,7 @@ const DRAIN_MS = 9_500
 
 export type StreamDeps = BeginDeps & {
   runner: Runner
+  connections: Places
   /** From 0 to below 1. */
   random: () => number
   /** Of the header `Authorization`. */
@@ -146,7 +148,6 @@ const busyError = (text: string) =>
   new AppError('unavailable', text, { retryAfterSeconds: RETRY_SECONDS })
 
 function createPorts(deps: StreamDeps): SessionPorts {
-  const places = new Map<string, number>()
   return {
     clock: deps.clock,
     begin: createBegin(deps),
@@ -156,14 +157,8 @@ function createPorts(deps: StreamDeps): SessionPorts {
     run: deps.runner.run,
 
     takePlace({ accountId, standing }) {
-      const taken = places.get(accountId) ?? 0
-      if (taken >= streamsMaxOf(standing.terms)) return undefined
-      places.set(accountId, taken + 1)
-      return () => {
-        const left = (places.get(accountId) ?? 1) - 1
-        if (left === 0) places.delete(accountId)
-        else places.set(accountId, left)
-      }
+      const place = deps.connections.open(accountId, streamsMaxOf(standing.terms))
+      return typeof place === 'string' ? undefined : place
     },
   }
 }

@@ -1,0 +1,142 @@
+/**
+ * A thread that answers requests for data, from the same two files and on the same port as others.
+ * What it cannot answer by itself it asks of the first thread, which alone writes.
+ */
+import type { MessagePort } from 'node:worker_threads'
+
+import { createLimits, type LimitMemory } from '#src/access/limits.ts'
+import { createReader, isForReader, type Reader } from '#src/app.ts'
+import { createSteadyClock } from '#src/core/steady-clock.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { createLogBuffer } from '#src/lib/log-buffer.ts'
+
+import type { CliContext } from './context.ts'
+import { listen } from './listen.ts'
+import { historyPathOf, LAG_MS, ledgerPathOf } from './open-data-folder.ts'
+import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
+
+/** What a thread begins with. Threads count from 1: the one that writes is 0. */
+export type ThreadStart = {
+  thread: number
+  threads: number
+  port: number
+  limits: LimitMemory
+  /** The first thread's monotonic clock at the start of this one. */
+  startedMs: number
+  /** Each thread counts in its place for as long as it goes round. */
+  beats: Int32Array
+}
+
+/** A request as it goes from thread to thread. */
+export type Asked = {
+  id: number
+  method: string
+  url: string
+  headers: [name: string, value: string][]
+  body: ArrayBuffer
+  address: string | undefined
+}
+export type Answered = {
+  id: number
+  status: number
+  headers: [name: string, value: string][]
+  body: ArrayBuffer
+}
+export type ToThread = { answer: Answered } | { wake: true } | { stop: true }
+export type FromThread =
+  | { listening: true }
+  | { stopped: true }
+  | { ask: Asked }
+  | { used: ReturnType<Reader['takeUsage']> }
+  | { log: string }
+
+const BEAT_MS = 1000
+/** How long a connection is kept whose request the first thread answers: as long as Bun can. */
+const ASKED_SECONDS_MAX = 255
+
+export function serveThread(context: CliContext, start: ThreadStart, parent: MessagePort): void {
+  const { thread, threads, port, startedMs, beats } = start
+  const post = (message: FromThread, moved: ArrayBuffer[] = []) =>
+    parent.postMessage(message, moved)
+  const config = shareOf(context.config(), threads)
+  const { dataPath, chunkCacheBytes } = config
+  const history = openHistory(historyPathOf(dataPath), {
+    ...{ chunkCacheBytes, lagMs: LAG_MS, isReadOnly: true },
+  })
+  const ledger = openLedger(ledgerPathOf(dataPath), {
+    ...{ nowMs: context.clock(), lagMs: LAG_MS, isReadOnly: true },
+  })
+  const timer = () => startedMs + performance.now()
+  const log = createLogBuffer((lines) => post({ log: lines }))
+  const reader = createReader({
+    ...context,
+    ...{ history, ledger, timer, config },
+    clock: createSteadyClock({ clock: context.clock, timer, ledger }).now,
+    limits: createLimits(start.limits, config.streamsMax, thread),
+    log: log.write,
+  })
+  const first = createQuestions((ask) => post({ ask }, [ask.body]))
+  const fetch: Reader['fetch'] = (request, peers) =>
+    isForReader(request) ? reader.fetch(request, peers) : first.ask(request, peers)
+  const server = listen({ ...reader, fetch }, { host: config.host, port }, true)
+
+  function postUsage(): void {
+    const used = reader.takeUsage()
+    if (used.length > 0) post({ used })
+  }
+  const stream = startStream(reader)
+  const jobs = [
+    ...[stream, every(FLUSH_MS, postUsage, postUsage)],
+    every(BEAT_MS, () => void Atomics.add(beats, thread, 1)),
+  ]
+
+  async function stop(): Promise<void> {
+    reader.drain()
+    await atMost(server.stop(), DRAIN_MS_MAX)
+    await server.stop(true)
+    for (const job of jobs) job.dispose()
+    log.flush()
+    for (const file of [history, ledger]) file.dispose()
+    post({ stopped: true })
+  }
+  parent.on('message', (message: ToThread) => {
+    if ('answer' in message) first.resolve(message.answer)
+    else if ('wake' in message) stream.wake()
+    else void stop()
+  })
+  post({ listening: true })
+}
+
+/** The threads' caches together are as large as configured. */
+const shareOf = (config: ReturnType<CliContext['config']>, threads: number) => ({
+  ...config,
+  chunkCacheBytes: Math.floor(config.chunkCacheBytes / threads),
+  pageCacheBytes: Math.floor(config.pageCacheBytes / threads),
+})
+
+function createQuestions(post: (ask: Asked) => void) {
+  const asked = new Map<number, (answer: Answered) => void>()
+  let lastId = 0
+  return {
+    async ask(...[request, peers]: Parameters<Reader['fetch']>): Promise<Response> {
+      const { method, url, headers } = request
+      const address = peers?.requestIP(request)?.address
+      const body = await request.arrayBuffer()
+      peers?.timeout?.(request, ASKED_SECONDS_MAX)
+      const id = ++lastId
+      const { promise, resolve } = Promise.withResolvers<Answered>()
+      asked.set(id, resolve)
+      post({ id, method, url, headers: [...headers], body, address })
+      const answer = await promise
+      // Bun would send a length of 0 for an empty text.
+      const hasBody = method !== 'HEAD' && answer.body.byteLength > 0
+      return new Response(hasBody ? answer.body : null, answer)
+    },
+
+    resolve(answer: Answered): void {
+      asked.get(answer.id)?.(answer)
+      asked.delete(answer.id)
+    },
+  }
+}

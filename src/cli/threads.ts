@@ -1,0 +1,112 @@
+/** The threads that answer requests for data, seen from the first: started, replaced, stopped. */
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+
+import type { LimitMemory, Limits } from '#src/access/limits.ts'
+import type { App } from '#src/app.ts'
+import type { Config } from '#src/config.ts'
+import { messageOf } from '#src/lib/message.ts'
+
+import { type CliContext, CliError } from './context.ts'
+import { listen } from './listen.ts'
+import type { Answered, Asked, FromThread, ThreadStart, ToThread } from './serve-thread.ts'
+import { atMost, DRAIN_MS_MAX, every } from './server-jobs.ts'
+
+/** Before a thread that ended is replaced: one that cannot start must not take the processor. */
+const REPLACE_MS = 500
+/** A thread that did not go round for so long is ended, and replaced. */
+const STUCK_MS = 10_000
+/** After they were asked to stop, and had their time to drain. */
+const END_MS_MAX = DRAIN_MS_MAX + 2000
+
+/** How many threads are to answer besides the first; none where that one answers. */
+export const threadsOf = ({ workers }: Pick<Config, 'workers'>): number =>
+  workers === 'auto' ? availableParallelism() : workers
+
+type Deps = {
+  context: CliContext
+  app: App
+  memory: LimitMemory
+  limits: Limits
+  timer: () => number
+}
+
+/** Starts them; resolves when all of them listen. Throws `CliError`. */
+export async function startThreads({ context, app, memory, limits, timer }: Deps) {
+  const config = context.config()
+  const threads = threadsOf(config)
+  // None of them notices that the port is another program's, because all of them share it.
+  const probe = listen(app, config)
+  const { url, port = 0 } = probe
+  await probe.stop(true)
+  const beats = new Int32Array(new SharedArrayBuffer(4 * (threads + 1)))
+  const running = new Map<number, Worker>()
+  const ends = new Set<Promise<void>>()
+  let isStopping = false
+
+  function start(thread: number): Promise<void> {
+    const listening = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const start = { thread, threads, port, limits: memory, beats, startedMs: timer() }
+    const worker = new Worker(context.program, { workerData: start satisfies ThreadStart })
+    running.set(thread, worker)
+    ends.add(ended.promise)
+    worker.on('error', (error) => {
+      context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`)
+      listening.reject(new CliError(`Thread ${thread} cannot start: ${messageOf(error)}`))
+    })
+    worker.on('exit', () => {
+      ended.resolve()
+      ends.delete(ended.promise)
+      running.delete(thread)
+      limits.clear(thread)
+      if (!isStopping) setTimeout(() => void (isStopping || replace(thread)), REPLACE_MS)
+    })
+    worker.on('message', (message: FromThread) => {
+      if ('listening' in message) listening.resolve()
+      else if ('stopped' in message) void worker.terminate()
+      else if ('log' in message) context.writeLog(message.log)
+      else if ('used' in message) app.putUsage(message.used)
+      else void answer(app, message.ask).then((reply) => post(worker, { answer: reply }))
+    })
+    return listening.promise
+  }
+
+  /** What it fails with was printed, and its end starts the next. */
+  const replace = (thread: number): void => void start(thread).catch(() => undefined)
+
+  const watch = every(STUCK_MS, () => {
+    for (const [thread, worker] of running)
+      if (Atomics.exchange(beats, thread, 0) === 0) void worker.terminate()
+  })
+  await Promise.all(Array.from({ length: threads }, (_, index) => start(index + 1)))
+  return {
+    url,
+    /** To be called after commits: they look at once. */
+    wake: () => {
+      for (const worker of running.values()) post(worker, { wake: true })
+    },
+    /** Resolves when none of them uses the files any more. */
+    async stop(): Promise<void> {
+      isStopping = true
+      watch.dispose()
+      for (const worker of running.values()) post(worker, { stop: true })
+      await atMost(
+        Promise.all(ends).then(() => undefined),
+        END_MS_MAX,
+      )
+      await Promise.all([...running.values()].map((worker) => worker.terminate()))
+    },
+  }
+}
+
+const post = (worker: Worker, message: ToThread): void => worker.postMessage(message)
+
+async function answer(app: App, asked: Asked): Promise<Answered> {
+  const { id, method, url, headers, body, address } = asked
+  const request = new Request(url, { method, headers, ...(body.byteLength > 0 && { body }) })
+  const peers = { requestIP: () => (address === undefined ? null : { address }) }
+  const response = await app.fetch(request, peers)
+  const { status } = response
+  return { id, status, headers: [...response.headers], body: await response.arrayBuffer() }
+}

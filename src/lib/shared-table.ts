@@ -1,0 +1,102 @@
+/**
+ * Rows of numbers, found by a text, in memory that threads share. One thread at a time uses them.
+ * Rows are never removed: who uses the table says which ones may be given to another text.
+ */
+
+/** Before the cells, as 32-bit integers: the lock, the seed of the hash, rows, numbers a row. */
+const [LOCK, SEED, ROWS, COLUMNS] = [0, 1, 2, 3]
+const HEADER_BYTES = 16
+const BYTES_PER_CELL = 8
+/** Rows that a text may be in. */
+const REACH = 64
+/** Of each three rows two may be taken, so that hardly any text finds none within its reach. */
+const ROOM = 1.5
+/** The row of those for which there was no room, and one that no text has. */
+const EXTRA_ROWS = 2
+const SPINS_MAX = 100
+/** A thread that held the lock for so long has died. */
+const WAITS_MAX = 1_000
+
+export type SharedTable = ReturnType<typeof openSharedTable>
+
+/** Memory is taken from the system as rows are used. `seed` keeps others from choosing a row. */
+export function makeSharedTable(size: { capacity: number; columns: number; seed: number }) {
+  const rows = 2 ** Math.ceil(Math.log2(size.capacity * ROOM))
+  const cells = (rows + EXTRA_ROWS) * (size.columns + 1)
+  const memory = new SharedArrayBuffer(HEADER_BYTES + cells * BYTES_PER_CELL)
+  new Int32Array(memory, 0, HEADER_BYTES / 4).set([0, size.seed, rows, size.columns])
+  return memory
+}
+
+export function openSharedTable(memory: SharedArrayBuffer) {
+  const header = new Int32Array(memory, 0, HEADER_BYTES / 4)
+  const cells = new Float64Array(memory, HEADER_BYTES)
+  const [seed = 0, rows = 0, columns = 0] = [header[SEED], header[ROWS], header[COLUMNS]]
+  const width = columns + 1
+  const overflow = rows * width
+
+  /** Of 53 bits, and never 0, which is a row that was never used. */
+  function hashOf(key: string): number {
+    const low = Bun.hash.xxHash32(key, seed)
+    return (Bun.hash.xxHash32(key, ~seed) >>> 11) * 2 ** 32 + (low === 0 ? 1 : low)
+  }
+
+  function locate(hash: number, isFree: (at: number) => boolean): number {
+    let free = overflow
+    for (let step = 0; step < REACH; step++) {
+      const at = ((hash + step) % rows) * width
+      if (cells[at] === hash) return at
+      if (free === overflow && (cells[at] === 0 || isFree(at + 1))) free = at
+      if (cells[at] === 0) break
+    }
+    return free
+  }
+
+  function lock(): void {
+    for (let tries = 0; Atomics.compareExchange(header, LOCK, 0, 1) !== 0; tries++) {
+      if (tries > SPINS_MAX + WAITS_MAX) return
+      if (tries > SPINS_MAX) Atomics.wait(header, LOCK, 1, 1)
+    }
+  }
+
+  return {
+    /** Numbers of the rows, one after another; a place of a row is that of its first. */
+    cells,
+    columns,
+    /** The place of the row that no text has. */
+    common: overflow + width + 1,
+
+    /** Runs `body` while no other thread uses the table. */
+    use<T>(body: () => T): T {
+      lock()
+      try {
+        return body()
+      } finally {
+        Atomics.store(header, LOCK, 0)
+      }
+    },
+
+    /** The place of a text's row, or of the one that many share; undefined where it has none. */
+    find(key: string, isFree: (at: number) => boolean): number | undefined {
+      const hash = hashOf(key)
+      const at = locate(hash, isFree)
+      return cells[at] === hash || at === overflow ? at + 1 : undefined
+    },
+
+    /** As `find`, where a text that has no row gets a free one, of zeros. */
+    claim(key: string, isFree: (at: number) => boolean): number {
+      const hash = hashOf(key)
+      const at = locate(hash, isFree)
+      if (at !== overflow && cells[at] !== hash) {
+        cells[at] = hash
+        cells.fill(0, at + 1, at + width)
+      }
+      return at + 1
+    },
+
+    /** Writes a number into one column of every row. */
+    fill(column: number, value: number): void {
+      for (let at = 1 + column; at < cells.length; at += width) if (cells[at]) cells[at] = value
+    },
+  }
+}
