@@ -78,10 +78,15 @@ export const distanceBits = new Uint8Array(MATCH_DISTANCE_MAX + 1)
  * 256 and the base of a length, or the base of a distance. Entry 0 means that no code begins so.
  */
 export const symbolTable = new Int32Array(1 << SYMBOL_BITS_MAX)
+/** Added to the first byte of a pair and 256 times the second: more than any other value. */
+const PAIR = 1 << 16
+/** As `symbolTable`, with two bytes at a time where the bits hold both of their codes. */
+const pairTable = new Int32Array(1 << SYMBOL_BITS_MAX)
 export const distanceTable = new Int32Array(1 << DISTANCE_BITS_MAX)
 
 fillEncodingTables()
 fillDecodingTables()
+fillPairs()
 
 /** The header of a final block in this code: `headerBits` bits of `headerBytes`. */
 export const headerBits = 451
@@ -147,6 +152,20 @@ function fill(table: Int32Array, code: number, entry: number): void {
   for (let at = code; at < table.length; at += 1 << bits) table[at] = entry
 }
 
+function fillPairs(): void {
+  for (const [at, entry] of symbolTable.entries()) {
+    const bits = entry & 15
+    const next = symbolTable[at >> bits] ?? 0
+    const isPair = isByte(entry) && isByte(next) && bits + (next & 15) <= SYMBOL_BITS_MAX
+    const both = PAIR + ((next >> 8) << 8) + (entry >> 8)
+    pairTable[at] = isPair ? (both << 8) | (bits + (next & 15)) : entry
+  }
+}
+
+function isByte(entry: number): boolean {
+  return entry !== 0 && entry >> 8 < END_OF_BLOCK
+}
+
 const SYMBOL_MASK = (1 << SYMBOL_BITS_MAX) - 1
 const DISTANCE_MASK = (1 << DISTANCE_BITS_MAX) - 1
 /** From this length on a native copy beats a loop. */
@@ -185,9 +204,15 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
   let to = at
   while (position < end) {
     let loaded = view.getInt32(position >> 3, true) >> (position & 7)
-    const symbol = symbolTable[loaded & SYMBOL_MASK] ?? 0
+    const symbol = pairTable[loaded & SYMBOL_MASK] ?? 0
     const value = symbol >> 8
     position += symbol & 15
+    if (value >= PAIR) {
+      bytes[to++] = value
+      // The second one may be the first of the next frame.
+      if (position <= end) bytes[to++] = value >> 8
+      continue
+    }
     if (value < END_OF_BLOCK) {
       if (symbol === 0) throw new Error('A frame holds bits that are no symbol.')
       bytes[to++] = value

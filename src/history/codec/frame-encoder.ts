@@ -113,20 +113,20 @@ export class FrameEncoder {
     let lastPriceEnd = 0
     for (let level = bytes.indexOf(OPEN_BRACKET, start) + 1; level < end; level++) {
       if (bytes[level] !== OPEN_BRACE) continue
-      const priceEnd = endOfNumber(bytes, level + PRICE_OFFSET + PRICE_START, end)
-      const sizeEnd = endOfNumber(bytes, priceEnd + SIZE_OFFSET, end)
-      if (bytes[level - 1] === COMMA && bytes[lastLevel - 1] === COMMA) {
-        this.match(LEVEL_GAP, level - lastLevel)
-        this.#digits(level + PRICE_OFFSET + PRICE_START, priceEnd)
-        this.match(SIZE_OFFSET, priceEnd - lastPriceEnd)
-        this.#digits(priceEnd + SIZE_OFFSET, sizeEnd)
+      const price = level + PRICE_OFFSET + PRICE_START
+      const isAfterLevel = bytes[level - 1] === COMMA && bytes[lastLevel - 1] === COMMA
+      if (isAfterLevel) {
+        const priceEnd = this.#numberAfter(LEVEL_GAP, level - lastLevel, price)
+        at = this.#numberAfter(SIZE_OFFSET, priceEnd - lastPriceEnd, priceEnd + SIZE_OFFSET)
+        lastPriceEnd = priceEnd
       } else {
+        lastPriceEnd = endOfNumber(bytes, price)
+        const sizeEnd = endOfNumber(bytes, lastPriceEnd + SIZE_OFFSET)
         this.#literals(at, sizeEnd)
+        at = sizeEnd
       }
       lastLevel = level
-      lastPriceEnd = priceEnd
-      at = sizeEnd
-      level = sizeEnd
+      level = at
     }
     this.#literals(at, end)
   }
@@ -298,21 +298,25 @@ export class FrameEncoder {
     for (let at = start; at < end; at++) this.#literal(this.#bytes[at] ?? 0)
   }
 
-  /** As `#literals` for codes of up to eight bits, which digits have: several at a time. */
-  #digits(start: number, end: number): void {
+  /** A match, then the digits of a number, several at a time; returns the offset after it. */
+  #numberAfter(length: number, distance: number, start: number): number {
     const bytes = this.#bytes
-    let code = 0
-    let count = 0
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at] ?? 0
-      code |= (literalCodes[byte] ?? 0) << count
-      count += literalBits[byte] ?? 0
-      if (count < 20) continue
-      this.#bits.put(code, count)
-      code = 0
-      count = 0
+    let count = lengthBits[length] ?? 0
+    let code = (lengthCodes[length] ?? 0) | ((distanceCodesByDistance[distance] ?? 0) << count)
+    count += distanceBits[distance] ?? 0
+    let at = start
+    for (; !isNumberEnd(bytes[at]); at++) {
+      if (count > 23) {
+        this.#bits.put(code, count)
+        code = 0
+        count = 0
+      }
+      const digit = digitCodes[bytes[at] ?? 0] ?? 0
+      code |= (digit >> 4) << count
+      count += digit & 15
     }
     this.#bits.put(code, count)
+    return at
   }
 
   #literal(byte: number): void {
@@ -366,9 +370,18 @@ function findNear(text: string, part: string, at: number): number {
   return next < 0 ? text.indexOf(part) : next
 }
 
-/** Offset after the number that is or continues at `from`: of a comma or a brace, `end` at most. */
-function endOfNumber(bytes: Uint8Array, from: number, end: number): number {
+/** Of digits, whose codes have up to eight bits: the code, and its bits in the lowest four. */
+const digitCodes = Int32Array.from(literalCodes, (code, byte) => {
+  return (code << 4) | (literalBits[byte] ?? 0)
+})
+
+/** Every number of a level has a comma or a brace after it; so does what is no level. */
+const isNumberEnd = (byte: number | undefined): boolean =>
+  byte === COMMA || byte === CLOSE_BRACE || byte === undefined
+
+/** Offset after the number that is or continues at `from`. */
+function endOfNumber(bytes: Uint8Array, from: number): number {
   let at = from
-  while (at < end && bytes[at] !== COMMA && bytes[at] !== CLOSE_BRACE) at++
+  while (!isNumberEnd(bytes[at])) at++
   return at
 }
