@@ -79,6 +79,9 @@ export function createFollower(options: FollowerOptions, start: Position) {
       return subscribers.size === 0
     },
 
+    /** Everybody has all that was written of the market. */
+    isAt: ({ revision: now }: Market): boolean => owed.length === 0 && revision === now,
+
     /** Not everybody has the rows that were read. */
     get isOwing() {
       return owed.length > 0

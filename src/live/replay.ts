@@ -1,19 +1,13 @@
 /** What was recorded, as events in the order in which a live stream would have had them. */
 import { ENDLESS_MS, type Gap, type GapReason } from '#src/core/coverage.ts'
-import {
-  type Coin,
-  type Market,
-  type MarketAsOf,
-  outcomes,
-  type Timeframe,
-} from '#src/core/market.ts'
+import type { Coin, Market, MarketAsOf, Timeframe } from '#src/core/market.ts'
 import type { Position } from '#src/core/snapshot.ts'
 import type { StoredTick } from '#src/core/spot.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 
-import type { LiveRow, RowFilter, RowReader } from './rows.ts'
+import { lastRows, type LiveRow, type RowFilter, type RowReader } from './rows.ts'
 import { latestTicks, type SpotFilter, ticksAfter } from './spot.ts'
 
 const ROWS_A_READ = 50
@@ -177,10 +171,8 @@ function* statesAt(
   timeMs: number,
   { range: { filter }, read }: { range: ReplayRange; read: RowReader },
 ): Events<MarketEvent> {
-  for (const outcome of filter.outcome === undefined ? outcomes : [filter.outcome]) {
-    const row = read.latest({ ...filter, market, outcome, toMs: timeMs })
-    if (row) yield { kind: 'snapshot', timeMs, market, row }
-  }
+  for (const row of lastRows(read, { ...filter, market, toMs: timeMs }))
+    yield { kind: 'snapshot', timeMs, market, row }
 }
 
 function* rowsOf(market: Market, range: ReplayRange, { history, read }: ReplayPorts) {

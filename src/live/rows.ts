@@ -3,7 +3,7 @@
  * the same name answer.
  */
 import { formatMillionths } from '#src/core/decimal.ts'
-import type { Market, Outcome } from '#src/core/market.ts'
+import { type Market, type Outcome, outcomes } from '#src/core/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/core/series.ts'
 import { ROW_BYTES_MAX } from '#src/core/series.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
@@ -31,6 +31,8 @@ export type LiveRow = {
   outcome: Outcome | null
   /** The JSON object. */
   text: string
+  /** True of a row that is sent with others after it, of which nobody may be cut off. */
+  isPart?: boolean
   /** What every message of it has in common, once it was made for the first of them. */
   shared?: string
 }
@@ -43,7 +45,8 @@ export type RowPage = {
 }
 
 type RowQuery = RowFilter & { market: Market; after: Position; limit: number }
-type LatestQuery = RowFilter & { market: Market; outcome: Outcome; toMs?: number | undefined }
+type LastQuery = RowFilter & { market: Market; toMs?: number | undefined }
+type LatestQuery = LastQuery & { outcome: Outcome }
 export type RowReader = {
   /** Reads ascending after a place, exclusive. */
   after(query: RowQuery): RowPage
@@ -74,6 +77,13 @@ export function createRowReader(history: MarketHistory, series: SeriesReaders): 
     },
   }
 }
+
+/** The last row of each outcome that has one, before `toMs` if that is given, in order of time. */
+export const lastRows = (read: RowReader, query: LastQuery): LiveRow[] =>
+  (query.outcome === undefined ? outcomes : [query.outcome])
+    .flatMap((outcome) => read.latest({ ...query, outcome }) ?? [])
+    .sort((a, b) => comparePositions(a.position, b.position))
+    .map((row, index, { length }) => ({ ...row, isPart: index < length - 1 }))
 
 type Order = 'asc' | 'desc'
 type PageQuery = Omit<RowQuery, 'after'> & {

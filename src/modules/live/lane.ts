@@ -1,8 +1,8 @@
 /** Followers of the same rows whose streams are in step: what is written, is written once. */
-import { type Coin, type Market, outcomes, type Timeframe } from '#src/core/market.ts'
+import type { Coin, Market, Timeframe } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { RowFilter, RowReader } from '#src/live/rows.ts'
+import { lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
 
 import { changesOf, createLeg, type Leg, type LegPorts } from './leg.ts'
 import type { Member } from './member.ts'
@@ -91,7 +91,7 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
       for (const market of watch?.open ?? []) add(market, isContinued ? nowhere : undefined)
       if (isContinued) return
       const latest = [...legs.values()].flatMap((leg) =>
-        latestRows(ports.rows, leg.market, filter).map((row) => ({ leg, row })),
+        lastRows(ports.rows, { ...filter, market: leg.market }).map((row) => ({ leg, row })),
       )
       for (const [index, { leg, row }] of latest.entries()) {
         const lines = linesBefore('snapshot', leg, row.position)
@@ -126,12 +126,6 @@ function createLines(options: LaneOptions, { places }: LanePorts, legs: LaneStat
     return `event:${name}\nid:${cursorOf(leg)}\ndata:`
   }
 }
-
-/** The last row of each outcome that has one. */
-const latestRows = (rows: RowReader, market: Market, filter: RowFilter) =>
-  (filter.outcome === undefined ? outcomes : [filter.outcome])
-    .flatMap((outcome) => rows.latest({ ...filter, market, outcome }) ?? [])
-    .sort((a, b) => comparePositions(a.position, b.position))
 
 /** JSON without any character that a stream of rows has no code for; they are all in strings. */
 const toAscii = (json: string): string =>

@@ -147,16 +147,17 @@ function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
   const rowCursors = createRowCursors(cursors)
   const spotScopeOf = ({ coin, source, windowSeconds }: SpotFilter) =>
     `spot ${coin} asc....${source ?? ''}.${windowSeconds ?? ''}`
-  const tail = (cursor: string, data: string) =>
-    `"cursor":"${cursor}","epoch":"${epoch}","data":${data}}`
+  /** Without a cursor, nobody continues after it. */
+  const tail = (cursor: string | undefined, data: string) =>
+    `${cursor === undefined ? '' : `"cursor":"${cursor}",`}"epoch":"${epoch}","data":${data}}`
 
   return {
     placeOf: rowCursors.decode,
     placeOfTick: (filter: SpotFilter, cursor: string) =>
       decodePosition(cursors.decode(spotScopeOf(filter), cursor)),
 
-    shared(market: Market, filter: RowFilter, { position, text }: LiveRow): string {
-      const cursor = rowCursors.encode(market, filter, position)
+    shared(market: Market, filter: RowFilter, { position, text, isPart }: LiveRow): string {
+      const cursor = isPart ? undefined : rowCursors.encode(market, filter, position)
       const place = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
       return `${place},"seq":${position.id},${tail(cursor, text)}`
     },

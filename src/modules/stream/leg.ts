@@ -1,11 +1,17 @@
 /** A market of a subscription: what was sent of it, and what is to come. */
 import type { Gap } from '#src/core/coverage.ts'
-import type { AppError } from '#src/core/errors.ts'
-import { type Market, outcomes } from '#src/core/market.ts'
+import { type AppError, ifSound } from '#src/core/errors.ts'
+import type { Market } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { Follower } from '#src/live/follower.ts'
 import type { Hub } from '#src/live/hub.ts'
-import type { LiveRow, RowFilter, RowPage, RowReader } from '#src/live/rows.ts'
+import {
+  lastRows,
+  type LiveRow,
+  type RowFilter,
+  type RowPage,
+  type RowReader,
+} from '#src/live/rows.ts'
 import type { Paced } from '#src/live/runner.ts'
 
 import { createGapTeller } from './gap-teller.ts'
@@ -42,60 +48,44 @@ export type LegPorts = Outlet & {
 /** Makes a leg; `start` begins it. */
 export function createLeg(market: Market, options: LegOptions, ports: LegPorts) {
   const { id, filter, from } = options
-  const { hub, send } = ports
-  const name = JSON.stringify(id)
-  const outbox = createOutbox(options, ports)
-  const held = createHeld(market, filter, ports)
-  /** Rows up to here, inclusive, were sent or passed over. */
-  let at = from ?? hub.follower(market, filter).position
-  const sendGap = (gap: Gap) => send(gapText(name, market, gap))
-  const gaps = createGapTeller(held.gaps, sendGap, at.timestampMs)
-  let [isOver, isSnapshotOwed] = [false, from === undefined]
+  const { hub } = ports
+  const place = { id: JSON.stringify(id), conditionId: market.conditionId }
+  const rows = createSender(market, options, ports)
+  const { outbox, gaps } = rows
+  let isSnapshotOwed = from === undefined
   /** Undefined during a catch-up: one that nobody has joined is gone when the next one leaves. */
   let follower: Follower | undefined
-
-  function deliver(found: readonly LiveRow[]): void {
-    for (const row of found) {
-      if (isOver || comparePositions(row.position, at) <= 0) continue
-      at = row.position
-      outbox.push(held.toItem(row))
-    }
-  }
-
-  function sendLast(): void {
-    for (const row of held.last()) {
-      at = comparePositions(row.position, at) > 0 ? row.position : at
-      outbox.repeat(held.toItem(row))
-    }
-  }
+  let farewell: string | undefined
 
   /** From here on rows come as they are written. */
   function goLive(): void {
     follower = hub.follower(market, filter)
-    follower.join(deliver, ports.onFault)
-    if (isSnapshotOwed) sendLast()
+    follower.join(rows.deliver, ports.onFault)
+    if (isSnapshotOwed) rows.sendLast()
     gaps.tellAll()
-    if (from) send(`{"type":"live","id":${name},"conditionId":"${market.conditionId}"}`)
+    if (from) ports.send(`{"type":"live","id":${place.id},"conditionId":"${place.conditionId}"}`)
+    if (farewell !== undefined) depart(farewell)
   }
 
-  /** Sends rows as long as they are taken; returns whether these were the last that are held. */
-  function sendHeld({ rows, resume, hasMore }: RowPage): boolean {
-    gaps.look()
-    for (const row of rows) {
-      gaps.tell(row.position.timestampMs)
-      if (isOver || ports.isSlow()) return false
-      at = row.position
-      outbox.sendNow(held.toItem(row), 'row')
-    }
-    at = resume
-    return !hasMore && !isOver
+  /** Leaves with a last message, after all that was written. */
+  function depart(text: string): void {
+    ifSound(rows.sendRest)
+    gaps.tellAll()
+    outbox.tell(text)
+    leave()
   }
 
-  /** Reads what is held after `at`, and then follows; nothing comes between the two. */
+  function leave(): void {
+    rows.stop()
+    if (follower) hub.leave(follower, rows.deliver)
+    follower = undefined
+  }
+
+  /** Reads what is held, and then follows; nothing comes between the two. */
   function* catchUp(): Paced {
-    while (!isOver) {
+    while (!rows.isOver) {
       if (ports.isSlow()) yield SLOW_MS
-      else if (sendHeld(held.after(at))) return goLive()
+      else if (rows.sendHeld()) return goLive()
       else yield 0
     }
   }
@@ -107,26 +97,100 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     snapshot(): void {
       isSnapshotOwed = follower === undefined
       if (isSnapshotOwed) return
-      // They come after those before them that were not handed on yet.
-      deliver([...held.rest(at)])
-      sendLast()
+      rows.sendRest()
+      rows.sendLast()
     },
 
     drained: outbox.drained,
 
+    /** Says something of the market, after the rows before it. */
+    tell: outbox.tell,
+
+    /** Those before which rows are still to come are told with these. */
     tellGaps(): void {
-      if (follower) gaps.tellAll()
+      if (follower && rows.areAll(follower)) gaps.tellAll()
+    },
+
+    /** Sends what was written, and then a last message. */
+    finish(text: string): void {
+      farewell = text
+      if (follower) depart(text)
+    },
+
+    get isDone() {
+      return rows.isOver && outbox.isEmpty
     },
 
     end(): void {
-      isOver = true
+      leave()
       outbox.clear()
-      if (follower) hub.leave(follower, deliver)
     },
   }
 }
 
 export type Leg = ReturnType<typeof createLeg>
+
+/** Sends rows of a market, each once and in order, and gaps between them. */
+function createSender(market: Market, options: LegOptions, ports: LegPorts) {
+  const { id, filter, from } = options
+  const name = JSON.stringify(id)
+  const outbox = createOutbox(options, ports)
+  const held = createHeld(market, filter, ports)
+  /** Rows up to here, inclusive, were sent or passed over. */
+  let at = from ?? ports.hub.follower(market, filter).position
+  const sendGap = (gap: Gap) => outbox.tell(gapText(name, market, gap))
+  const gaps = createGapTeller(held.gaps, sendGap, at.timestampMs)
+  let isOver = false
+
+  function deliver(found: readonly LiveRow[]): void {
+    gaps.look()
+    for (const row of found) {
+      if (isOver || comparePositions(row.position, at) <= 0) continue
+      gaps.tell(row.position.timestampMs)
+      at = row.position
+      outbox.push(held.toItem(row))
+    }
+  }
+
+  return {
+    ...{ outbox, gaps, deliver },
+
+    /** Sends what was not handed on yet. */
+    sendRest: (): void => deliver([...held.rest(at)]),
+
+    /** Whether all that was written was handed on. */
+    areAll: (follower: Follower): boolean => held.isWith(follower),
+
+    sendLast(): void {
+      for (const row of held.last()) {
+        at = comparePositions(row.position, at) > 0 ? row.position : at
+        outbox.repeat(held.toItem(row))
+      }
+    },
+
+    /** Sends rows as long as they are taken; returns whether these were the last that are held. */
+    sendHeld(): boolean {
+      const { rows, resume, hasMore } = held.after(at)
+      gaps.look()
+      for (const row of rows) {
+        gaps.tell(row.position.timestampMs)
+        if (isOver || ports.isSlow()) return false
+        at = row.position
+        outbox.sendNow(held.toItem(row), 'row')
+      }
+      at = resume
+      return !hasMore && !isOver
+    },
+
+    stop(): void {
+      isOver = true
+    },
+
+    get isOver() {
+      return isOver
+    },
+  }
+}
 
 /** What is held of a market, and rows as they are sent. */
 function createHeld(market: Market, filter: RowFilter, ports: LegPorts) {
@@ -147,11 +211,10 @@ function createHeld(market: Market, filter: RowFilter, ports: LegPorts) {
       }
     },
 
-    /** The last one of each outcome, in order of time. */
-    last: (): LiveRow[] =>
-      (filter.outcome === undefined ? outcomes : [filter.outcome])
-        .flatMap((outcome) => rows.latest({ ...query(), outcome }) ?? [])
-        .sort((a, b) => comparePositions(a.position, b.position)),
+    last: (): LiveRow[] => lastRows(rows, query()),
+
+    /** Whether all that was written was handed on by its follower. */
+    isWith: (follower: Follower): boolean => follower.isAt(marketNow()),
 
     toItem(row: LiveRow): Item {
       // Made for the first who gets it.

@@ -182,8 +182,10 @@ const rowOrigin = {
     'The number of the row: its `id`, or of a trade its number among those of its millisecond.',
     42,
   ),
-  cursor: text(
-    'Where to continue from: in `from` here, or as `cursor` of the route with the same filters.',
+  cursor: Type.Optional(
+    text(
+      'Where to continue from: in `from` here, or as `cursor` of the route with the same filters. Of several snapshots only the last has one.',
+    ),
   ),
   epoch: text('Names the store: numbers and cursors of another one mean nothing here.', 'a81f'),
 }

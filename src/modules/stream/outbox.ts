@@ -22,7 +22,7 @@ export type Item = {
 type Kind = 'row' | 'snapshot'
 
 /** `isNew` unless its row was sent before. */
-type Waiting = Item & { kind: Kind; isNew: boolean }
+type Waiting = Item & { kind: Kind | 'other'; isNew: boolean }
 
 export function createOutbox(
   { id, onSlow }: { id: string; onSlow: OnSlow },
@@ -52,7 +52,7 @@ export function createOutbox(
     return { ...item, kind, isNew: isSame ? older.isNew : item.isNew }
   }
 
-  function keep(item: Item, kind: Kind): void {
+  function keep(item: Item, kind: Waiting['kind']): void {
     const now = { ...item, kind, isNew: kind === 'row' }
     const isReplacing = onSlow === 'conflate' && item.lane !== undefined
     waiting.push(isReplacing ? replaceOlder(now) : now)
@@ -74,16 +74,27 @@ export function createOutbox(
       else keep(item, 'snapshot')
     },
 
+    /** Sends a message that is no row, after the rows before it. */
+    tell(text: string): void {
+      if (waiting.length === 0) send(text)
+      else keep({ seq: 0, lane: undefined, rest: text }, 'other')
+    },
+
     /** The connection takes more again. */
     drained(): void {
       let sent = 0
       for (const item of waiting) {
         if (isSlow()) break
-        sendNow(item, item.kind)
+        if (item.kind === 'other') send(item.rest)
+        else sendNow(item, item.kind)
         hold(-item.rest.length)
         sent++
       }
       waiting.splice(0, sent)
+    },
+
+    get isEmpty() {
+      return waiting.length === 0
     },
 
     /** Forgets what waits. */

@@ -75,7 +75,7 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
       line.caller = caller
     },
   })
-  const list = createSubscriptions(ports, line.outletOf)
+  const list = createSubscriptions(ports, line.outletOf, () => line.isOver)
   const { subscriptions } = list
   const perform = createOperations(list, {
     auth: (operation) => holder.authenticate(operation.key),
@@ -208,7 +208,11 @@ const createOperations = (
 })
 
 /** What a connection has subscribed to, by the names that it gave. */
-function createSubscriptions(ports: SessionPorts, outletOf: (id: string) => SessionOutlet) {
+function createSubscriptions(
+  ports: SessionPorts,
+  outletOf: (id: string) => SessionOutlet,
+  isOver: () => boolean,
+) {
   const subscriptions = new Map<string, Subscription>()
 
   function find(id: string): Subscription {
@@ -229,7 +233,10 @@ function createSubscriptions(ports: SessionPorts, outletOf: (id: string) => Sess
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
         throw new AppError('too_many_streams', `Your tier has ${most} subscriptions a connection.`)
-      subscriptions.set(id, ports.begin(operation, outletOf(id)))
+      const begun = ports.begin(operation, outletOf(id))
+      // What it sent may have ended the connection, and with it all that was subscribed to.
+      if (isOver()) begun.end()
+      else subscriptions.set(id, begun)
     },
 
     player(id: string): Player {

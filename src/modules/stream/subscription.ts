@@ -42,24 +42,24 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
     (timeframe === undefined || market.timeframe === timeframe) &&
     (only === undefined || market.conditionId === only.conditionId)
 
+  let isOver = false
+
   function follow(market: Market): void {
-    if (!options.hasRows || legs.has(market.conditionId)) return
+    if (isOver || !options.hasRows || legs.has(market.conditionId)) return
     const leg = createLeg(market, options, ports)
     legs.set(market.conditionId, leg)
     leg.start()
   }
 
-  function unfollow(conditionId: string): void {
-    legs.get(conditionId)?.end()
-    legs.delete(conditionId)
-  }
-
   function onMarket({ kind, market }: MarketChange): void {
     if (!isWanted(market)) return
-    send(`{"type":"market_${kind}","id":${name},"data":${ports.describeMarket(market)}}`)
-    if (kind === 'open') follow(market)
+    const text = `{"type":"market_${kind}","id":${name},"data":${ports.describeMarket(market)}}`
+    const leg = legs.get(market.conditionId)
     // States may still come for some seconds after the end of the window.
-    if (kind === 'resolved') unfollow(market.conditionId)
+    if (kind === 'resolved' && leg) leg.finish(text)
+    else if (leg) leg.tell(text)
+    else send(text)
+    if (kind === 'open') follow(market)
   }
 
   const watch = hub.watch(coin, (change) => {
@@ -73,8 +73,10 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
   })
 
   function end(): void {
+    isOver = true
     watch.stop()
-    for (const conditionId of [...legs.keys()]) unfollow(conditionId)
+    for (const leg of legs.values()) leg.end()
+    legs.clear()
   }
 
   try {
@@ -93,7 +95,10 @@ export function subscribe(options: SubscriptionOptions, ports: SubscriptionPorts
     },
 
     tellGaps(): void {
-      for (const leg of legs.values()) leg.tellGaps()
+      for (const [conditionId, leg] of legs) {
+        leg.tellGaps()
+        if (leg.isDone) legs.delete(conditionId)
+      }
     },
 
     end,
