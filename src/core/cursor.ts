@@ -96,6 +96,16 @@ export function decodePosition(payload: Uint8Array): Position {
   return { timestampMs: bytes.readUIntBE(0, NUMBER_BYTES), id }
 }
 
+/** With the greatest id that was known when everything up to there was read, if it is known. */
+export const encodeSpotPlace = ({ seen, ...position }: Position & { seen?: number }): Uint8Array =>
+  Buffer.concat([encodePosition(position), ...(seen === undefined ? [] : [toBytes(seen)])])
+
+/** The greatest id that was known at a position; undefined where that is not in it. */
+export const decodeSeen = (payload: Uint8Array): number | undefined =>
+  payload.length < 3 * NUMBER_BYTES
+    ? undefined
+    : Buffer.from(payload).readUIntBE(2 * NUMBER_BYTES, NUMBER_BYTES)
+
 // The length of the second part is the id's own: there are two.
 export const encodeMarketPlace = ({ orderMs, conditionId }: MarketPlace): Uint8Array =>
   Buffer.concat([toBytes(orderMs), Buffer.from(conditionId.slice(2), 'hex')])

@@ -1,5 +1,6 @@
 /** Reference prices of coins, as feeds publish them. */
 import type { Coin } from './market.ts'
+import type { Position } from './snapshot.ts'
 
 /** A price of a coin at a moment, or its average over a time that ends there. */
 export type SpotTick = {
@@ -22,6 +23,23 @@ export type SpotTick = {
 
 /** `id` rises in the order of acceptance. */
 export type StoredTick = SpotTick & { readonly id: number }
+
+/** Which of a coin's are read; undefined is every one. */
+export type SpotQuery = {
+  coin: Coin
+  source?: string | undefined
+  windowSeconds?: number | undefined
+  /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
+  fromMs?: number | undefined
+  toMs?: number | undefined
+  /** `aboveId` exclusive, `uptoId` inclusive. */
+  aboveId?: number
+  uptoId?: number
+  order: 'asc' | 'desc'
+  /** Exclusive: continues past it in the direction of `order`. */
+  after?: Position | undefined
+  limit: number
+}
 
 /** A source of a coin's price: ticks of different series are never mixed. */
 export const seriesOf = ({ source, windowSeconds }: SpotTick): string =>

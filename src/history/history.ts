@@ -9,7 +9,7 @@ import type {
   Timeframe,
 } from '#src/core/market.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/core/snapshot.ts'
-import type { SpotTick, StoredTick } from '#src/core/spot.ts'
+import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
 import type { Trade } from '#src/core/trade.ts'
 
 /** What an engine elsewhere returns later, and one in this process at once. */
@@ -111,6 +111,9 @@ export type HistoryReader = {
 
   /** Reference prices of a coin by time, then by id. */
   spot(query: SpotQuery): Eventually<StoredTick[]>
+
+  /** The greatest id that a reference price of any coin has; 0 where there is none. */
+  lastSpotId(): Eventually<number>
 
   /**
    * Gaps of a market, ascending by `fromMs`: those recorded, and the pauses between consecutive
@@ -216,17 +219,6 @@ export type TradeQuery = TimeRange & {
   /** So many, from either end; all when both are absent. */
   first?: number | undefined
   last?: number | undefined
-}
-
-export type SpotQuery = TimeRange & {
-  coin: Market['coin']
-  /** Undefined for all. */
-  source?: string | undefined
-  windowSeconds?: number | undefined
-  order: 'asc' | 'desc'
-  /** Exclusive: continues past it in the direction of `order`. */
-  after?: Position | undefined
-  limit: number
 }
 
 /** With the counts of the first time where the batch was `already_applied`. */

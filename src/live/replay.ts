@@ -16,7 +16,7 @@ const MARKETS_A_READ = 50
 
 export type ReplayEvent = MarketEvent | SpotEvent
 
-type SpotEvent = { timeMs: number; kind: 'tick' | 'lastTick'; tick: StoredTick }
+type SpotEvent = { timeMs: number; kind: 'tick' | 'lastTick'; tick: StoredTick; isPart?: boolean }
 
 export type MarketEvent = { timeMs: number; market: Market } & (
   | { kind: 'open' | 'closed' | 'resolved' | 'end' }
@@ -92,8 +92,9 @@ const earliest = (playing: readonly Playing[]): Playing | undefined =>
 function* spotEvents(filter: SpotFilter, range: ReplayRange, { history }: ReplayPorts): Events {
   const { fromMs = 0, toMs, after: place } = range
   if (place === undefined) {
-    for (const tick of latestTicks(history, { ...filter, toMs: fromMs }))
-      yield { kind: 'lastTick', timeMs: fromMs, tick }
+    const ticks = latestTicks(history, { ...filter, toMs: fromMs })
+    for (const tick of ticks)
+      yield { kind: 'lastTick', timeMs: fromMs, tick, isPart: tick !== ticks.at(-1) }
   }
   let after = place ?? { timestampMs: fromMs, id: 0 }
   for (;;) {

@@ -1,8 +1,8 @@
 /** The conformance suite's part on reference prices. */
 import { describe, expect, test } from 'bun:test'
 
-import type { SpotTick } from '#src/core/spot.ts'
-import type { MarketHistory, SpotQuery } from '#src/history/history.ts'
+import type { SpotQuery, SpotTick } from '#src/core/spot.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { START_MS } from './books.ts'
 import type { Use } from './conformance.ts'
@@ -38,6 +38,18 @@ export function conformSpot(use: Use): void {
   })
   describe('spot', () => {
     conformList(use)
+    test(
+      'behavior: ids bound it, and the last one is that of any coin',
+      use((history) => {
+        expect(history.lastSpotId()).toBe(0)
+        fill(history)
+        expect(history.lastSpotId()).toBe(8)
+        for (const order of ['asc', 'desc'] as const) {
+          const ids = listed(history, { order, aboveId: 2, uptoId: 6 }).map(({ id }) => id)
+          expect(ids.toSorted()).toEqual([3, 5, 6])
+        }
+      }),
+    )
   })
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { SpotQuery } from '#src/history/history.ts'
+import type { SpotQuery } from '#src/core/spot.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
 

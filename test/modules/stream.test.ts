@@ -124,7 +124,7 @@ describe('GET /v1/stream', () => {
     const ofTrades = rows.filter(({ id }) => id === 't')
     const ofSpot = rows.filter(({ id }) => id === 's')
     expect(ofTrades.map(({ data }) => data)).toEqual((await listed(trades)).slice(-2))
-    expect(ofSpot.map(({ data }) => data?.id)).toEqual(['7', '8', '9', '10'])
+    expect(ofSpot.map(({ data }) => data?.id)).toEqual(['8', '7', '10', '9'])
     const rest = await listed(`${trades}?cursor=${ofTrades[0]?.cursor}`)
     expect(rest).toEqual([ofTrades[1]?.data])
     expect((await listed(`/v1/btc/spot?cursor=${ofSpot.at(-1)?.cursor}`)).length).toBeLessThan(2)

@@ -21,6 +21,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     record: refuse,
     putSpot: refuse,
     spot: () => [],
+    lastSpotId: () => 0,
     gaps: () => [],
     coinTotals: () => [],
     close: refuse,

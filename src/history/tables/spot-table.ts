@@ -2,23 +2,23 @@
 import { spot } from '#db/history/schema.ts'
 import type { Coin } from '#src/core/market.ts'
 import { comparePositions, type Position } from '#src/core/snapshot.ts'
-import type { SpotTick, StoredTick } from '#src/core/spot.ts'
+import type { SpotQuery, SpotTick, StoredTick } from '#src/core/spot.ts'
 import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy, readConsistently } from '#src/sqlite/database.ts'
 
-import type { SpotQuery } from '../history.ts'
 import type { MetaTable } from './meta-table.ts'
 
 type SpotRow = typeof spot.$inferSelect
 type Removal = { coin: string; beforeMs: number; limit: number }
-type Range = Record<'fromMs' | 'toMs' | 'startMs' | 'startId', number> &
+type Range = Record<'fromMs' | 'toMs' | 'startMs' | 'startId' | 'aboveId' | 'uptoId', number> &
   Record<'coin', string> & { source: string | null; windowSeconds: number | null }
 type Span = Range & Record<'endMs' | 'endId' | 'limit', number>
 
 const IN_RANGE = `coin = $coin AND time_ms >= $fromMs AND time_ms < $toMs
   AND ($source IS NULL OR source = $source)
-  AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)`
+  AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)
+  AND id > $aboveId AND id <= $uptoId`
 /** Before the first row of an order. */
 const edges: Readonly<Record<SpotQuery['order'], Position>> = {
   asc: { timestampMs: -1, id: -1 },
@@ -37,7 +37,8 @@ export function createSpotTable(db: Database, meta: MetaTable) {
        SELECT id FROM spot WHERE coin = $coin AND time_ms < $beforeMs
          AND id < (SELECT max(id) FROM spot) LIMIT $limit) RETURNING checksum`,
   )
-  const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot')
+  const greatest = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot')
+  const lastId = (): number => greatest.get()?.id ?? 0
   const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
     db.prepare<SpotRow, [Range & { limit: number }]>(
       `SELECT ${sql.columns()} FROM spot ${indexedBy('spot_order')}
@@ -49,11 +50,13 @@ export function createSpotTable(db: Database, meta: MetaTable) {
   const assertListed = createListedCheck(db)
 
   return {
+    lastId,
+
     /**
      * Adds ticks; one whose source, window and time are held vanishes. Returns how many were new.
      */
     insert(ticks: readonly SpotTick[]): number {
-      let id = (lastId.get()?.id ?? 0) + 1
+      let id = lastId() + 1
       let [added, sumAdded] = [0, 0]
       for (const tick of ticks) {
         const row = toRow(tick, id)
@@ -99,10 +102,12 @@ export function createSpotTable(db: Database, meta: MetaTable) {
 /** One bound at each end: a page enters the index at the later of place and range. */
 function rangeOf({ coin, order, source, windowSeconds, ...range }: SpotQuery): Range {
   const { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after = edges[order] } = range
+  const { aboveId = 0, uptoId = Number.MAX_SAFE_INTEGER } = range
   const { timestampMs: startMs, id: startId } = after
   const isAscending = order === 'asc'
   return {
     ...{ coin, source: source ?? null, windowSeconds: windowSeconds ?? null, startMs, startId },
+    ...{ aboveId, uptoId },
     fromMs: isAscending ? Math.max(fromMs, startMs) : fromMs,
     toMs: isAscending ? toMs : Math.min(toMs, startMs + 1),
   }

@@ -1,17 +1,22 @@
 /** Reference prices of a coin: every one, or bars. */
-import { type CursorCodec, decodePosition, encodePosition, startOf } from '#src/core/cursor.ts'
+import { type CursorCodec, decodePosition, encodeSpotPlace, startOf } from '#src/core/cursor.ts'
 import { exactNumber } from '#src/core/decimal.ts'
 import type { Coin } from '#src/core/market.ts'
 import { intervalMs } from '#src/core/series.ts'
 import type { Position } from '#src/core/snapshot.ts'
-import { addToBars, type SpotBar, type StoredTick } from '#src/core/spot.ts'
+import {
+  addToBars,
+  type SpotBar,
+  type SpotQuery as StoreQuery,
+  type StoredTick,
+} from '#src/core/spot.ts'
 import { readRange, toIso } from '#src/core/time.ts'
-import type { MarketHistory, SpotQuery as StoreQuery } from '#src/history/history.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/lib/scheduler.ts'
 
 import type { SpotQuery } from './model.ts'
 
-type Deps = { history: Pick<MarketHistory, 'spot'>; cursors: CursorCodec }
+type Deps = { history: Pick<MarketHistory, 'spot' | 'lastSpotId'>; cursors: CursorCodec }
 type Page = { rows: object[]; last: Position | undefined; hasMore: boolean }
 
 /** Ticks that are read in one step. */
@@ -57,13 +62,20 @@ export function createSpotService({ history, cursors }: Deps) {
       const filters = [order, fromMs, toMs, interval, source, windowSeconds].join('.')
       const scope = `spot ${coin} ${filters}`
       const after = cursor === undefined ? undefined : decodePosition(cursors.decode(scope, cursor))
+      const seen = history.lastSpotId()
       const asked: StoreQuery = { coin, source, windowSeconds, fromMs, toMs, order, after, limit }
       const { rows, last, hasMore } = yield* interval === undefined
         ? readTicks(asked)
         : readBars(asked, intervalMs[interval])
+      const place = last ?? after ?? startOf({ order, fromMs, toMs })
+      // At the end a stream goes on from there: what comes late is new to it.
       const resumeCursor = cursors.encode(
         scope,
-        encodePosition(last ?? after ?? startOf({ order, fromMs, toMs })),
+        encodeSpotPlace({
+          timestampMs: place.timestampMs,
+          id: place.id,
+          ...(hasMore ? {} : { seen }),
+        }),
       )
       const isEmpty =
         rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0

@@ -1,5 +1,5 @@
 /** What operations begin: subscriptions and replays, with the cursors of the routes. */
-import { type CursorCodec, decodePosition, encodePosition } from '#src/core/cursor.ts'
+import { type CursorCodec, decodePosition, decodeSeen, encodeSpotPlace } from '#src/core/cursor.ts'
 import { AppError, ifSound } from '#src/core/errors.ts'
 import type { FindMarket } from '#src/core/market-name.ts'
 import type { Market, MarketAsOf } from '#src/core/market.ts'
@@ -12,7 +12,7 @@ import { createRowCursors } from '#src/live/cursors.ts'
 import type { Hub } from '#src/live/hub.ts'
 import { marketAsOf, type ReplayRange } from '#src/live/replay.ts'
 import type { LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
-import type { SpotFilter, SpotWatch } from '#src/live/spot.ts'
+import type { SpotFilter, SpotPlace, SpotWatch } from '#src/live/spot.ts'
 import type { TierRoute } from '#src/selling/tier.ts'
 
 import type { Channel, Operations } from './model.ts'
@@ -120,7 +120,7 @@ export function createBegin(deps: BeginDeps) {
 }
 
 /** What is wrong with a cursor is said of the member that it came in. */
-function asFrom(decode: () => Position): Position {
+function asFrom<Place extends Position>(decode: () => Place): Place {
   try {
     return decode()
   } catch (error) {
@@ -153,8 +153,10 @@ function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
 
   return {
     placeOf: rowCursors.decode,
-    placeOfTick: (filter: SpotFilter, cursor: string) =>
-      decodePosition(cursors.decode(spotScopeOf(filter), cursor)),
+    placeOfTick(filter: SpotFilter, cursor: string): SpotPlace {
+      const payload = cursors.decode(spotScopeOf(filter), cursor)
+      return { ...decodePosition(payload), seen: decodeSeen(payload) ?? history.lastSpotId() }
+    },
 
     shared(market: Market, filter: RowFilter, { position, text, isPart }: LiveRow): string {
       const cursor = isPart ? undefined : rowCursors.encode(market, filter, position)
@@ -162,8 +164,8 @@ function createRowCodec({ cursors, history, describeTick }: BeginDeps) {
       return `${place},"seq":${position.id},${tail(cursor, text)}`
     },
 
-    sharedTick(filter: SpotFilter, tick: StoredTick): string {
-      const cursor = cursors.encode(spotScopeOf(filter), encodePosition(tick))
+    sharedTick(filter: SpotFilter, tick: StoredTick, at?: Position & { seen?: number }): string {
+      const cursor = at && cursors.encode(spotScopeOf(filter), encodeSpotPlace(at))
       const place = `"channel":"spot","coin":"${filter.coin}","seq":${tick.id}`
       return `${place},${tail(cursor, JSON.stringify(describeTick(tick)))}`
     },

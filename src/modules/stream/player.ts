@@ -1,6 +1,7 @@
 /** Plays what was recorded over a connection, in the messages of the live stream. */
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
+import type { Position } from '#src/core/snapshot.ts'
 import type { StoredTick } from '#src/core/spot.ts'
 import { type Clock, toIso } from '#src/core/time.ts'
 import {
@@ -28,7 +29,7 @@ export type PlayerPorts = Omit<ReplayPorts, 'nowMs'> &
     /** Monotonic milliseconds. */
     timer: Clock
     shared: (market: Market, filter: RowFilter, row: LiveRow) => string
-    sharedTick: (filter: SpotFilter, tick: StoredTick) => string
+    sharedTick: (filter: SpotFilter, tick: StoredTick, place: Position | undefined) => string
     describeEvent: (event: MarketEvent) => string
     inTurns: (steps: Paced) => void
   }
@@ -180,9 +181,10 @@ function createEventText(
   return {
     of(event: ReplayEvent): string {
       if (!('tick' in event)) return marketText(event)
-      const { kind, tick } = event
+      const { kind, tick, isPart } = event
       const place = { of: 'spot', seq: tick.id }
-      return rowText(kind === 'tick' ? 'row' : 'snapshot', place, ports.sharedTick(spot, tick))
+      const text = ports.sharedTick(spot, tick, isPart ? undefined : tick)
+      return rowText(kind === 'tick' ? 'row' : 'snapshot', place, text)
     },
     restart: () => lastSeqs.clear(),
   }

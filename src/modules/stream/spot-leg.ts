@@ -1,14 +1,16 @@
 /** The subscription to the price of a coin. */
-import type { Position } from '#src/core/snapshot.ts'
+import { comparePositions } from '#src/core/snapshot.ts'
 import { seriesOf, type StoredTick } from '#src/core/spot.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import type { Paced } from '#src/live/runner.ts'
 import {
   latestTicks,
+  type PlacedTick,
   type SpotFilter,
   type SpotFollowing,
+  type SpotPlace,
+  type SpotReads,
   type SpotWatch,
-  ticksAfter,
+  ticksSince,
 } from '#src/live/spot.ts'
 
 import { SLOW_MS } from './leg.ts'
@@ -21,14 +23,14 @@ export type SpotOptions = {
   id: string
   filter: SpotFilter
   /** Exclusive; undefined begins with the last prices. */
-  from: Position | undefined
+  from: SpotPlace | undefined
   onSlow: OnSlow
 }
 
 export type SpotPorts = Outlet & {
-  history: Pick<MarketHistory, 'spot'>
+  history: SpotReads
   watch: SpotWatch
-  shared: (filter: SpotFilter, tick: StoredTick) => string
+  shared: (filter: SpotFilter, tick: StoredTick, place: SpotPlace | undefined) => string
   inTurns: (steps: Paced) => void
 }
 
@@ -38,55 +40,76 @@ export function subscribeSpot(options: SpotOptions, ports: SpotPorts): Subscript
   const { history, watch } = ports
   const outbox = createOutbox(options, ports)
   let [isOver, isSnapshotOwed] = [false, from === undefined]
-  /** Of a catch-up: prices up to here were sent. */
-  let at: Position = from ?? { timestampMs: 0, id: 0 }
+  /** Of what was sent, once something was. */
+  let at = from
   /** Undefined during a catch-up. */
   let following: SpotFollowing | undefined
 
-  const toItem = (tick: StoredTick): Item => ({
-    ...{ seq: tick.id, lane: seriesOf(tick), rest: ports.shared(filter, tick) },
+  const toItem = (tick: StoredTick, place: SpotPlace | undefined): Item => ({
+    ...{ seq: tick.id, lane: seriesOf(tick), rest: ports.shared(filter, tick, place) },
   })
 
-  function sendLast(): void {
-    for (const tick of latestTicks(history, filter)) outbox.repeat(toItem(tick))
+  function deliver(found: Iterable<PlacedTick>): void {
+    for (const { tick, place } of found) {
+      if (at && comparePositions(tick, at) <= 0 && tick.id <= at.seen) continue
+      at = place
+      outbox.push(toItem(tick, place))
+    }
+  }
+
+  /** Whoever is cut off before the last of them has not all of it. */
+  function sendLast(place: SpotPlace): void {
+    const ticks = latestTicks(history, filter)
+    for (const tick of ticks) outbox.repeat(toItem(tick, tick === ticks.at(-1) ? place : undefined))
   }
 
   function goLive(): void {
-    following = watch.follow(filter, (ticks) => {
-      for (const tick of ticks) outbox.push(toItem(tick))
-    })
-    if (isSnapshotOwed) sendLast()
+    const now = watch.follow(filter, deliver)
+    following = now
+    // What others were sent may have ended the connection.
+    if (isOver) {
+      now.leave()
+      return
+    }
+    if (at) deliver(ticksSince(history, filter, { place: at, uptoId: now.place().seen }))
+    if (isSnapshotOwed) sendLast(now.place())
     if (from) ports.send(`{"type":"live","id":${JSON.stringify(id)},"coin":"${filter.coin}"}`)
   }
 
-  /** Sends prices as long as they are taken; returns whether these were the last. */
-  function sendHeld(ticks: readonly StoredTick[]): boolean {
-    for (const tick of ticks) {
-      if (isOver || ports.isSlow()) return false
-      at = tick
-      outbox.sendNow(toItem(tick), 'row')
+  /** Sends what is held as it is taken; returns how much that was, and much where it waited. */
+  function* sendHeld(place: SpotPlace, uptoId: number): Generator<number, number> {
+    let sent = 0
+    for (const found of ticksSince(history, filter, { place, uptoId })) {
+      if (ports.isSlow()) sent += STEP_TICKS
+      yield* restsWhile(() => ports.isSlow() && !isOver)
+      if (isOver) break
+      at = found.place
+      outbox.sendNow(toItem(found.tick, at), 'row')
+      if (++sent % STEP_TICKS === 0) yield 0
     }
-    return ticks.length < STEP_TICKS && !isOver
+    return sent
   }
 
-  function* catchUp(): Paced {
-    while (!isOver) {
-      if (ports.isSlow()) yield SLOW_MS
-      else if (sendHeld(ticksAfter(history, filter, { after: at, limit: STEP_TICKS })))
-        return goLive()
-      else yield 0
+  /** Sends what is held until little of it is left, and then follows. */
+  function* catchUp(place: SpotPlace): Paced {
+    at = place
+    for (let sent = STEP_TICKS; sent >= STEP_TICKS && !isOver;) {
+      const uptoId = history.lastSpotId()
+      sent = yield* sendHeld(at, uptoId)
+      at = { ...at, seen: uptoId }
     }
+    if (!isOver) goLive()
   }
 
-  if (from) ports.inTurns(catchUp())
+  if (from) ports.inTurns(catchUp(from))
   else goLive()
 
   return {
     snapshot(): void {
       isSnapshotOwed = following === undefined
-      if (isSnapshotOwed) return
-      following?.look()
-      sendLast()
+      if (following === undefined) return
+      following.look()
+      sendLast(following.place())
     },
     drained: outbox.drained,
     tellGaps() {},
@@ -96,4 +119,8 @@ export function subscribeSpot(options: SpotOptions, ports: SpotPorts): Subscript
       following?.leave()
     },
   }
+}
+
+function* restsWhile(isResting: () => boolean): Paced {
+  while (isResting()) yield SLOW_MS
 }
