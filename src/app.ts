@@ -24,7 +24,7 @@ import { createRouter, documentRoutes, type Route } from '#src/http/route.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import { openapi, swaggerPage } from '#src/http/swagger.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
-import { createWork } from '#src/http/work.ts'
+import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createClientAddress, createNetworkSet } from '#src/lib/network.ts'
 import { createPageCache } from '#src/lib/page-cache.ts'
@@ -84,6 +84,8 @@ export type ReaderDeps = {
   version: string
   /** In place of the real one, to measure what it costs. */
   gate?: Gate
+  /** In place of the real one, to test what does not depend on time. */
+  work?: Work
 }
 
 export type AppDeps = ReaderDeps & {
@@ -224,7 +226,7 @@ function createPorts(deps: ReaderDeps, isAccepting: () => boolean) {
     pages: createPageCache(config.pageCacheBytes),
     findMarket: createMarketFinder(history),
     // One for all: whatever arrives waits for one step of the long work of all routes.
-    work: createWork({ timer, limits }),
+    work: deps.work ?? createWork({ timer, limits }),
     takeSignup: gate.takeSignup,
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,

@@ -32,8 +32,7 @@ type WorkDeps = { timer: Clock; limits: { jobs: Places; streams: Places } }
 
 export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
   const scheduler = createScheduler()
-  let spentMs = 0
-  let watchedSinceMs: number | undefined
+  const { hasTime, spend } = createRound(timer)
 
   function runSlice<T>(steps: Steps<T>): IteratorResult<void, T> {
     let step = steps.next()
@@ -93,12 +92,35 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
 
     /** Undefined when a request may be answered at once; else it waits. Throws `unavailable`. */
     enter(visit: Visit): Promise<void> | undefined {
-      // All that happens in it counts: reading a request may take longer than its handler.
-      if (watchedSinceMs === undefined || timer() - watchedSinceMs < ROUND_MS_MAX) return undefined
+      if (hasTime()) return undefined
       if (visit.isCounted && scheduler.waiting >= WAITING_MAX) throw busyError('all')
       visit.keepOpen?.(WAIT_SECONDS_MAX)
       return scheduler.take(ownerOf(visit))
     },
+
+    spend,
+
+    /** Does what is no request, where a request would be answered at once. */
+    tryNow(act: () => void): boolean {
+      if (!hasTime()) return false
+      const startedMs = timer()
+      act()
+      spend(timer() - startedMs)
+      return true
+    },
+  }
+}
+
+/** Callers without a key have few requests a minute, and none of them is long. */
+const ownerOf = ({ caller }: Visit): string => caller?.accountId ?? ''
+
+/** How much was done in a round of the event loop. */
+function createRound(timer: Clock) {
+  let spentMs = 0
+  let watchedSinceMs: number | undefined
+  return {
+    /** All that happens in it counts: reading a request may take longer than its handler. */
+    hasTime: (): boolean => watchedSinceMs === undefined || timer() - watchedSinceMs < ROUND_MS_MAX,
 
     spend(ms: number): void {
       spentMs += ms
@@ -111,9 +133,6 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     },
   }
 }
-
-/** Callers without a key have few requests a minute, and none of them is long. */
-const ownerOf = ({ caller }: Visit): string => caller?.accountId ?? ''
 
 const busyError = (whose: string): AppError =>
   new AppError(

@@ -1,12 +1,15 @@
 /** A connection of the stream in this process, whose test decides what it takes. */
 import type { StreamData } from '#src/app.ts'
 import type { Outcome } from '#src/core/market.ts'
+import { createWork } from '#src/http/work.ts'
 
 import { aSnapshot, START_MS } from '../history/books.ts'
 import { append, asDocumented, type Message, putMarket, startLiveServer } from './live-client.ts'
 
+type Server = Pick<ReturnType<typeof startLiveServer>, 'app' | 'key'>
+
 /** A connection whose other end takes bytes only when the test says so. */
-export function openStuck({ app, key }: ReturnType<typeof startLiveServer>) {
+export function openStuck({ app, key }: Server) {
   const { websocket } = app.stream
   const sent: Message[] = []
   const state = { buffered: 0, most: 0, code: 0 }
@@ -29,6 +32,7 @@ export function openStuck({ app, key }: ReturnType<typeof startLiveServer>) {
     state,
     sent,
     ask: (message: object) => websocket.message(connection, JSON.stringify(message)),
+    close: () => websocket.close(connection),
     /** The other end takes all that is on its way. */
     take() {
       state.buffered = 0
@@ -39,7 +43,13 @@ export function openStuck({ app, key }: ReturnType<typeof startLiveServer>) {
 
 /** A market with one state of each outcome, and what writes on. */
 export function startWriting() {
-  const server = startLiveServer()
+  const work = createWork({ timer: () => performance.now(), streamsMax: 8 })
+  // What is asked is done at once, however slow the machine is.
+  const tryNow = (act: () => void) => {
+    act()
+    return true
+  }
+  const server = startLiveServer({ work: { ...work, tryNow } })
   putMarket(server.history)
   let written = 0
   /** Levels make a row large. */

@@ -2,6 +2,7 @@
 import { AppError } from '#src/core/errors.ts'
 import type { Coin } from '#src/core/market.ts'
 import type { Visit } from '#src/http/gate.ts'
+import type { Work } from '#src/http/work.ts'
 import type { Places } from '#src/lib/places.ts'
 import type { Runner } from '#src/live/runner.ts'
 import { type Caller, unauthenticatedError } from '#src/selling/caller.ts'
@@ -25,6 +26,7 @@ const DRAIN_MS = 9_500
 export type StreamDeps = BeginDeps & {
   runner: Runner
   connections: Places
+  work: Pick<Work, 'tryNow'>
   /** From 0 to below 1. */
   random: () => number
   /** Of the header `Authorization`. */
@@ -155,6 +157,7 @@ function createPorts(deps: StreamDeps): SessionPorts {
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,
     run: deps.runner.run,
+    tryNow: deps.work.tryNow,
 
     takePlace({ accountId, standing }) {
       const place = deps.connections.open(accountId, streamsMaxOf(standing.terms))

@@ -54,12 +54,14 @@ export type SessionPorts = HolderPorts & {
   /** Counts what was sent. */
   used(caller: Caller, bytes: number): void
   run(owner: string, steps: Paced, onError: (error: unknown) => void): void
+  /** Does short work where there is time for it now; returns whether it did. */
+  tryNow(act: () => void): boolean
 }
 
 /** Begins a session; `key` is what a header had, if anything. */
 export function openSession(wire: Wire, ports: SessionPorts, key: string | undefined) {
   const { clock } = ports
-  let [heartbeatMs, gapsMs, faults] = [HEARTBEAT_MS, clock(), 0]
+  let [heartbeatMs, gapsMs] = [HEARTBEAT_MS, clock()]
   let drainMs = Number.POSITIVE_INFINITY
 
   const line = createLine(wire, ports, () => {
@@ -67,7 +69,7 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     subscriptions.clear()
     holder.leave()
   })
-  const { say, fail, end } = line
+  const { say, end } = line
   const holder = createHolder(ports, {
     say,
     end,
@@ -90,24 +92,12 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
       say({ type: 'unsubscribed', id })
     },
   })
-  const assertPace = createPace(clock)
   if (key !== undefined) holder.authenticate(key)
 
+  const queue = createQueue(ports, line, perform)
+
   return {
-    message(text: string): void {
-      if (line.isOver) return
-      let id: string | undefined
-      try {
-        assertPace()
-        const operation = readOperation(text)
-        if ('id' in operation) id = operation.id
-        perform[operation.op](operation as never)
-        faults = 0
-      } catch (error) {
-        fail(error, id)
-        if (++faults >= FAULTS_MAX) end('protocol')
-      }
-    },
+    message: queue.add,
 
     drained(): void {
       for (const each of subscriptions.values()) each.drained()
@@ -249,14 +239,64 @@ function createSubscriptions(
 
 const idError = (text: string) => new AppError('invalid_parameter', text, { param: 'id' })
 
-/** Throws `rate_limited` for an operation too many. */
-function createPace(clock: Clock): () => void {
+/** Operations in their order: at once, or in turns with everybody's work. */
+function createQueue(
+  { clock, run, tryNow }: SessionPorts,
+  line: ReturnType<typeof createLine>,
+  perform: Perform,
+) {
+  const waiting: string[] = []
+  const assertPace = createPace(clock)
+  let faults = 0
+
+  function refuse(error: unknown, id?: string): void {
+    line.fail(error, id)
+    if (++faults >= FAULTS_MAX) line.end('protocol')
+  }
+
+  function act(text: string): void {
+    let id: string | undefined
+    try {
+      const operation = readOperation(text)
+      if ('id' in operation) id = operation.id
+      perform[operation.op](operation as never)
+      faults = 0
+    } catch (error) {
+      refuse(error, id)
+    }
+  }
+
+  function* actInTurns(): Paced {
+    for (let text = waiting[0]; text !== undefined && !line.isOver; text = waiting[0]) {
+      act(text)
+      waiting.shift()
+      yield 0
+    }
+  }
+
+  return {
+    add(text: string): void {
+      if (line.isOver) return
+      try {
+        assertPace(waiting.length)
+      } catch (error) {
+        refuse(error)
+        return
+      }
+      if (waiting.length === 0 && tryNow(() => act(text))) return
+      if (waiting.push(text) === 1) run(line.caller?.accountId ?? '', actInTurns(), line.fail)
+    },
+  }
+}
+
+/** Throws `rate_limited` for an operation too many, in a second or of those that wait. */
+function createPace(clock: Clock): (waiting: number) => void {
   let [second, count] = [0, 0]
-  return () => {
+  return (waiting) => {
     const now = Math.floor(clock() / 1000)
     count = now === second ? count + 1 : 1
     second = now
-    if (count > OPERATIONS_A_SECOND)
+    if (Math.max(count, waiting + 1) > OPERATIONS_A_SECOND)
       throw new AppError('rate_limited', `Send ${OPERATIONS_A_SECOND} operations a second at most.`)
   }
 }
