@@ -83,7 +83,6 @@ function createService(history: MarketHistory) {
     ...{ history, cursors, timer, rows: read, clock: () => START_MS },
     hub: createHub({ history, read, clock: () => START_MS, timer }),
     describeMarket: () => '{}',
-    work: { openStream: () => () => {} },
     randomBytes: (length) => new Uint8Array(length),
   })
 }
@@ -190,7 +189,7 @@ async function serve(mode: Mode): Promise<void> {
       }
       const heartbeatMs = mode === 'own' ? 1e9 + opened : 1e9
       const { conditionId, coin } = market()
-      const stream = service.open(request, {
+      const stream = service.open({
         options: {
           coin,
           conditionId,
@@ -199,6 +198,7 @@ async function serve(mode: Mode): Promise<void> {
           heartbeatMs,
         },
         ...{ market: market(), cursor: undefined, isGzip: true, isAllowed: () => true },
+        takePlace: () => () => {},
       })
       return streamResponse(request, { headers: {}, ...stream })
     },

@@ -4,6 +4,7 @@ import { assertEntitled } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
+import type { Work } from '#src/http/work.ts'
 import { type RowChannel, rowChannels } from '#src/live/rows.ts'
 import type { Caller } from '#src/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/selling/tier.ts'
@@ -47,10 +48,11 @@ const shared = {
 type Ports = {
   authenticate: (authorization: string | null) => Caller | undefined
   listTiers: () => readonly Tier[]
+  work: Pick<Work, 'openStream'>
 }
 type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
 
-export function liveRoutes(service: LiveService, { authenticate, listTiers }: Ports) {
+export function liveRoutes(service: LiveService, { authenticate, listTiers, work }: Ports) {
   function isAllowed({ request, coin }: Asked, channel: RowChannel): boolean {
     const caller = authenticate(request.headers.get('authorization'))
     if (caller === undefined || caller.isBlocked) return false
@@ -70,11 +72,12 @@ export function liveRoutes(service: LiveService, { authenticate, listTiers }: Po
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     const filter = { channel, outcome, depth }
     const conditionId = market?.conditionId
-    const stream = service.open(request, {
+    const stream = service.open({
       options: { coin, conditionId, timeframe, filter, heartbeatMs: heartbeat * 1000 },
       ...{ market, isGzip },
       cursor: request.headers.get(LAST_EVENT_ID) || query.cursor,
       isAllowed: () => isAllowed(asked, channel),
+      takePlace: () => work.openStream(request),
     })
     const headers: Record<string, string> = {
       'Content-Type': 'text/event-stream',

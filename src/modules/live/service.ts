@@ -3,7 +3,6 @@ import type { CursorCodec } from '#src/core/cursor.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Market } from '#src/core/market.ts'
 import type { BodyStream } from '#src/http/stream.ts'
-import type { Work } from '#src/http/work.ts'
 
 import { createCrew } from './crew.ts'
 import type { Lane, LaneOptions, LanePorts } from './lane.ts'
@@ -22,7 +21,6 @@ const RETRY_AFTER_SECONDS = 5
 
 type LiveDeps = Omit<LanePorts, 'places'> & {
   cursors: CursorCodec
-  work: Pick<Work, 'openStream'>
   randomBytes: (length: number) => Uint8Array
 }
 
@@ -34,11 +32,13 @@ type LiveStart = {
   cursor: string | undefined
   isGzip: boolean
   isAllowed: () => boolean
+  /** Returns what gives it back. Throws `too_many_streams` and `unavailable`. */
+  takePlace: () => () => void
 }
 
 /** Makes the service. `tick` is to be called every few milliseconds. */
 export function createLiveService(deps: LiveDeps) {
-  const { history, rows, work } = deps
+  const { history, rows } = deps
   const ports: LanePorts = { ...deps, places: createPlaces(history, deps.cursors) }
   const crew = createCrew(ports)
   let isStopped = false
@@ -65,12 +65,12 @@ export function createLiveService(deps: LiveDeps) {
      * Begins a stream for the caller. Throws `cursor_invalid`, `cursor_mismatch`,
      * `too_many_streams` and `unavailable`.
      */
-    open(request: Request, start: LiveStart): Omit<BodyStream, 'headers'> {
+    open(start: LiveStart): Omit<BodyStream, 'headers'> {
       const more = { retryAfterSeconds: RETRY_AFTER_SECONDS }
       if (isStopped) throw new AppError('unavailable', 'The server stops.', more)
       const { options, cursor, isGzip } = start
       const legs = legsAt(ports, start)
-      const close = work.openStream(request)
+      const close = start.takePlace()
       const output = createOutput({ history, rows }, options.filter, isGzip)
       const member = new Member(start.isAllowed)
       const onEnd = () => {
