@@ -206,9 +206,10 @@ export type GapChange = { conditionId: string } & (
   | { kind: 'opened'; gap: Gap }
   /**
    * Every gap of the outcome that ends at `ENDLESS_MS` ends at `atMs`, exclusive; one that begins
-   * there or later is gone.
+   * there or later is gone. One that is withdrawn never was.
    */
   | { kind: 'ended'; outcome: Outcome; atMs: number }
+  | { kind: 'withdrawn'; gap: Gap }
 )
 
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */

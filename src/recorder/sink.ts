@@ -1,13 +1,11 @@
 /** Brings what was heard into the history, in batches. */
-import type { Gap } from '#src/core/coverage.ts'
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import type { Outcome } from '#src/core/market.ts'
-import type { Snapshot } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { Trade } from '#src/core/trade.ts'
 import type { HistoryWriter, Recording } from '#src/history/history.ts'
 import { messageOf } from '#src/lib/message.ts'
 
+import { type Entry, isGapChange, marketOf } from './entry.ts'
+import { createHeldBack } from './held-back.ts'
 import type { Reporter } from './ports.ts'
 
 /** Rows that one transaction writes at most: some 30 ms. */
@@ -45,6 +43,7 @@ export function createSink(options: SinkOptions) {
   let refusal: unknown
   const counts = noCounts()
   const write = createWrite(options, counts)
+  const heldBack = createHeldBack(write)
 
   function add(entry: Entry): void {
     if (waiting.length === 0) dueMs = Math.max(dueMs, clock() + batchMs)
@@ -54,7 +53,7 @@ export function createSink(options: SinkOptions) {
 
   function overflow(): void {
     // Gaps stay: what opens and ends them is little, and the history must not lose it.
-    const kept = waiting.filter(({ kind }) => kind === 'opened' || kind === 'ended')
+    const kept = waiting.filter(isGapChange)
     counts.dropped += waiting.length - kept.length
     waiting = [...kept, ...gapsOf(waiting)]
     reporter.report('overflow', `The recorder drops rows. ${fault() ?? 'The disk is too slow.'}`)
@@ -62,6 +61,7 @@ export function createSink(options: SinkOptions) {
   }
 
   function pause(): false {
+    if (!hasRoom()) heldBack.note(waiting)
     dueMs = clock() + RETRY_MS
     return false
   }
@@ -77,6 +77,7 @@ export function createSink(options: SinkOptions) {
     const nowMs = clock()
     if (!hasRoom()) return pause()
     options.onFlush?.()
+    waiting = [...heldBack.release(), ...waiting]
     while (waiting.length > 0) {
       const batch = waiting.slice(0, ROWS_MAX)
       if (!hasRoom('now')) return pause()
@@ -84,13 +85,11 @@ export function createSink(options: SinkOptions) {
         write(batch)
       } catch (error) {
         refusal = error
-        const reason = messageOf(error).replace(/\.$/, '')
-        reporter.report('history', `The recorder cannot write: ${reason}. It tries again.`)
+        reporter.report('history', refusalLine(error))
         return pause()
       }
       waiting.splice(0, batch.length)
-      const last = batch.findLast((entry) => entry.kind === 'state')
-      if (last !== undefined) counts.lagMs = clock() - last.snapshot.timestampMs
+      counts.lagMs = lagOf(batch, clock()) ?? counts.lagMs
     }
     refusal = undefined
     counts.lastFlushMs = nowMs
@@ -127,6 +126,14 @@ const noCounts = () => ({
   /** From the venue's time of the newest state of the last batch until it was stored. */
   lagMs: 0,
 })
+
+function lagOf(batch: readonly Entry[], nowMs: number): number | undefined {
+  const last = batch.findLast((entry) => entry.kind === 'state')
+  return last && nowMs - last.snapshot.timestampMs
+}
+
+const refusalLine = (error: unknown): string =>
+  `The recorder cannot write: ${messageOf(error).replace(/\.$/, '')}. It tries again.`
 
 /** Another error than ours may say anything. */
 const refusalText = (refusal: unknown): string =>
@@ -189,9 +196,6 @@ const ofOneMarket: ReadonlySet<ErrorCode> = new Set([
 export const isOfOneMarket = (error: unknown): error is AppError =>
   error instanceof AppError && ofOneMarket.has(error.code)
 
-const marketOf = (entry: Entry): string =>
-  entry.kind === 'state' ? entry.snapshot.conditionId : entry.conditionId
-
 /** What is not known where states are dropped. */
 function gapsOf(entries: readonly Entry[]): Entry[] {
   const dropped = entries.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
@@ -207,18 +211,12 @@ function gapsOf(entries: readonly Entry[]): Entry[] {
 
 export type Sink = ReturnType<typeof createSink>
 
-export type Entry =
-  | { kind: 'state'; snapshot: Snapshot }
-  | { kind: 'trade'; conditionId: string; trade: Trade }
-  | { kind: 'opened'; conditionId: string; gap: Gap }
-  | { kind: 'ended'; conditionId: string; outcome: Outcome; atMs: number }
-
 function toRecording(entries: readonly Entry[]): Recording {
   const of = <Kind extends Entry['kind']>(kind: Kind) =>
     entries.filter((entry): entry is Extract<Entry, { kind: Kind }> => entry.kind === kind)
   return {
     snapshots: of('state').map(({ snapshot }) => snapshot),
     trades: of('trade'),
-    gaps: entries.filter((entry) => entry.kind === 'opened' || entry.kind === 'ended'),
+    gaps: entries.filter(isGapChange),
   }
 }

@@ -66,6 +66,19 @@ export function conformRecord(use: Use): void {
     )
 
     test(
+      'behavior: a gap that is withdrawn is none, and others of its outcome stay open',
+      use((history) => {
+        put(history)
+        const held: Gap = { ...down, fromMs: START_MS + 500 }
+        const gaps: GapChange[] = [opened, { kind: 'opened', conditionId, gap: held }]
+        record(history, { snapshots: someSnapshots(1), gaps })
+        record(history, { gaps: [{ kind: 'withdrawn', conditionId, gap: held }] })
+        expect(gapsOf(history)).toEqual([down])
+        expect([...history.verify()]).toEqual([])
+      }),
+    )
+
+    test(
       'behavior: a gap that ends at its start is none',
       use((history) => {
         put(history)

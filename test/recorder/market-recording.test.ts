@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
 import { noCounts } from '#src/recorder/book-output.ts'
+import type { Entry } from '#src/recorder/entry.ts'
 import { recordMarket } from '#src/recorder/market-recording.ts'
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
-import type { Entry } from '#src/recorder/sink.ts'
 import { Watermark } from '#src/recorder/watermark.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 

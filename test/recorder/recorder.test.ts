@@ -164,6 +164,11 @@ describe('startRecorder', () => {
       // Of 1,000 states a second 20,000 may wait.
       await rig.advance(22_000)
       expect(rig.recorder().fault()).toContain('full')
+      const judged = await rig.judgeAll()
+      const tails = judged.flatMap((each) =>
+        each.gaps.filter(({ reason, toMs }) => reason !== 'not_open' && toMs > START_MS + 9000),
+      )
+      expect(new Set(tails.map(({ reason }) => reason))).toEqual(new Set(['recorder_down']))
       disk.free = 2000
       await rig.advance(4000)
       const { faults, gaps } = await verdictOf(rig, START_MS + 2000)

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
+import { ENDLESS_MS } from '#src/core/coverage.ts'
 import { AppError } from '#src/core/errors.ts'
 import type { Recording } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 import { createReporter } from '#src/recorder/ports.ts'
 import { createSink, type SinkOptions } from '#src/recorder/sink.ts'
 
@@ -100,7 +102,7 @@ describe('createSink', () => {
       'The recorder drops rows. The disk is nearly full: nothing is recorded.',
     )
     expect(sink.counts.dropped).toBe(20_000)
-    expect(written).toEqual([])
+    expect(written.flatMap(({ snapshots }) => snapshots)).toEqual([])
   })
 
   test('behavior: nothing is written to a disk that is nearly full, until there is room', async () => {
@@ -108,14 +110,46 @@ describe('createSink', () => {
     const { sink, lines, written, advance } = start({ freeBytes: () => disk.free })
     sink.add(state())
     await advance(1500)
-    expect([written.length, sink.fault()]).toEqual([
-      0,
-      'The disk is nearly full: nothing is recorded.',
-    ])
+    const fault = 'The disk is nearly full: nothing is recorded.'
+    expect([written.flatMap(({ snapshots }) => snapshots), sink.fault()]).toEqual([[], fault])
     disk.free = 5000
     await advance(2500)
-    expect([written.length, sink.fault()]).toEqual([1, undefined])
+    expect([written.at(-1)?.snapshots.length, sink.fault()]).toEqual([1, undefined])
     expect(lines.length).toBe(2)
+  })
+
+  test('behavior: what a nearly full disk holds back is a gap at once, and none once it is written', async () => {
+    const disk = { free: 999, isFull: true }
+    const history = openHistory(':memory:')
+    const { snapshot } = state()
+    const { conditionId, timestampMs } = snapshot
+    history.putMarket({ ...snapshot, source: 'recorded' })
+    const unknown = { outcome: 'down', fromMs: timestampMs, toMs: ENDLESS_MS } as const
+    history.putGaps(conditionId, [{ ...unknown, reason: 'hash_mismatch' }])
+    const gaps = () => {
+      const market = history.findMarket(conditionId)
+      return market && history.gaps(market)
+    }
+    const before = gaps()
+    const { sink, advance } = start({
+      freeBytes: () => disk.free,
+      history: {
+        record(recording) {
+          if (disk.isFull) throw new AppError('storage_unavailable', 'No room is left.')
+          return history.record(recording)
+        },
+      },
+    })
+    sink.add({ kind: 'state', snapshot: { ...snapshot, outcome: 'up' } })
+    await advance(1500)
+    expect(gaps()).toEqual(before)
+    disk.isFull = false
+    await advance(1500)
+    const held = { outcome: 'up', fromMs: timestampMs, toMs: ENDLESS_MS } as const
+    expect(gaps()).toContainEqual({ ...held, reason: 'recorder_down' })
+    disk.free = 5000
+    await advance(1500)
+    expect([gaps(), history.totals().snapshots]).toEqual([before, 1])
   })
 
   test('behavior: no more is written at once than there is room for', async () => {
@@ -127,7 +161,8 @@ describe('createSink', () => {
     })
     for (let row = 0; row < 2000; row++) sink.add(state())
     await advance(5)
-    expect([written.length, sink.waiting]).toEqual([1, 1500])
+    const rows = written.flatMap(({ snapshots }) => snapshots).length
+    expect([rows, sink.waiting]).toEqual([500, 1500])
     expect(lines).toEqual(['Nothing is recorded: less than 20 MiB are free on the disk.'])
   })
 

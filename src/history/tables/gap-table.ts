@@ -65,14 +65,15 @@ export function createGapTable(db: Database) {
   const { list, derived, last, longest, insert, remove, endless, revise } = prepareGaps(db)
 
   /** Makes `known` gaps those that are `now`; no two of either begin together. */
-  function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): void {
-    if (known.length + now.length === 0) return
+  function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): number {
+    if (known.length + now.length === 0) return 0
     const removed = without(known, now).flatMap(({ fromMs, toMs }) =>
       remove.all({ ...owner, fromMs, toMs }),
     )
     const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
     if (removed.length + added.length > 0)
       revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
+    return removed.length + added.length
   }
 
   return {
@@ -118,6 +119,10 @@ export function createGapTable(db: Database) {
       )
       return open.length
     },
+
+    /** Takes a recorded gap back; returns how many there were. */
+    withdraw: (marketId: number, { outcome, ...gap }: Gap): number =>
+      replace({ marketId, outcome: outcomeCodes[outcome], kind: 0 }, [gap], []),
   }
 }
 

@@ -21,9 +21,10 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
       assertNearWindow(market, heard.trade.timestampMs)
       return trades.insert(market.id, [heard.trade])
     }
+    if (heard.kind === 'ended') return gaps.end(market.id, heard.outcome, heard.atMs)
     return heard.kind === 'opened'
       ? gaps.record(market.id, [heard.gap])
-      : gaps.end(market.id, heard.outcome, heard.atMs)
+      : gaps.withdraw(market.id, heard.gap)
   }
 
   return ({ source = 'recorded', snapshots, ...beside }: Recording) => {

@@ -1,0 +1,15 @@
+/** What waits to be written. */
+import type { Snapshot } from '#src/core/snapshot.ts'
+import type { Trade } from '#src/core/trade.ts'
+import type { GapChange } from '#src/history/history.ts'
+
+export type Entry =
+  | { kind: 'state'; snapshot: Snapshot }
+  | { kind: 'trade'; conditionId: string; trade: Trade }
+  | GapChange
+
+export const isGapChange = (entry: Entry): entry is GapChange =>
+  entry.kind !== 'state' && entry.kind !== 'trade'
+
+export const marketOf = (entry: Entry): string =>
+  entry.kind === 'state' ? entry.snapshot.conditionId : entry.conditionId

@@ -1,0 +1,47 @@
+/** What is held back from a disk that is nearly full is a gap on record, until it is written. */
+import { ENDLESS_MS, type Gap } from '#src/core/coverage.ts'
+
+import { type Entry, marketOf } from './entry.ts'
+
+type Opened = { kind: 'opened'; conditionId: string; gap: Gap }
+
+export function createHeldBack(write: (entries: readonly Entry[]) => void) {
+  const gaps = new Map<string, Opened>()
+  return {
+    /** Puts on record that what waits is missing; a disk that is full may not take even that. */
+    note(waiting: readonly Entry[]): void {
+      try {
+        const opened = tailsOf(waiting).filter((each) => !gaps.has(tokenOf(each)))
+        if (opened.length > 0) write(opened)
+        for (const each of opened) gaps.set(tokenOf(each), each)
+      } catch {
+        // Then the gap is on record when what waits is, or at the next start.
+      }
+    },
+
+    /** What is to be written before what waits, so that the gaps are gone with it. */
+    release(): Entry[] {
+      const withdrawn = [...gaps.values()].map((each) => ({ ...each, kind: 'withdrawn' }) as const)
+      gaps.clear()
+      return withdrawn
+    },
+  }
+}
+
+const tokenOf = ({ conditionId, gap }: Opened): string => `${conditionId} ${gap.outcome}`
+
+/** Of each token, that nothing is known from the first that waits on. */
+function tailsOf(entries: readonly Entry[]): Opened[] {
+  const tails = new Map<string, Opened>()
+  for (const entry of entries) {
+    if (entry.kind !== 'state' && entry.kind !== 'opened') continue
+    const [outcome, fromMs] =
+      entry.kind === 'state'
+        ? [entry.snapshot.outcome, entry.snapshot.timestampMs]
+        : [entry.gap.outcome, entry.gap.fromMs]
+    const gap = { outcome, fromMs, toMs: ENDLESS_MS, reason: 'recorder_down' } as const
+    const tail: Opened = { kind: 'opened', conditionId: marketOf(entry), gap }
+    if (!tails.has(tokenOf(tail))) tails.set(tokenOf(tail), tail)
+  }
+  return [...tails.values()]
+}
