@@ -67,11 +67,11 @@ export type HistoryWriter = {
   putSpot(ticks: readonly SpotTick[]): number
 
   /**
-   * Deletes some of what is oldest, a few milliseconds of work: closed markets whose place in lists
-   * (`orderMs`) is before a moment, whole and oldest first, with all that belongs to them, and
-   * reference prices of the times before. Returns whether there was anything; call it until there
-   * is not. A market that was deleted is unknown from then on, and its batches count as applied.
-   * The last market and the last price that were accepted stay.
+   * Deletes some of what is oldest, a few milliseconds of work: markets whose place in lists
+   * (`orderMs`) is before a moment, closed or over without a book, whole and oldest first, with all
+   * that belongs to them, and reference prices of the times before. Returns whether there was
+   * anything; call it until there is not. A market that was deleted is unknown from then on, and
+   * its batches count as applied. The last price that was accepted stays.
    */
   deleteOldest(beforeMs: number): boolean
 

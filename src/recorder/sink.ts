@@ -47,8 +47,7 @@ export function createSink(options: SinkOptions) {
 
   function add(entry: Entry): void {
     if (waiting.length === 0) dueMs = Math.max(dueMs, clock() + batchMs)
-    waiting.push(entry)
-    if (waiting.length > WAITING_MAX) overflow()
+    if (waiting.push(entry) > WAITING_MAX) overflow()
   }
 
   function overflow(): void {

@@ -103,17 +103,45 @@ export function conformDelete(use: Use): void {
         expect([...history.verify()]).toEqual([])
       }),
     )
+  })
+}
+
+export function conformDeleteWhich(use: Use): void {
+  describe('deleteOldest, which', () => {
+    test(
+      'behavior: a market that has books and is not closed stays, and one that never had any goes',
+      use((history) => {
+        const windowStartMs = startOf(0)
+        const window = { windowStartMs, windowEndMs: windowStartMs + 300_000 }
+        for (const [number, slug] of ['open', 'bare'].entries())
+          history.putMarket({
+            ...{ conditionId: conditionIdOf(10 + number), coin: 'btc', timeframe: '5m' },
+            ...{ ...window, slug, source: 'recorded' },
+          })
+        const row = { conditionId: conditionIdOf(10), assetId: '10', timestampMs: windowStartMs }
+        history.append({ id: 'open', source: 'recorded', snapshots: [aSnapshot(row)] })
+        fill(history, 2, 10)
+        deleteAll(history, window.windowEndMs)
+        expect(heldOf(history)).toContain('bare')
+        deleteAll(history, startOf(100))
+        expect(heldOf(history)).toEqual(['open'])
+        expect([...history.verify()]).toEqual([])
+      }),
+    )
 
     test(
-      'behavior: a market that is not closed stays, and so does the last one that was accepted',
+      'behavior: the last market that was accepted goes too, and no id is given again',
       use((history) => {
-        history.putMarket({
-          ...{ conditionId: conditionIdOf(9), coin: 'btc', timeframe: '5m', source: 'recorded' },
-          ...{ windowStartMs: startOf(0), windowEndMs: startOf(0) + 300_000, slug: 'open' },
-        })
         fill(history, 2, 10)
+        const idOf = (number: number) => history.findMarket(conditionIdOf(number))?.id ?? 0
+        const before = idOf(2)
         deleteAll(history, startOf(100))
-        expect(heldOf(history)).toEqual(['open', 'slug-2'])
+        expect(heldOf(history)).toEqual([])
+        const about = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+        history.putMarket({ conditionId: conditionIdOf(3), ...about })
+        expect(idOf(3)).toBeGreaterThan(before)
+        history.putMarket({ conditionId: conditionIdOf(3), ...about, slug: 'three' })
+        expect([idOf(3), heldOf(history)]).toEqual([before + 1, ['three']])
         expect([...history.verify()]).toEqual([])
       }),
     )

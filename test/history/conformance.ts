@@ -4,7 +4,7 @@ import { describe } from 'bun:test'
 import type { MarketHistory } from '#src/history/history.ts'
 
 import { conformAppend } from './conformance-append.ts'
-import { conformDelete } from './conformance-delete.ts'
+import { conformDelete, conformDeleteWhich } from './conformance-delete.ts'
 import { conformEvents } from './conformance-events.ts'
 import { conformGaps } from './conformance-gaps.ts'
 import { conformLines } from './conformance-lines.ts'
@@ -36,6 +36,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformSpot(use)
     conformRecord(use)
     conformDelete(use)
+    conformDeleteWhich(use)
     conformPages(use)
     conformRows(use)
     conformSteps(use)

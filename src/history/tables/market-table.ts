@@ -18,6 +18,8 @@ import { assertSealed, checksumOf } from '#src/sqlite/checksum.ts'
 import { sqlOf } from '#src/sqlite/columns.ts'
 import { type Database, indexedBy } from '#src/sqlite/database.ts'
 
+import { LAST_MARKET_ID } from './meta-table.ts'
+
 type Names = 'coin' | 'timeframe' | 'source'
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
 type Words = Winner & Pick<MarketFacts, 'strikeSource' | 'finalPriceSource' | 'settlementRule'>
@@ -157,8 +159,13 @@ export function createMarketTable(db: Database) {
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
-  const upsert = db.prepare<ById, [ReturnType<typeof toFactRow>]>(
-    `${sql.insert(factColumns)} ON CONFLICT (condition_id) DO UPDATE
+  const greatest = db.prepare<ById, [string]>(
+    `SELECT max((SELECT coalesce(max(id), 0) FROM market),
+       coalesce((SELECT value FROM meta WHERE key = ?), 0)) AS id`,
+  )
+  const nextId = (): number => (greatest.get(LAST_MARKET_ID)?.id ?? 0) + 1
+  const upsert = db.prepare<ById, [ById & ReturnType<typeof toFactRow>]>(
+    `${sql.insert(['id', ...factColumns])} ON CONFLICT (condition_id) DO UPDATE
      SET revision = market.revision + 1, ${sql.setExcluded(factColumns)} RETURNING id`,
   )
   const tradeSpan = db.prepare<{ firstMs: number | null; lastMs: number | null }, [ById]>(
@@ -194,7 +201,7 @@ export function createMarketTable(db: Database) {
         if (isSameFacts(known, facts)) return known
         assertHoldings(known, facts)
       }
-      const stored = upsert.get(toFactRow(facts, known?.firstSnapshotMs))
+      const stored = upsert.get({ id: nextId(), ...toFactRow(facts, known?.firstSnapshotMs) })
       if (stored !== null) holdings.seal(stored.id)
       const put = find(reported.conditionId)
       if (put === undefined) throw new Error('A market is there once it is put.')

@@ -12,6 +12,8 @@ import type { Totals } from '../history.ts'
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
 const SPOT_SUM = 'spot_sum'
+/** The greatest of those that were deleted. */
+export const LAST_MARKET_ID = 'last_market_id'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
@@ -78,6 +80,11 @@ export function createMetaTable(db: Database) {
       const next = nextId()
       if (count > 0) meta.put('next_id', next + count)
       return next
+    },
+
+    /** No id is given twice: what is kept of one in memory is of no other. */
+    noteMarketId(id: number): void {
+      if (id > Number(meta.get(LAST_MARKET_ID) ?? 0)) meta.put(LAST_MARKET_ID, id)
     },
 
     ...createDue(meta),

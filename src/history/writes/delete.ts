@@ -28,11 +28,11 @@ const REACH_MS = 432_000_000
 /** Returns the function that does a step, in a transaction; false when nothing is left to do. */
 export function createDelete({ db, meta, spot, runs }: Tables & { runs: Runs }) {
   const parts = prepareParts(db)
-  // No id is given twice, so the greatest stays: what is kept of one in memory is of no other.
+  // What never had a book is never closed.
   const oldestOf = db.prepare<Oldest, [{ coin: Coin; beforeMs: number }]>(
     `SELECT id, order_ms AS "orderMs" FROM market
-     WHERE coin = $coin AND is_closed = 1 AND order_ms < $beforeMs
-       AND id < (SELECT max(id) FROM market)
+     WHERE coin = $coin AND order_ms < $beforeMs
+       AND (is_closed = 1 OR (first_ms IS NULL AND window_end_ms < $beforeMs))
      ORDER BY order_ms, condition_id LIMIT 1`,
   )
   const deleteMarket = db.prepare<Counted, [number]>(
@@ -59,6 +59,7 @@ export function createDelete({ db, meta, spot, runs }: Tables & { runs: Runs }) 
     const counted = deleteMarket.get(oldest.id)
     if (counted !== null) discount(counted)
     runs.forget(oldest.id)
+    meta.noteMarketId(oldest.id)
     meta.putDeletion(oldest.id)
     return true
   }
