@@ -240,7 +240,7 @@ function describeHashes({ hashes }: ImportReport): string[] {
 }
 
 function describeLosses(report: ImportReport): string[] {
-  const { windowsNotHeld, leftOutReasons, factsLeftOut, invalid } = report
+  const { windowsNotHeld, rowsNotHeld, leftOutReasons, factsLeftOut, invalid } = report
   const bad = count(invalid, ...badThings(report))
   return [
     ...Array.from(
@@ -248,6 +248,7 @@ function describeLosses(report: ImportReport): string[] {
       ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
     ),
     windowsNotHeld > 0 ? `${count(windowsNotHeld, 'window is', 'windows are')} not held` : '',
+    rowsNotHeld > 0 ? `left out ${count(rowsNotHeld, 'row')} of markets that are not held` : '',
     factsLeftOut > 0 ? `warning: left out ${count(factsLeftOut, 'fact')} of markets` : '',
     invalid > 0 ? `warning: left out ${bad}` : '',
     ...report.filesRefused.map((file) => `warning: nothing of ${file} could be kept`),

@@ -70,7 +70,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     const isWhole = watchLosses(run)
     const { lines, records, ...scanned } = read(file, batch)
     before = { id, endsAt, skipped: undefined }
-    if (report.ending !== 'complete') return
+    if (isIdle(report, scanned.snapshots, records)) return
     const snapshots = check.check(scanned.snapshots)
     countHashes(run, snapshots)
     const isPlain = records.length === 0
@@ -85,6 +85,10 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     if (isWhole()) history.append({ id, source, snapshots: [] })
   }
 }
+
+/** Whether nothing is to be kept; of blank lines nothing could be skipped the next time. */
+const isIdle = ({ ending }: ImportRun['report'], ...found: (readonly unknown[])[]): boolean =>
+  ending !== 'complete' || found.flat().length === 0
 
 const TIME_KEY = '"timestamp":'
 

@@ -71,6 +71,8 @@ export const emptyReport = () => ({
   leftOutReasons: new Map<string, number>(),
   /** Rows of outcome files about windows of which no market is held. */
   windowsNotHeld: 0,
+  /** Rows of archives of all markets about those that are not held. */
+  rowsNotHeld: 0,
   /** Held at the end by the markets that were read of; `mismatched` are snapshots read. */
   hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
   seconds: 0,

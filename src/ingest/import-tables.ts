@@ -1,9 +1,11 @@
 /** Takes tables: CSV and Parquet, of the forms in `table-forms.ts`. */
 import { createHash } from 'node:crypto'
 
+import { ifSound } from '#src/core/errors.ts'
 import type { Source } from '#src/core/market.ts'
 import type { Snapshot } from '#src/core/snapshot.ts'
 import { timeFault } from '#src/core/time.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 
 import { appendBySource, createBookCheck } from './import-lines.ts'
 import { attempt, type ImportPlace, type ImportRun, refuse } from './import-run.ts'
@@ -30,6 +32,8 @@ export function createTableImport(run: ImportRun, form: TableForm, takeMessage: 
   const check = createBookCheck()
   let group: Group | undefined
   let held: Held[] = []
+  let rowsTaken = 0
+  const isHeld = createIsHeld(run.history)
 
   function read({ place, rows }: Group): void {
     attempt(run, place, () => {
@@ -64,6 +68,11 @@ export function createTableImport(run: ImportRun, form: TableForm, takeMessage: 
 
   return {
     take(place: ImportPlace, row: Row): void {
+      if (form.marketOf !== undefined && !isHeld(form.marketOf(row))) {
+        run.report.rowsNotHeld++
+        return
+      }
+      rowsTaken++
       const key = form.keyOf(row)
       if (group !== undefined && key !== '' && group.key === key) {
         group.rows.push(row)
@@ -72,11 +81,22 @@ export function createTableImport(run: ImportRun, form: TableForm, takeMessage: 
       if (group !== undefined) read(group)
       group = { key, place, rows: [row] }
     },
-    end(): void {
+    /** Returns how many rows were taken. */
+    end(): number {
       if (group !== undefined) read(group)
       group = undefined
       store()
+      return rowsTaken
     },
+  }
+}
+
+function createIsHeld(history: MarketHistory): (conditionId: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (conditionId) => {
+    if (!known.has(conditionId))
+      known.set(conditionId, ifSound(() => history.findMarket(conditionId)) !== undefined)
+    return known.get(conditionId) === true
   }
 }
 

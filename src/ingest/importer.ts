@@ -102,6 +102,9 @@ const addsToMarkets: ReadonlySet<FileKind> = new Set([
   ...(['outcomes', 'messages', 'table', 'parquet'] as const),
 ])
 
+/** Names of columns, whichever. */
+const headerPattern = /^\s*"?[a-z_][^{,]*(,[^{,]+)+$/i
+
 /** An array, or an object whose first line does not end it, is a document. */
 function kindOf(head: Uint8Array): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
@@ -110,22 +113,25 @@ function kindOf(head: Uint8Array): FileKind {
   const [line = ''] = text.split('\n', 1)
   if (text.startsWith('[') || line.trimEnd() === '{') return 'document'
   if (isOutcomeHeader(line)) return 'outcomes'
-  return isTableHeader(line) ? 'table' : 'lines'
+  return isTableHeader(line) || headerPattern.test(line) ? 'table' : 'lines'
 }
 
 async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {
   const { report } = importer
   const { invalid } = report
   const known = countKnown(report)
-  await importers[kind](importer, file)
+  const rowsTaken = await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
   // The first line of a table is something; messages are counted when they are over.
   const isBlank = report.ending === 'complete' && (kind === 'lines' || kind === 'document')
-  const isBare = report.invalid > invalid || isBlank
+  const isBare = report.invalid > invalid || isBlank || rowsTaken === 0
   if (isBare && countKnown(report) === known) report.filesRefused.push(file.path)
 }
 
-const importers: Record<FileKind, (importer: Importer, file: TextFile) => Promise<void>> = {
+/** Of a table, they return how many rows were taken. */
+type Import = (importer: Importer, file: TextFile) => Promise<unknown>
+
+const importers: Record<FileKind, Import> = {
   lines: (importer, file) => importLines(importer, file, importer.takeLines),
   document: importDocument,
   outcomes: (importer, file) => importLines(importer, file, createOutcomeImport(importer)),
@@ -148,7 +154,7 @@ async function importMessages(importer: Importer, file: TextFile): Promise<void>
   }
 }
 
-async function importTable(importer: Importer, file: TextFile): Promise<void> {
+async function importTable(importer: Importer, file: TextFile): Promise<number> {
   const [line = ''] = new TextDecoder().decode(file.head).trimStart().split('\n', 1)
   const names = splitCells(line)
   const columns = new Map(names.map((name, at) => [name, at]))
@@ -164,7 +170,7 @@ async function importTable(importer: Importer, file: TextFile): Promise<void> {
       else table.take(place, (column) => cells[columns.get(column) ?? -1] ?? '')
     }
   })
-  table.end()
+  return table.end()
 }
 
 function tableOf(importer: Importer, names: readonly string[]): TableImport {
@@ -174,7 +180,7 @@ function tableOf(importer: Importer, names: readonly string[]): TableImport {
   throw new SourceFault(`its columns are those of none of: ${expected.join('; ')}`)
 }
 
-async function importParquet(importer: Importer, file: TextFile): Promise<void> {
+async function importParquet(importer: Importer, file: TextFile): Promise<number | undefined> {
   const { path, progress } = file
   await file.close()
   if (progress.bytesTotal === undefined)
@@ -184,11 +190,11 @@ async function importParquet(importer: Importer, file: TextFile): Promise<void> 
   for await (const rows of parquet.rows()) {
     for (const row of rows) {
       table.take({ file: path, entry: ++importer.report.entries }, row)
-      if (importer.report.ending !== 'complete') return
+      if (importer.report.ending !== 'complete') return undefined
     }
     importer.signal.throwIfAborted()
   }
-  table.end()
+  return table.end()
 }
 
 /** How much was read that is of use: kept now or before, or of a kind that is not kept. */

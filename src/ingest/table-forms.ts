@@ -20,6 +20,8 @@ export type TableForm = {
   columns: readonly string[]
   /** Rows of one key that follow each other are one record. */
   keyOf(row: Row): string
+  /** Of an archive of all markets: rows of those that are not held are passed over. */
+  marketOf?(row: Row): string
   /** Throws `RecordFault`. */
   read(rows: readonly Row[], find: FindMarket): TableRecord
 }
@@ -250,12 +252,14 @@ export const tableForms: readonly TableForm[] = [
     name: 'messages of the PMXT kind',
     columns: messageColumns,
     keyOf: () => '',
+    marketOf: (row) => row('market').toLowerCase(),
     read: readMessage,
   },
   {
     name: 'messages of the PMXT kind until April 2026',
     columns: olderColumns,
     keyOf: () => '',
+    marketOf: (row) => row('market_id').toLowerCase(),
     read: readOlderMessage,
   },
 ]

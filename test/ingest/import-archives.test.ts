@@ -111,6 +111,39 @@ describe('importFiles of archives', () => {
     ])
   })
 
+  test('behavior: rows of markets that are not held are counted, and a file of such alone is named', async () => {
+    const columns = 'timestamp_received,timestamp,market,event_type,asset_id,bids,asks'
+    const row = (market: string) => `${START_MS + 5},${START_MS},${market},book,111,[],[]`
+    const foreign = row(`0x${'b'.repeat(64)}`)
+    const mixed = [columns, foreign, row(conditionId), foreign].join('\n')
+    const { report, faults } = await importWith(await write('mixed.csv', mixed))
+    expect(faults).toEqual([])
+    expect(report).toMatchObject({ accepted: 1, rowsNotHeld: 2, filesRefused: [] })
+    const other = await write('other.csv', [columns, foreign].join('\n'))
+    expect((await importWith(other)).report).toMatchObject({
+      ...{ accepted: 0, rowsNotHeld: 1, filesRefused: [other] },
+    })
+  })
+
+  test('error: a table of unknown columns, or without rows, is named once', async () => {
+    const unknown = await write('unknown.csv', 'time,coin,bid\n1,btc,0.5\n2,btc,0.5\n')
+    const { report, faults } = await importWith(unknown)
+    expect(faults.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('incremental books of the Tardis kind (symbol, timestamp,'),
+    ])
+    expect(report).toMatchObject({ filesFailed: 1, invalid: 0 })
+    const columns = 'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount'
+    const bare = await write('bare.csv', `${columns}\n`)
+    expect((await importWith(bare)).report.filesRefused).toEqual([bare])
+  })
+
+  test('error: of a file of blank lines nothing is kept, the second time too', async () => {
+    const blank = await write('blank.ndjson', '\n\n\n')
+    const history = aHistory()
+    for (let time = 0; time < 2; time++)
+      expect((await run([blank], { history })).report.filesRefused).toEqual([blank])
+  })
+
   test('error: a symbol of a market without an outcome is not guessed', async () => {
     const lines = [
       'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount',
