@@ -1,7 +1,7 @@
 /**
  * `bun test/bench/recorder-day.ts --hours 24`: a simulated day of four coins and all timeframes,
  * recorded into a file and followed by a subscriber, and what becomes of the memory. The venue
- * is in the same process, and keeps every market that it ever listed.
+ * is another process.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { coins, timeframes } from '#src/core/market.ts'
 
 import { startRig } from '../recorder/rig.ts'
+import { openAwayVenue } from './away-venue.ts'
 
 const { values } = parseArgs({
   options: {
@@ -24,11 +25,13 @@ const WAKE_MS = 1000
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-bench-'))
 try {
+  const stepsPerSecond = Number(values.rate)
+  await using away = await openAwayVenue({ coins, timeframes, stepsPerSecond })
   await using rig = await startRig({
-    generated: { coins, timeframes, stepsPerSecond: Number(values.rate) },
-    venue: { doesKeep: false },
+    away,
+    generated: { coins: [] },
     recorder: { coins, timeframes },
-    ...{ stepMs: 500, historyPath: join(folder, 'history.db') },
+    ...{ stepMs: 1000, historyPath: join(folder, 'history.db') },
   })
   const { harness, history } = rig
   const { stream } = harness.app

@@ -33,6 +33,8 @@ export type RigOptions = {
   venue?: Partial<VenueOptions>
   recorder?: Partial<RecorderOptions>
   stepMs?: number
+  /** A venue in another process is heard instead, which plays up to a moment. */
+  away?: { urls: VenueUrls; play(nowMs: number): Promise<void> }
   /** In memory unless said. */
   historyPath?: string
   /** What the recorder asks instead of the catalogue itself. */
@@ -58,7 +60,7 @@ export async function startRig(options: RigOptions = {}) {
   const start = () =>
     startRecorder({
       ...{ history, clock, every, openSocket },
-      ...ofVenue(venue, options.catalogueOf ?? polymarket.createCatalogue),
+      ...ofVenue(options.away?.urls ?? venue, options.catalogueOf ?? polymarket.createCatalogue),
       log: (line) => void lines.push(line),
       ...options.recorder,
     })
@@ -66,6 +68,7 @@ export async function startRig(options: RigOptions = {}) {
 
   /** Lets what is on its way arrive, at the venue and here. */
   async function settle(): Promise<void> {
+    await options.away?.play(nowMs)
     while (book.pumpedMs() < nowMs) await setImmediate()
     while (isUnderWay()) await setImmediate()
     for (let turn = 0; turn < TURNS; turn++) await setImmediate()
@@ -117,7 +120,9 @@ export async function startRig(options: RigOptions = {}) {
   }
 }
 
-const ofVenue = (venue: Venue, catalogueOf: typeof polymarket.createCatalogue) => ({
+export type VenueUrls = Pick<Venue, 'marketUrl' | 'gammaUrl' | 'cryptoPriceUrl'>
+
+const ofVenue = (venue: VenueUrls, catalogueOf: typeof polymarket.createCatalogue) => ({
   venue: polymarket,
   feed: polymarket.feed,
   feedUrl: venue.marketUrl,
