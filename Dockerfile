@@ -30,6 +30,8 @@ COPY package.json ./
 # The server carries docs/errors.md.
 COPY docs docs
 COPY db db
+# The dashboard is built from its source, in memory, when a page is first asked for.
+COPY web web
 COPY src src
 
 # The distroless user "nonroot", by number so that Kubernetes can check runAsNonRoot.

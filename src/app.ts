@@ -35,6 +35,7 @@ import { createSpotWatch } from '#src/live/spot.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
+import { dashboardPages } from '#src/modules/dashboard/index.ts'
 import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
@@ -324,6 +325,7 @@ function createElysia(deps: AppDeps, trap: AnyElysia, routes: readonly Route[]):
     .use(trap)
     .use(openapi(deps.version, components, () => ifSound(() => findExample(deps.history))))
     .use(swaggerPage())
+    .use(dashboardPages())
     .use(documentRoutes(routes, components))
     .compile()
 }

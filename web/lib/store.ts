@@ -1,0 +1,32 @@
+/** A value that parts of the page share. */
+
+import { useEffect, useState } from 'preact/hooks'
+
+export type Store<T> = {
+  get(): T
+  set(value: T): void
+  subscribe(listener: () => void): () => void
+}
+
+export function createStore<T>(initial: T): Store<T> {
+  let value = initial
+  const listeners = new Set<() => void>()
+  return {
+    get: () => value,
+    set(next) {
+      value = next
+      for (const listener of listeners) listener()
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+/** The value, and the component is drawn again when it changes. */
+export function useStore<T>(store: Store<T>): T {
+  const [, update] = useState({})
+  useEffect(() => store.subscribe(() => update({})), [store])
+  return store.get()
+}

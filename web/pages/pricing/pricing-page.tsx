@@ -1,0 +1,8 @@
+export function PricingPage() {
+  return (
+    <section class="card">
+      <h1>Pricing</h1>
+      <p>This page is being built.</p>
+    </section>
+  )
+}

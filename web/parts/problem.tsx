@@ -1,0 +1,39 @@
+import type { Problem } from '../lib/api.ts'
+
+/** What failed, why, its code, and what can be done about it. */
+export function ProblemCard({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
+  const { status, code, title, detail, retryAfterSeconds } = problem
+  const needsKey = status === 401
+  const needsTier = code === 'tier_route' || code === 'tier_coin'
+  const isOurs = status > 0
+  return (
+    <div class="problem" role="alert">
+      <strong>{title}</strong>
+      <p>{detail}</p>
+      <p class="row">
+        {needsKey && (
+          <a class="button small primary" href="/account">
+            Get a key
+          </a>
+        )}
+        {needsTier && (
+          <a class="button small primary" href="/pricing">
+            Compare tiers
+          </a>
+        )}
+        {onRetry && !needsKey && !needsTier && (
+          <button type="button" class="button small" onClick={onRetry}>
+            {retryAfterSeconds === undefined
+              ? 'Try again'
+              : `Try again (in ${retryAfterSeconds} s)`}
+          </button>
+        )}
+        {isOurs && (
+          <a href={`/errors#${code}`}>
+            <code>{code}</code>
+          </a>
+        )}
+      </p>
+    </div>
+  )
+}
