@@ -4,6 +4,7 @@ import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 import { createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
+import { createSample } from '#src/access/sample.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
@@ -13,6 +14,7 @@ import { createMarketFinder } from '#src/core/market-name.ts'
 import { coins, type Market, type MarketAsOf } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { assertEntitled } from '#src/http/gate.ts'
@@ -51,6 +53,7 @@ import { PriceRow } from '#src/modules/prices/model.ts'
 import { readPrices } from '#src/modules/prices/over-time.ts'
 import { quoteRoutes, readQuotes } from '#src/modules/quotes/index.ts'
 import { QuoteRow } from '#src/modules/quotes/model.ts'
+import { sampleRoutes } from '#src/modules/sample/index.ts'
 import { snapshotRoutes } from '#src/modules/snapshots/index.ts'
 import { spotRoutes } from '#src/modules/spot/index.ts'
 import { SpotRow } from '#src/modules/spot/model.ts'
@@ -219,13 +222,17 @@ function createPorts(deps: ReaderDeps, isAccepting: () => boolean) {
   const authenticator = createAuthenticator({ ledger, clock })
   const meter = createUsageMeter({ ledger, clock })
   const addressOf = createClientAddress(createNetworkSet(trustedProxies))
-  const gate = createGate({
-    ...{ authenticator, meter, limits, seed, addressOf, signupsPerDay, clock, timer },
+  const findMarket = createMarketFinder(history)
+  const sample = createSample({
+    ...{ choice: config.sampleMarket, findMarket, listTiers: authenticator.listTiers },
+    findExample: () => findExampleMarket(history),
   })
+  const shared = { authenticator, meter, limits, seed, clock, timer, sampleTerms: sample.terms }
+  const gate = createGate({ ...shared, addressOf, signupsPerDay })
   return {
-    ...{ gate, meter, limits, authenticate: authenticator.authenticate },
+    ...{ gate, meter, limits, sample, authenticate: authenticator.authenticate },
     pages: createPageCache(config.pageCacheBytes),
-    findMarket: createMarketFinder(history),
+    findMarket,
     // One for all: whatever arrives waits for one step of the long work of all routes.
     work: deps.work ?? createWork({ timer, limits }),
     takeSignup: gate.takeSignup,
@@ -267,6 +274,7 @@ function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
   return [
     keyRoutes({ ...deps, keysPerAccountMax, idempotency }),
     usageRoutes({ ...ports, clock }),
+    sampleRoutes(ports.sample),
     billingRoutes({ ...deps, cursors, listTiers, idempotency }),
     healthRoutes(deps, isAccepting),
     documentationRoutes(),

@@ -86,6 +86,16 @@ const variables = {
     ...onOff,
     description: 'Make simulated markets, of which one moves, while none is recorded.',
   },
+  sampleMarket: {
+    name: 'BOOKFEED_SAMPLE_MARKET',
+    default: 'auto',
+    ...matching(
+      '`auto`, `off`, or the conditionId or slug of a market',
+      /^(auto|off|[\w-]{3,200})$/,
+    ),
+    description:
+      'Market of which everything may be read without a key, once it is over; `auto` is the newest whole one when it is first asked for, until it is deleted.',
+  },
   isRecording: {
     name: 'BOOKFEED_RECORD',
     default: 'on',

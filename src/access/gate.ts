@@ -14,10 +14,11 @@ import {
 import type { Arrival, Gate, PeerSource, TakeSignup, Visit } from '#src/http/gate.ts'
 import { createRateWindows, makeRateMemory, type RateWindows } from '#src/lib/rate-windows.ts'
 import type { Caller, RateState } from '#src/selling/caller.ts'
-import { FREE_TIER_ID } from '#src/selling/tier.ts'
+import { FREE_TIER_ID, type Terms } from '#src/selling/tier.ts'
 
 import type { Authenticator } from './authenticator.ts'
 import type { Limits } from './limits.ts'
+import { isSampleToken } from './sample.ts'
 import type { UsageMeter } from './usage-meter.ts'
 
 /** Addresses that sign up: beyond this many within a day, further ones share one window. */
@@ -33,7 +34,7 @@ const NO_ROUTE = 'other'
 type GateDeps = {
   authenticator: Authenticator
   meter: UsageMeter
-  limits: Pick<Limits, 'keys' | 'addresses'>
+  limits: Pick<Limits, 'keys' | 'addresses' | 'guests'>
   /** Keeps others from knowing whose window is where. */
   seed: number
   /** Of IPv6 the network of `bits`, a /64 by itself. */
@@ -41,11 +42,12 @@ type GateDeps = {
   signupsPerDay: number
   clock: Clock
   timer: Clock
+  sampleTerms: () => Terms
 }
 
 export function createGate(deps: GateDeps) {
-  const { authenticator, meter, limits, addressOf, clock, timer } = deps
-  const { keys: ofKeys, addresses: ofAddresses } = limits
+  const { authenticator, meter, limits, addressOf, clock, timer, sampleTerms } = deps
+  const { keys: ofKeys, addresses: ofAddresses, guests: ofGuests } = limits
 
   function freeLimit(): number {
     const free = authenticator.listTiers().find(({ tierId }) => tierId === FREE_TIER_ID)
@@ -59,6 +61,9 @@ export function createGate(deps: GateDeps) {
     const nowMs = timer()
     if (caller === undefined) {
       const key = addressOf(request, peers)
+      if (kind === 'data' && isGuest(request)) {
+        return { windows: ofGuests, key, limit: sampleTerms().requestsPerMinute, nowMs }
+      }
       return { windows: ofAddresses[kind], key, limit: freeLimit(), nowMs }
     }
     const limit = caller.standing.terms.requestsPerMinute
@@ -68,7 +73,8 @@ export function createGate(deps: GateDeps) {
   function admit(arrival: Arrival, caller: Caller | undefined): Visit {
     const { request, peers, allowance } = arrival
     const place = placeOf(arrival, caller)
-    const common = { caller, enteredMs: place.nowMs, route: NO_ROUTE, peers }
+    const guest = place.windows === ofGuests ? toGuest(place.key, sampleTerms()) : undefined
+    const common = { caller, guest, enteredMs: place.nowMs, route: NO_ROUTE, peers }
     if (allowance === 'none' || isPreflight(request)) {
       return { ...common, rate: stateOf(place), isCounted: false, refusal: undefined }
     }
@@ -143,6 +149,15 @@ function createSignupGate({ addressOf, signupsPerDay, seed, timer }: GateDeps): 
     visit.enteredMs = nowMs
     throw signupsError(visit.rate)
   }
+}
+
+const isGuest = ({ headers }: Request): boolean => isSampleToken(headers.get('authorization'))
+
+/** Nothing of a guest is metered: there is no account. */
+function toGuest(address: string, terms: Terms): Caller {
+  const id = `sample ${address}`
+  const standing = { terms, subscription: undefined, untilMs: Infinity }
+  return { keyId: id, accountId: id, familyId: id, isBlocked: false, standing }
 }
 
 type Place = { windows: RateWindows; key: string; limit: number; nowMs: number }

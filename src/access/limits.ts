@@ -23,6 +23,7 @@ export function makeLimitMemory(seed: number, threads = 1) {
   return {
     keys: { data: windows(), billing: windows() },
     addresses: { data: windows(), billing: windows() },
+    guests: windows(),
     jobs: places(),
     streams: places(),
     connections: places(),
@@ -44,6 +45,7 @@ export function createLimits(memory: LimitMemory, streamsMax: number, thread = 0
   return {
     keys: windows(memory.keys),
     addresses: windows(memory.addresses),
+    guests: createRateWindows(RATE_WINDOW_MS, memory.guests),
     ...places,
     /** Gives back the places of a thread that has ended. */
     clear(ended: number): void {

@@ -4,7 +4,7 @@
  * before any parameter is read, so nobody learns of a market whom it is not for.
  */
 import { AppError, type ErrorCode } from '#src/core/errors.ts'
-import { coins, isCoin } from '#src/core/market.ts'
+import { coins, isCoin, type Market } from '#src/core/market.ts'
 import { assert } from '#src/lib/assert.ts'
 import {
   blockedError,
@@ -12,13 +12,15 @@ import {
   type RateState,
   unauthenticatedError,
 } from '#src/selling/caller.ts'
-import { type Tier, type TierRoute, tiersWith } from '#src/selling/tier.ts'
+import { type Terms, type Tier, type TierRoute, tiersWith } from '#src/selling/tier.ts'
 
 import { readCoin } from './data-query.ts'
 
 export type Visit = {
   /** Undefined without a valid key. */
   caller: Caller | undefined
+  /** Of one who asks for the sample in place of sending a key. */
+  guest?: Caller | undefined
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
@@ -102,28 +104,53 @@ export function accessCodes(access: Access): ErrorCode[] {
 export const isOpen = (access: Access): access is 'none' | 'open' | 'signup' =>
   access === 'none' || access === 'open' || access === 'signup'
 
-export type AccessPorts = { listTiers: () => readonly Tier[]; takeSignup: TakeSignup }
+/** Port: what may be read without a key. */
+export type Sample = {
+  market(): Market | undefined
+  terms(): Terms
+  /** Throws `unauthenticated`. */
+  assertIncluded(asked: Asked & { method: string }): void
+}
 
-type Asked = { access: Exclude<Access, 'none'>; coin: string | undefined }
+export type AccessPorts = {
+  listTiers: () => readonly Tier[]
+  takeSignup: TakeSignup
+  sample: Pick<Sample, 'assertIncluded'>
+}
+
+/** What the path names is not known to exist yet. */
+type Asked = {
+  access: Exclude<Access, 'none'>
+  coin: string | undefined
+  conditionId: string | undefined
+}
 
 /** Lets a request through to a route, or throws why not; returns the caller, if it needs one. */
 export function admit(
   request: Request,
-  { access, coin }: Asked,
-  { takeSignup, listTiers }: AccessPorts,
+  asked: Asked,
+  { takeSignup, listTiers, sample }: AccessPorts,
 ): Caller | undefined {
+  const { access, coin } = asked
   const visit = visitOf(request)
   assert(visit.isCounted, 'A route with access must be counted.')
   visit.route = labels[access] ?? access
   if (access === 'signup') takeSignup(request, visit)
   if (isOpen(access)) return undefined
+  if (visit.guest !== undefined) {
+    sample.assertIncluded({ ...asked, method: request.method })
+    return visit.guest
+  }
   const caller = requireCaller(visit.caller)
   if (access !== 'key') assertEntitled({ access, caller, coin }, listTiers)
   return caller
 }
 
 /** The caller of a route that is not `open`. */
-export const callerOf = (request: Request): Caller => requireCaller(visitOf(request).caller)
+export function callerOf(request: Request): Caller {
+  const { caller, guest } = visitOf(request)
+  return requireCaller(caller ?? guest)
+}
 
 /** What usage is counted under, where it is not the name of the access. */
 const labels: Partial<Record<Access, string>> = { key: 'account', signup: 'open' }

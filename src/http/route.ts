@@ -228,8 +228,9 @@ function createHandler(spec: Route, ports: RoutePorts): Handler {
 
   return (request, params) => {
     if (access === 'none') return finish({ request }, answer({ request }))
+    const { coin, conditionId } = params
     const needed = spec.accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
-    const caller = admit(request, { access: needed, coin: params.coin }, ports)
+    const caller = admit(request, { access: needed, coin, conditionId }, ports)
     if (keepOpenSeconds !== undefined) visitOf(request).keepOpen?.(keepOpenSeconds)
     const known = answers?.find(request)
     if (known !== undefined) return answerPage(request, known, ports)

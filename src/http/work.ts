@@ -112,7 +112,7 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
 }
 
 /** Callers without a key have few requests a minute, and none of them is long. */
-const ownerOf = ({ caller }: Visit): string => caller?.accountId ?? ''
+const ownerOf = ({ caller, guest }: Visit): string => (caller ?? guest)?.accountId ?? ''
 
 /** How much was done in a round of the event loop. */
 function createRound(timer: Clock) {

@@ -25,10 +25,10 @@ export type RateState = {
 }
 
 /** The one answer to a key that is missing, malformed, unknown, expired or revoked. */
-export const unauthenticatedError = () =>
+export const unauthenticatedError = (note?: string) =>
   new AppError(
     'unauthenticated',
-    'This needs a valid API key: send `Authorization: Bearer bf_live_…`. POST /v1/keys/challenge begins a signup.',
+    `This needs a valid API key: send \`Authorization: Bearer bf_live_…\`. POST /v1/keys/challenge begins a signup.${note === undefined ? '' : ` ${note}`}`,
   )
 
 export const blockedError = () =>

@@ -28,6 +28,7 @@ import { stableHeaders } from '../support/stable-headers.ts'
 /** `open` to everybody, to every valid `key`, or to tiers with the route of this name. */
 const decisions: Record<string, string> = {
   listCoins: 'open',
+  getSample: 'open',
   listMarkets: 'markets',
   getMarket: 'markets',
   getMarketCoverage: 'markets',

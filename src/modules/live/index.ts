@@ -1,6 +1,6 @@
 import { parameterError } from '#src/core/errors.ts'
 import type { Coin, Market } from '#src/core/market.ts'
-import { assertEntitled } from '#src/http/gate.ts'
+import { assertEntitled, visitOf } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { route } from '#src/http/route.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
@@ -54,6 +54,8 @@ type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
 
 export function liveRoutes(service: LiveService, { authenticate, listTiers, work }: Ports) {
   function isAllowed({ request, coin }: Asked, channel: RowChannel): boolean {
+    // What a guest may read does not end.
+    if (visitOf(request).guest !== undefined) return true
     const caller = authenticate(request.headers.get('authorization'))
     if (caller === undefined || caller.isBlocked) return false
     try {

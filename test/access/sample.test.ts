@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'bun:test'
+
+import { readConfig } from '#src/config.ts'
+
+import { createHarness } from '../support/harness.ts'
+import { conditionIdOf, createMarketHistory } from '../support/market-history.ts'
+import { readProblem } from '../support/page-client.ts'
+
+const GUEST = 'sample'
+
+function createGround(choice = 'auto') {
+  const ground = createMarketHistory()
+  const config = readConfig({ BOOKFEED_SAMPLE_MARKET: choice })
+  const harness = createHarness({ history: ground.history, config })
+  const ask = (path: string, init?: RequestInit) => harness.sendAs(GUEST, path, init)
+  const statusOf = async (path: string, init?: RequestInit) => (await ask(path, init)).status
+  return { ...ground, ...harness, ask, statusOf }
+}
+
+describe('Authorization: Bearer sample', () => {
+  test('default: reads what Free includes, and all of one market that is over', async () => {
+    const { ask, statusOf, both, open } = createGround()
+    const sample = await (await ask('/v1/sample')).json()
+    expect(sample).toMatchObject({
+      ...{ coins: ['btc'], routes: ['markets', 'prices'], requestsPerMinute: 120 },
+      market: { symbol: 'btc', conditionId: both.conditionId },
+    })
+    const whole = `/v1/btc/markets/${both.conditionId}`
+    for (const path of ['', '/snapshots', '/quotes', '/prices', '/coverage', '/export'])
+      expect([path, await statusOf(whole + path)]).toEqual([path, 200])
+    expect(await statusOf(whole, { method: 'HEAD' })).toBe(200)
+    expect(await statusOf('/v1/btc/markets')).toBe(200)
+    expect(await statusOf(`/v1/btc/markets/${open.conditionId}/prices`)).toBe(200)
+  })
+
+  test('behavior: by any of its names', async () => {
+    const { history, ask, statusOf, both } = createGround()
+    const market = history.findMarket(both.conditionId)
+    await ask('/v1/sample')
+    for (const name of [market?.slug, market?.assetIds.up, both.conditionId.toUpperCase()])
+      expect([name, await statusOf(`/v1/BTC/markets/${name}/quotes`)]).toEqual([name, 200])
+  })
+
+  test('error: everything else is 401, and says where the sample is described', async () => {
+    const { ask, both, single, open } = createGround()
+    const paths = [
+      `/v1/btc/markets/${open.conditionId}/snapshots`,
+      `/v1/eth/markets/${single.conditionId}`,
+      `/v1/eth/markets/${both.conditionId}/snapshots`,
+      `/v1/eth/markets/${conditionIdOf('f')}/snapshots`,
+      '/v1/btc/panel?offsets=0',
+      '/v1/keys',
+      '/v1/usage',
+      '/v1/exports',
+    ]
+    for (const path of paths) {
+      const problem = await readProblem(await ask(path))
+      expect([path, problem.status, problem.code]).toEqual([path, 401, 'unauthenticated'])
+      expect(problem.detail).toContain('/v1/sample')
+    }
+    const posted = await ask('/v1/btc/snapshots/at', { method: 'POST', body: '{"requests":[]}' })
+    expect(posted.status).toBe(401)
+  })
+
+  test('behavior: without it nothing is read, as before', async () => {
+    const { sendAs, both } = createGround()
+    const answer = await sendAs(undefined, `/v1/btc/markets/${both.conditionId}`)
+    expect(answer.status).toBe(401)
+  })
+
+  test('behavior: has a window of its own', async () => {
+    const { ask, sendAs } = createGround()
+    const answer = await ask('/v1/btc/markets')
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('120')
+    expect(answer.headers.get('x-ratelimit-remaining')).toBe('119')
+    for (let left = 119; left > 0; left--) await ask('/v1/sample')
+    expect((await ask('/v1/sample')).status).toBe(429)
+    expect((await sendAs(undefined, '/v1/coins')).headers.get('x-ratelimit-remaining')).toBe('9')
+  })
+
+  test('behavior: the operator names the market, or has none', async () => {
+    const named = createGround(createMarketHistory().single.conditionId)
+    expect(await named.statusOf(`/v1/eth/markets/${named.single.conditionId}/snapshots`)).toBe(200)
+    expect(await named.statusOf(`/v1/btc/markets/${named.both.conditionId}/snapshots`)).toBe(401)
+    const none = createGround('off')
+    expect(await (await none.ask('/v1/sample')).json()).toMatchObject({ market: null })
+    expect(await none.statusOf(`/v1/btc/markets/${none.both.conditionId}/snapshots`)).toBe(401)
+  })
+
+  test('behavior: a market that is not over is no sample', async () => {
+    const ground = createGround(createMarketHistory().open.conditionId)
+    expect(await ground.statusOf(`/v1/btc/markets/${ground.open.conditionId}/snapshots`)).toBe(401)
+  })
+})
