@@ -42,6 +42,7 @@ import { documentationRoutes, findExample } from '#src/modules/documentation/ind
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
+import { heatmapRoutes } from '#src/modules/heatmap/index.ts'
 import { keyRoutes } from '#src/modules/keys/index.ts'
 import { liveRoutes } from '#src/modules/live/index.ts'
 import { createLiveService, type LiveService } from '#src/modules/live/service.ts'
@@ -258,6 +259,7 @@ function listDataRoutes(deps: ReaderDeps, ports: Ports, live: LiveService): Rout
     priceRoutes(data),
     tradeRoutes(data),
     panelRoutes(data),
+    heatmapRoutes(data),
     exportRoutes({ ...data, findMarket }),
     liveRoutes(live, ports),
     spotRoutes(createSpotService(data)),

@@ -2,7 +2,7 @@
 import { createCache } from './cache.ts'
 
 /** A page as it is sent; `tag` is unique to the body, and fit for an `ETag`. */
-export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor: string }
+export type Page = { tag: string; body: Uint8Array<ArrayBuffer>; resumeCursor?: string }
 
 /** Tags remembered of pages that were made once, in two sets that alternate. */
 const ASKED_ONCE_HALF = 8_192

@@ -37,6 +37,7 @@ const decisions: Record<string, string> = {
   getSnapshotsAt: 'snapshots',
   listSnapshotsAt: 'snapshots',
   getFill: 'snapshots',
+  getHeatmap: 'snapshots',
   getPanel: 'snapshots',
   exportMarket: 'snapshots',
   exportDay: 'snapshots',
