@@ -7,12 +7,14 @@ import { KEY_PREFIX } from '#src/selling/api-key.ts'
 import type { RateState } from '#src/selling/caller.ts'
 
 export const REQUEST_ID_HEADER = 'X-Request-Id'
+/** Every header is sent with every page. */
+const ID_LENGTH = 16
 
 /** The caller's id if it is harmless in a log and a header, and no key; otherwise a new one. */
 export function requestIdOf(request: Request, mint: () => string): string {
   const sent = request.headers.get('x-request-id')
   const isTaken = sent !== null && /^[\w.-]{1,64}$/.test(sent) && !sent.includes(KEY_PREFIX)
-  return isTaken ? sent : `req_${mint()}`
+  return isTaken ? sent : `req_${mint().slice(0, ID_LENGTH)}`
 }
 
 export const RATE_WINDOW_MS = 60_000

@@ -157,7 +157,9 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
   return (exchange: Exchange, response: Response): Response | Promise<Response> => {
     const { headers } = response
     headers.set(REQUEST_ID_HEADER, exchange.requestId)
-    headers.set('X-Content-Type-Options', 'nosniff')
+    // Nobody guesses what JSON is.
+    if (headers.get('content-type') !== 'application/json')
+      headers.set('X-Content-Type-Options', 'nosniff')
     gate.mark(exchange.visit, headers)
     writeCorsHeaders(exchange.request, headers)
     if (exchange.request.method !== 'HEAD') {

@@ -32,7 +32,7 @@ type Content = Record<string, { schema: OpenApiSchema }>
 const commonHeaders: HeaderTexts = {
   'X-Request-Id':
     'Yours, if you sent one of 1 to 64 letters, digits, `.`, `_`, `-`; otherwise a new one.',
-  'X-Content-Type-Options': '`nosniff`.',
+  'X-Content-Type-Options': '`nosniff`; absent where the `Content-Type` is `application/json`.',
   'X-RateLimit-Limit': 'Requests a minute that your tier allows.',
   'X-RateLimit-Remaining': 'Requests left in the current window.',
   'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
