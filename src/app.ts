@@ -1,6 +1,4 @@
 /** Puts plugins and modules together. Nothing here reads the environment or the clock. */
-import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
-
 import { createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
@@ -9,22 +7,20 @@ import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config.ts'
 import { createCursorCodec } from '#src/core/cursor.ts'
-import { ifSound } from '#src/core/errors.ts'
 import { createMarketFinder } from '#src/core/market-name.ts'
 import { coins, type Market, type MarketAsOf } from '#src/core/market.ts'
 import type { Clock } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import type { ErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
 import { assertEntitled } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
-import { createComponents } from '#src/http/openapi-operation.ts'
-import { createErrorTrap, type ErrorTrap } from '#src/http/problem.ts'
+import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable, type RouteTable } from '#src/http/route-table.ts'
-import { createRouter, documentRoutes, type Route } from '#src/http/route.ts'
+import { createRouter, type Route } from '#src/http/route.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
-import { openapi, swaggerPage } from '#src/http/swagger.ts'
 import { isAbsolute, pathOf, targetOf } from '#src/http/url.ts'
 import { createWork, type Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -37,8 +33,7 @@ import { createSpotWatch } from '#src/live/spot.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
-import { dashboardPages } from '#src/modules/dashboard/index.ts'
-import { documentationRoutes, findExample } from '#src/modules/documentation/index.ts'
+import { documentationRoutes } from '#src/modules/documentation/index.ts'
 import { exportRoutes } from '#src/modules/exports/index.ts'
 import { fillRoutes } from '#src/modules/fill/index.ts'
 import { healthRoutes, type RecordingState } from '#src/modules/health/index.ts'
@@ -70,6 +65,9 @@ import { TradeRow } from '#src/modules/trades/model.ts'
 import { usageRoutes } from '#src/modules/usage/index.ts'
 import type { Screen, SignupState } from '#src/selling/screening.ts'
 import type { Wallets } from '#src/selling/wallet.ts'
+
+import { isPage, pageRoutes } from './page-routes.ts'
+import type { Pages } from './pages.ts'
 
 /** What each thread has that answers requests for data. */
 export type ReaderDeps = {
@@ -113,23 +111,28 @@ export type Reader = ReturnType<typeof createReader>
 /** Answers every request. */
 export function createApp(deps: AppDeps) {
   let isDraining = false
-  const trap = createErrorTrap()
   const ports = createPorts(deps, () => !isDraining)
   const streams = createStreams(deps, ports)
   const routes = [...listDataRoutes(deps, ports, streams.live), ...listOwnRoutes(deps, ports)]
-  const elysia = createElysia(deps, trap.plugin, routes)
+  let pages: Promise<Pages> | undefined
+  let loaded: Pages | undefined
+  /** A start takes a third longer with them. */
+  const loadPages = (): Promise<Pages> =>
+    (pages ??= import('./pages.ts').then(({ createPages }) => (loaded = createPages(deps, routes))))
   return {
     ...assemble(deps, {
       ...{ routes, ports, streams },
-      // Those that Elysia has besides ours are of the documentation.
-      table: createRouteTable([...routes, ...elysia.routes]),
-      otherwise: (request) => elysia.fetch(request),
-      takeError: trap.take,
+      table: createRouteTable([...routes, ...pageRoutes]),
+      async otherwise(request, path) {
+        if (isPage(path)) return (await loadPages()).fetch(request)
+        throw new MissingRoute()
+      },
+      takeError: (request) => loaded?.takeError(request),
       onDrain() {
         isDraining = true
       },
     }),
-    elysia,
+    loadPages,
   }
 }
 
@@ -142,7 +145,7 @@ export function createReader(deps: ReaderDeps) {
     ...{ routes, ports, streams },
     table: createRouteTable(routes),
     otherwise: () => {
-      throw new NotFoundError()
+      throw new MissingRoute()
     },
     takeError: () => undefined,
     onDrain: () => undefined,
@@ -164,7 +167,7 @@ type Parts = {
   routes: readonly Route[]
   table: RouteTable
   /** For a path that none of the routes has. */
-  otherwise: (request: Request) => Response | Promise<Response>
+  otherwise: (request: Request, path: string) => Response | Promise<Response>
   takeError: ErrorTrap['take']
   onDrain: () => void
   ports: Ports
@@ -179,7 +182,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
     /** Answers any request; never throws, never rejects. */
     fetch: createFrontDoor({
       ...deps,
-      handle: (request, path) => answerRoute(request, path) ?? parts.otherwise(request),
+      handle: (request, path) => answerRoute(request, path) ?? parts.otherwise(request, path),
       takeError: parts.takeError,
       routes: parts.table,
       sockets: new Map([['/v1/stream', stream.upgrade]]),
@@ -320,22 +323,3 @@ function createStreams(deps: ReaderDeps, ports: Ports): Streams {
 
 const INTEGER_BYTES = 4
 const integerOf = (bytes: Uint8Array): number => Buffer.from(bytes).readUInt32LE()
-
-/** The document and its page, and the answer to what is no route. */
-function createElysia(deps: AppDeps, trap: AnyElysia, routes: readonly Route[]): AnyElysia {
-  const components = createComponents()
-  return new Elysia({
-    name: 'bookfeed',
-    // Both are part of what is tested: other values change what Elysia accepts.
-    aot: true,
-    normalize: false,
-    // Otherwise a host name of one or two characters breaks the path.
-    handler: { standardHostname: false },
-  })
-    .use(trap)
-    .use(openapi(deps.version, components, () => ifSound(() => findExample(deps.history))))
-    .use(swaggerPage())
-    .use(dashboardPages())
-    .use(documentRoutes(routes, components))
-    .compile()
-}

@@ -10,7 +10,8 @@ import { createMarketHistory } from './support/market-history.ts'
 describe('createApp', () => {
   test('default: each route of the app passes through the front door', async () => {
     const { app, send, lines } = createHarness()
-    const paths = app.elysia.routes.map(({ path }) => path)
+    const { routes } = await app.loadPages()
+    const paths = routes.map(({ path }) => path)
     expect(paths).toContainValues(['/healthz', '/readyz', '/errors', '/swagger', '/swagger/json'])
     for (const path of paths) {
       const { headers } = await send(path)

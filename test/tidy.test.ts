@@ -34,21 +34,13 @@ const layers: Record<string, string[]> = {
   config: ['core', 'selling', 'lib'],
   app: [
     ...['access', 'billing', 'config', 'core', 'selling', 'db', 'http', 'lib', 'modules'],
-    ...['history', 'ledger', 'live', 'sqlite'],
+    ...['history', 'ledger', 'live', 'page-routes', 'pages', 'sqlite'],
   ],
+  'page-routes': ['web/paths'],
+  pages: ['app', 'core', 'http', 'modules'],
   cli: [
-    ...[
-      'access',
-      'app',
-      'billing',
-      'chain',
-      'config',
-      'core',
-      'selling',
-      'facilitator',
-      'ingest',
-      'lib',
-    ],
+    ...['access', 'app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator'],
+    ...['ingest', 'lib'],
     ...['screening', 'history', 'ledger', 'sqlite', 'venue', 'recorder'],
     // The command alone, which loads it when it is there.
     'dev',
@@ -70,7 +62,7 @@ const servesPages = /^src\/modules\/dashboard\//
 
 /** A package that is not listed here has no owner and may not be imported at all. */
 const owners: Record<string, RegExp> = {
-  elysia: /^src\/(app\.ts|http\/|modules\/[^/]+\/(index|model)\.ts)/,
+  elysia: /^src\/(pages\.ts|http\/|modules\/[^/]+\/(index|model)\.ts)/,
   '@elysiajs': /^src\/(app\.ts|http\/)/,
   '@sinclair/typebox': /^src\/(http\/|modules\/[^/]+\/model\.ts)/,
   'bun:sqlite': /^src\/sqlite\/database\.ts/,

@@ -16,8 +16,9 @@ import {
   writeCorsHeaders,
   writePreflightHeaders,
 } from './common-headers.ts'
+import type { ErrorTrap } from './error-trap.ts'
 import { bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
-import { describeFault, type ErrorTrap, isMissingRoute, problemResponse } from './problem.ts'
+import { describeFault, MissingRoute, problemResponse } from './problem.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
@@ -62,7 +63,7 @@ export function createFrontDoor(options: FrontDoorOptions): Handle {
   const finish = createFinish(options)
 
   const fail = (exchange: Exchange, error: unknown): Response => {
-    if (isMissingRoute(error)) return answerMissing(exchange, routes)
+    if (error instanceof MissingRoute) return answerMissing(exchange, routes)
     exchange.fault = describeFault(error)
     return problemResponse(error, exchange.requestId)
   }

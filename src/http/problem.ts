@@ -4,7 +4,6 @@
  * which knows the request id, answers.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 
 import {
   AppError,
@@ -121,29 +120,7 @@ const lineOf = (error: unknown): string =>
 const textOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
 
-export type ErrorTrap = ReturnType<typeof createErrorTrap>
-
-export function createErrorTrap() {
-  const caught = new WeakMap<Request, { error: unknown }>()
-  const plugin: AnyElysia = new Elysia({ name: 'errors' }).onError(
-    { as: 'global' },
-    ({ error, request }) => {
-      caught.set(request, { error })
-      return new Response(null, { status: 500 })
-    },
-  )
-  return {
-    /** Must be the first of an app. */
-    plugin,
-
-    /** Returns what was thrown for a request, wrapped because anything can be thrown; once. */
-    take(request: Request): { error: unknown } | undefined {
-      const entry = caught.get(request)
-      caught.delete(request)
-      return entry
-    },
-  }
+/** Thrown where no route has an address or method. */
+export class MissingRoute extends Error {
+  override name = 'MissingRoute'
 }
-
-/** True for Elysia's answer to an address or method that no route has. */
-export const isMissingRoute = (error: unknown): boolean => error instanceof NotFoundError

@@ -5,7 +5,6 @@
  * exists, the query, the body, the answer.
  */
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
-import { type AnyElysia, Elysia } from 'elysia'
 import { Memoirist } from 'memoirist'
 
 import { isOver } from '#src/core/coverage.ts'
@@ -173,14 +172,6 @@ export function createRouter(routes: readonly Route[], ports: RoutePorts) {
   }
 }
 
-/** Shows routes to Elysia, which documents them; `components` become those of their operations. */
-export function documentRoutes(routes: readonly Route[], components: Components): AnyElysia {
-  const app = new Elysia({ name: 'routes' })
-  for (const each of routes)
-    app.route(each.method, each.path, () => {}, { detail: toOperation(each, components) })
-  return app
-}
-
 /** Pages whose answers are remembered; one takes some 2 kB. */
 const ANSWERS_MAX = 4_096
 
@@ -285,7 +276,7 @@ function codesOf(spec: Route): Set<ErrorCode> {
 }
 
 /** The operation of the OpenAPI document. */
-function toOperation(spec: Route, components: Components) {
+export function toOperation(spec: Route, components: Components) {
   const {
     path,
     access,

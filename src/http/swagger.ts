@@ -3,7 +3,7 @@
  * address; ours loads everything from the server, and its policy forbids the rest.
  */
 import { swagger } from '@elysiajs/swagger'
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import { version } from 'swagger-ui-dist/package.json'
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 
@@ -13,6 +13,7 @@ import { compressAside } from './data-response.ts'
 import { type ExampleMarket, exampleMarket } from './fields.ts'
 import { createFixedText } from './fixed-text.ts'
 import type { Components } from './openapi-operation.ts'
+import { type Route, toOperation } from './route.ts'
 
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 
@@ -215,4 +216,12 @@ function createFileAsset(path: string, contentType: string) {
     made ??= make()
     return (await made)(request)
   }
+}
+
+/** Shows routes to Elysia, which documents them; `components` become those of their operations. */
+export function documentRoutes(routes: readonly Route[], components: Components): AnyElysia {
+  const app = new Elysia({ name: 'routes' })
+  for (const each of routes)
+    app.route(each.method, each.path, () => {}, { detail: toOperation(each, components) })
+  return app
 }

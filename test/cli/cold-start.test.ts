@@ -8,6 +8,8 @@ type Answer = { exitCode: number; packages: string[] }
 
 /** What only payments and wallets need. */
 const heavy = /^(viem|@x402|ox|abitype|@noble|@offchainlabs)/
+/** What only the documentation and the dashboard need. */
+const forPages = /^(elysia|@elysiajs|swagger-ui-dist|preact|uplot)/
 
 /** Starts a server in a process of its own; the packages that it has loaded when it greets. */
 async function packagesAtStart(env: Record<string, string> = {}): Promise<string[]> {
@@ -30,10 +32,11 @@ async function packagesAtStart(env: Record<string, string> = {}): Promise<string
 }
 
 describe('bookfeed serve', () => {
-  test('default: a server that sells nothing loads neither viem nor x402', async () => {
+  test('default: a server that sells nothing loads neither viem nor x402, nor what pages need', async () => {
     const packages = await packagesAtStart()
-    expect(packages).toContain('elysia')
-    expect(packages.filter((name) => heavy.test(name))).toEqual([])
+    expect(packages).toContain('@sinclair/typebox')
+    const needless = packages.filter((name) => heavy.test(name) || forPages.test(name))
+    expect(needless).toEqual([])
   })
 
   test('behavior: one that sells by another facilitator loads viem, and x402 never', async () => {

@@ -30,7 +30,8 @@ describe('GET /swagger/json', () => {
     const described = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    const routes = app.elysia.routes
+    const pages = await app.loadPages()
+    const routes = pages.routes
       .filter(({ path }) => !isPage(path))
       .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
     expect(described.sort()).toEqual(routes.sort())

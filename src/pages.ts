@@ -1,0 +1,41 @@
+/** What people read in a browser, and the document of the routes: loaded when first asked for. */
+import { Elysia } from 'elysia'
+
+import { ifSound } from '#src/core/errors.ts'
+import { createErrorTrap } from '#src/http/error-trap.ts'
+import { createComponents } from '#src/http/openapi-operation.ts'
+import type { Route } from '#src/http/route.ts'
+import { documentRoutes, openapi, swaggerPage } from '#src/http/swagger.ts'
+import { dashboardPages } from '#src/modules/dashboard/index.ts'
+import { findExample } from '#src/modules/documentation/index.ts'
+
+import type { AppDeps } from './app.ts'
+
+export type Pages = ReturnType<typeof createPages>
+
+export function createPages(
+  { version, history }: Pick<AppDeps, 'version' | 'history'>,
+  routes: readonly Route[],
+) {
+  const components = createComponents()
+  const trap = createErrorTrap()
+  const elysia = new Elysia({
+    name: 'bookfeed',
+    // Both are part of what is tested: other values change what Elysia accepts.
+    aot: true,
+    normalize: false,
+    // Otherwise a host name of one or two characters breaks the path.
+    handler: { standardHostname: false },
+  })
+    .use(trap.plugin)
+    .use(openapi(version, components, () => ifSound(() => findExample(history))))
+    .use(swaggerPage())
+    .use(dashboardPages())
+    .use(documentRoutes(routes, components))
+    .compile()
+  return {
+    fetch: (request: Request): Response | Promise<Response> => elysia.fetch(request),
+    takeError: trap.take,
+    routes: elysia.routes,
+  }
+}
