@@ -14,6 +14,8 @@ type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
 export type Sink = {
   /** Returns whether the client has taken all before it and is to be given more as it comes. */
   put(piece: Uint8Array): boolean
+  /** Counts what was put; not done with each piece, as a thousand followers are put a small one. */
+  count(): void
   /** With an error the connection is cut, so that nobody takes a part for the whole. */
   end(error?: unknown): void
 }
@@ -30,13 +32,16 @@ export type BodyStream = {
   onEnd: (end: BodyEnd) => void
 }
 
-/** A class, as a thousand followers are written to at once: less of each is touched. */
+/** A class of numbers, as a thousand followers are written to at once: less of each is touched. */
 class BodySink implements Sink {
   readonly #sent: SentBody
   readonly #onEnd: (end: BodyEnd) => void
-  readonly #end: BodyEnd = { bytes: 0, isWhole: false }
   readonly #controller: ReadableStreamDefaultController<Uint8Array>
+  #bytes = 0
+  #counted = 0
   #isOver = false
+  #fault: unknown
+  #isWhole = false
 
   constructor(
     controller: ReadableStreamDefaultController<Uint8Array>,
@@ -50,17 +55,22 @@ class BodySink implements Sink {
 
   put(piece: Uint8Array): boolean {
     if (this.#isOver) return false
-    this.#end.bytes += piece.length
-    this.#sent.onPiece(piece.length)
+    this.#bytes += piece.length
     this.#controller.enqueue(piece)
     return this.#controller.desiredSize === 0
   }
 
+  count(): void {
+    const more = this.#bytes - this.#counted
+    this.#counted = this.#bytes
+    if (more > 0) this.#sent.onPiece(more)
+  }
+
   end(error?: unknown): void {
     if (this.#isOver) return
-    this.#end.isWhole = error === undefined
-    this.#end.error = error
-    if (this.#end.isWhole) this.#controller.close()
+    this.#isWhole = error === undefined
+    this.#fault = error
+    if (this.#isWhole) this.#controller.close()
     else this.#controller.error(error)
     this.stop()
     this.finish()
@@ -72,7 +82,8 @@ class BodySink implements Sink {
   }
 
   finish(): void {
-    this.#onEnd(this.#end)
+    this.count()
+    this.#onEnd({ bytes: this.#bytes, isWhole: this.#isWhole, error: this.#fault })
   }
 }
 
@@ -109,7 +120,10 @@ export const piecesFrom = (made: AsyncGenerator<Uint8Array, void, undefined>): P
     try {
       const { done, value } = await made.next()
       if (done) sink.end()
-      else sink.put(value)
+      else {
+        sink.put(value)
+        sink.count()
+      }
     } catch (error) {
       sink.end(error)
     }

@@ -259,6 +259,30 @@ describe('GET …/live of a market', () => {
     await until(() => app.live.counts.members === 1)
   })
 
+  test('usage: every byte that was sent is counted within ten seconds, and the request once', async () => {
+    const { history, follow, app, advance, ledger } = startServer()
+    append(history, [aSnapshot()])
+    const client = await follow(`${PATH}/live`, plain)
+    const accountId = ledger.listKeys()[0]?.accountId ?? ''
+    const counted = () => {
+      app.flushUsage()
+      return ledger.usageOf(accountId, '2026-01-01').map(({ requests, bytes }) => [requests, bytes])
+    }
+    await client.until(() => client.text() !== '')
+    expect(counted()).toHaveLength(1)
+    for (let row = 1; row <= 20; row++) {
+      append(history, [aSnapshot({ timestampMs: START_MS + row }, row * 10_000)])
+      await client.until(() => client.rows().length === row)
+    }
+    advance(10_000)
+    await until(() => counted()[0]?.[1] === client.text().length)
+    app.drain()
+    await client.ended
+    await until(() => app.live.counts.members === 0)
+    await until(() => counted()[0]?.[1] === client.text().length)
+    expect(counted()).toEqual([[1, client.text().length]])
+  })
+
   test('error: what cannot be followed is refused as everywhere', async () => {
     const { send, sendAs, ledger, history, url, app } = startServer()
     append(history, [aSnapshot()])

@@ -15,6 +15,7 @@ export function createCrew(ports: LanePorts) {
 
   function enter(member: Member, lane: Lane): void {
     lane.members.add(member)
+    lane.late.add(member)
     laneOf.set(member, lane)
   }
 
@@ -56,7 +57,10 @@ export function createCrew(ports: LanePorts) {
     /** Writes some of what is new of a lane, for those who take it. */
     advance(lane: Lane): void {
       const slow: Member[] = []
-      for (const member of lane.members) if (member.isFull) slow.push(member)
+      for (const member of lane.late) {
+        if (member.isFull && lane.members.has(member)) slow.push(member)
+        else lane.late.delete(member)
+      }
       if (!lanes.has(lane) || slow.length === lane.members.size) return
       for (const member of slow) part(lane, member)
       try {

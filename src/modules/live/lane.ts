@@ -37,13 +37,15 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
   const { coin, conditionId, timeframe, filter, heartbeatMs } = options
   const { history, timer } = ports
   const members = new Set<Member>()
+  /** Those for whom pieces may wait. */
+  const late = new Set<Member>()
   const linesBefore = createLines(options, ports, legs)
   let sentMs = timer()
 
   function put(bytes: Uint8Array): void {
     if (bytes.length === 0) return
     sentMs = timer()
-    for (const member of members) member.push(bytes)
+    for (const member of members) if (!member.push(bytes)) late.add(member)
   }
   const say = (name: string, json: string) =>
     put(output.event(`event:${name}\ndata:${toAscii(json)}`))
@@ -83,7 +85,7 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
       : undefined
 
   return {
-    ...{ options, members, output, legs },
+    ...{ options, members, late, output, legs },
 
     /** Begins a stream, with the last rows unless it continues. */
     start(isContinued: boolean): void {

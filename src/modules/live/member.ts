@@ -28,11 +28,20 @@ export class Member {
     return this.#bytes > WAITING_BYTES_MAX
   }
 
-  push(piece: Uint8Array): void {
+  /** Returns whether the piece was taken; else it waits. */
+  push(piece: Uint8Array): boolean {
     if (this.#sink === undefined) {
       this.#waiting.push(piece)
       this.#bytes += piece.length
-    } else if (!this.#sink.put(piece)) this.#rest()
+      return false
+    }
+    if (!this.#sink.put(piece)) this.#rest()
+    return true
+  }
+
+  /** Counts what was sent to him. */
+  count(): void {
+    this.#sink?.count()
   }
 
   /** The sum of his text, where the text of those whom he follows with has the sum `now`. */
@@ -58,7 +67,9 @@ export class Member {
 
   /** While it is pending nobody asks, which is costly where a thousand follow. */
   pull(to: Sink): Promise<void> | void {
-    if (this.#bytes > 0 && !to.put(this.#take())) return
+    const isTaken = this.#bytes === 0 || to.put(this.#take())
+    to.count()
+    if (!isTaken) return
     if (this.#isOver) return to.end(this.#fault)
     this.#sink = to
     this.#asked = Promise.withResolvers()
@@ -71,6 +82,7 @@ export class Member {
 
   /** What comes waits until it is asked for. */
   #rest(): void {
+    this.count()
     this.#sink = undefined
     this.#asked?.resolve()
   }

@@ -13,7 +13,7 @@ import { createPlaces, type Place } from './places.ts'
 
 /** Writing at one go; everybody else waits that long. */
 const SLICE_MS = 4
-/** Keys and tiers are looked at again so often. */
+/** Keys and tiers are looked at again so often, and what was sent is counted. */
 const RECHECK_MS = 10_000
 /** Those who are sent away come back within that time, not all at once. */
 const RETRY_MS = { min: 1000, max: 9999 }
@@ -133,7 +133,10 @@ function createTick({ hub, timer }: LiveDeps, { crew, end }: Ticked): () => void
   function check(nowMs: number): void {
     if (nowMs - checkedMs < RECHECK_MS) return
     checkedMs = nowMs
-    for (const member of [...crew.laneOf.keys()]) if (!member.isAllowed()) end(member)
+    for (const member of [...crew.laneOf.keys()]) {
+      if (member.isAllowed()) member.count()
+      else end(member)
+    }
   }
 
   return () => {
