@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { connect as connectTcp } from 'node:net'
 
 import { aSnapshot, getMarket, START_MS } from '../history/books.ts'
+import { addKey } from '../support/harness.ts'
 import { append, closeAll, type Message } from '../support/live-client.ts'
 import { openStuck, startWriting } from '../support/stuck-client.ts'
 import { until } from '../support/until.ts'
@@ -71,7 +72,8 @@ describe('slow readers of GET /v1/stream', () => {
     for (let id = 0; id < 9; id++) client.ask({ ...subscribe, id: `${id}`, onSlow: 'close' })
     client.state.buffered = BUFFERED_BYTES_MAX / 2
     let rows = 0
-    for (; client.state.code === 0 && rows < 5000; rows++) server.write('up', 400)
+    for (; !client.isOver() && rows < 5000; rows++) server.write('up', 400)
+    client.take()
     expect(client.state.code).toBe(4008)
     const rowBytes = JSON.stringify(rowsOf(client.sent).at(-1)).length
     expect(10 * (rows - 1) * rowBytes).toBeLessThan(HELD_BYTES_MAX)
@@ -119,7 +121,8 @@ describe('slow readers of GET /v1/stream', () => {
     for (let id = 0; id < 40; id++) client.ask({ ...subscribe, id: `${id}`, onSlow: 'close' })
     client.state.buffered = BUFFERED_BYTES_MAX / 2
     let rows = 0
-    for (; client.state.code === 0 && rows < 5000; rows++) server.write('up', 400)
+    for (; !client.isOver() && rows < 5000; rows++) server.write('up', 400)
+    client.take()
     expect([client.state.code, rows < 40]).toEqual([4008, true])
   })
 
@@ -128,13 +131,45 @@ describe('slow readers of GET /v1/stream', () => {
     for (let count = 0; count < 10; count++) server.write('up', 400)
     const client = openStuck(server)
     client.ask({ ...subscribe, id: 'a' })
-    for (let count = 0; client.state.code === 0 && count < 5000; count++) {
+    for (let count = 0; !client.isOver() && count < 5000; count++) {
       client.ask({ op: 'snapshot', id: 'a' })
       server.advance(100)
     }
+    client.take()
     expect(client.state.code).toBe(4008)
     expect(client.state.most).toBeLessThan(BUFFERED_BYTES_MAX + MIB)
     expect(client.state.most).toBeLessThan(BUN_DROPS_BYTES)
+  })
+
+  test('behavior: the code of a close comes after all that was sent, or after a minute', () => {
+    const written = startWriting()
+    const server = { ...written, key: addKey(written.ledger, 'pro') }
+    const startOver = () => {
+      const client = openStuck(server)
+      client.ask({ ...subscribe, id: 'a' })
+      client.state.buffered = 2 * BUFFERED_BYTES_MAX
+      client.ask({ op: 'snapshot', id: 'a' })
+      expect([client.isOver(), client.state.code]).toEqual([true, 0])
+      return client
+    }
+    const places = 4
+    const tick = (ms: number) => {
+      server.advance(ms)
+      server.app.stream.tick()
+    }
+    const clients = Array.from({ length: places }, startOver)
+    const sent = clients[0]?.sent.length
+    server.write('up')
+    tick(59_000)
+    expect(clients.map(({ state }) => state.code)).toEqual([0, 0, 0, 0])
+    // Until then they have their places.
+    expect(openStuck(server).state.code).toBe(4029)
+    clients[0]?.take()
+    expect([clients[0]?.state.code, clients[0]?.sent.length]).toEqual([4008, sent])
+    startOver()
+    tick(1000)
+    expect(clients.map(({ state }) => state.code)).toEqual([4008, 4008, 4008, 4008])
+    expect(server.app.stream.sessions).toBe(1)
   })
 
   test('behavior: a replay waits for its reader and leaves nothing out', async () => {
@@ -174,6 +209,7 @@ describe('slow readers of GET /v1/stream', () => {
     const before = process.memoryUsage().rss
     for (let rows = 0; server.app.stream.sessions === 1 && rows < 1000; rows++) {
       server.write('up', 400)
+      server.advance(1000)
       await Bun.sleep(0)
     }
     expect(server.app.stream.sessions).toBe(0)

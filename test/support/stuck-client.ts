@@ -31,6 +31,8 @@ export function openStuck({ app, key }: Server) {
   return {
     state,
     sent,
+    /** Whether it gets nothing more; it is closed when it has taken all. */
+    isOver: () => data.session?.isOver ?? true,
     ask: (message: object) => websocket.message(connection, JSON.stringify(message)),
     close: () => websocket.close(connection),
     /** The other end takes all that is on its way. */

@@ -72,7 +72,7 @@ export function createStreamService(deps: StreamDeps) {
       const session = openSession(wire, ports, connection.data.authorization ?? undefined)
       connection.data.session = session
       // Its key may have been refused already, and Bun have said that it is closed.
-      if (!session.isOver) sessions.add(session)
+      if (!session.isClosed) sessions.add(session)
     },
 
     message: ({ data }: Connection, text: string | Uint8Array): void =>

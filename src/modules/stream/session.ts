@@ -28,6 +28,8 @@ const SLOW_BYTES = 262_144
 const BUFFERED_BYTES_MAX = 4_194_304
 /** Rows that wait for a connection, of all of its subscriptions. */
 const HELD_BYTES_MAX = 8_388_608
+/** So long may it take what was sent before it is closed; Bun cuts off sooner what it closes. */
+const TAKING_MS = 60_000
 
 /** The connection. */
 export type Wire = {
@@ -67,7 +69,6 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
   const line = createLine(wire, ports, () => {
     for (const each of subscriptions.values()) each.end()
     subscriptions.clear()
-    holder.leave()
   })
   const { say, end } = line
   const holder = createHolder(ports, {
@@ -100,12 +101,14 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     message: queue.add,
 
     drained(): void {
+      line.close()
       for (const each of subscriptions.values()) each.drained()
     },
 
     /** To be called a few times a second. */
     tick(): void {
       const nowMs = clock()
+      line.close()
       if (nowMs >= drainMs) end('drain')
       holder.check(nowMs)
       if (nowMs - gapsMs > GAPS_MS) {
@@ -116,10 +119,17 @@ export function openSession(wire: Wire, ports: SessionPorts, key: string | undef
     },
 
     /** The connection is gone. */
-    ended: line.stop,
+    ended(): void {
+      line.stop()
+      holder.leave()
+    },
 
     get isOver() {
       return line.isOver
+    },
+
+    get isClosed() {
+      return line.isClosed
     },
 
     get isAuthenticated() {
@@ -138,10 +148,12 @@ export type Session = ReturnType<typeof openSession>
 /** What is sent over a connection, until it ends. */
 function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () => void) {
   let held = 0
+  let [reason, closeMs]: [CloseReason | undefined, number] = [undefined, 0]
   const line = {
     caller: undefined as Caller | undefined,
     sentMs: clock(),
-    isOver: false,
+    /** Nothing more is sent, and later the connection is closed. */
+    ...{ isOver: false, isClosed: false },
     stop(): void {
       if (line.isOver) return
       line.isOver = true
@@ -150,7 +162,17 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
     end(why: CloseReason): void {
       if (line.isOver) return
       line.stop()
-      wire.close(closeCodes[why].code, closeCodes[why].text)
+      reason = why
+      closeMs = clock() + TAKING_MS
+      line.close()
+    },
+    /** Closes what has ended once all that was sent is taken: the code comes after that. */
+    close(): void {
+      if (reason === undefined || (wire.buffered() > 0 && clock() < closeMs)) return
+      const { code, text } = closeCodes[reason]
+      reason = undefined
+      line.isClosed = true
+      wire.close(code, text)
     },
     send(text: string): void {
       if (line.isOver) return
