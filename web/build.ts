@@ -32,14 +32,21 @@ export async function buildWebFiles(): Promise<WebFiles> {
     jsx: { runtime: 'automatic', importSource: 'preact' },
   })
   const assets = new Map<string, { text: string; contentType: string }>()
-  let [script, style] = ['', '']
+  let script = ''
+  const styles: string[] = []
   for (const output of outputs) {
     const name = output.path.replace(/^.*\//, '')
-    const isStyle = name.endsWith('.css')
+    const text = await output.text()
     if (output.kind === 'entry-point') script = name
-    else if (isStyle) style = name
-    assets.set(name, { text: await output.text(), contentType: isStyle ? TYPES.css : TYPES.js })
+    if (!name.endsWith('.css')) assets.set(name, { text, contentType: TYPES.js })
+    // Those of the frame go before those of pages.
+    else if (name.startsWith('main-')) styles.unshift(text)
+    else styles.push(text)
   }
+  // Styles are small, and one that came with its page would move what is there.
+  const text = styles.join('\n')
+  const style = `style-${Bun.hash(text).toString(36)}.css`
+  assets.set(style, { text, contentType: TYPES.css })
   const inlineScriptHash = new Bun.CryptoHasher('sha256').update(inlineScript).digest('base64')
   return { assets, html: toHtml(script, style), inlineScriptHash }
 }

@@ -49,7 +49,7 @@ type Options = {
 /** The answer, whatever its body is. Throws `ProblemError`, and nothing else but an abort. */
 export async function send(path: string, options: Options = {}): Promise<Response> {
   const { method = 'GET', query, body, signal } = options
-  const headers = new Headers({ Authorization: apiKey.authorization(), ...options.headers })
+  const headers = new Headers({ Authorization: apiKey.authorization(path), ...options.headers })
   if (body !== undefined) headers.set('Content-Type', 'application/json')
   let response: Response
   try {

@@ -23,6 +23,9 @@ export const apiKey = {
     sessionStorage.removeItem(KEPT)
     keyStore.set(undefined)
   },
-  /** Of each request: the key, or the sample where there is none. */
-  authorization: () => `Bearer ${keyStore.get() ?? SAMPLE}`,
+  /** Whether a path is read from the sample although there is a key. */
+  sampleOnly: (_path: string): boolean => false,
+  /** Of a request: the key, or the sample where there is none. */
+  authorization: (path: string): string =>
+    `Bearer ${apiKey.sampleOnly(path) ? SAMPLE : (keyStore.get() ?? SAMPLE)}`,
 }

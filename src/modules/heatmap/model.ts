@@ -77,3 +77,4 @@ export const HeatmapBody = object('Heatmap', {
     { description: 'In order of time.' },
   ),
 })
+export type HeatmapBody = Static<typeof HeatmapBody>

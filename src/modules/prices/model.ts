@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes, timeframes } from '#src/core/market.ts'
 import { timeframeParameter } from '#src/http/data-query.ts'
@@ -126,3 +126,4 @@ export const NowList = Type.Object({
     'The newest price of the coin itself; null where none is recorded. GET /v1/{coin}/spot has all.',
   ),
 })
+export type NowList = Static<typeof NowList>

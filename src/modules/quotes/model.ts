@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/core/market.ts'
 import { fieldsParameterOf } from '#src/http/data-query.ts'
@@ -64,3 +64,4 @@ export const QuoteList = listOf(
   QuoteRow,
   'Quotes by `timestamp`, then by `id`; with `interval` by `time`, then up before down. Reversed by `order=desc`.',
 )
+export type QuoteRow = Static<typeof QuoteRow>

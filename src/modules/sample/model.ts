@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { coins } from '#src/core/market.ts'
 import { choice, nullable, object, positive, slugField, text } from '#src/http/fields.ts'
@@ -18,3 +18,4 @@ export const SampleBody = object('Sample', {
     'A market that is over, of which every route may be read; null where there is none.',
   ),
 })
+export type SampleBody = Static<typeof SampleBody>

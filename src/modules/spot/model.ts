@@ -91,3 +91,4 @@ export const SpotList = Type.Object({
     null,
   ),
 })
+export type SpotRow = Static<typeof SpotRow>

@@ -44,3 +44,4 @@ export const TradeList = listOf(
   TradeRow,
   'Trades by `timestamp`, those of one moment as they were received. Turned around by `order=desc`.',
 )
+export type TradeRow = Static<typeof TradeRow>

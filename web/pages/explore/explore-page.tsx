@@ -1,13 +1,109 @@
-import { useApi } from '../../lib/api.ts'
-import { ProblemCard } from '../../parts/problem.tsx'
+import './explore.css'
 
-export function ExplorePage() {
-  const { data, problem, reload } = useApi<{ data: { symbol: string }[] }>('/v1/coins')
+import { useApi } from '../../lib/api.ts'
+import type { Coin, Listed } from '../../lib/bodies.ts'
+import { showCompact, showDay } from '../../lib/format.ts'
+import { apiKey } from '../../lib/key.ts'
+import { setQuery, useLocation } from '../../lib/location.ts'
+import { mayRead, useRights } from '../../lib/rights.ts'
+import { useStore } from '../../lib/store.ts'
+import { TierCard } from '../../parts/tier-card.tsx'
+import { MarketTable } from './market-table.tsx'
+import { OpenMarkets } from './open-markets.tsx'
+
+const timeframes = ['5m', '15m', '1h', '4h', '1d']
+
+export function ExplorePage({ params }: { params: Readonly<Record<string, string>> }) {
+  const coins = useApi<Listed<Coin>>('/v1/coins').data?.data
+  const symbol = (params.coin ?? 'btc').toLowerCase()
+  const rights = useRights()
+  const isOpen = rights === undefined || mayRead(rights, { route: 'markets', coin: symbol })
+  const coin = coins?.find((each) => each.symbol === symbol)
   return (
-    <section class="card">
-      <h1>Explore</h1>
-      {problem && <ProblemCard problem={problem} onRetry={reload} />}
-      <p>{data?.data.map(({ symbol }) => symbol).join(' ')}</p>
-    </section>
+    <div class="page">
+      <div class="row spread">
+        <h1>{coin?.name ?? symbol.toUpperCase()} up or down</h1>
+        <nav class="tabs" aria-label="Coin">
+          {(
+            coins ?? [{ symbol: 'btc' }, { symbol: 'eth' }, { symbol: 'sol' }, { symbol: 'xrp' }]
+          ).map((each) => (
+            <a
+              key={each.symbol}
+              href={`/markets/${each.symbol}`}
+              {...(each.symbol === symbol ? { 'aria-current': 'page' } : {})}
+            >
+              {each.symbol.toUpperCase()}
+            </a>
+          ))}
+        </nav>
+      </div>
+      <Intro coin={coin} />
+      {isOpen ? (
+        <Listing coin={symbol} isOn={rights !== undefined} />
+      ) : (
+        <TierCard what={`${coin?.name ?? symbol} markets`} />
+      )}
+    </div>
+  )
+}
+
+function Listing({ coin, isOn }: { coin: string; isOn: boolean }) {
+  const timeframe = useLocation().query.get('timeframe') ?? undefined
+  return (
+    <>
+      <OpenMarkets {...{ coin, isOn }} />
+      <section class="card flush" aria-labelledby="markets-title">
+        <div class="row spread card-head">
+          <h2 id="markets-title">Markets</h2>
+          <div class="tabs" role="group" aria-label="Length of the window">
+            {[undefined, ...timeframes].map((each) => (
+              <button
+                key={each}
+                type="button"
+                aria-pressed={each === timeframe}
+                onClick={() => setQuery({ timeframe: each })}
+              >
+                {each ?? 'All'}
+              </button>
+            ))}
+          </div>
+        </div>
+        <MarketTable {...{ coin, timeframe, isOn }} />
+      </section>
+    </>
+  )
+}
+
+/** What is held, and what may be seen of it. */
+function Intro({ coin }: { coin: Coin | undefined }) {
+  const sample = useRights()?.sample
+  const hasKey = useStore(apiKey.store) !== undefined
+  const since = coin?.firstSnapshot ?? null
+  const isSimulated = coin?.sources.length === 1 && coin.sources[0] === 'simulated'
+  return (
+    <div class="intro">
+      <p>
+        {coin ? (
+          <>
+            <b class="num">{showCompact(coin.snapshots)}</b> order books of{' '}
+            <b class="num">{showCompact(coin.markets)}</b> markets
+            {since !== null && `, since ${showDay(Date.parse(since))}`}
+            {isSimulated && ' (simulated: nobody traded them)'}
+          </>
+        ) : (
+          ' '
+        )}
+      </p>
+      {!hasKey && sample?.market && (
+        <p class="note">
+          Without a key you see a sample: {sample.coins.join(', ').toUpperCase()} lists and prices,
+          and{' '}
+          <a href={`/markets/${sample.market.symbol}/${sample.market.conditionId}`}>
+            one whole market
+          </a>{' '}
+          with every book.
+        </p>
+      )}
+    </div>
   )
 }

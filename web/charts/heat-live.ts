@@ -1,0 +1,67 @@
+/** A heat map that goes on: states that came since it was made are put into its columns. */
+
+import type { Book, HeatColumn, Heatmap, Level } from '../lib/bodies.ts'
+
+/** As the server bins: sizes of levels in one bin are added up. */
+function toSide(levels: readonly Level[], priceStep: number): HeatColumn['bids'] {
+  const bins = new Map<number, number>()
+  const last = Math.round(1 / priceStep) - 1
+  for (const { price, size } of levels) {
+    const bin = Math.min(last, Math.floor(price / priceStep + 1e-9))
+    bins.set(bin, (bins.get(bin) ?? 0) + size)
+  }
+  if (bins.size === 0) return { from: 0, sizes: [] }
+  const [from, to] = [Math.min(...bins.keys()), Math.max(...bins.keys())]
+  return {
+    from,
+    sizes: Array.from({ length: to - from + 1 }, (_, index) => bins.get(from + index) ?? 0),
+  }
+}
+
+function larger(a: HeatColumn['bids'], b: HeatColumn['bids']): HeatColumn['bids'] {
+  if (a.sizes.length === 0) return b
+  if (b.sizes.length === 0) return a
+  const from = Math.min(a.from, b.from)
+  const to = Math.max(a.from + a.sizes.length, b.from + b.sizes.length)
+  const at = ({ from: first, sizes }: HeatColumn['bids'], bin: number) => sizes[bin - first] ?? 0
+  return {
+    from,
+    sizes: Array.from({ length: to - from }, (_, index) =>
+      Math.max(at(a, from + index), at(b, from + index)),
+    ),
+  }
+}
+
+function join(
+  now: HeatColumn | null,
+  { bids, asks }: Pick<Book, 'bids' | 'asks'>,
+  { priceStep, agg }: Heatmap,
+): HeatColumn {
+  const own = { bids: toSide(bids, priceStep), asks: toSide(asks, priceStep) }
+  const isMax = agg === 'max' && now !== null
+  return {
+    covered: 1,
+    ...{ bid: bids[0]?.price ?? null, ask: asks[0]?.price ?? null },
+    bids: isMax ? larger(now.bids, own.bids) : own.bids,
+    asks: isMax ? larger(now.asks, own.asks) : own.asks,
+  }
+}
+
+/** An average cannot be continued without its parts: of a new column it shows the last size. */
+export function withBooks(heat: Heatmap, books: readonly Book[]): Heatmap {
+  if (books.length === 0) return heat
+  const columns = [...heat.columns]
+  const startMs = Date.parse(heat.from)
+  const columnAt = (timestamp: string) =>
+    Math.floor((Date.parse(timestamp) - startMs) / heat.stepMs)
+  let before = columnAt(books[0]?.timestamp ?? heat.to)
+  for (const { timestamp, bids, asks } of books) {
+    const index = columnAt(timestamp)
+    if (index < 0 || index >= columns.length) continue
+    const former = columns[before] ?? null
+    for (let between = before + 1; between <= index; between++) columns[between] = former
+    before = index
+    columns[index] = join(columns[index] ?? null, { bids, asks }, heat)
+  }
+  return { ...heat, columns }
+}

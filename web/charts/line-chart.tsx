@@ -1,0 +1,139 @@
+/** Lines over time with the axis of the page; a null is a gap and is drawn as one. */
+
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+
+import 'uplot/dist/uPlot.min.css'
+import { showTime } from '../lib/format.ts'
+import { useStore } from '../lib/store.ts'
+import { colorOf, themeStore } from '../lib/theme.ts'
+import { AXIS_WIDTH } from './heat-canvas.ts'
+import type { TimeAxis } from './time-axis.ts'
+
+/** Unix seconds, then of each line its values. */
+export type LineData = [number[], ...(number | null)[][]]
+export type Line = { name: string; color: string; isStepped?: boolean; dash?: number[] }
+
+const LABEL_PX = 52
+
+type Props = {
+  axis: TimeAxis
+  data: LineData
+  lines: readonly Line[]
+  height: number
+  /** Fixed, or as the data has it. */
+  range?: [min: number, max: number]
+  showValue: (value: number) => string
+  label: string
+  canvasRef: { current: HTMLCanvasElement | null }
+}
+
+export function LineChart({
+  axis,
+  data,
+  lines,
+  height,
+  range,
+  showValue,
+  label,
+  canvasRef,
+}: Props) {
+  const theme = useStore(themeStore)
+  const host = useRef<HTMLDivElement>(null)
+  const chart = useRef<uPlot | undefined>(undefined)
+
+  useEffect(() => {
+    const element = host.current
+    if (element === null) return
+    const [soft, grid] = [colorOf('--ink-soft'), colorOf('--line')]
+    const shared = { stroke: soft, font: '11px system-ui, sans-serif' }
+    const point = (self: uPlot) => {
+      const left = self.valToPos(axis.cursorMs.get() / 1000, 'x')
+      self.setCursor({ left, top: 1 }, false)
+    }
+    const plot = new uPlot(
+      {
+        ...{ width: element.clientWidth, height },
+        padding: [6, 0, 0, 0],
+        legend: { show: false },
+        cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
+        scales: { x: { time: true, range: () => toSeconds(axis) }, y: range ? { range } : {} },
+        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+        axes: [
+          {
+            ...{ ...shared, size: 24, space: 90, ticks: { show: false } },
+            grid: { stroke: grid, width: 1 },
+            values: showTimes,
+          },
+          {
+            ...{ ...shared, side: 1, size: AXIS_WIDTH, ticks: { show: false } },
+            grid: { stroke: grid, width: 1 },
+            values: (_, values) => values.map(showValue),
+          },
+        ],
+        series: [
+          {},
+          ...lines.map(({ name, color, isStepped = true, dash }) => ({
+            ...{ label: name, stroke: colorOf(color), width: 1.6, points: { show: false } },
+            ...(dash ? { dash } : {}),
+            ...(isStepped ? { paths: uPlot.paths.stepped?.({ align: 1 }) } : {}),
+          })),
+        ],
+        hooks: {
+          draw: [point],
+          setCursor: [
+            ({ cursor, posToVal }) => {
+              const { left = -1, event } = cursor
+              if (event && left >= 0) axis.cursorMs.set(posToVal(left, 'x') * 1000)
+            },
+          ],
+          setSelect: [
+            (self) => {
+              const { left, width } = self.select
+              if (width < 4) return
+              const [from, to] = [self.posToVal(left, 'x'), self.posToVal(left + width, 'x')]
+              axis.view.set({ fromMs: from * 1000, toMs: to * 1000 })
+              self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+            },
+          ],
+        },
+      } as uPlot.Options,
+      data as uPlot.AlignedData,
+      element,
+    )
+    chart.current = plot
+    canvasRef.current = plot.ctx.canvas
+    const look = () => {
+      const [min, max] = toSeconds(axis)
+      plot.setScale('x', { min, max })
+    }
+    const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
+    resize.observe(element)
+    const back = () => axis.view.set(axis.whole)
+    element.addEventListener('dblclick', back)
+    const ends = [axis.view.subscribe(look), axis.cursorMs.subscribe(() => point(plot))]
+    return () => {
+      for (const end of ends) end()
+      element.removeEventListener('dblclick', back)
+      resize.disconnect()
+      plot.destroy()
+    }
+  }, [axis, theme, lines, height])
+
+  useEffect(() => chart.current?.setData(data as uPlot.AlignedData), [data])
+
+  return <div ref={host} class="line-chart" role="img" aria-label={label} style={{ height }} />
+}
+
+/** Without those that the edges would cut. */
+const showTimes = (plot: uPlot, seconds: number[]): string[] =>
+  seconds.map((second) => {
+    const x = plot.valToPos(second, 'x')
+    const isCut = x < LABEL_PX / 2 || x > plot.width - AXIS_WIDTH - LABEL_PX / 2
+    return isCut ? '' : showTime(second * 1000)
+  })
+
+const toSeconds = ({ view }: TimeAxis): [number, number] => {
+  const { fromMs, toMs } = view.get()
+  return [fromMs / 1000, toMs / 1000]
+}

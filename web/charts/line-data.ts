@@ -1,0 +1,40 @@
+/** Rows of two outcomes as lines over the same times. */
+
+import type { Coverage, Outcome, Quote } from '../lib/bodies.ts'
+import type { LineData } from './line-chart.tsx'
+
+export type Gap = { outcome: Outcome; fromMs: number; toMs: number }
+
+export const gapsOf = (coverage: Coverage | undefined): Gap[] =>
+  (coverage?.outcomes ?? []).flatMap(({ outcome, gaps }) =>
+    gaps.map(({ from, to }) => ({ outcome, fromMs: Date.parse(from), toMs: Date.parse(to) })),
+  )
+
+type Change = { ms: number; outcome: Outcome; value: number | null }
+
+/** A value holds until the next one of its outcome, or until a gap begins. */
+export function toLines(
+  quotes: readonly Quote[],
+  gaps: readonly Gap[],
+  readValue: (quote: Quote) => number | null,
+): LineData {
+  const changes: Change[] = quotes.map((quote) => ({
+    ...{ ms: Date.parse(quote.timestamp), outcome: quote.outcome, value: readValue(quote) },
+  }))
+  for (const { outcome, fromMs } of gaps) changes.push({ ms: fromMs, outcome, value: null })
+  changes.sort((a, b) => a.ms - b.ms)
+  const times: number[] = []
+  const lines = { up: [] as (number | null)[], down: [] as (number | null)[] }
+  const now: Record<Outcome, number | null> = { up: null, down: null }
+  for (const { ms, outcome, value } of changes) {
+    now[outcome] = value
+    if (times.at(-1) !== ms / 1000) {
+      times.push(ms / 1000)
+      lines.up.push(null)
+      lines.down.push(null)
+    }
+    lines.up[times.length - 1] = now.up
+    lines.down[times.length - 1] = now.down
+  }
+  return [times, lines.up, lines.down]
+}

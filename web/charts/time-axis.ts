@@ -1,0 +1,40 @@
+/** What the pictures of a market share: the time that they show, and the moment pointed at. */
+
+import { createStore, type Store } from '../lib/store.ts'
+
+export type Range = { fromMs: number; toMs: number }
+export type TimeAxis = { whole: Range; view: Store<Range>; cursorMs: Store<number> }
+
+/** Less than this cannot be told apart. */
+const SHOWN_MS_MIN = 2_000
+
+export const createTimeAxis = (whole: Range, cursorMs: number): TimeAxis => ({
+  whole,
+  view: createStore(whole),
+  cursorMs: createStore(cursorMs),
+})
+
+/** Shows less (`factor` below 1) or more, around a moment that stays where it is. */
+export function zoom({ whole, view }: TimeAxis, aroundMs: number, factor: number): void {
+  const { fromMs, toMs } = view.get()
+  const length = Math.min(
+    whole.toMs - whole.fromMs,
+    Math.max(SHOWN_MS_MIN, (toMs - fromMs) * factor),
+  )
+  const part = (aroundMs - fromMs) / (toMs - fromMs)
+  setView({ whole, view }, aroundMs - part * length, length)
+}
+
+export function pan({ whole, view }: TimeAxis, byMs: number): void {
+  const { fromMs, toMs } = view.get()
+  setView({ whole, view }, fromMs + byMs, toMs - fromMs)
+}
+
+function setView(
+  { whole, view }: Pick<TimeAxis, 'whole' | 'view'>,
+  fromMs: number,
+  length: number,
+) {
+  const start = Math.min(Math.max(fromMs, whole.fromMs), whole.toMs - length)
+  view.set({ fromMs: start, toMs: start + length })
+}

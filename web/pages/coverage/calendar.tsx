@@ -1,0 +1,186 @@
+/** Days as squares, a column a week; what a day lacks is said when it is pointed at or focused. */
+
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+
+import type { CoverageDay } from '../../lib/bodies.ts'
+import { showCount, showDay, showLength, showShare } from '../../lib/format.ts'
+import { colorOf } from '../../lib/theme.ts'
+
+const SQUARE = 20
+const GAP = 4
+const PITCH = SQUARE + GAP
+const LABELS = { left: 30, top: 18 }
+const WEEK = 7
+const [MOST, HALF] = [0.95, 0.5]
+const weekdays: readonly [row: number, name: string][] = [
+  [0, 'Mon'],
+  [2, 'Wed'],
+  [4, 'Fri'],
+]
+const month = new Intl.DateTimeFormat('en-US', { month: 'short', timeZone: 'UTC' })
+
+/** The class of a day; of what is degraded by how much there is. */
+function toneOf({ state, covered }: CoverageDay): string {
+  if (state !== 'degraded') return state
+  if (covered === null) return 'degraded-1'
+  if (covered >= MOST) return 'degraded-3'
+  return covered >= HALF ? 'degraded-2' : 'degraded-1'
+}
+
+const tones: readonly [tone: string, text: string][] = [
+  ['available', 'whole'],
+  ['degraded-3', '95 % or more'],
+  ['degraded-2', 'half or more'],
+  ['degraded-1', 'less'],
+  ['missing', 'nothing'],
+  ['pending', 'not over'],
+]
+
+/** Column and row: weeks begin on Mondays. */
+function placesOf(days: readonly CoverageDay[]) {
+  const first = new Date(days[0]?.day ?? '1970-01-01').getUTCDay()
+  const lead = (first + WEEK - 1) % WEEK
+  return days.map((day, index) => ({
+    day,
+    ...{ week: Math.floor((index + lead) / WEEK), row: (index + lead) % WEEK },
+  }))
+}
+
+export function Calendar({ days }: { days: readonly CoverageDay[] }) {
+  const wrap = useRef<HTMLDivElement>(null)
+  // On a narrow screen the last days are seen first.
+  useLayoutEffect(() => wrap.current?.scrollTo({ left: wrap.current.scrollWidth }), [days])
+  const [chosen, setChosen] = useState<number>()
+  const places = placesOf(days)
+  const weeks = (places.at(-1)?.week ?? 26) + 1
+  const [width, height] = [LABELS.left + weeks * PITCH, LABELS.top + WEEK * PITCH]
+  const shown =
+    chosen ??
+    Math.max(
+      0,
+      days.findLastIndex(({ state }) => state !== 'missing'),
+    )
+  const size = { width: SQUARE, height: SQUARE, rx: 4 }
+  return (
+    <div class="stack">
+      <div ref={wrap} class="calendar-wrap" tabIndex={0} role="region" aria-label="Calendar">
+        <svg class="calendar" {...{ width, height }} role="img" aria-label={sumUp(days)}>
+          {weekdays.map(([row, name]) => (
+            <text key={name} x={0} y={LABELS.top + row * PITCH + SQUARE - 6}>
+              {name}
+            </text>
+          ))}
+          {places.map(({ day, week, row }, index) => (
+            <g key={day.day}>
+              {row === 0 && Number(day.day.slice(8)) <= WEEK && (
+                <text x={LABELS.left + week * PITCH} y={11}>
+                  {month.format(new Date(day.day))}
+                </text>
+              )}
+              <rect
+                class={`${toneOf(day)}${index === shown ? ' chosen' : ''}`}
+                x={LABELS.left + week * PITCH}
+                y={LABELS.top + row * PITCH}
+                {...size}
+                onPointerEnter={() => setChosen(index)}
+                onPointerDown={() => setChosen(index)}
+              />
+            </g>
+          ))}
+        </svg>
+      </div>
+      <label class="row day-slider">
+        Day
+        <input
+          type="range"
+          min={0}
+          max={Math.max(0, days.length - 1)}
+          value={shown}
+          aria-valuetext={days[shown] && describe(days[shown])}
+          onInput={({ currentTarget }) => setChosen(Number(currentTarget.value))}
+        />
+      </label>
+      <div class="legend">
+        {tones.map(([tone, text]) => (
+          <span key={tone}>
+            <svg class="calendar" width="12" height="12" aria-hidden="true">
+              <rect class={tone} width="12" height="12" rx="3" />
+            </svg>
+            {text}
+          </span>
+        ))}
+      </div>
+      <DayCard day={days[shown]} />
+    </div>
+  )
+}
+
+function sumUp(days: readonly CoverageDay[]): string {
+  const counts = Map.groupBy(days, ({ state }) => state)
+  return [...counts].map(([state, each]) => `${each.length} days ${state}`).join(', ')
+}
+
+const describe = ({ day, state, covered }: CoverageDay): string =>
+  `${day}: ${state}${covered === null ? '' : `, ${showShare(covered)} recorded`}`
+
+const reasonTexts: Record<string, string> = {
+  recorder_down: 'we did not listen',
+  venue_silent: 'we listened and nothing came',
+  hash_mismatch: 'the book contradicted the hash of the venue',
+  import: 'the imported files hold nothing there',
+  not_open: 'outside the time of the market',
+  window_unknown: 'the window of a market is not known',
+}
+
+function DayCard({ day }: { day: CoverageDay | undefined }) {
+  return (
+    <div class="day-card" aria-live="polite">
+      {day && (
+        <>
+          <strong>
+            {showDay(Date.parse(day.day))}, {day.day.slice(0, 4)}
+          </strong>{' '}
+          <span class="num">
+            {showShare(day.covered)} recorded · {showCount(day.markets)} markets ·{' '}
+            {showCount(day.snapshots.up + day.snapshots.down)} books
+          </span>
+          <ul>
+            {day.gaps.map(({ reason, count, durationMs }) => (
+              <li key={reason}>
+                <code>{reason}</code> {showCount(count)} × together{' '}
+                <span class="num">{showLength(durationMs)}</span>: {reasonTexts[reason]}
+              </li>
+            ))}
+            {day.gaps.length === 0 && <li>No gap.</li>}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
+
+const colors: Record<string, [name: string, alpha: number]> = {
+  available: ['--bid', 1],
+  'degraded-3': ['--bid', 0.62],
+  'degraded-2': ['--warn', 0.8],
+  'degraded-1': ['--ask', 0.75],
+  missing: ['--line', 1],
+  pending: ['--accent', 0.45],
+}
+
+/** The calendar as a picture that can be saved. */
+export function paintCalendar(days: readonly CoverageDay[]): HTMLCanvasElement {
+  const places = placesOf(days)
+  const canvas = document.createElement('canvas')
+  canvas.width = (places.at(-1)?.week ?? 0) * PITCH + PITCH + GAP
+  canvas.height = WEEK * PITCH + GAP
+  const context = canvas.getContext('2d')
+  if (context === null) return canvas
+  for (const { day, week, row } of places) {
+    const [name, alpha] = colors[toneOf(day)] ?? ['--line', 1]
+    context.fillStyle = colorOf(name)
+    context.globalAlpha = alpha
+    context.fillRect(GAP + week * PITCH, GAP + row * PITCH, SQUARE, SQUARE)
+  }
+  return canvas
+}

@@ -1,0 +1,60 @@
+/** The open markets of a coin with their prices, asked again every few seconds. */
+
+import { useApi } from '../../lib/api.ts'
+import type { PricesNow } from '../../lib/bodies.ts'
+import { showDollars, showLength, showPrice, showWindow } from '../../lib/format.ts'
+import { useNow, usePoll } from '../../lib/poll.ts'
+
+type OpenMarket = PricesNow['data'][number]
+
+/** `isOn` once it is known that they may be read. */
+export function OpenMarkets({ coin, isOn }: { coin: string; isOn: boolean }) {
+  const { data, reload, problem } = useApi<PricesNow>(isOn ? `/v1/${coin}/prices` : undefined)
+  usePoll(reload, isOn && problem === undefined)
+  if (problem) return null
+  return (
+    <section aria-label="Open now" class="open-markets">
+      {data === undefined && <div class="card open-market" aria-busy="true" />}
+      {data?.data.map((market) => (
+        <OpenCard key={market.conditionId} {...{ coin, market, spot: data.spot }} />
+      ))}
+      {data?.data.length === 0 && (
+        <p class="card open-market note">No market of this coin is open just now.</p>
+      )}
+    </section>
+  )
+}
+
+type Props = { coin: string; market: OpenMarket; spot: PricesNow['spot'] }
+
+function OpenCard({ coin, market, spot }: Props) {
+  const now = useNow()
+  const { conditionId, timeframe, windowStart, windowEnd, up, down } = market
+  const leftMs = windowEnd === null ? undefined : Date.parse(windowEnd) - now
+  const isBefore = windowStart !== null && Date.parse(windowStart) > now
+  const share = up?.mid ?? (down?.mid == null ? undefined : 1 - down.mid)
+  return (
+    <a class="card open-market" href={`/markets/${coin}/${conditionId}`}>
+      <span class="row spread">
+        <strong>{timeframe}</strong>
+        <span class="tag live num">
+          {isBefore || leftMs === undefined ? 'open' : `${showLength(leftMs)} left`}
+        </span>
+      </span>
+      <span class="note num">{showWindow(windowStart, windowEnd)}</span>
+      <span class="row spread open-prices num">
+        <span class="up">▲ {showPrice(up?.mid)}</span>
+        <span class="down">{showPrice(down?.mid)} ▼</span>
+      </span>
+      <svg class="split" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="split-down" width="100" height="4" />
+        {share !== undefined && <rect class="split-up" width={share * 100} height="4" />}
+      </svg>
+      <span class="note num">
+        {spot
+          ? `${coin.toUpperCase()} ${showDollars(spot.price)}`
+          : 'No price of the coin recorded'}
+      </span>
+    </a>
+  )
+}

@@ -1,0 +1,36 @@
+import { apiKey } from '../lib/key.ts'
+import { useRights } from '../lib/rights.ts'
+import { useStore } from '../lib/store.ts'
+
+/** What the visitor may not read, what would change that, and where all can be seen. */
+export function TierCard({ what }: { what: string }) {
+  const rights = useRights()
+  const hasKey = useStore(apiKey.store) !== undefined
+  const market = rights?.sample?.market
+  return (
+    <div class="card stack tier-card">
+      <h2>{what}</h2>
+      <p class="note">
+        {hasKey
+          ? `are not part of your tier, ${rights?.tier.name ?? ''}.`
+          : 'are not part of the sample that is shown without a key.'}
+      </p>
+      <p class="row">
+        {hasKey ? (
+          <a class="button primary" href="/pricing">
+            Compare tiers
+          </a>
+        ) : (
+          <a class="button primary" href="/account">
+            Get a key
+          </a>
+        )}
+        {market && (
+          <a class="button" href={`/markets/${market.symbol}/${market.conditionId}`}>
+            See the whole sample market
+          </a>
+        )}
+      </p>
+    </div>
+  )
+}
