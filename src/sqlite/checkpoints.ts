@@ -19,24 +19,40 @@ export function startCheckpoints(db: Database, path: string): Disposable {
   const worker = new Worker(import.meta.filename, { workerData: { checkpointsOf: path, state } })
   worker.unref()
   worker.on('error', () => {})
+  worker.on('exit', () => end(state))
   leaveCheckpoints(db)
   return {
     [Symbol.dispose]() {
-      Atomics.store(state, 0, STOPPING)
+      Atomics.compareExchange(state, 0, RUNNING, STOPPING)
       Atomics.notify(state, 0)
       Atomics.wait(state, 0, STOPPING, END_MS_MAX)
     },
   }
 }
 
+function end(state: Int32Array): void {
+  Atomics.store(state, 0, ENDED)
+  Atomics.notify(state, 0)
+}
+
 type Start = { checkpointsOf: string; state: Int32Array }
 
 function run({ checkpointsOf, state }: Start): void {
-  const db = openDatabase(checkpointsOf)
-  while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') checkpoint(db)
-  db.close()
-  Atomics.store(state, 0, ENDED)
-  Atomics.notify(state, 0)
+  try {
+    const db = openDatabase(checkpointsOf)
+    while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') attempt(db)
+    db.close()
+  } finally {
+    end(state)
+  }
+}
+
+function attempt(db: Database): void {
+  try {
+    checkpoint(db)
+  } catch {
+    // A disk that is full, or fails, may take it the next time.
+  }
 }
 
 // Other threads of ours load this file, too.

@@ -25,3 +25,48 @@ test('startCheckpoints: brings commits into the file while it is open, and leave
     rmSync(folder, { recursive: true })
   }
 })
+
+const prlimit = Bun.which('prlimit')
+/** The size that a file of this process may have stands in for the room on a disk. */
+const limitFiles = (size: string) =>
+  Bun.spawnSync([prlimit ?? '', `--pid=${process.pid}`, `--fsize=${size}:unlimited`])
+
+test.skipIf(prlimit === null)(
+  'startCheckpoints: goes on when a full disk has room again',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-'))
+    try {
+      const path = join(folder, 'history.db')
+      const db = openDatabase(path)
+      const before = statSync(path).size
+      db.run('PRAGMA wal_autocheckpoint = 0')
+      db.run('INSERT INTO meta (key, value) VALUES (?, zeroblob(?))', ['test', 8 * BYTES])
+      limitFiles(String(4 * BYTES))
+      const checkpoints = startCheckpoints(db, path)
+      await Bun.sleep(2000)
+      expect(statSync(path).size).toBeLessThan(before + 8 * BYTES)
+      limitFiles('unlimited')
+      for (let i = 0; i < 200 && statSync(path).size < before + 8 * BYTES; i++) await Bun.sleep(20)
+      expect(statSync(path).size).toBeGreaterThan(before + 8 * BYTES)
+      checkpoints[Symbol.dispose]()
+      closeDatabase(db)
+    } finally {
+      limitFiles('unlimited')
+      rmSync(folder, { recursive: true })
+    }
+  },
+)
+
+test('startCheckpoints: a thread that has died is not waited for', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-'))
+  try {
+    const db = openDatabase(join(folder, 'history.db'))
+    const checkpoints = startCheckpoints(db, join(folder, 'absent', 'history.db'))
+    const startedMs = performance.now()
+    checkpoints[Symbol.dispose]()
+    expect(performance.now() - startedMs).toBeLessThan(3000)
+    closeDatabase(db)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
