@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 
 import { openHistory } from '#src/history/open.ts'
 import { openDatabase } from '#src/sqlite/database.ts'
@@ -78,6 +79,38 @@ describe('exports of a history in a file', () => {
     expect(data[0]?.snapshots).toBeLessThan(both.rows.length)
     expect(await (await send(exportOf(edge, { format: 'csv' }))).text()).not.toBe('')
   })
+
+  test('case cancelled: may be after its thread has ended, and another thread makes the next', async () => {
+    const { send } = onThread()
+    const { promise, resolve } = Promise.withResolvers<Worker>()
+    process.once('worker', resolve)
+    const response = await send(exportOf(both, { format: 'csv' }))
+    const reader = response.body?.getReader()
+    await reader?.read()
+    await (await promise).terminate()
+    await reader?.cancel()
+    const { data } = (await (await send('/v1/exports')).json()) as { data: { state: string }[] }
+    expect(data[0]).toMatchObject({ state: 'broken_off' })
+    expect(await (await send(exportOf(edge, { format: 'csv' }))).text()).not.toBe('')
+  })
+
+  test.skipIf(process.platform !== 'linux')(
+    'behavior: when all are over, the thread leaves the file, so that a stop leaves no log beside it',
+    async () => {
+      const own = join(folder, 'left.db')
+      const world = createMarketHistory(openHistory(own))
+      const fds = '/proc/self/fd'
+      const isOwn = (fd: string) =>
+        existsSync(join(fds, fd)) && readlinkSync(join(fds, fd)) === `${own}-wal`
+      const handles = () => readdirSync(fds).filter(isOwn)
+      const before = handles().length
+      const { send } = createHarness({ history: world.history })
+      await (await send(exportOf(world.both, { format: 'csv' }))).text()
+      for (let i = 0; i < 100 && handles().length > before; i++) await Bun.sleep(20)
+      expect(handles()).toHaveLength(before)
+      world.history.dispose()
+    },
+  )
 
   test('error: damage breaks it off, with its cause in the log, and other markets are sent', async () => {
     const damaged = join(folder, 'damaged.db')

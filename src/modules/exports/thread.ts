@@ -6,6 +6,7 @@ import { setPriority } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 import { AppError, type ErrorCode, type ErrorExtras } from '#src/core/errors.ts'
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { createScheduler } from '#src/lib/scheduler.ts'
@@ -97,12 +98,13 @@ function toFault(error: unknown): Fault {
 
 function run({ exportsOf }: Start): void {
   if (process.platform === 'linux') setPriority(LOW_PRIORITY)
-  const history = openHistory(exportsOf, { isReadOnly: true, chunkCacheBytes: 0 })
+  let history: MarketHistory | undefined
   const scheduler = createScheduler()
   const running = new Map<number, { pieces: Generator<Uint8Array>; progress: Progress }>()
 
   function begin(job: Job) {
     const progress = { snapshots: 0 }
+    history ??= openHistory(exportsOf, { isReadOnly: true, chunkCacheBytes: 0 })
     return { pieces: makePieces(history, job, progress), progress }
   }
 
@@ -116,10 +118,19 @@ function run({ exportsOf }: Start): void {
     return { id, piece, snapshots: work.progress.snapshots }
   }
 
+  function end(id: number): void {
+    running.get(id)?.pieces.return(undefined)
+    running.delete(id)
+    if (running.size > 0) return
+    history?.dispose()
+    history = undefined
+    // Statements keep the file open until they are collected, and this turn still holds some.
+    setTimeout(() => Bun.gc(true), 0)
+  }
+
   async function answer(message: Ask): Promise<void> {
     if (message.isOver) {
-      running.get(message.id)?.pieces.return(undefined)
-      running.delete(message.id)
+      end(message.id)
       return
     }
     await scheduler.take(message.owner)
