@@ -215,8 +215,7 @@ function createRotation(options: LaneOptions, counts: Counts) {
       const nowMs = clock()
       if (slot.next !== undefined) judge(slot, slot.next, nowMs)
       else if (nowMs >= slot.dueMs && needsNext(slot, nowMs)) open(slot)
-      if (slot.current && slot.next === undefined && !isTroubled(slot.current, slot, nowMs))
-        slot.retries = 0
+      if (slot.retries > 0 && isCalm(slot, nowMs)) slot.retries = 0
     },
 
     close(slot: Slot): void {
@@ -261,11 +260,20 @@ function needsNext(slot: Slot, nowMs: number): boolean {
   const isNear = missing.some(({ market }) => market.windowStartMs - nowMs < NEAR_MS)
   const sinceMs = nowMs - rotatedMs
   if (isNear || (missing.length > 0 && sinceMs > GATHER_MS)) return true
-  if (sinceMs <= Math.min(RETRY_MS_MAX, QUIET_MS * 2 ** slot.retries)) return false
+  if (sinceMs <= patienceMs(slot)) return false
   if (!isTroubled(current, slot, nowMs)) return false
   slot.retries++
   return true
 }
+
+/** Each connection begins with books: that they came does not end the trouble of a quiet market. */
+const isCalm = (slot: Slot, nowMs: number): boolean =>
+  slot.current !== undefined &&
+  slot.next === undefined &&
+  nowMs - slot.rotatedMs > patienceMs(slot) &&
+  !isTroubled(slot.current, slot, nowMs)
+
+const patienceMs = ({ retries }: Slot): number => Math.min(RETRY_MS_MAX, QUIET_MS * 2 ** retries)
 
 /** Whether a book that is to be known is not, as far as another connection may help. */
 function isTroubled(current: Shard, { wanted }: Slot, nowMs: number): boolean {

@@ -40,6 +40,21 @@ describe('startRecorder', () => {
   )
 
   test.concurrent(
+    'behavior: a window that is quiet is asked for again ever less often, once a minute at last',
+    async () => {
+      await using rig = await startRig({
+        stepMs: 50,
+        generated: { timeframes: ['5m'], stepsPerSecond: 0.02 },
+      })
+      await rig.advance(200_000)
+      const [lane] = rig.recorder().status().lanes
+      expect(lane?.opened).toBeGreaterThan(3)
+      expect(lane?.opened).toBeLessThan(10)
+    },
+    LIMIT_MS,
+  )
+
+  test.concurrent(
     'behavior: the winner, strike and final price are those of the venue, however late they are',
     async () => {
       const isLate = { kind: 'late-resolution', byMs: 30_000 } as const
