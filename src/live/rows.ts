@@ -44,7 +44,12 @@ export type RowPage = {
   hasMore: boolean
 }
 
-type RowQuery = RowFilter & { market: Market; after: Position; limit: number }
+type RowQuery = RowFilter & {
+  market: Market
+  after: Position
+  toMs?: number | undefined
+  limit: number
+}
 type LastQuery = RowFilter & { market: Market; toMs?: number | undefined }
 type LatestQuery = LastQuery & { outcome: Outcome }
 export type RowReader = {
@@ -86,10 +91,7 @@ export const lastRows = (read: RowReader, query: LastQuery): LiveRow[] =>
     .map((row, index, { length }) => ({ ...row, isPart: index < length - 1 }))
 
 type Order = 'asc' | 'desc'
-type PageQuery = Omit<RowQuery, 'after'> & {
-  after: Position | undefined
-  toMs?: number | undefined
-}
+type PageQuery = Omit<RowQuery, 'after'> & { after: Position | undefined }
 const nowhere: Position = { timestampMs: 0, id: 0 }
 
 const decoder = new TextDecoder()
@@ -137,9 +139,9 @@ function readSeries(
 }
 
 function readTrades(history: MarketHistory, query: RowQuery): RowPage {
-  const { market, outcome, after, limit } = query
+  const { market, outcome, after, toMs, limit } = query
   const first = after.id + limit + 1
-  const trades = history.trades({ market, fromMs: after.timestampMs, first })
+  const trades = history.trades({ market, fromMs: after.timestampMs, toMs, first })
   const placed = [...placeTrades(trades)].filter(({ at }) => comparePositions(at, after) > 0)
   const page = placed.slice(0, limit)
   const rows = page

@@ -97,7 +97,8 @@ function createNames() {
   const numbers = new WeakMap<readonly Gap[], number>()
   let count = 0
   const numberOf = (gaps: readonly Gap[] | undefined) => {
-    if (gaps === undefined) return undefined
+    // Some may have been written: that is like nobody else's.
+    if (gaps === undefined) return ++count
     const known = numbers.get(gaps) ?? ++count
     numbers.set(gaps, known)
     return known

@@ -4,7 +4,7 @@ import { comparePositions, type Position } from '#src/core/snapshot.ts'
 import type { Clock } from '#src/core/time.ts'
 import { lastRows, type RowFilter, type RowReader } from '#src/live/rows.ts'
 
-import { changesOf, createLeg, type Leg, type LegPorts } from './leg.ts'
+import { changesOf, createLeg, type Leg, type LegPorts, takeGap, unwrittenGaps } from './leg.ts'
 import type { Member } from './member.ts'
 import type { Output } from './output.ts'
 import type { Places } from './places.ts'
@@ -40,6 +40,7 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
   /** Those for whom pieces may wait. */
   const late = new Set<Member>()
   const linesBefore = createLines(options, ports, legs)
+  const writeRows = createRowWriter({ filter, output, linesBefore, ports, put, say })
   let sentMs = timer()
 
   function put(bytes: Uint8Array): void {
@@ -47,19 +48,16 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
     sentMs = timer()
     for (const member of members) if (!member.push(bytes)) late.add(member)
   }
-  const say = (name: string, json: string) =>
+  function say(name: string, json: string): void {
     put(output.event(`event:${name}\ndata:${toAscii(json)}`))
+  }
 
   /** Writes some of what is new. */
   function advance(leg: Leg): void {
     const market = history.findMarket(leg.market.conditionId) ?? leg.market
     leg.market = market
     if (market.revision !== leg.revision) {
-      const query = { market, outcome: filter.outcome, after: leg.at, limit: STEP_ROWS }
-      const page = output.rows(query, (at) => linesBefore('row', leg, at))
-      leg.at = page.last ?? leg.at
-      put(page.bytes)
-      if (page.hasMore) return
+      if (!writeRows(leg)) return
       leg.revision = market.revision
     }
     for (const [name, json] of changesOf(leg, ports)) say(name, json)
@@ -114,6 +112,34 @@ export function createLane(options: LaneOptions, ports: LanePorts, { output, leg
 }
 
 export type Lane = ReturnType<typeof createLane>
+
+type RowWriter = {
+  filter: RowFilter
+  output: Output
+  linesBefore: ReturnType<typeof createLines>
+  ports: LanePorts
+  put: (bytes: Uint8Array) => void
+  say: (name: string, json: string) => void
+}
+
+/** Writes some rows, and each gap after those before it; returns whether these were all. */
+function createRowWriter({ filter, output, linesBefore, ports, put, say }: RowWriter) {
+  return (leg: Leg): boolean => {
+    for (const gap of [...unwrittenGaps(leg, ports), undefined]) {
+      const toMs = gap && gap.fromMs + 1
+      if (toMs === undefined || toMs > leg.at.timestampMs) {
+        const { market, at: after } = leg
+        const query = { market, outcome: filter.outcome, after, toMs, limit: STEP_ROWS }
+        const page = output.rows(query, (at) => linesBefore('row', leg, at))
+        leg.at = page.last ?? leg.at
+        put(page.bytes)
+        if (page.hasMore) return false
+      }
+      if (gap) say('gap', takeGap(leg, gap))
+    }
+    return true
+  }
+}
 
 /** What is before the data of an event, which takes a market to the place of a row. */
 function createLines(options: LaneOptions, { places }: LanePorts, legs: LaneState['legs']) {

@@ -21,7 +21,7 @@ export type Leg = {
   /** That of which everything was written. */
   revision: number | undefined
   status: MarketStatus
-  /** Those that were looked at last, and those that need not be written. */
+  /** Those of which all were written, if any, and those that need not be written. */
   gaps: readonly Gap[] | undefined
   known: ReadonlySet<string>
 }
@@ -40,6 +40,22 @@ export function createLeg(
     status: at === undefined ? statusOf(market, clock()) : 'open',
     known: new Set(over.map((gap) => gapText(market, gap))),
   }
+}
+
+/** Gaps that were not written yet, in order of time. */
+export function unwrittenGaps(leg: Leg, { history }: LegPorts): Gap[] {
+  const gaps = history.gaps(leg.market)
+  if (gaps === leg.gaps) return []
+  leg.gaps = undefined
+  return gaps.filter((gap) => !leg.known.has(gapText(leg.market, gap)))
+}
+
+/** The data of the event of a gap, which is written with it. */
+export function takeGap(leg: Leg, gap: Gap): string {
+  const text = gapText(leg.market, gap)
+  // Others may hold the set from when they were in one lane.
+  leg.known = new Set(leg.known).add(text)
+  return text
 }
 
 /** Names and data of the events of what has changed besides rows. */

@@ -39,8 +39,8 @@ function createTextOutput(stream: TextStream, rows: RowReader, filter: RowFilter
   return {
     event: stream.event,
     row,
-    rows({ market, after = { timestampMs: 0, id: 0 }, limit }, before) {
-      const page = rows.after({ ...filter, market, after, limit })
+    rows({ market, after = { timestampMs: 0, id: 0 }, toMs, limit }, before) {
+      const page = rows.after({ ...filter, market, after, toMs, limit })
       const events = page.rows.map((each) => row(market, each, before(each.position)))
       const { resume: last, hasMore } = page
       return { bytes: Buffer.concat(events), count: events.length, last, hasMore }
