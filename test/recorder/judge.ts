@@ -17,6 +17,8 @@ export type Truth = {
   market: VenueMarket
   /** In the order in which they came to be. */
   states: readonly MarketState[]
+  /** Messages of changes, of any market, that the venue never sent. */
+  lost?: readonly string[]
 }
 
 export type ServedGap = { outcome: string; fromMs: number; toMs: number; reason: GapReason }
@@ -58,7 +60,7 @@ type CoverageBody = {
 
 const outcomes = ['up', 'down'] as const
 
-export async function judge(ask: Ask, { market, states }: Truth): Promise<Judgement> {
+export async function judge(ask: Ask, { market, states, lost = [] }: Truth): Promise<Judgement> {
   const base = `/v1/${market.coin}/markets/${market.conditionId}`
   const rows = await rowsOf(ask, base)
   const times = states.map(({ timestampMs }) => timestampMs)
@@ -69,11 +71,14 @@ export async function judge(ask: Ask, { market, states }: Truth): Promise<Judgem
       ...{ outcome, reason, fromMs: Date.parse(from), toMs: Date.parse(to) },
     })),
   )
+  const ownLost = lost.filter((text) => text.includes(market.conditionId))
+  const lostMs = new Set(ownLost.map((text) => Number(/"timestamp":"(\d+)"/.exec(text)?.[1])))
   const parts = outcomes.map((outcome, token) =>
     judgeOutcome({
       name: `${market.slug} ${outcome}`,
       rows: rows.filter((row) => row.outcome === outcome),
       states: states.map((state) => ({ state, book: state.books[token] ?? state.books[0] })),
+      lostMs,
       isInGap: (ms) =>
         gaps.some((gap) => gap.outcome === outcome && gap.fromMs <= ms && ms < gap.toMs),
     }),
@@ -102,10 +107,12 @@ type Side = {
   name: string
   rows: readonly Row[]
   states: readonly TrueBook[]
+  /** Times of which a message was lost. */
+  lostMs: ReadonlySet<number>
   isInGap(ms: number): boolean
 }
 
-function judgeOutcome({ name, rows, states: all, isInGap }: Side) {
+function judgeOutcome({ name, rows, states: all, lostMs, isInGap }: Side) {
   // A trade that leaves the book as it was is no message about the book.
   const states = all.filter(({ book }, at) => {
     const before = all[at - 1]?.book
@@ -128,6 +135,10 @@ function judgeOutcome({ name, rows, states: all, isInGap }: Side) {
   const missing = [...saidAt]
     .filter(([ms]) => !isInGap(ms))
     .filter(([ms, books]) => !books.some((each) => isServed(ms, each)))
+    .filter(([ms]) => {
+      const next = untoldBefore(states, lostMs, ms)
+      return next === undefined || !isServed(next.state.timestampMs, next)
+    })
     .map(([ms]) => say(ms))
   const twice = [...servedAt]
     .filter(([ms, found]) => found.length > (trueAt.get(ms)?.length ?? 1))
@@ -136,6 +147,33 @@ function judgeOutcome({ name, rows, states: all, isInGap }: Side) {
   const lastMs = last?.state.timestampMs ?? 0
   const isWell = last === undefined || (!isInGap(lastMs) && isServed(lastMs, last))
   return { untrue, missing, twice, unwell: isWell ? [] : [say(lastMs)] }
+}
+
+/**
+ * The state that leaves no trace of the one at `ms`, whose message was lost: whatever the lost
+ * messages changed, it changes again. Undefined where there is none, so that the loss must show.
+ */
+function untoldBefore(states: readonly TrueBook[], lostMs: ReadonlySet<number>, ms: number) {
+  const isLost = ({ state }: TrueBook) => lostMs.has(state.timestampMs)
+  const at = states.findIndex(({ state }) => state.timestampMs === ms)
+  const nextAt = states.findIndex((each, index) => index > at && !isLost(each))
+  const before = states.findLast((each, index) => index < at && !isLost(each))
+  const [last, next] = [states[nextAt - 1], states[nextAt]]
+  if (!lostMs.has(ms) || !before || !last || !next) return undefined
+  const again = changed(last.book, next.book)
+  return changed(before.book, last.book).isSubsetOf(again) ? next : undefined
+}
+
+/** Levels that are not the same in both. */
+function changed(a: TrueBook['book'], b: TrueBook['book']): Set<string> {
+  const textsOf = ({ bids, asks }: TrueBook['book']) =>
+    new Map([
+      ...bids.map(({ price, size }) => [`bid ${price}`, size] as const),
+      ...asks.map(({ price, size }) => [`ask ${price}`, size] as const),
+    ])
+  const [before, after] = [textsOf(a), textsOf(b)]
+  const names = [...before.keys(), ...after.keys()]
+  return new Set(names.filter((name) => before.get(name) !== after.get(name)))
 }
 
 /** Its levels are those of the state, and make the hash that the venue gave it. */

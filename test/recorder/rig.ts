@@ -37,6 +37,7 @@ export type RigOptions = {
   away?: { urls: VenueUrls; play(nowMs: number): Promise<void> }
   /** In memory unless said. */
   historyPath?: string
+  chunkCacheBytes?: number
   /** What the recorder asks instead of the catalogue itself. */
   catalogueOf?: typeof polymarket.createCatalogue
 }
@@ -54,7 +55,7 @@ export async function startRig(options: RigOptions = {}) {
     pace: { by: 'clock', clock },
     ...options.venue,
   })
-  const history = openHistory(options.historyPath ?? ':memory:')
+  const history = openHistory(options.historyPath ?? ':memory:', options)
   const { every, run } = createTimers(clock)
   const lines: string[] = []
   const start = () =>
@@ -108,7 +109,11 @@ export async function startRig(options: RigOptions = {}) {
     async judgeAll(): Promise<Judgement[]> {
       const known = venue
         .markets()
-        .map((market) => ({ market, states: venue.played(market.conditionId) }))
+        .map((market) => ({
+          market,
+          states: venue.played(market.conditionId),
+          lost: venue.connections.flatMap(({ lost }) => lost.map(({ text }) => text)),
+        }))
         .filter(({ states, market }) => states.length > 0 && history.findMarket(market.conditionId))
       return Promise.all(known.map((truth) => judge(ask, truth)))
     },

@@ -63,6 +63,8 @@ export type MangledFrame = Frame & { fault?: Fault['kind']; heldMs?: number }
 type Batch = readonly MangledFrame[]
 
 export type Mangler = {
+  /** Messages that `lose` took. */
+  lost: readonly Frame[]
   arm(fault: ConnectionFault): void
   /** Does to the messages what is due; `later` sends one after a while. */
   mangle(batch: Batch, later: (frame: MangledFrame, delayMs: number) => void): Batch
@@ -70,6 +72,7 @@ export type Mangler = {
 
 export function createMangler(): Mangler {
   const left = new Map<Fault['kind'], { fault: ConnectionFault; count: number }>()
+  const lost: Frame[] = []
   /** The messages of a kind, up to the count that is left, go through `change`. */
   function each(
     batch: Batch,
@@ -100,7 +103,14 @@ export function createMangler(): Mangler {
     return batch.with(-1, { ...(batch.at(-1) as MangledFrame), fault: 'hold', heldMs: fault.forMs })
   }
 
+  function lose(frame: Frame): MangledFrame[] | undefined {
+    if (frame.type !== 'price_change') return undefined
+    lost.push(frame)
+    return []
+  }
+
   return {
+    lost,
     arm: (fault) => left.set(fault.kind, { fault, count: countOf(fault) }),
     mangle(batch, later) {
       if (left.size === 0) return batch
@@ -109,7 +119,7 @@ export function createMangler(): Mangler {
         later({ ...frame, fault: 'late-trade' }, fault.byMs)
         return []
       })
-      result = each(result, 'lose', ({ type }) => (type === 'price_change' ? [] : undefined))
+      result = each(result, 'lose', lose)
       result = each(result, 'corrupt-level', (frame, fault) =>
         fault.kind === 'corrupt-level' ? corrupted(frame, fault.of) : undefined,
       )

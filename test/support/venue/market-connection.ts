@@ -30,6 +30,8 @@ export type MarketConnection = {
   /** Every text that came, PING too. */
   received: readonly string[]
   frames: readonly SentFrame[]
+  /** Messages that were to be sent and never were. */
+  lost: readonly Frame[]
   /** Messages sent, whether kept or not. */
   sentCount(): number
   isOpen(): boolean
@@ -110,6 +112,7 @@ export function createMarketConnection(parts: Parts): MarketConnection {
     tokens: interest.tokens,
     received,
     frames: sender.frames,
+    lost: mangler.lost,
     sentCount: sender.sentCount,
     isOpen: sender.isOpen,
     buffered: () => (sender.isOpen() ? peer.buffered() : 0),
