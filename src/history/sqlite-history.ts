@@ -39,6 +39,10 @@ type FileVerbs =
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
+/** Views of the chunks that are kept take a hundredth of their bytes; others are asked for, too. */
+const CHUNK_BYTES_PER_VIEW_BYTE = 16
+const VIEW_BYTES_MIN = 4 * 1024 * 1024
+
 export function createSqliteHistory(
   db: Database,
   { chunkCacheBytes, lagMs }: { chunkCacheBytes: number; lagMs: number },
@@ -46,7 +50,8 @@ export function createSqliteHistory(
   const stored = createTables(db, chunkCacheBytes)
   const tables = { ...stored, runs: createRuns(stored) }
   const coverage = createCoverage(tables)
-  const views = createViews(tables, lagMs)
+  const bytesMax = Math.max(VIEW_BYTES_MIN, chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
+  const views = createViews(tables, { lagMs, bytesMax })
   const { meta } = tables
   const cursorKey = meta.open()
   backfill({ ...tables, coverage })

@@ -18,6 +18,8 @@ const { values } = parseArgs({
     hours: { type: 'string', default: '24' },
     /** Steps a second of a market; each is some four frames. */
     rate: { type: 'string', default: '0.5' },
+    /** MiB of chunks kept; more than a slow day fills look like a leak. */
+    cache: { type: 'string', default: '4' },
   },
 })
 const HOUR_MS = 3_600_000
@@ -32,6 +34,7 @@ try {
     generated: { coins: [] },
     recorder: { coins, timeframes },
     ...{ stepMs: 1000, historyPath: join(folder, 'history.db') },
+    chunkCacheBytes: Number(values.cache) * 2 ** 20,
   })
   const { harness, history } = rig
   const { stream } = harness.app
@@ -51,7 +54,7 @@ try {
         connection,
         JSON.stringify({ op: 'subscribe', id: `${channel} ${coin}`, channel, coin }),
       )
-  console.log('hour  anonymous MB  heap MB  markets     rows  sent to the subscriber')
+  console.log('hour  anonymous MB  heap MB  markets     rows  sent to the subscriber  connections')
   for (let hour = 1; hour <= Number(values.hours); hour++) {
     for (let ms = 0; ms < HOUR_MS; ms += WAKE_MS) {
       await rig.advance(WAKE_MS)
@@ -64,7 +67,8 @@ try {
       /RssAnon:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1],
     )
     const { markets, snapshots } = history.totals()
-    const cells = [hour, anonymous / 1024, heap / 1e6, markets, snapshots, rows]
+    const { opened } = rig.recorder().status().lanes[0] ?? {}
+    const cells = [hour, anonymous / 1024, heap / 1e6, markets, snapshots, rows, opened ?? 0]
     console.log(cells.map((cell) => String(Math.round(cell)).padStart(8)).join('  '))
   }
 } finally {

@@ -28,16 +28,29 @@ export type MarketView = {
 
 const NO_GAPS: readonly Gap[] = []
 
-/** Chunk refs and gaps of all views together; one takes about 150 bytes. */
-const REFS_MAX = 200_000
+/** What one takes at most: a chunk ref; a gap, with those that coverage makes of it; all else. */
+const [REF_BYTES, GAP_BYTES, MARKET_BYTES] = [150, 150, 2000]
 
-/** Makes the views of a file; `lagMs` is how late commits of other connections may show. */
+const bytesOf = ({ refs, gaps, tail }: MarketView): number =>
+  MARKET_BYTES +
+  refs.length * REF_BYTES +
+  gaps.length * GAP_BYTES +
+  (tail === undefined ? 0 : tail.chunk.byteLength + tail.tops.byteLength)
+
+export type ViewOptions = {
+  /** How late commits of other connections may show. */
+  lagMs: number
+  /** Of all views together. */
+  bytesMax: number
+}
+
+/** Makes the views of a file. */
 export function createViews(
   { db, markets, chunks, tails, gaps, runs }: Tables & { runs: Pick<Runs, 'find'> },
-  lagMs: number,
+  { lagMs, bytesMax }: ViewOptions,
 ) {
   const commitCount = createCommitCount(db)
-  const cache = createCache<string, { generation: number; view: MarketView }>(REFS_MAX)
+  const cache = createCache<string, { generation: number; view: MarketView }>(bytesMax)
   let generation = 0
   let seenCommits: unknown
   let askedMs = Number.NEGATIVE_INFINITY
@@ -78,8 +91,7 @@ export function createViews(
       const view = readConsistently(db, () => load(conditionId, kept?.view))
       if (view === undefined) return undefined
       // What was committed since the number was read shows at the next use.
-      const size = view.refs.length + view.gaps.length + 1
-      cache.set(conditionId, { generation: now, view }, { size })
+      cache.set(conditionId, { generation: now, view }, { size: bytesOf(view) })
       return view
     },
 

@@ -24,7 +24,7 @@ const sideStarts = { bids: encoder.encode('"bids":['), asks: encoder.encode('],"
 const CLOSE_BRACKET = 93
 
 /** Tokens remembered, more than are live at once; the longest unused are forgotten first. */
-const TOKENS_MAX = 512
+const TOKENS_MAX = 256
 
 /** The finest of the usual steps of prices. */
 const TICK: Millionths = 1000
