@@ -29,8 +29,12 @@ const layers: Record<string, string[]> = {
   screening: ['core', 'selling', 'ledger', 'lib'],
   access: ['core', 'selling', 'http', 'ledger', 'lib'],
   billing: ['core', 'selling', 'ledger', 'lib'],
+  operator: ['core', 'selling', 'ledger', 'lib'],
   facilitator: ['core', 'selling', 'chain', 'lib'],
-  modules: ['billing', 'core', 'wire', 'selling', 'http', 'history', 'ledger', 'live', 'lib'],
+  modules: [
+    ...['billing', 'core', 'wire', 'selling', 'http', 'history', 'ledger', 'live', 'lib'],
+    'operator',
+  ],
   config: ['core', 'selling', 'lib'],
   app: [
     ...['access', 'billing', 'config', 'core', 'selling', 'db', 'http', 'lib', 'modules'],
@@ -40,12 +44,12 @@ const layers: Record<string, string[]> = {
   pages: ['app', 'core', 'http', 'modules'],
   cli: [
     ...['access', 'app', 'billing', 'chain', 'config', 'core', 'selling', 'facilitator'],
-    ...['ingest', 'lib'],
+    ...['ingest', 'lib', 'operator'],
     ...['screening', 'history', 'ledger', 'sqlite', 'venue', 'recorder'],
     // The command alone, which loads it when it is there.
     'dev',
   ],
-  dev: ['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib'],
+  dev: ['cli', 'config', 'core', 'selling', 'ledger', 'facilitator', 'lib', 'operator'],
   main: ['app', 'cli', 'config', 'history', 'ledger', 'sqlite'],
   // The dashboard: of the server it knows the types of bodies alone.
   'web/lib': ['modules', 'core'],

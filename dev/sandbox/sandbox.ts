@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import { byOperator, type CliContext, CliError } from '#src/cli/context.ts'
-import { issueKey } from '#src/cli/keys.ts'
+import { type CliContext, CliError } from '#src/cli/context.ts'
 import { ledgerPathOf } from '#src/cli/open-data-folder.ts'
 import { serve } from '#src/cli/serve.ts'
 import { readConfig } from '#src/config.ts'
-import type { Ledger } from '#src/ledger/ledger.ts'
+import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { issueKey } from '#src/operator/keys.ts'
 import { FREE_TIER_ID } from '#src/selling/tier.ts'
 
 import { hasAnvil } from './anvil.ts'

@@ -1,15 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander'
 
+import { formatTime } from '#src/core/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 
-import {
-  formatCount,
-  formatTime,
-  integerIn,
-  printFaults,
-  printTable,
-  renderJson,
-} from './command-line.ts'
+import { formatCount, integerIn, printFaults, printTable, renderJson } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 import { openExistingLedger } from './open-data-folder.ts'
 

@@ -2,24 +2,14 @@
 import { Presets, SingleBar } from 'cli-progress'
 import { InvalidArgumentError, Option } from 'commander'
 
-import { type Millionths, parseMillionths } from '#src/core/decimal.ts'
-import { holdsKey } from '#src/selling/api-key.ts'
+import * as values from '#src/operator/values.ts'
+import { OperatorFault, toPrintable } from '#src/operator/values.ts'
 
 import type { CliContext } from './context.ts'
-
-const TEXT_LENGTH_MAX = 100
-const ALL = 'all'
-/** Takes a value away. */
-const NONE = 'none'
-export type OrNone<T> = T | typeof NONE
 
 const FAULTS_SHOWN_MAX = 50
 /** Between two lines of progress where nothing can be redrawn. */
 const LINE_INTERVAL_MS = 5000
-
-/** What could move the cursor, or colour or reverse the line; labels are written by strangers. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-export const toPrintable = (text: string): string => text.replace(unprintable, '\ufffd')
 
 /** An option whose default is shown as one would write it. */
 export const optionWith = <T>(
@@ -28,62 +18,20 @@ export const optionWith = <T>(
   fallback: string,
 ): Option => new Option(flags, description).argParser(parse).default(parse(fallback), fallback)
 
-export const integerIn =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= min && value <= max) return value
-    throw new InvalidArgumentError(
-      `It must be an integer from ${formatCount(min)} to ${formatCount(max)}.`,
-    )
+/** A reader whose fault names the option. */
+export const asOption =
+  <T>(read: (text: string) => T) =>
+  (text: string): T => {
+    try {
+      return read(text)
+    } catch (error) {
+      throw error instanceof OperatorFault ? new InvalidArgumentError(error.message) : error
+    }
   }
 
-/** Creates a reader of `a,b` or `all`; the list comes in the order of `known`, each item once. */
-export const listOf =
-  <T extends string>(known: readonly T[]) =>
-  (text: string): T[] => {
-    if (text === ALL) return [...known]
-    const items = new Set(text.split(',').map((item) => item.trim()))
-    const unknown = [...items].find((item) => !known.some((name) => name === item))
-    if (unknown === undefined) return known.filter((name) => items.has(name))
-    throw new InvalidArgumentError(
-      `${JSON.stringify(unknown)} is none of ${known.join(', ')}; all means all of them.`,
-    )
-  }
-
-/** Reads a name or a note: one line, at most 100 characters. */
-export function parseText(text: string): string {
-  const trimmed = text.trim()
-  if (holdsKey(trimmed))
-    throw new InvalidArgumentError('It must not hold a key: it is kept in clear.')
-  if (trimmed !== '' && trimmed.length <= TEXT_LENGTH_MAX && toPrintable(trimmed) === trimmed) {
-    return trimmed
-  }
-  throw new InvalidArgumentError(`It must be one line of 1 to ${TEXT_LENGTH_MAX} characters.`)
-}
-
-/** Reads an EVM address of any case; it comes in lower case. */
-export function parseAddress(text: string): string {
-  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase()
-  throw new InvalidArgumentError('It must be 0x and 40 hex digits.')
-}
-
-export function parsePrice(text: string): Millionths {
-  const millionths = parseMillionths(text)
-  if (millionths !== undefined) return millionths
-  throw new InvalidArgumentError('It must be a plain decimal of at most six decimals, such as 49.')
-}
-
-export const orNone =
-  <T>(parse: (text: string) => T) =>
-  (text: string): OrNone<T> =>
-    text === NONE ? NONE : parse(text)
-
-/** What holds after an option that may be absent or `none`. */
-export function given<T>(option: OrNone<T> | undefined, before: T | undefined): T | undefined {
-  if (option === undefined) return before
-  return option === NONE ? undefined : option
-}
+export const integerIn = (min: number, max: number) => asOption(values.integerIn(min, max))
+export const listOf = <T extends string>(known: readonly T[]) => asOption(values.listOf(known))
+export const parseText = asOption(values.readText)
 
 /** Prints rows under their header, columns as wide as their widest cell; `-` where no value is. */
 export function printTable(
@@ -116,13 +64,6 @@ export const formatCount = (count: number): string => count.toLocaleString('en-U
 /** `3 entries`; the plural adds an s unless it is given. */
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${formatCount(number)} ${number === 1 ? noun : plural}`
-
-/** Unix milliseconds as ISO 8601; what is no time of any calendar stays a number. */
-export function formatTime(timeMs: number | undefined): string | undefined {
-  if (timeMs === undefined) return undefined
-  const time = new Date(timeMs)
-  return Number.isNaN(time.getTime()) ? String(timeMs) : time.toISOString()
-}
 
 export type Progress = ReturnType<typeof createProgress>
 

@@ -1,6 +1,5 @@
 import type { Config } from '#src/config.ts'
 import type { Clock } from '#src/core/time.ts'
-import type { Deed } from '#src/ledger/ledger.ts'
 
 /** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
 export type CliContext = {
@@ -44,8 +43,6 @@ export class CliError extends Error {
 }
 
 export const usageError = (message: string): CliError => new CliError(message, { exitCode: 2 })
-
-export const byOperator = (nowMs: number): Deed => ({ actor: 'operator', nowMs })
 
 /** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */
 export function stopSignal({ onStop }: CliContext): Disposable & { signal: AbortSignal } {

@@ -1,8 +1,8 @@
 /** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
 import { isRecord } from '#src/lib/record.ts'
+import { toPrintable } from '#src/operator/values.ts'
 import type { PaymentRequirements } from '#src/selling/payment.ts'
 
-import { toPrintable } from './command-line.ts'
 import { type CliContext, CliError } from './context.ts'
 
 const TIMEOUT_MS = 60_000

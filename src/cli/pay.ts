@@ -11,6 +11,7 @@ import { createRpc } from '#src/chain/rpc.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { formatMillionths, type Millionths } from '#src/core/decimal.ts'
 import { readSecretFile } from '#src/lib/secret-file.ts'
+import { readPrice } from '#src/operator/values.ts'
 import {
   findChain,
   homeChain,
@@ -21,7 +22,7 @@ import {
 } from '#src/selling/payment-chain.ts'
 import type { SignIn } from '#src/selling/wallet.ts'
 
-import { optionWith, parsePrice } from './command-line.ts'
+import { asOption, optionWith } from './command-line.ts'
 import { type CliContext, CliError, usageError } from './context.ts'
 import {
   createPayServer,
@@ -84,7 +85,7 @@ export const payCommand = (context: CliContext): Command =>
         .default(homeChain.network),
     )
     .option('--api-key-file <path>', 'file with the API key of the account that the tier is for')
-    .addOption(optionWith(['--max <usd>', 'never sign more than this'], parsePrice, '100'))
+    .addOption(optionWith(['--max <usd>', 'never sign more than this'], asOption(readPrice), '100'))
     .option('--rpc <url>', 'JSON-RPC of a node of the chain, to look at the allowance of Permit2')
     .option('--yes', 'sign and pay')
     .addHelpText('after', help)

@@ -5,6 +5,7 @@ import { ConfigError, configVariables } from '#src/config.ts'
 import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { SecretFault } from '#src/lib/secret-file.ts'
+import { OperatorFault } from '#src/operator/values.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
 
 import { auditCommand } from './audit.ts'
@@ -104,9 +105,10 @@ function renderVariables(): string {
 /** One line a failure; commander has printed its own already. */
 function reportFailure(error: unknown, context: CliContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
-  const expected = [CliError, ConfigError, AppError, SecretFault]
+  const expected = [CliError, ConfigError, AppError, SecretFault, OperatorFault]
   const isExpected = expected.some((kind) => error instanceof kind)
   const message = messageOf(error)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)
+  if (error instanceof OperatorFault) return error.kind === 'value' ? USAGE_EXIT_CODE : 1
   return error instanceof CliError ? error.exitCode : 1
 }

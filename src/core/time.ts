@@ -7,6 +7,15 @@ export const DAY_MS = 86_400_000
 
 export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 
+/** Also of what is no time of any calendar, which stays a number. */
+export function formatTime(timeMs: number): string
+export function formatTime(timeMs: number | undefined): string | undefined
+export function formatTime(timeMs: number | undefined): string | undefined {
+  if (timeMs === undefined) return undefined
+  const time = new Date(timeMs)
+  return Number.isNaN(time.getTime()) ? String(timeMs) : time.toISOString()
+}
+
 export const toIsoOrNull = (timeMs: number | undefined): string | null =>
   timeMs === undefined ? null : toIso(timeMs)
 

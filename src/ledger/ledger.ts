@@ -163,8 +163,10 @@ export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
 
 export type Deed = { actor: Actor; nowMs: number }
 
-/** `operator` is whoever runs the command line; `system` is the server by itself. */
+/** `operator` is whoever runs the command line or its page; `system` is the server by itself. */
 export type Actor = 'operator' | 'system' | `account:${string}`
+
+export const byOperator = (nowMs: number): Deed => ({ actor: 'operator', nowMs })
 
 export type Account = {
   /** `acc_` and letters and digits. */

@@ -123,7 +123,7 @@ describe('bookfeed keys create', () => {
     const { exitCode, printed, errors } = await line.run('keys', 'create', '--tier', 'gold')
     expect(exitCode).toBe(2)
     expect(printed).toEqual([])
-    expect(errors).toEqual(['bookfeed: --tier gold is none of free, starter, pro, enterprise.'])
+    expect(errors).toEqual(['bookfeed: The tier gold is none of free, starter, pro, enterprise.'])
     expect(line.withLedger(sizeOf)).toEqual(before)
   })
 

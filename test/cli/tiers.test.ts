@@ -167,19 +167,19 @@ describe('bookfeed tiers set', () => {
   })
 
   test.each([
-    [['pro', '--rank', '4'], '--rank 4 is that of enterprise'],
+    [['pro', '--rank', '4'], 'rank 4 is that of enterprise'],
     [['free', '--for-sale', '--price', '1', '--period-days', '30'], 'Free tier cannot be for sale'],
-    [['enterprise', '--for-sale', '--period-days', '30'], '--price above 0'],
-    [['enterprise', '--for-sale', '--price', '0', '--period-days', '30'], '--price above 0'],
-    [['enterprise', '--for-sale', '--price', '5'], '--period-days'],
-    [['pro', '--price', 'none'], '--price above 0'],
-    [['pro', '--period-days', 'none'], '--period-days'],
+    [['enterprise', '--for-sale', '--period-days', '30'], 'price above 0'],
+    [['enterprise', '--for-sale', '--price', '0', '--period-days', '30'], 'price above 0'],
+    [['enterprise', '--for-sale', '--price', '5'], 'period in days'],
+    [['pro', '--price', 'none'], 'price above 0'],
+    [['pro', '--period-days', 'none'], 'period in days'],
     [['pro', '--for-sale', '--not-for-sale'], '--not-for-sale'],
     [['pro'], 'Nothing to set'],
     [['Pro', '--price', '1'], 'lower-case'],
     [['gold', '--price', '1'], 'There is no tier gold (there are free, starter, pro, enterprise)'],
-    [['team', ...team], '--requests-per-minute'],
-    [['team', ...rate, '--name', 'Team'], '--coins'],
+    [['team', ...team], 'requests per minute'],
+    [['team', ...rate, '--name', 'Team'], 'coins'],
   ])('error: %j is refused and changes nothing', async (args, reason) => {
     using line = createCommandLine()
     const before = line.withLedger((ledger) => ledger.auditHead())

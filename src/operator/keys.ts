@@ -1,0 +1,165 @@
+/** Keys that the operator makes and ends, and accounts that they belong to. */
+import { DAY_MS, formatTime } from '#src/core/time.ts'
+import {
+  type Account,
+  type ApiKey,
+  byOperator,
+  isValidKey,
+  type Ledger,
+} from '#src/ledger/ledger.ts'
+import { digestOf, hintOf, mintKey, redactKeys } from '#src/selling/api-key.ts'
+import { standingAt } from '#src/selling/subscription.ts'
+import { FREE_TIER_ID } from '#src/selling/tier.ts'
+
+import { OperatorFault } from './values.ts'
+
+export const GRANT_DAYS_MAX = 36_500
+
+type Tools = { mint: () => string; randomBytes: (length: number) => Uint8Array }
+
+export type KeyAsked = {
+  /** A tier to grant from now on. */
+  tierId: string
+  label?: string | undefined
+  /** Length of the grant; undefined for ever. */
+  days?: number | undefined
+  /** Wallet of the account, lower case. */
+  address?: string | undefined
+  /** Account that exists already. */
+  accountId?: string | undefined
+}
+type Asked = KeyAsked & { keysMax: number; nowMs: number }
+export type KeyGiven = { key: string; apiKey: ApiKey; account: Account }
+
+const fault = (kind: 'value' | 'state', param: string, message: string) =>
+  new OperatorFault(kind, param, message)
+
+export function assertAsked({ tierId, days, address, accountId }: KeyAsked): void {
+  if (days !== undefined && tierId === FREE_TIER_ID) {
+    throw fault('value', 'days', 'Days need a tier above free, which has no end.')
+  }
+  if (address !== undefined && accountId !== undefined) {
+    throw fault('value', 'account', 'Give the account or the address, not both.')
+  }
+}
+
+/** An account, a grant and a key; all of it or nothing. The address was screened before. */
+export const giveKey = (ledger: Ledger, tools: Tools, asked: Asked): KeyGiven =>
+  ledger.atomically(() => {
+    const { tierId, label, days, nowMs } = asked
+    assertAsked(asked)
+    const known = ledger.listTiers().map((tier) => tier.tierId)
+    if (!known.includes(tierId)) {
+      const text = `The tier ${redactKeys(tierId)} is none of ${known.join(', ')}.`
+      throw fault('value', 'tier', text)
+    }
+    const account = findAccount(ledger, asked) ?? makeAccount(ledger, tools, asked)
+    assertAllowed(ledger, account, asked)
+    const endMs = days === undefined ? undefined : nowMs + days * DAY_MS
+    const issue = { accountId: account.id, tierId, endMs, label, nowMs }
+    return { ...issueKey(tools, ledger, issue), account }
+  })
+
+const makeAccount = (ledger: Ledger, { mint }: Tools, { address, label, nowMs }: Asked) =>
+  ledger.createAccount({ id: `acc_${mint()}`, address, label }, byOperator(nowMs))
+
+function findAccount(ledger: Ledger, { address, accountId }: KeyAsked): Account | undefined {
+  if (address !== undefined) return ledger.findAccountByAddress(address)
+  return accountId === undefined ? undefined : knownAccount(ledger, accountId)
+}
+
+function knownAccount(ledger: Ledger, id: string): Account {
+  const account = ledger.findAccount(id)
+  if (account) return account
+  throw fault('state', 'account', `There is no account ${redactKeys(id)}.`)
+}
+
+export const sanctionedFault = (address: string) =>
+  fault('state', 'address', `${address} is on a sanctions list. No key was made.`)
+
+/** Thrown from within the transaction, so nothing of a refused key is kept. */
+function assertAllowed(ledger: Ledger, { id, address, blockedMs }: Account, asked: Asked): void {
+  if (blockedMs !== undefined) {
+    const why = 'because its address is on a sanctions list'
+    throw fault('state', 'account', `Account ${id} is blocked, ${why}.`)
+  }
+  if (address !== undefined && ledger.isSanctioned(address)) throw sanctionedFault(address)
+  const { keysMax, nowMs } = asked
+  if (ledger.countValidKeys(id, nowMs) < keysMax) return
+  throw fault(
+    'state',
+    'account',
+    `Account ${id} has ${keysMax} valid keys already. Revoke one, or raise BOOKFEED_KEYS_PER_ACCOUNT.`,
+  )
+}
+
+type Issue = {
+  accountId: string
+  /** What to grant from now on; nothing is granted for the Free tier, which everybody has. */
+  tierId: string
+  /** Exclusive end of the grant; undefined for ever. */
+  endMs?: number | undefined
+  label?: string | undefined
+  nowMs: number
+}
+
+/** Call it within `ledger.atomically`. The key itself is nowhere but in what is returned. */
+export function issueKey(
+  { mint, randomBytes }: Tools,
+  ledger: Ledger,
+  { accountId, tierId, endMs, label, nowMs }: Issue,
+): { key: string; apiKey: ApiKey } {
+  const by = byOperator(nowMs)
+  if (tierId !== FREE_TIER_ID) {
+    ledger.addSubscription(
+      { id: `sub_${mint()}`, accountId, tierId, terms: undefined, startMs: nowMs, endMs },
+      by,
+    )
+  }
+  const key = mintKey(randomBytes)
+  const id = `key_${mint()}`
+  const apiKey = ledger.createKey(
+    { id, accountId, digest: digestOf(key), hint: hintOf(key), label, familyId: id },
+    by,
+  )
+  return { key, apiKey }
+}
+
+export type KeyRow = ReturnType<typeof listKeyRows>[number]
+
+/** Keys with what their account has, never the keys themselves. */
+export function listKeyRows(
+  ledger: Ledger,
+  { accountId, isAll, nowMs }: { accountId?: string | undefined; isAll: boolean; nowMs: number },
+) {
+  if (accountId !== undefined) knownAccount(ledger, accountId)
+  const tiers = ledger.listTiers()
+  const keys = ledger.listKeys(accountId).filter((key) => isAll || isValidKey(key, nowMs))
+  return keys.map((key) => {
+    const owner = ledger.findAccount(key.accountId)
+    return {
+      id: key.id,
+      accountId: key.accountId,
+      address: owner?.address ?? null,
+      label: key.label ?? null,
+      hint: key.hint,
+      tier: standingAt(ledger.listSubscriptions(key.accountId), tiers, nowMs).terms.tierId,
+      createdAt: formatTime(key.createdMs),
+      lastUsedAt: formatTime(key.lastUsedMs) ?? null,
+      expiresAt: formatTime(key.expiresMs) ?? null,
+      revokedAt: formatTime(key.revokedMs) ?? null,
+      status: statusOf(key, nowMs),
+      isBlocked: owner?.blockedMs !== undefined,
+    }
+  })
+}
+
+function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): string {
+  if (revokedMs !== undefined) return 'revoked'
+  if (expiresMs === undefined) return 'valid'
+  return expiresMs > nowMs ? 'expiring' : 'expired'
+}
+
+/** Of a key that nobody has: somebody may have pasted the key in place of its id. */
+export const unknownKeys = (ids: string) =>
+  fault('state', 'id', `Unknown: ${redactKeys(ids)}. bookfeed keys list shows the ids.`)

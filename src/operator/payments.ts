@@ -1,0 +1,153 @@
+/** Payments as the operator sees them, and what can be decided about them. */
+import { formatMillionths } from '#src/core/decimal.ts'
+import { formatTime } from '#src/core/time.ts'
+import { type AuditRow, byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import type { ReservedOffer, UnmatchedTransfer } from '#src/ledger/payments.ts'
+import { findChain } from '#src/selling/payment-chain.ts'
+import type { Payment, PaymentState } from '#src/selling/payment.ts'
+
+import { OperatorFault } from './values.ts'
+
+/** Rows of the audit chain that are looked through at a time. */
+const AUDIT_PAGE = 1000
+
+const fault = (message: string) => new OperatorFault('state', 'id', message)
+
+/** Newest first; what was decided is no longer something to do. */
+export function findPayments(
+  { payments }: Ledger,
+  { states, limit }: { states?: readonly PaymentState[] | undefined; limit: number },
+) {
+  if (states === undefined) return payments.listPayments({ limit }).map(toPaymentJson)
+  const open = payments.listPaymentsIn(states).filter(({ resolution }) => resolution === undefined)
+  return open.reverse().slice(0, limit).map(toPaymentJson)
+}
+
+/** Transfers to the address that no payment explains, and nobody has decided about. */
+export const listTransfers = ({ payments }: Ledger) =>
+  payments.listUnmatchedTransfers(false).map(toTransferJson)
+
+/** A payment or transfer with all that was done to it. */
+export function showPayment(ledger: Ledger, id: string) {
+  const payment = ledger.payments.findPayment(id)
+  const transfer = payment === undefined ? findTransfer(ledger, id) : undefined
+  const subject = payment ? toPaymentJson(payment) : transfer && toTransferJson(transfer)
+  if (subject === undefined) throw unknownSubject(id)
+  const subscriptionId = ledger.payments.findSubscriptionOf(id)?.id ?? null
+  const audit = auditOf(ledger, id).map(({ seq, timeMs, actor, action, state }) => {
+    return { seq, time: formatTime(timeMs), actor, action, state }
+  })
+  return { ...subject, subscriptionId, audit }
+}
+
+const findTransfer = ({ payments }: Ledger, id: string): UnmatchedTransfer | undefined =>
+  [...payments.listUnmatchedTransfers(false), ...payments.listUnmatchedTransfers(true)].find(
+    (transfer) => transfer.id === id,
+  )
+
+/** The chain has no index by subject: this is for one payment, by hand. */
+function auditOf(ledger: Ledger, id: string): AuditRow[] {
+  const found: AuditRow[] = []
+  let after = 0
+  for (;;) {
+    const rows = ledger.listAudit(after, AUDIT_PAGE)
+    found.push(...rows.filter(({ subject }) => subject === id))
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < AUDIT_PAGE) return found
+  }
+}
+
+/** Notes a decision, and moves no money. */
+export function resolveReview(
+  ledger: Ledger,
+  { id, note, nowMs }: { id: string; note: string; nowMs: number },
+): void {
+  if (ledger.payments.resolveReview(id, note, byOperator(nowMs))) return
+  const payment = ledger.payments.findPayment(id)
+  if (payment === undefined && findTransfer(ledger, id) === undefined) throw unknownSubject(id)
+  if (payment !== undefined && payment.state !== 'review') {
+    throw fault(`${id} is ${payment.state}: only payments in review are resolved by hand.`)
+  }
+  throw fault(`${id} is resolved already. bookfeed payments show ${id} says how.`)
+}
+
+const unknownSubject = (id: string) =>
+  fault(`There is no payment or transfer ${JSON.stringify(id)}. See: bookfeed payments list`)
+
+export const listOffers = ({ payments }: Ledger, nowMs: number) =>
+  payments.listReservedOffers(nowMs).map(toOfferJson)
+
+/** Frees the amounts of quotes, or of all of an account; returns the quotes. */
+export function releaseOffers(ledger: Ledger, ids: readonly string[], nowMs: number): string[] {
+  const held = ledger.payments.listReservedOffers(nowMs)
+  const released = ledger.atomically(() =>
+    held
+      .filter(({ id, accountId }) => ids.includes(id) || ids.includes(accountId))
+      .filter(({ id }) => ledger.payments.releaseOffer(id, byOperator(nowMs))),
+  )
+  if (released.length > 0) return released.map(({ id }) => id)
+  throw fault(
+    'None of these holds an amount, or a payment of it is on its way. See: bookfeed payments offers',
+  )
+}
+
+/** Each token has six decimals; what has another number stays in atomic units. */
+function describeMoney({
+  network,
+  asset,
+  amount,
+}: Pick<UnmatchedTransfer, 'network' | 'asset' | 'amount'>) {
+  const tokens = findChain(network)?.tokens
+  const token = tokens?.find(({ address }) => address.toLowerCase() === asset.toLowerCase())
+  const isSafe = amount >= 0n && amount <= BigInt(Number.MAX_SAFE_INTEGER)
+  const isPlain = isSafe && token?.decimals === 6
+  return {
+    network,
+    token: token?.symbol ?? asset,
+    amount: isPlain ? formatMillionths(Number(amount)) : `${amount} atomic`,
+    amountAtomic: String(amount),
+  }
+}
+
+/** Nothing that was signed is shown. */
+const toPaymentJson = ({ signed, ...payment }: Payment) => ({
+  id: payment.id,
+  state: payment.state,
+  reason: payment.reason ?? null,
+  accountId: payment.accountId,
+  quoteId: payment.offerId,
+  ...describeMoney(signed),
+  payer: signed.payer,
+  payTo: signed.payTo,
+  nonce: signed.nonce,
+  validBefore: formatTime(Number(signed.validBefore) * 1000) ?? null,
+  attempts: payment.attempts,
+  transaction: payment.proof?.txHash ?? payment.txHash ?? null,
+  blockNumber: payment.proof?.blockNumber ?? null,
+  resolution: payment.resolution ?? null,
+  createdAt: formatTime(payment.createdMs),
+  updatedAt: formatTime(payment.updatedMs),
+})
+export type PaymentJson = ReturnType<typeof toPaymentJson>
+
+const toTransferJson = (transfer: UnmatchedTransfer) => ({
+  id: transfer.id,
+  ...describeMoney(transfer),
+  from: transfer.from,
+  transaction: transfer.txHash,
+  blockNumber: transfer.blockNumber,
+  logIndex: transfer.logIndex,
+  foundAt: formatTime(transfer.foundMs),
+  resolution: transfer.resolution ?? null,
+})
+export type TransferJson = ReturnType<typeof toTransferJson>
+
+const toOfferJson = ({ id, accountId, requirements, ...offer }: ReservedOffer) => ({
+  id,
+  accountId,
+  amount: formatMillionths(Number(requirements.amount)),
+  token: offer.symbol,
+  tierId: offer.terms.tierId,
+  createdAt: formatTime(offer.createdMs),
+  reservedUntil: formatTime(offer.reservedUntilMs),
+})

@@ -1,0 +1,159 @@
+/** What is offered, and for how much; what was bought keeps its own copy. */
+import { formatMillionths } from '#src/core/decimal.ts'
+import { coins } from '#src/core/market.ts'
+import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { FREE_TIER_ID, type Tier, tierRoutes } from '#src/selling/tier.ts'
+
+import {
+  given,
+  integerIn,
+  listOf,
+  OperatorFault,
+  orNone,
+  readAs,
+  readPrice,
+  readText,
+} from './values.ts'
+
+const REQUESTS_MAX = 1_000_000_000
+const PERIOD_DAYS_MAX = 3650
+const RANK_MAX = 1_000_000
+const ID_PATTERN = /^[a-z0-9][a-z0-9-]{0,31}$/
+
+/** How each value of a tier is read from text. */
+export const tierReaders = {
+  name: readText,
+  coins: listOf(coins),
+  routes: listOf(tierRoutes),
+  requestsPerMinute: integerIn(1, REQUESTS_MAX),
+  price: orNone(readPrice),
+  periodDays: orNone(integerIn(1, PERIOD_DAYS_MAX)),
+  contact: orNone(readText),
+  rank: integerIn(1, RANK_MAX),
+}
+type Readers = typeof tierReaders
+type Values = { [K in keyof Readers]?: ReturnType<Readers[K]> }
+
+/** What is absent stays as it is. */
+export type TierChange = Values & { isForSale?: boolean | undefined }
+
+/** Throws `OperatorFault`, naming the value. */
+export function readTierChange(
+  texts: { [K in keyof Readers]?: string } & { forSale?: 'yes' | 'no' },
+): TierChange {
+  const { forSale, ...rest } = texts
+  const values = Object.entries(rest).map(([name, text]) => {
+    const read: (text: string) => unknown = tierReaders[name as keyof Readers]
+    return [name, readAs(name, read, text)]
+  })
+  // Each was read by the reader of its name.
+  return {
+    ...(Object.fromEntries(values) as Values),
+    ...(forSale === undefined ? {} : { isForSale: forSale === 'yes' }),
+  }
+}
+
+/** What a change would do; nothing is written. Throws `OperatorFault`. */
+export function planTier(ledger: Pick<Ledger, 'listTiers'>, tierId: string, change: TierChange) {
+  if (!ID_PATTERN.test(tierId)) {
+    const form = 'A tier id is 1 to 32 lower-case letters, digits and -, such as pro.'
+    throw new OperatorFault('value', 'id', form)
+  }
+  const tiers = ledger.listTiers()
+  const before = tiers.find((tier) => tier.tierId === tierId)
+  const after = apply(before ?? draft(tiers, tierId, change), change)
+  assertSound(after)
+  assertRank(after, tiers)
+  return { before, after, differences: compare(before, after) }
+}
+
+/** Makes or changes a tier, in one transaction; what did not change is not written. */
+export const changeTier = (
+  ledger: Pick<Ledger, 'listTiers' | 'putTier' | 'atomically'>,
+  { tierId, change, nowMs }: { tierId: string; change: TierChange; nowMs: number },
+) =>
+  ledger.atomically(() => {
+    const plan = planTier(ledger, tierId, change)
+    if (plan.differences.length > 0) ledger.putTier(plan.after, byOperator(nowMs))
+    return plan
+  })
+
+/** A new tier ranks above all others until a rank is given, and is not for sale. */
+function draft(tiers: readonly Tier[], tierId: string, change: TierChange): Tier {
+  const { name, coins: some, routes, requestsPerMinute } = change
+  if (name === undefined || !some || !routes || requestsPerMinute === undefined) {
+    const known = tiers.map((tier) => tier.tierId).join(', ')
+    throw new OperatorFault(
+      'value',
+      'id',
+      `There is no tier ${tierId} (there are ${known}). To make it, give its name, coins, routes and requests per minute.`,
+    )
+  }
+  const rank = Math.max(0, ...tiers.map((tier) => tier.rank)) + 1
+  return { tierId, name, rank, coins: some, routes, requestsPerMinute, isForSale: false }
+}
+
+function apply(before: Tier, { price, periodDays, contact, isForSale, ...plain }: TierChange) {
+  return {
+    ...before,
+    ...plain,
+    amountMillionths: given(price, before.amountMillionths),
+    periodDays: given(periodDays, before.periodDays),
+    isForSale: isForSale ?? before.isForSale,
+    contact: given(contact, before.contact),
+  } satisfies Tier
+}
+
+function assertSound({ tierId, isForSale, amountMillionths, periodDays }: Tier): void {
+  if (!isForSale) return
+  const refuse = (param: string, message: string) => new OperatorFault('value', param, message)
+  if (tierId === FREE_TIER_ID) throw refuse('forSale', 'The Free tier cannot be for sale.')
+  if (!amountMillionths) throw refuse('price', 'A tier that is for sale needs a price above 0.')
+  if (periodDays === undefined) {
+    throw refuse('periodDays', 'A tier that is for sale needs a period in days.')
+  }
+}
+
+function assertRank(tier: Tier, tiers: readonly Tier[]): void {
+  const others = tiers.filter(({ tierId }) => tierId !== tier.tierId)
+  const rival = others.find(({ rank }) => rank === tier.rank)
+  if (rival) {
+    throw new OperatorFault('value', 'rank', `The rank ${tier.rank} is that of ${rival.tierId}.`)
+  }
+  const [lowest] = [...others, tier].toSorted((a, b) => a.rank - b.rank)
+  if (lowest?.tierId === FREE_TIER_ID) return
+  throw new OperatorFault('value', 'rank', `The ${FREE_TIER_ID} tier must keep the lowest rank.`)
+}
+
+/** As the catalogue over HTTP has it, and the rank. */
+export const toTierJson = ({ tierId, amountMillionths: price, ...tier }: Tier) => ({
+  id: tierId,
+  name: tier.name,
+  rank: tier.rank,
+  coins: tier.coins,
+  routes: tier.routes,
+  requestsPerMinute: tier.requestsPerMinute,
+  priceUsdc: price === undefined ? null : formatMillionths(price),
+  periodDays: tier.periodDays ?? null,
+  isForSale: tier.isForSale,
+  contact: tier.contact ?? null,
+})
+
+export const describeTier = (tier: Tier): Record<string, string | undefined> => ({
+  name: tier.name,
+  rank: String(tier.rank),
+  coins: tier.coins.join(','),
+  routes: tier.routes.join(','),
+  'requests-per-minute': String(tier.requestsPerMinute),
+  price: tier.amountMillionths === undefined ? undefined : formatMillionths(tier.amountMillionths),
+  'period-days': tier.periodDays?.toString(),
+  'for-sale': tier.isForSale ? 'yes' : 'no',
+  contact: tier.contact,
+})
+
+function compare(before: Tier | undefined, after: Tier): string[] {
+  const old = before ? describeTier(before) : {}
+  return Object.entries(describeTier(after)).flatMap(([option, text]) =>
+    old[option] === text ? [] : [`${option} ${old[option] ?? 'none'} → ${text ?? 'none'}`],
+  )
+}

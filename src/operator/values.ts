@@ -1,0 +1,98 @@
+/** Values that an operator gives on the command line or a page: read, and refused, alike. */
+import { type Millionths, parseMillionths } from '#src/core/decimal.ts'
+import { holdsKey } from '#src/selling/api-key.ts'
+
+/** Why nothing was done: a wrong `value`, or a `state` in which it is not possible. */
+export class OperatorFault extends Error {
+  override name = 'OperatorFault'
+  readonly kind: 'value' | 'state'
+  /** The value that is at fault. */
+  readonly param: string
+
+  constructor(kind: 'value' | 'state', param: string, message: string) {
+    super(message)
+    this.kind = kind
+    this.param = param
+  }
+
+  /** The same of a value that is known by a name. */
+  of(param: string): OperatorFault {
+    return new OperatorFault(this.kind, param, `\`${param}\`: ${this.message}`)
+  }
+}
+
+const refuse = (message: string) => new OperatorFault('value', '', message)
+
+const TEXT_LENGTH_MAX = 100
+const ALL = 'all'
+/** Takes a value away. */
+const NONE = 'none'
+export type OrNone<T> = T | typeof NONE
+
+/** What could move the cursor, or colour or reverse the line; labels are written by strangers. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+export const toPrintable = (text: string): string => text.replace(unprintable, '\ufffd')
+
+export const integerIn =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    const [least, most] = [min.toLocaleString('en-US'), max.toLocaleString('en-US')]
+    throw refuse(`It must be an integer from ${least} to ${most}.`)
+  }
+
+/** Creates a reader of `a,b` or `all`; the list comes in the order of `known`, each item once. */
+export const listOf =
+  <T extends string>(known: readonly T[]) =>
+  (text: string): T[] => {
+    if (text === ALL) return [...known]
+    const items = new Set(text.split(',').map((item) => item.trim()))
+    const unknown = [...items].find((item) => !known.some((name) => name === item))
+    if (unknown === undefined) return known.filter((name) => items.has(name))
+    throw refuse(
+      `${JSON.stringify(unknown)} is none of ${known.join(', ')}; all means all of them.`,
+    )
+  }
+
+/** Reads a name or a note: one line, at most 100 characters. */
+export function readText(text: string): string {
+  const trimmed = text.trim()
+  if (holdsKey(trimmed)) throw refuse('It must not hold a key: it is kept in clear.')
+  if (trimmed !== '' && trimmed.length <= TEXT_LENGTH_MAX && toPrintable(trimmed) === trimmed) {
+    return trimmed
+  }
+  throw refuse(`It must be one line of 1 to ${TEXT_LENGTH_MAX} characters.`)
+}
+
+/** Reads an EVM address of any case; it comes in lower case. */
+export function readAddress(text: string): string {
+  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase()
+  throw refuse('It must be 0x and 40 hex digits.')
+}
+
+export function readPrice(text: string): Millionths {
+  const millionths = parseMillionths(text)
+  if (millionths !== undefined) return millionths
+  throw refuse('It must be a plain decimal of at most six decimals, such as 49.')
+}
+
+export const orNone =
+  <T>(read: (text: string) => T) =>
+  (text: string): OrNone<T> =>
+    text === NONE ? NONE : read(text)
+
+/** What holds after a value that may be absent or `none`. */
+export function given<T>(value: OrNone<T> | undefined, before: T | undefined): T | undefined {
+  if (value === undefined) return before
+  return value === NONE ? undefined : value
+}
+
+/** Runs a reader so that its fault names the value. */
+export function readAs<T>(param: string, read: (text: string) => T, text: string): T {
+  try {
+    return read(text)
+  } catch (error) {
+    throw error instanceof OperatorFault ? error.of(param) : error
+  }
+}
