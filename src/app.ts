@@ -2,6 +2,7 @@
 import { createAuthenticator } from '#src/access/authenticator.ts'
 import { createGate } from '#src/access/gate.ts'
 import { createLimits, type Limits, makeLimitMemory } from '#src/access/limits.ts'
+import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
 import { createSample } from '#src/access/sample.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
@@ -30,6 +31,7 @@ import { createHub } from '#src/live/hub.ts'
 import { createRowReader } from '#src/live/rows.ts'
 import { createRunner } from '#src/live/runner.ts'
 import { createSpotWatch } from '#src/live/spot.ts'
+import { adminRoutes, type OperatorPorts } from '#src/modules/admin/index.ts'
 import { asOfRoutes } from '#src/modules/as-of/index.ts'
 import { billingRoutes } from '#src/modules/billing/index.ts'
 import { coverageRoutes } from '#src/modules/coverage/index.ts'
@@ -100,6 +102,8 @@ export type AppDeps = ReaderDeps & {
   recording: () => RecordingState | undefined
   /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
   origin: () => string
+  /** What the page of the operator shows; undefined where there is none. */
+  operator?: (OperatorPorts & { access: OperatorAccess }) | undefined
 }
 
 /** What the server that listens keeps of a live connection. */
@@ -218,7 +222,7 @@ function assemble(deps: ReaderDeps, { ports, streams, ...parts }: Parts) {
 
 type Ports = ReturnType<typeof createPorts>
 
-function createPorts(deps: ReaderDeps, isAccepting: () => boolean) {
+function createPorts(deps: ReaderDeps & Pick<AppDeps, 'operator'>, isAccepting: () => boolean) {
   const { history, ledger, config, clock, timer } = deps
   const { signupsPerDay, streamsMax, trustedProxies } = config
   const seed = integerOf(deps.randomBytes(INTEGER_BYTES))
@@ -239,6 +243,10 @@ function createPorts(deps: ReaderDeps, isAccepting: () => boolean) {
     findMarket,
     // One for all: whatever arrives waits for one step of the long work of all routes.
     work: deps.work ?? createWork({ timer, limits }),
+    assertOperator: createOperatorCheck({
+      ...(deps.operator?.access ?? { token: '', trustsLoopback: false }),
+      ...{ addressOf, timer, seed },
+    }),
     takeSignup: gate.takeSignup,
     listTiers: authenticator.listTiers,
     windowsOf: gate.windowsOf,
@@ -284,6 +292,7 @@ function listOwnRoutes(deps: AppDeps, ports: Ports): Route[] {
     healthRoutes(deps, isAccepting),
     documentationRoutes(),
     streamDocumentRoutes(deps.version, streamRows),
+    deps.operator === undefined ? [] : adminRoutes({ ...deps, operator: deps.operator }),
   ].flat()
 }
 

@@ -3,8 +3,8 @@
  * single source: the defaults, what is accepted, `--help` and the test of docs/configuration.md.
  */
 import { coins, isTimeframe, type Timeframe, timeframes } from '#src/core/market.ts'
-import { type Network, parseNetwork } from '#src/lib/network.ts'
-import { anyText, bytes, integer, matching, onOff, someOf } from '#src/lib/setting.ts'
+import { parseNetworks } from '#src/lib/network.ts'
+import { anyText, bytes, integer, matching, oneOf, onOff, someOf } from '#src/lib/setting.ts'
 import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -56,10 +56,9 @@ const variables = {
   log: {
     name: 'BOOKFEED_LOG',
     default: 'json',
-    accepts: '`json` or `off`',
+    ...oneOf('json', 'off'),
     description:
       'Access log on standard error: one JSON line a request; `off` leaves only failures of the server itself.',
-    parse: (text: string) => (text === 'json' || text === 'off' ? text : undefined),
   },
   pageCacheBytes: {
     name: 'BOOKFEED_PAGE_CACHE_MB',
@@ -209,6 +208,23 @@ const variables = {
     description:
       'Address under which callers know the server; wallets sign in to it. Empty: the address it listens on, if that is loopback; otherwise signup is closed.',
     parse: parseOrigin,
+  },
+  admin: {
+    name: 'BOOKFEED_ADMIN',
+    default: 'auto',
+    ...oneOf('auto', 'loopback', 'token', 'off'),
+    description:
+      'Who may use /admin: callers on this machine and those with the token (`loopback`), or with the token alone (`token`); `auto` is `loopback` until BOOKFEED_PUBLIC_URL or BOOKFEED_TRUSTED_PROXIES say that others come in through a proxy.',
+  },
+  adminToken: {
+    name: 'BOOKFEED_ADMIN_TOKEN',
+    isSecret: true,
+    default: '',
+    ...matching(
+      '32 to 256 letters, digits or any of _-~=, or the path of a file of them that its owner alone may read',
+      /^$|^[\w~=-]{32,256}$|\//,
+    ),
+    description: 'Token of the operator for /admin. Empty: there is none. A secret; never shown.',
   },
   trustedProxies: {
     name: 'BOOKFEED_TRUSTED_PROXIES',
@@ -386,12 +402,4 @@ function parseOrigin(text: string): string | undefined {
   // Sign-in messages know neither an IPv6 address nor a host of one label.
   const isNamed = isHttpUrl(text) && /^(localhost|([^.:]+\.)+[^.:]+)$/.test(url?.hostname ?? '')
   return isNamed && url?.href === `${url?.origin}/` ? url.origin : undefined
-}
-
-function parseNetworks(text: string): readonly Network[] | undefined {
-  const networks = text.split(',').flatMap((part) => {
-    const trimmed = part.trim()
-    return trimmed === '' ? [] : [parseNetwork(trimmed)]
-  })
-  return networks.every((network) => network !== undefined) ? networks : undefined
 }

@@ -125,7 +125,7 @@ const every: Every = (ms, work) => {
 }
 
 /** Where nobody can say, the disk is not watched. */
-function freeBytesOf(path: string): number | undefined {
+export function freeBytesOf(path: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(path)
     return bavail * bsize

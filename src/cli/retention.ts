@@ -1,6 +1,7 @@
 /** Deletes what is too old, or more than there is room for, while nobody waits for it. */
 import { DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { JobReport } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
@@ -15,24 +16,29 @@ const BYTES_PER_GB = 1_000_000_000
 type Kept = Pick<MarketHistory, 'deleteOldest' | 'usedBytes'>
 
 /** Starts to delete as the configuration says; by default nothing is ever deleted. */
-export function startRetention(context: CliContext, history: Kept): Disposable {
+export function startRetention(context: CliContext, history: Kept, report?: JobReport): Disposable {
   const { keepDays, keepGb } = context.config()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let steps = 0
+  const tryStep = (): boolean => {
+    const nextMs = context.clock() + LOOK_MS
+    report?.began()
+    try {
+      const hasMore = deleteStep(context, history)
+      steps += Number(hasMore)
+      report?.ended(`${steps} steps of deletion since the start.`, nextMs)
+      return hasMore
+    } catch (error) {
+      report?.failed(messageOf(error), nextMs)
+      context.printError(`bookfeed: old markets cannot be deleted: ${messageOf(error)}.`)
+      return false
+    }
+  }
   const run = () => {
-    const hasMore = tryStep(context, history)
-    timer = setTimeout(run, hasMore ? STEP_MS : LOOK_MS)
+    timer = setTimeout(run, tryStep() ? STEP_MS : LOOK_MS)
   }
   if (keepDays + keepGb > 0) run()
   return { [Symbol.dispose]: () => clearTimeout(timer) }
-}
-
-function tryStep(context: CliContext, history: Kept): boolean {
-  try {
-    return deleteStep(context, history)
-  } catch (error) {
-    context.printError(`bookfeed: old markets cannot be deleted: ${messageOf(error)}.`)
-    return false
-  }
 }
 
 /** Returns whether there was anything to delete. */

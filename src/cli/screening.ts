@@ -4,7 +4,7 @@ import { createWallets } from '#src/chain/wallets.ts'
 import type { Config } from '#src/config.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createNetworkSet } from '#src/lib/network.ts'
+import { isLoopbackAddress } from '#src/lib/network.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 import { paymentChains } from '#src/selling/payment-chain.ts'
@@ -34,18 +34,14 @@ export function createScreening(context: CliContext, ledger: Ledger) {
     signup,
     wallets: createWallets(rpc),
     /** Begins to keep the list and the accounts screened; undefined if there is nothing to ask. */
-    start() {
+    start(report?: Parameters<typeof startScreening>[0]['report']) {
       if (!signup().isOpen) return undefined
       const location = sanctionsList === '' ? undefined : sanctionsList
-      return startScreening({ ledger, screen, clock, log, staleAfterMs, location, startTimer })
+      const tools = { clock, log, startTimer, report }
+      return startScreening({ ...tools, ledger, screen, staleAfterMs, location })
     },
   }
 }
-
-const isLoopbackAddress = createNetworkSet([
-  { address: '127.0.0.0', bits: 8, family: 'ipv4' },
-  { address: '::1', bits: 128, family: 'ipv6' },
-])
 
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || isLoopbackAddress(host)

@@ -19,6 +19,7 @@ import { createShop, describeBilling } from './billing.ts'
 import type { CliContext } from './context.ts'
 import { listen } from './listen.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
+import { createOperator } from './operator.ts'
 import { type RecordingJob, startRecording } from './record.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { startRetention } from './retention.ts'
@@ -67,8 +68,10 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     threads + 1,
   )
   const limits = createLimits(memory, config.streamsMax)
+  const operator = createOperator(timed, ledger)
   const app = createApp({
     ...timed,
+    operator,
     ...screening,
     limits,
     history,
@@ -90,12 +93,16 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   const selling = shop.start()
   const stream = startStream(app)
   const jobs = [
-    ...[selling, startTimeKeeping(steady), startForgetting(timed, ledger)],
-    ...[startUsageFlush(app, context.printError), stream, screening.start()],
+    ...[
+      selling,
+      startTimeKeeping(steady),
+      startForgetting(timed, ledger, operator?.report.forgetting),
+    ],
+    ...[startUsageFlush(app, context.printError), stream, screening.start(operator?.report)],
     ...(config.hasSample ? [startSample(timed, history)] : []),
   ]
   using stack = new DisposableStack()
-  stack.use(startRetention(timed, history))
+  stack.use(startRetention(timed, history, operator?.report.retention))
   if (config.isRecording)
     recorder = stack.use(startRecording(timed, history, server.wake ?? stream.wake))
   await using ends = new AsyncDisposableStack()

@@ -5,7 +5,7 @@ import { DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createMovingMarket } from '#src/ingest/simulator/moving-market.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createJob, type StartTimer } from '#src/lib/job.ts'
+import { createJob, type JobReport, type StartTimer } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
@@ -65,21 +65,38 @@ const FORGET_MS = 60 * MINUTE_MS
 /** Looked at in one piece: a few milliseconds, also if all of them are forgotten. */
 const ACCOUNTS_PER_STEP = 50
 
-export function startForgetting({ clock, printError }: CliContext, ledger: Ledger): Job {
+export function startForgetting(
+  { clock, printError }: CliContext,
+  ledger: Ledger,
+  report?: JobReport,
+): Job {
   let step: NodeJS.Immediate | undefined
+  let count = 0
 
   function forget(afterId = ''): void {
     const nowMs = clock()
+    const nextMs = nowMs + FORGET_MS
+    if (afterId === '') {
+      report?.began()
+      count = 0
+    }
     try {
       const range = { afterId, limit: ACCOUNTS_PER_STEP, idleSinceMs: nowMs - IDLE_MS }
-      const { nextId } = ledger.forgetIdle(range, { actor: 'system', nowMs })
+      const { nextId, forgotten } = ledger.forgetIdle(range, { actor: 'system', nowMs })
+      count += forgotten.length
       if (nextId !== undefined) step = setImmediate(forget, nextId)
+      else report?.ended(`${count} accounts deleted.`, nextMs)
     } catch (error) {
+      report?.failed(messageOf(error), nextMs)
       printError(`bookfeed: idle accounts cannot be forgotten: ${messageOf(error)}.`)
     }
   }
   forget()
-  return every(FORGET_MS, forget, () => clearImmediate(step))
+  return every(
+    FORGET_MS,
+    () => forget(),
+    () => clearImmediate(step),
+  )
 }
 
 /** Writes the time down each minute: a clock that was set back shows at the next start. */

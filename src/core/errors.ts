@@ -12,6 +12,7 @@ export const errorCodes = {
   payment_rejected: { status: 402, title: 'Payment not possible' },
   tier_coin: { status: 403, title: 'Coin not in your tier' },
   tier_route: { status: 403, title: 'Route not in your tier' },
+  operator_only: { status: 403, title: 'For the operator alone' },
   not_found: { status: 404, title: 'Not found' },
   unknown_coin: { status: 404, title: 'Unknown coin' },
   unknown_market: { status: 404, title: 'Unknown market' },

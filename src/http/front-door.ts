@@ -127,7 +127,7 @@ function assertServable({ request, target, visit }: Exchange, isSound: boolean):
 }
 
 /** Puts the common headers on a response, drops the body of HEAD, writes the line. */
-function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOptions) {
+function createFinish({ gate, routes, logsEachRequest, log, clock, timer }: FrontDoorOptions) {
   const toLine = createAccessLine(clock)
 
   const record = (exchange: Exchange, status: number, bytes: number | undefined) => {
@@ -162,7 +162,9 @@ function createFinish({ gate, logsEachRequest, log, clock, timer }: FrontDoorOpt
     if (headers.get('content-type') !== 'application/json')
       headers.set('X-Content-Type-Options', 'nosniff')
     gate.mark(exchange.visit, headers)
-    writeCorsHeaders(exchange.request, headers)
+    if (routes.isPrivate(exchange.target)) {
+      headers.set('Cross-Origin-Resource-Policy', 'same-origin')
+    } else writeCorsHeaders(exchange.request, headers)
     if (exchange.request.method !== 'HEAD') {
       recordBody(exchange, response)
       return response
@@ -192,7 +194,7 @@ function answerMissing({ request, target, requestId }: Exchange, routes: RouteTa
   const allow = methods.join(', ')
   if (method === 'OPTIONS' && allow !== '') {
     const headers = new Headers({ Allow: allow })
-    if (isPreflight(request)) writePreflightHeaders(headers, allow)
+    if (isPreflight(request) && !routes.isPrivate(target)) writePreflightHeaders(headers, allow)
     return new Response(null, { status: 204, headers })
   }
   const error =

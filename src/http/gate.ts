@@ -86,15 +86,16 @@ export function visitOf(request: Request): Visit {
 }
 
 /**
- * `none` outside of `/v1`, where nothing is counted; else `open` to everybody, also for a `signup`,
+ * `none` and `operator` outside of `/v1`, where nothing is counted; else `open` to everybody, also for a `signup`,
  * which the address is charged for; to every valid `key`; or to tiers that include a route of this
  * name.
  */
-export type Access = 'none' | 'open' | 'signup' | 'key' | TierRoute
+export type Access = 'none' | 'operator' | 'open' | 'signup' | 'key' | TierRoute
 
 /** Codes with which a route may refuse before it is reached, or fail. */
 export function accessCodes(access: Access): ErrorCode[] {
   if (access === 'none') return []
+  if (access === 'operator') return ['operator_only', 'rate_limited', 'internal']
   const ofAll: ErrorCode[] = ['rate_limited', 'unavailable', 'invalid_parameter', 'internal']
   if (isOpen(access)) return ofAll
   const ofKey: ErrorCode[] = ['unauthenticated', 'sanctioned', ...ofAll]
@@ -112,7 +113,11 @@ export type Sample = {
   assertIncluded(asked: Asked & { method: string }): void
 }
 
+/** Port. Throws `operator_only` and `rate_limited`. */
+export type AssertOperator = (request: Request, visit: Visit) => void
+
 export type AccessPorts = {
+  assertOperator: AssertOperator
   listTiers: () => readonly Tier[]
   takeSignup: TakeSignup
   sample: Pick<Sample, 'assertIncluded'>
@@ -129,10 +134,14 @@ type Asked = {
 export function admit(
   request: Request,
   asked: Asked,
-  { takeSignup, listTiers, sample }: AccessPorts,
+  { assertOperator, takeSignup, listTiers, sample }: AccessPorts,
 ): Caller | undefined {
   const { access, coin } = asked
   const visit = visitOf(request)
+  if (access === 'operator') {
+    assertOperator(request, visit)
+    return undefined
+  }
   assert(visit.isCounted, 'A route with access must be counted.')
   visit.route = labels[access] ?? access
   if (access === 'signup') takeSignup(request, visit)

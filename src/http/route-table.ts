@@ -3,7 +3,7 @@ import { assert } from '#src/lib/assert.ts'
 
 import type { Allowance } from './gate.ts'
 
-type KnownRoute = { method: string; path: string; allowance?: Allowance }
+type KnownRoute = { method: string; path: string; allowance?: Allowance; access?: string }
 export type RouteTable = ReturnType<typeof createRouteTable>
 
 /** `routes` have `/a/:b/*` patterns. */
@@ -16,6 +16,8 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   const fixedAt = (path: string) =>
     fixed.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path)
   const ofBilling = routes.filter(({ allowance }) => allowance === 'billing')
+  const ofOperator = routes.filter(({ access }) => access === 'operator')
+  const privateAreas = [...new Set(ofOperator.map(({ path }) => areaOf(path)))]
   const billingAreas = [...new Set(ofBilling.map(({ path }) => areaOf(path)))]
 
   /** The window that a request is taken from: that of the routes which begin like `target`. */
@@ -29,6 +31,9 @@ export function createRouteTable(routes: readonly KnownRoute[]) {
   }
   return {
     allowanceAt,
+
+    /** True where no page of another origin may read: in the areas of the operator. */
+    isPrivate: (target: string): boolean => privateAreas.some((area) => isWithin(target, area)),
 
     /** True at a fixed path without the method, where Elysia may find a pattern that has it. */
     isRefused: (method: string, path: string): boolean =>

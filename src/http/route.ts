@@ -86,7 +86,7 @@ type PathValues<P extends string> = (P extends `${string}/:coin${string}`
 
 /** What was read, and nothing that was not. */
 type Call<P extends string, A extends Access, Q, B> = { request: Request } & PathValues<P> &
-  (A extends 'none' | 'open' | 'signup' ? unknown : { caller: Caller }) &
+  (A extends 'none' | 'operator' | 'open' | 'signup' ? unknown : { caller: Caller }) &
   (Q extends TObject ? { query: Static<Q> } : unknown) &
   (B extends TObject ? { body: Static<B> } : unknown)
 
@@ -146,7 +146,8 @@ export const route = <
   // The reader gives exactly what the types of the call say.
   ...(spec as unknown as AnySpec),
   method: spec.method ?? 'GET',
-  allowance: spec.access === 'none' ? 'none' : (spec.allowance ?? 'data'),
+  allowance:
+    spec.access === 'none' || spec.access === 'operator' ? 'none' : (spec.allowance ?? 'data'),
 })
 
 type AnyCall = { request: Request; market?: Market | undefined; [read: string]: unknown }
@@ -170,6 +171,16 @@ export function createRouter(routes: readonly Route[], ports: RoutePorts) {
       for (const [name, part] of Object.entries(params)) params[name] = decodePart(part)
     return found.store(request, params)
   }
+}
+
+/** As a document of their own has them, by path and method. */
+export function describeRoutes(routes: readonly Route[], components: Components) {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const each of routes) {
+    const path = each.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [each.method.toLowerCase()]: toOperation(each, components) }
+  }
+  return paths
 }
 
 /** Pages whose answers are remembered; one takes some 2 kB. */

@@ -8,7 +8,7 @@ import type { Subscription } from '#src/selling/subscription.ts'
 import { type Terms, termsOf, type Tier, tierRoutes } from '#src/selling/tier.ts'
 import type { Database } from '#src/sqlite/database.ts'
 
-import type { Account, ApiKey } from './ledger.ts'
+import type { Account, ApiKey, Ledger } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'
 
 /** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
@@ -29,9 +29,23 @@ const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
     SELECT 1 FROM offer WHERE account_id = account.id
       AND (created_ms >= $sinceMs OR reserved_until_ms >= $sinceMs))`
 
+const MATCHES = `$search IS NULL OR instr(id, lower($search)) OR instr(address, lower($search))
+  OR instr(lower(label), lower($search))
+  OR EXISTS (
+    SELECT 1 FROM api_key WHERE account_id = account.id AND (
+      hint = $search OR instr(api_key.id, lower($search))
+      OR instr(lower(api_key.label), lower($search))))`
+
 export function createAccountTable(db: Database) {
   const rows = createRows(db, account, { what: 'account', parse: (row): Account => row })
   const findByAddress = rows.one<[address: string]>('WHERE address = ?')
+  const page = rows.list<[Record<'search' | 'id', string | null> & Record<'ms' | 'limit', number>]>(
+    `WHERE (${MATCHES}) AND (created_ms, id) < ($ms, $id)
+      ORDER BY created_ms DESC, id DESC LIMIT $limit`,
+  )
+  const count = db.prepare<{ count: number }, [sinceMs: number]>(
+    'SELECT count(*) AS count FROM account WHERE created_ms >= ?',
+  )
   return {
     find: rows.find,
     get: rows.get,
@@ -45,6 +59,15 @@ export function createAccountTable(db: Database) {
     ),
     remove: change<[id: string]>(db, 'DELETE FROM account WHERE id = ?'),
     setBlockedMs: rows.update('blockedMs'),
+
+    listPage: ({ search, after, limit }: Parameters<Ledger['listAccounts']>[0]): Account[] =>
+      page({
+        search: search ?? null,
+        limit,
+        ms: after?.createdMs ?? Number.MAX_SAFE_INTEGER,
+        id: after?.id ?? '',
+      }),
+    countSince: (sinceMs: number): number => count.get(sinceMs)?.count ?? 0,
 
     /** Throws if the address has an account. */
     insert(draft: Omit<Account, 'blockedMs'>): void {
@@ -126,9 +149,16 @@ export function createSubscriptionTable(db: Database) {
       terms: terms === undefined ? undefined : (JSON.parse(terms) as Terms),
     }),
   })
+  const holders = db.prepare<{ bought: number; granted: number }, [string, number, number]>(
+    `SELECT count(DISTINCT iif(terms IS NULL, NULL, account_id)) AS bought,
+      count(DISTINCT iif(terms IS NULL, account_id, NULL)) AS granted
+      FROM subscription WHERE tier_id = ? AND start_ms <= ? AND (end_ms IS NULL OR end_ms > ?)`,
+  )
   return {
     get: rows.get,
     list: rows.list<[accountId: string]>('WHERE account_id = ? ORDER BY start_ms, seq'),
+    countHolders: (tierId: string, nowMs: number) =>
+      holders.get(tierId, nowMs, nowMs) ?? { bought: 0, granted: 0 },
     findOfPayment: rows.one<[paymentId: string]>('WHERE payment_id = ?'),
     move: rows.update('startMs', 'endMs'),
 

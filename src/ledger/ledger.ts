@@ -34,6 +34,19 @@ export type Ledger = Disposable & {
   /** `address` in lower case. */
   findAccountByAddress(address: string): Account | undefined
   listAddressedAccounts(): Account[]
+  /**
+   * Accounts, newest first, after one (exclusive). `search`: what their id, address or label holds,
+   * or the id or label of a key of theirs, in lower case; or what one of their keys ends in.
+   */
+  listAccounts(page: {
+    search?: string | undefined
+    after?: Pick<Account, 'createdMs' | 'id'> | undefined
+    limit: number
+  }): Account[]
+  /** Those made since a moment (inclusive). */
+  countAccounts(sinceMs: number): number
+  /** Accounts whose subscription to a tier runs at `nowMs`: bought, or granted by the operator. */
+  countHolders(tierId: string, nowMs: number): { bought: number; granted: number }
   /** Throws if the address has one. */
   createAccount(account: Pick<Account, 'id' | 'address' | 'label'>, by: Deed): Account
   /** Nothing happens if it is so already. */

@@ -186,6 +186,9 @@ function createAccountVerbs(tables: Tables) {
     findAccount: accounts.find,
     findAccountByAddress: accounts.findByAddress,
     listAddressedAccounts: accounts.listAddressed,
+    listAccounts: accounts.listPage,
+    countAccounts: accounts.countSince,
+    countHolders: subscriptions.countHolders,
 
     createAccount: (draft, by) =>
       atomically(() => {

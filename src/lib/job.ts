@@ -44,3 +44,12 @@ export function createJob(startTimer: StartTimer, work: () => Promise<number>) {
     },
   }
 }
+
+/** What a job says of itself, for whoever looks after the server. */
+export type JobReport = {
+  began(): void
+  progress(done: number, total: number): void
+  /** `nextMs`: when it runs again; undefined if nothing but the operator starts it. */
+  ended(outcome: string, nextMs?: number): void
+  failed(reason: string, nextMs?: number): void
+}

@@ -13,6 +13,15 @@ export function parseNetwork(text: string): Network | undefined {
   return bits <= max ? { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined
 }
 
+/** Reads `a, b`. */
+export function parseNetworks(text: string): readonly Network[] | undefined {
+  const networks = text.split(',').flatMap((part) => {
+    const trimmed = part.trim()
+    return trimmed === '' ? [] : [parseNetwork(trimmed)]
+  })
+  return networks.every((network) => network !== undefined) ? networks : undefined
+}
+
 /** The test whether an address is in any of some networks; false for no address. */
 export function createNetworkSet(networks: readonly Network[]): (address: string) => boolean {
   const list = new BlockList()
@@ -22,6 +31,15 @@ export function createNetworkSet(networks: readonly Network[]): (address: string
     return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
   }
 }
+
+const isLoopbackNetwork = createNetworkSet([
+  { address: '127.0.0.0', bits: 8, family: 'ipv4' },
+  { address: '::1', bits: 128, family: 'ipv6' },
+])
+
+/** Also of an IPv4 address inside IPv6. */
+export const isLoopbackAddress = (address: string): boolean =>
+  isLoopbackNetwork(address) || isLoopbackNetwork(subscriberOf(address) ?? '')
 
 /**
  * The subscriber that an address identifies: an IPv4 address itself, also inside IPv6; of IPv6 the

@@ -27,6 +27,15 @@ export const bytes = (min: number, max: number, unit: number) => ({
   },
 })
 
+/** One of some words. */
+export const oneOf = <const T extends string>(...words: readonly T[]) => ({
+  accepts: `${words
+    .slice(0, -1)
+    .map((word) => `\`${word}\``)
+    .join(', ')} or \`${words.at(-1)}\``,
+  parse: (text: string): T | undefined => words.find((word) => word === text),
+})
+
 /** A switch. */
 export const onOff = {
   accepts: '`on` or `off`',

@@ -154,7 +154,7 @@ export function listKeyRows(
   })
 }
 
-function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): string {
+export function statusOf({ revokedMs, expiresMs }: ApiKey, nowMs: number): string {
   if (revokedMs !== undefined) return 'revoked'
   if (expiresMs === undefined) return 'valid'
   return expiresMs > nowMs ? 'expiring' : 'expired'

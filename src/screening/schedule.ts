@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 
 import type { Clock } from '#src/core/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
-import { createJob, type StartTimer } from '#src/lib/job.ts'
+import { createJob, type JobReport, type StartTimer } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 import type { Screen, Verdict } from '#src/selling/screening.ts'
 
@@ -28,6 +28,8 @@ type ScreeningSchedule = {
   location: string | undefined
   staleAfterMs: number
   startTimer: StartTimer
+  /** What each part says of itself. */
+  report?: { list: JobReport; accounts: JobReport } | undefined
 }
 
 /** Begins at once. Reports what happens in lines without newline, and never throws. */
@@ -35,16 +37,28 @@ export function startScreening(schedule: ScreeningSchedule) {
   const { location, startTimer } = schedule
   const stop = new AbortController()
   const { signal } = stop
-  const accounts = createJob(startTimer, async () =>
-    (await rescreen(schedule, signal)) ? RESCREEN_MS : RETRY_MS,
-  )
+  const { report, clock } = schedule
+  const accounts = createJob(startTimer, async () => {
+    report?.accounts.began()
+    const { failed, ...counts } = await rescreen(schedule, signal)
+    const waitMs = failed === 0 ? RESCREEN_MS : RETRY_MS
+    const text = describeTally(counts)
+    if (failed === 0) report?.accounts.ended(text, clock() + waitMs)
+    else report?.accounts.failed(text, clock() + waitMs)
+    return waitMs
+  })
   let isFirst = true
   const list = createJob(startTimer, async () => {
+    if (location !== undefined) report?.list.began()
     const outcome = location && (await refresh({ ...schedule, location }, signal))
+    const waitMs = outcome === 'failed' ? RETRY_MS : REFRESH_MS
+    const nextMs = clock() + waitMs
+    if (outcome === 'failed') report?.list.failed('It could not be refreshed; see the log.', nextMs)
+    else if (outcome !== undefined) report?.list.ended(`The list is ${outcome}.`, nextMs)
     // At the start too: the server may have been down while others were named.
     if ((isFirst || outcome === 'changed') && !signal.aborted) accounts.hasten(0)
     isFirst = false
-    return outcome === 'failed' ? RETRY_MS : REFRESH_MS
+    return waitMs
   })
   if (location === undefined) accounts.hasten(0)
   else list.hasten(0)
@@ -98,8 +112,11 @@ function describe(list: SanctionsList, { clock, staleAfterMs }: ScreeningSchedul
 
 type Tally = Record<Verdict['verdict'], number> & { failed: number }
 
-/** Screens all accounts once, or until aborted. False asks for a retry. Never rejects. */
-async function rescreen(schedule: ScreeningSchedule, signal: AbortSignal): Promise<boolean> {
+const describeTally = ({ clear, hit, unknown }: Omit<Tally, 'failed'>): string =>
+  `Screened ${clear + hit + unknown} accounts: ${clear} clear, ${hit} sanctioned, ${unknown} unknown.`
+
+/** Screens all accounts once, or until aborted. `failed` asks for a retry. Never rejects. */
+async function rescreen(schedule: ScreeningSchedule, signal: AbortSignal): Promise<Tally> {
   const tally: Tally = { clear: 0, hit: 0, unknown: 0, failed: 0 }
   try {
     const accounts = schedule.ledger.listAddressedAccounts().values()
@@ -114,14 +131,9 @@ async function rescreen(schedule: ScreeningSchedule, signal: AbortSignal): Promi
     tally.failed++
     schedule.log(`Accounts could not be screened: ${messageOf(error)}.`)
   }
-  const { clear, hit, unknown, failed } = tally
-  const count = clear + hit + unknown
-  if (!signal.aborted && count > 0) {
-    schedule.log(
-      `Screened ${count} accounts: ${clear} clear, ${hit} sanctioned, ${unknown} unknown.`,
-    )
-  }
-  return failed === 0
+  const count = tally.clear + tally.hit + tally.unknown
+  if (!signal.aborted && count > 0) schedule.log(describeTally(tally))
+  return tally
 }
 
 async function screenAccount(

@@ -14,8 +14,8 @@ const { document, entries } = await readDocument(send)
 const unreachable: Partial<Record<ErrorCode, string>> = {
   market_conflict: 'Nothing is written over HTTP; `bookfeed import` reports it.',
 }
-/** These say that there is no operation to ask. */
-const ofNoOperation: readonly ErrorCode[] = ['not_found', 'method_not_allowed']
+/** These say that there is no operation to ask, or none for customers. */
+const ofNoOperation: readonly ErrorCode[] = ['not_found', 'method_not_allowed', 'operator_only']
 
 /** Nothing stands behind these that could fail. */
 const ofMemory: readonly string[] = ['listExports']

@@ -22,6 +22,7 @@ import {
   soundRequest,
   withPair,
 } from './operation-requests.ts'
+import { createOperatorParts } from './operator-server.ts'
 import { withParams } from './page-client.ts'
 import { asJson, createSigner, vouchFor } from './signup-client.ts'
 
@@ -290,6 +291,8 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   unauthenticated: askWithoutKey,
   tier_coin: asTier({ coins: ['eth'] }),
   tier_route: (entry) => asTier({ routes: [isOfPrices(entry) ? 'quotes' : 'prices'] })(entry),
+  operator_only: () =>
+    serve({ operator: createOperatorParts() }).sendAs(undefined, '/admin/api/overview'),
   not_found: () => serve().send('/v1/nowhere'),
   unknown_coin: inPath({ coin: 'nocoin' }),
   unknown_market: inPath({ conditionId: conditionIdOf('0') }),

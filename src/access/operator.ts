@@ -1,0 +1,90 @@
+/**
+ * Who is the operator: whoever sends the operator's token, or sits at this machine. A browser on
+ * this machine shows pages of strangers, too, so a request from loopback counts only where no page
+ * of another origin can have made it, and nothing says that it was passed on for somebody else.
+ */
+import { timingSafeEqual } from 'node:crypto'
+
+import { AppError } from '#src/core/errors.ts'
+import type { Clock } from '#src/core/time.ts'
+import { RATE_WINDOW_MS, toSeconds } from '#src/http/common-headers.ts'
+import type { AssertOperator, PeerSource } from '#src/http/gate.ts'
+import { isLoopbackAddress } from '#src/lib/network.ts'
+import { createRateWindows } from '#src/lib/rate-windows.ts'
+import { digestOf, tokenOf } from '#src/selling/api-key.ts'
+
+export type OperatorAccess = {
+  /** Empty where there is none. */
+  token: string
+  trustsLoopback: boolean
+}
+
+type Deps = OperatorAccess & {
+  addressOf: (request: Request, peers: PeerSource | undefined) => string
+  timer: Clock
+}
+
+/** Wrong tokens of an address in a minute; after these the right one is refused as well. */
+const FAILURES_MAX = 10
+const ADDRESSES_MAX = 100_000
+const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+/** Each says that somebody else may have asked. */
+const passedOn = [
+  ...['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'],
+  ...['via', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'x-forwarded-server'],
+]
+
+/** Throws `operator_only`, and `rate_limited` after many wrong tokens. */
+export function createOperatorCheck(deps: Deps): AssertOperator {
+  const failures = createRateWindows({ windowMs: RATE_WINDOW_MS, capacity: ADDRESSES_MAX })
+  const expected = digestOf(deps.token)
+
+  function assertToken(sent: string, address: string): void {
+    const nowMs = deps.timer()
+    const window = failures.find(address, nowMs)
+    if (window !== undefined && window.used >= FAILURES_MAX) {
+      const retryAfterSeconds = toSeconds(window.endMs - nowMs)
+      const text = `Too many wrong tokens from this address. Wait ${retryAfterSeconds} s.`
+      throw new AppError('rate_limited', text, { retryAfterSeconds })
+    }
+    // Of digests, which are equally long: the time says nothing about the token.
+    if (deps.token !== '' && timingSafeEqual(digestOf(sent), expected)) return
+    failures.take(address, FAILURES_MAX, nowMs)
+    throw refusal('This is not the token of the operator.')
+  }
+
+  return (request, { peers }) => {
+    const sent = tokenOf(request.headers.get('authorization'))
+    if (sent !== undefined) {
+      assertToken(sent, deps.addressOf(request, peers))
+      return
+    }
+    const reason = deps.trustsLoopback
+      ? strangerReason(request, peers)
+      : 'This server takes the token alone.'
+    if (reason !== undefined) throw refusal(reason)
+  }
+}
+
+const refusal = (reason: string) =>
+  new AppError(
+    'operator_only',
+    `${reason} This is for the operator: ask from the machine itself, by its loopback address, or send \`Authorization: Bearer\` and the token of BOOKFEED_ADMIN_TOKEN.`,
+  )
+
+/** Why a request is not that of a person at this machine; undefined if it is. */
+function strangerReason(request: Request, peers: PeerSource | undefined): string | undefined {
+  const { headers } = request
+  if (!isLoopbackAddress(peers?.requestIP(request)?.address ?? '')) {
+    return 'The request comes from another machine.'
+  }
+  const host = headers.get('host') ?? ''
+  // A name of somebody else's may lead here (DNS rebinding).
+  if (!loopbackHost.test(host)) return 'The request names another host than this machine.'
+  if (passedOn.some((name) => headers.has(name))) return 'A proxy has passed the request on.'
+  const origin = headers.get('origin')
+  const site = headers.get('sec-fetch-site') ?? 'none'
+  const isOwnPage = origin === null || origin.toLowerCase() === `http://${host.toLowerCase()}`
+  if (isOwnPage && (site === 'same-origin' || site === 'none')) return undefined
+  return 'A page of another origin has made the request.'
+}

@@ -1,0 +1,84 @@
+/** What the page of the operator is given by the process that serves it. */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { type Config, ConfigError } from '#src/config.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { isLoopbackAddress } from '#src/lib/network.ts'
+import { readSecretFile } from '#src/lib/secret-file.ts'
+import { createJobBoard } from '#src/operator/jobs.ts'
+
+import type { CliContext } from './context.ts'
+import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
+import { freeBytesOf } from './record.ts'
+import { readRecorderStatus } from './recorder-status.ts'
+import { refreshSanctions } from './sanctions.ts'
+import { isLoopback } from './screening.ts'
+import { verifyAside } from './verify-aside.ts'
+
+const TOKEN = 'BOOKFEED_ADMIN_TOKEN'
+
+/** Throws `SecretFault` and `ConfigError`. */
+function readToken(setting: string): string {
+  if (!setting.includes('/')) return setting
+  const token = readSecretFile(setting, `The file of ${TOKEN}`)
+  if (/^[\w~=-]{32,256}$/.test(token)) return token
+  throw new ConfigError(`The file of ${TOKEN} must hold 32 to 256 letters, digits, _, -, ~ or =.`)
+}
+
+/** Others come in through a proxy on this machine, and look as if they sat at it. */
+function isProxied({ publicUrl, trustedProxies }: Config): boolean {
+  const { hostname = 'localhost' } = URL.parse(publicUrl) ?? {}
+  return trustedProxies.length > 0 || !(isLoopback(hostname) || isLoopbackAddress(hostname))
+}
+
+/** Undefined where there is no such page. */
+export function createOperator(context: CliContext, ledger: Ledger) {
+  const config = context.config()
+  const { admin, dataPath, adminToken, sanctionsList } = config
+  if (admin === 'off') return undefined
+  const jobs = createJobBoard(context.clock)
+  const about = 'Fetches the sanctions list, every six hours.'
+  const report = {
+    list: jobs.add(
+      'sanctions-list',
+      about,
+      sanctionsList === ''
+        ? undefined
+        : (_, { acceptsLoss }) => refreshSanctions(context, ledger, { acceptsLoss }),
+    ),
+    accounts: jobs.add('screening', 'Screens every account again, each day.'),
+    forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
+    retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
+  }
+  const verify = (verifies: 'history' | 'ledger', path: string) =>
+    jobs.add(
+      verifies === 'history' ? 'verify' : 'audit-verify',
+      verifies === 'history'
+        ? 'Re-reads the whole history, and reports damage.'
+        : 'Re-reads the audit chain, and compares accounts, keys and tiers with it.',
+      (job) => verifyAside({ verifies, path, nowMs: context.clock() }, job),
+    )
+  verify('history', historyPathOf(dataPath))
+  verify('ledger', ledgerPathOf(dataPath))
+  const startedMs = context.clock()
+  return {
+    access: {
+      token: readToken(adminToken),
+      trustsLoopback: admin === 'loopback' || (admin === 'auto' && !isProxied(config)),
+    },
+    startedMs,
+    jobs,
+    report,
+    recorder: () => readRecorderStatus(dataPath, context.clock()),
+    disk: () => ({ files: filesOf(dataPath), freeBytes: freeBytesOf(dataPath) ?? null }),
+  }
+}
+
+const names = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
+
+const filesOf = (folder: string) =>
+  names.flatMap((name) => {
+    const status = statSync(join(folder, name), { throwIfNoEntry: false })
+    return status === undefined ? [] : [{ name, bytes: status.size }]
+  })
