@@ -44,12 +44,16 @@ type Options = {
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal
+  /** In place of the visitor's key or the sample; null sends none. */
+  authorization?: string | null
 }
 
 /** The answer, whatever its body is. Throws `ProblemError`, and nothing else but an abort. */
 export async function send(path: string, options: Options = {}): Promise<Response> {
   const { method = 'GET', query, body, signal } = options
-  const headers = new Headers({ Authorization: apiKey.authorization(path), ...options.headers })
+  const { authorization = apiKey.authorization(path) } = options
+  const headers = new Headers(options.headers)
+  if (authorization !== null) headers.set('Authorization', authorization)
   if (body !== undefined) headers.set('Content-Type', 'application/json')
   let response: Response
   try {

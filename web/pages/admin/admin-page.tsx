@@ -1,8 +1,119 @@
+/** For the operator: what the command line can. */
+
+import { useState } from 'preact/hooks'
+
+import { type Overview, tokenStore, useAdmin } from '../../lib/admin.ts'
+import { useLocation } from '../../lib/location.ts'
+import { useStore } from '../../lib/store.ts'
+import { Accounts } from './accounts.tsx'
+import { Audit, Backups, Jobs } from './jobs.tsx'
+import { OverviewPart } from './overview.tsx'
+import { textsOf } from './parts.tsx'
+import { Payments } from './payments.tsx'
+import { Tiers } from './tiers.tsx'
+import './admin.css'
+
+const EVERY_MS = 3_000
+const tabs = [
+  ['overview', 'Overview'],
+  ['accounts', 'Accounts & keys'],
+  ['tiers', 'Tiers'],
+  ['payments', 'Payments'],
+  ['jobs', 'Jobs'],
+  ['audit', 'Audit log'],
+  ['backups', 'Backups'],
+] as const
+
 export function AdminPage() {
+  const overview = useAdmin<Overview>('/overview', undefined, EVERY_MS)
+  const chosen = useLocation().query.get('tab') ?? 'overview'
+  const { data, problem } = overview
+  const isRefused = problem !== undefined && [403, 404, 429].includes(problem.status)
+  const waiting = data === undefined ? 0 : data.review.payments + data.review.transfers
   return (
-    <section class="card">
-      <h1>Admin</h1>
-      <p>This page is being built.</p>
+    <div class="page admin">
+      <div class="row spread">
+        <h1>Admin</h1>
+        {!isRefused && data && <State overview={data} isOld={problem !== undefined} />}
+      </div>
+      {isRefused ? (
+        <Gate detail={problem.detail} isOff={problem.status === 404} />
+      ) : (
+        <>
+          <nav class="tabs admin-tabs" aria-label="Parts of this page">
+            {tabs.map(([name, text]) => (
+              <a
+                key={name}
+                href={`/admin?tab=${name}`}
+                {...(name === chosen ? { 'aria-current': 'page' as const } : {})}
+              >
+                {text}
+                {name === 'payments' && waiting > 0 && <span class="tag warn">{waiting}</span>}
+              </a>
+            ))}
+          </nav>
+          {chosen === 'overview' && <OverviewPart asked={overview} />}
+          {chosen === 'accounts' && <Accounts />}
+          {chosen === 'tiers' && <Tiers />}
+          {chosen === 'payments' && <Payments />}
+          {chosen === 'jobs' && <Jobs sanctions={data?.sanctions} />}
+          {chosen === 'audit' && <Audit />}
+          {chosen === 'backups' && <Backups />}
+        </>
+      )}
+    </div>
+  )
+}
+
+function State({ overview, isOld }: { overview: Overview; isOld: boolean }) {
+  const fault = overview.recorder?.fault
+  if (isOld) return <span class="tag down">Does not answer</span>
+  if (fault !== undefined) return <span class="tag down">Cannot store</span>
+  return (
+    <span class={overview.recorder === null ? 'tag' : 'tag live'}>
+      {overview.recorder === null ? 'Records nothing' : 'Recording'}
+    </span>
+  )
+}
+
+/** Shown to whoever is not known as the operator. */
+function Gate({ detail, isOff }: { detail: string; isOff: boolean }) {
+  const token = useStore(tokenStore)
+  const [isWrong, setWrong] = useState(false)
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const { token: typed = '' } = textsOf(event.currentTarget)
+    // A header takes no other characters.
+    setWrong(!/^[\w~=-]+$/.test(typed))
+    if (/^[\w~=-]+$/.test(typed)) tokenStore.set(typed)
+  }
+  if (isOff) {
+    return (
+      <section class="card">
+        <h2>Switched off</h2>
+        <p>This server has no page for its operator (BOOKFEED_ADMIN).</p>
+      </section>
+    )
+  }
+  return (
+    <section class="card stack">
+      <h2>For the operator</h2>
+      <p>{detail}</p>
+      <form onSubmit={submit}>
+        <label class="field broad">
+          <span>Token of the operator</span>
+          <input
+            name="token"
+            type="password"
+            autocomplete="off"
+            aria-invalid={isWrong || token !== undefined}
+          />
+        </label>
+        <button type="submit" class="button primary">
+          Enter
+        </button>
+      </form>
+      <p class="note">It is in the memory of this page alone, and forgotten with it.</p>
     </section>
   )
 }
