@@ -49,11 +49,26 @@ describe('judge', () => {
   const twoAgain = play(first, [bid(40, '6'), bid(41, '6')], [bid(40, '7')])
 
   test.each([
-    ['a state whose levels the next one sets again, of a message that was lost', again, true, 0],
-    ['the same of a message that was sent', again, false, 2],
-    ['a lost one after which another level is set', other, true, 2],
-    ['a lost one of which one level is set again', twoAgain, true, 2],
-  ])('behavior: excuses only what nobody can know: %s', async (_, played, isLost, missing) => {
+    {
+      what: 'a state whose levels the next one sets again, of a message that was lost',
+      played: again,
+      isLost: true,
+      missing: 0,
+    },
+    { what: 'the same of a message that was sent', played: again, isLost: false, missing: 2 },
+    {
+      what: 'a lost one after which another level is set',
+      played: other,
+      isLost: true,
+      missing: 2,
+    },
+    {
+      what: 'a lost one of which one level is set again',
+      played: twoAgain,
+      isLost: true,
+      missing: 2,
+    },
+  ])('behavior: excuses only what nobody can know: $what', async ({ played, isLost, missing }) => {
     const { states, texts } = played
     const lost = isLost ? [texts[1] ?? ''] : []
     const judgement = await judge(serveWithout(states, 1), { market, states, lost })
