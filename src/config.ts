@@ -2,10 +2,26 @@
  * The configuration comes from `BOOKFEED_*` environment variables alone. The table below is its
  * single source: the defaults, what is accepted, `--help` and the test of docs/configuration.md.
  */
-import { coins, isTimeframe, type Timeframe, timeframes } from '#src/core/market.ts'
+import { coins, timeframes } from '#src/core/market.ts'
 import { parseNetworks } from '#src/lib/network.ts'
-import { anyText, bytes, integer, matching, oneOf, onOff, someOf } from '#src/lib/setting.ts'
-import { findChain, homeChain } from '#src/selling/payment-chain.ts'
+import {
+  anyText,
+  bytes,
+  integer,
+  matching,
+  oneOf,
+  onOff,
+  orWord,
+  someOf,
+} from '#src/lib/setting.ts'
+
+import {
+  isHttpUrl,
+  parseNodes,
+  parseOrigin,
+  parseRates,
+  parseSpotSources,
+} from './config-parsers.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -48,10 +64,9 @@ const variables = {
   workers: {
     name: 'BOOKFEED_WORKERS',
     default: '0',
-    accepts: 'an integer from 0 to 64, or `auto`',
+    ...orWord('auto', integer(0, 64)),
     description:
       'Threads that answer requests for data, while the first one records, writes and sells; `auto` is one for each core. 0: one thread does all.',
-    parse: (text: string) => (text === 'auto' ? text : integer(0, 64).parse(text)),
   },
   log: {
     name: 'BOOKFEED_LOG',
@@ -296,10 +311,9 @@ const variables = {
   confirmations: {
     name: 'BOOKFEED_CONFIRMATIONS',
     default: 'final',
-    accepts: '`final`, or an integer from 1 to 1000',
+    ...orWord('final', integer(1, 1000)),
     description:
       'Blocks, that of the payment included, after which it counts; `final` waits for the finality of the chain.',
-    parse: (text: string) => (text === 'final' ? text : integer(1, 1000).parse(text)),
   },
   keysPerAccountMax: {
     name: 'BOOKFEED_KEYS_PER_ACCOUNT',
@@ -356,50 +370,4 @@ function assertKnown(env: Env): void {
   const unknown = ours.find((name) => !known.includes(name))
   if (unknown === undefined) return
   throw new ConfigError(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`)
-}
-
-const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
-
-/** URLs of nodes by network (CAIP-2); one that names no network is of the home chain. */
-function parseNodes(text: string): Readonly<Record<string, string>> | undefined {
-  const nodes: Record<string, string> = {}
-  for (const part of text === '' ? [] : text.split(/,\s*(?=eip155:\d+=)/)) {
-    const [, network = homeChain.network, url = ''] = /^(?:(eip155:\d+)=)?(.*)$/s.exec(part) ?? []
-    if (!findChain(network) || !isHttpUrl(url) || nodes[network] !== undefined) return undefined
-    nodes[network] = url
-  }
-  return nodes
-}
-
-/** Names of sources of prices, with their address; empty for the usual one. */
-function parseSpotSources(text: string): readonly { name: SpotName; url: string }[] | undefined {
-  const sources = text === '' ? [] : text.split(',').map((part) => part.trim())
-  const read = sources.map((part) => {
-    const [, name = '', url = ''] = /^(live|rtds|page)(?:=(.+))?$/.exec(part) ?? []
-    const scheme = name === 'page' ? /^https?:$/ : /^wss?:$/
-    const isSound = name !== '' && (url === '' || scheme.test(URL.parse(url)?.protocol ?? ''))
-    return isSound ? { name: name as SpotName, url } : undefined
-  })
-  return read.every((source) => source !== undefined) ? read : undefined
-}
-type SpotName = 'live' | 'rtds' | 'page'
-
-function parseRates(text: string): Readonly<Partial<Record<Timeframe, number>>> | undefined {
-  const rates: Partial<Record<Timeframe, number>> = {}
-  for (const part of text === '' ? [] : text.split(',')) {
-    const [name = '', rate = ''] = part.trim().split('=')
-    const count = integer(1, 1000).parse(rate)
-    if (!isTimeframe(name) || count === undefined) return undefined
-    rates[name] = count
-  }
-  return rates
-}
-
-/** The origin as browsers write it, so that it can be compared. */
-function parseOrigin(text: string): string | undefined {
-  if (text === '') return text
-  const url = URL.parse(text)
-  // Sign-in messages know neither an IPv6 address nor a host of one label.
-  const isNamed = isHttpUrl(text) && /^(localhost|([^.:]+\.)+[^.:]+)$/.test(url?.hostname ?? '')
-  return isNamed && url?.href === `${url?.origin}/` ? url.origin : undefined
 }

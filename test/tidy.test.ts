@@ -35,7 +35,8 @@ const layers: Record<string, string[]> = {
     ...['billing', 'core', 'wire', 'selling', 'http', 'history', 'ledger', 'live', 'lib'],
     'operator',
   ],
-  config: ['core', 'selling', 'lib'],
+  config: ['core', 'selling', 'lib', 'config-parsers'],
+  'config-parsers': ['core', 'selling', 'lib'],
   app: [
     ...['access', 'billing', 'config', 'core', 'selling', 'db', 'http', 'lib', 'modules'],
     ...['history', 'ledger', 'live', 'page-routes', 'pages', 'sqlite'],

@@ -51,3 +51,12 @@ export const someOf = <T extends string>(known: readonly T[]) => ({
     return isKnown ? known.filter((each) => names.includes(each)) : undefined
   },
 })
+
+/** One word besides what another kind of setting takes. */
+export const orWord = <const W extends string, T>(
+  word: W,
+  other: { accepts: string; parse(text: string): T | undefined },
+) => ({
+  accepts: `\`${word}\`, or ${other.accepts}`,
+  parse: (text: string): W | T | undefined => (text === word ? word : other.parse(text)),
+})

@@ -1,0 +1,53 @@
+/** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
+import { isTimeframe, type Timeframe } from '#src/core/market.ts'
+import { integer } from '#src/lib/setting.ts'
+import { findChain, homeChain } from '#src/selling/payment-chain.ts'
+
+export const isHttpUrl = (text: string): boolean =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
+/** URLs of nodes by network (CAIP-2); one that names no network is of the home chain. */
+export function parseNodes(text: string): Readonly<Record<string, string>> | undefined {
+  const nodes: Record<string, string> = {}
+  for (const part of text === '' ? [] : text.split(/,\s*(?=eip155:\d+=)/)) {
+    const [, network = homeChain.network, url = ''] = /^(?:(eip155:\d+)=)?(.*)$/s.exec(part) ?? []
+    if (!findChain(network) || !isHttpUrl(url) || nodes[network] !== undefined) return undefined
+    nodes[network] = url
+  }
+  return nodes
+}
+
+/** Names of sources of prices, with their address; empty for the usual one. */
+export function parseSpotSources(
+  text: string,
+): readonly { name: SpotName; url: string }[] | undefined {
+  const sources = text === '' ? [] : text.split(',').map((part) => part.trim())
+  const read = sources.map((part) => {
+    const [, name = '', url = ''] = /^(live|rtds|page)(?:=(.+))?$/.exec(part) ?? []
+    const scheme = name === 'page' ? /^https?:$/ : /^wss?:$/
+    const isSound = name !== '' && (url === '' || scheme.test(URL.parse(url)?.protocol ?? ''))
+    return isSound ? { name: name as SpotName, url } : undefined
+  })
+  return read.every((source) => source !== undefined) ? read : undefined
+}
+type SpotName = 'live' | 'rtds' | 'page'
+
+export function parseRates(text: string): Readonly<Partial<Record<Timeframe, number>>> | undefined {
+  const rates: Partial<Record<Timeframe, number>> = {}
+  for (const part of text === '' ? [] : text.split(',')) {
+    const [name = '', rate = ''] = part.trim().split('=')
+    const count = integer(1, 1000).parse(rate)
+    if (!isTimeframe(name) || count === undefined) return undefined
+    rates[name] = count
+  }
+  return rates
+}
+
+/** The origin as browsers write it, so that it can be compared. */
+export function parseOrigin(text: string): string | undefined {
+  if (text === '') return text
+  const url = URL.parse(text)
+  // Sign-in messages know neither an IPv6 address nor a host of one label.
+  const isNamed = isHttpUrl(text) && /^(localhost|([^.:]+\.)+[^.:]+)$/.test(url?.hostname ?? '')
+  return isNamed && url?.href === `${url?.origin}/` ? url.origin : undefined
+}
