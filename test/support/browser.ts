@@ -27,7 +27,13 @@ const HEIGHT = 900
 export const BROWSER_MS_MAX = 60_000
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
 
-type Tab = { width?: number; height?: number; theme?: 'light' | 'dark' }
+type Tab = {
+  width?: number
+  height?: number
+  theme?: 'light' | 'dark'
+  /** Before anything is loaded. */
+  prepare?: (page: Page) => Promise<void>
+}
 export type TestPage = Page & {
   /** What went wrong; statuses that a test expects are taken out by `forgive`. */
   faults: string[]
@@ -41,7 +47,7 @@ export function createBrowser(origin: string) {
 
   async function open(path: string, tab: Tab = {}): Promise<TestPage> {
     browser ??= chromium.launch({ executablePath: chromiumPath ?? '', args: flags })
-    const { width = 1280, height = HEIGHT, theme = 'light' } = tab
+    const { width = 1280, height = HEIGHT, theme = 'light', prepare } = tab
     const context = await (
       await browser
     ).newContext({
@@ -65,6 +71,7 @@ export function createBrowser(origin: string) {
       const why = request.failure()?.errorText ?? ''
       if (why !== 'net::ERR_ABORTED') faults.push(`${why} ${request.url()}`)
     })
+    await prepare?.(page)
     await page.goto(new URL(path, origin).href)
     const forgive = (pattern: RegExp) => {
       for (const [index, fault] of [...faults.entries()].reverse())
@@ -80,6 +87,11 @@ export function createBrowser(origin: string) {
       await (await browser)?.close()
     },
   }
+}
+
+/** A visitor with a key, as one who had it kept in the tab. */
+export const keepKey = (key: string) => async (page: Page) => {
+  await page.addInitScript(`sessionStorage.setItem('bookfeed.key', '${key}')`)
 }
 
 /** What axe-core finds, as `rule: elements`. */
@@ -100,16 +112,18 @@ export async function keepShot(page: Page, name: string): Promise<void> {
     await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true })
 }
 
+type Look = Pick<Tab, 'prepare'> & { name: string; ready: string; expected?: RegExp }
+
 /** Every width in both themes: no fault, nothing wider than the screen, no finding of axe-core. */
 export async function lookAtAll(
   { open }: ReturnType<typeof createBrowser>,
   path: string,
-  { name, ready, expected }: { name: string; ready: string; expected?: RegExp },
+  { name, ready, expected, ...tab }: Look,
 ): Promise<string[]> {
   const found: string[] = []
   for (const width of widths) {
     for (const theme of themes) {
-      const page = await open(path, { width, theme })
+      const page = await open(path, { ...tab, width, theme })
       await page.waitForSelector(ready)
       const sideways = await page.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',

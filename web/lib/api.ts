@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 
+import { noteDate } from './clock.ts'
 import { apiKey } from './key.ts'
 import { createStore, useStore } from './store.ts'
 
@@ -15,6 +16,9 @@ export type Problem = {
   detail: string
   retryAfterSeconds?: number
   requiredTier?: string
+  /** Of payments: why, and what to do next (docs/payments.md). */
+  reason?: string
+  retryAction?: string
   requestId?: string
 }
 
@@ -67,6 +71,7 @@ export async function send(path: string, options: Options = {}): Promise<Respons
     throw new ProblemError(unreachable, { cause })
   }
   noteRate(response.headers)
+  noteDate(response.headers)
   if (!response.ok) throw new ProblemError(await readProblem(response))
   return response
 }

@@ -1,8 +1,116 @@
+import { useApi } from '../../lib/api.ts'
+import type { Subscription, Usage } from '../../lib/billing.ts'
+import { apiKey } from '../../lib/key.ts'
+import { useStore } from '../../lib/store.ts'
+import { FreshKey } from '../../parts/fresh-key.tsx'
+import { ProblemCard } from '../../parts/problem.tsx'
+import { SignIn } from '../../parts/sign-in.tsx'
+import { Keys } from './keys.tsx'
+import { Receipts } from './receipts.tsx'
+import { Limits, UsageDays } from './usage.tsx'
+
 export function AccountPage() {
+  const key = useStore(apiKey.store)
   return (
-    <section class="card">
+    <div class="page">
       <h1>Account</h1>
-      <p>This page is being built.</p>
+      {key === undefined ? <Welcome /> : <Account />}
+    </div>
+  )
+}
+
+const Welcome = () => (
+  <div class="columns">
+    <section class="card stack" aria-labelledby="sign-in-title">
+      <h2 id="sign-in-title">Get a key with your wallet</h2>
+      <SignIn />
+    </section>
+    <section class="card stack" aria-labelledby="what-title">
+      <h2 id="what-title">What a key is</h2>
+      <p>
+        A key belongs to an account, and an account to the wallet that signed in: no name, no
+        e-mail, no card. It begins on the Free tier.
+      </p>
+      <p>
+        You have one? Enter it above, under “Use a key”. It stays in this tab, and is sent to this
+        server alone.
+      </p>
+      <p>
+        <a href="/pricing">Compare tiers</a> · <a href="/docs/access">How access works</a>
+      </p>
+    </section>
+  </div>
+)
+
+function Account() {
+  const usage = useApi<Usage>('/v1/usage')
+  const { problem, reload } = usage
+  return (
+    <>
+      <FreshKey />
+      {problem && <ProblemCard problem={problem} onRetry={reload} />}
+      {problem?.status === 401 && (
+        <p>
+          <button type="button" class="button" onClick={apiKey.forget}>
+            Forget this key
+          </button>
+        </p>
+      )}
+      {usage.data && !problem && (
+        <>
+          <div class="columns">
+            <Plan usage={usage.data} />
+            <Limits usage={usage.data} onRefresh={reload} />
+          </div>
+          <UsageDays usage={usage.data} />
+          <Keys />
+          <Receipts />
+        </>
+      )}
+    </>
+  )
+}
+
+const toDay = (iso: string | null): string =>
+  iso === null ? 'without end' : new Date(iso).toLocaleDateString([], { dateStyle: 'medium' })
+
+/** What the account has now, what follows, and how to have it for longer. */
+function Plan({ usage: { tier } }: { usage: Usage }) {
+  const { data } = useApi<Subscription>('/v1/billing/subscription')
+  const current = data?.current
+  return (
+    <section class="card stack" aria-labelledby="plan-title">
+      <h2 id="plan-title">{tier.name}</h2>
+      <p class="note">
+        {tier.coins.join(', ').toUpperCase()} · {tier.routes.join(', ')}
+      </p>
+      {current && (
+        <p>
+          Until <strong>{toDay(current.endsAt)}</strong>
+        </p>
+      )}
+      {data && data.upcoming.length > 0 && (
+        <ul class="plain">
+          {data.upcoming.map(({ id, tierId, startsAt, endsAt }) => (
+            <li key={id}>
+              Then {tierId}: {toDay(startsAt)} to {toDay(endsAt)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="row">
+        {current?.endsAt && (
+          <a class="button primary" href={`/pricing?tier=${encodeURIComponent(tier.id)}`}>
+            Renew {tier.name}
+          </a>
+        )}
+        <a class={current ? 'button' : 'button primary'} href="/pricing">
+          Compare tiers
+        </a>
+      </p>
+      <p class="note">
+        Nothing renews by itself. What you buy follows what you have, without a gap.
+      </p>
     </section>
   )
 }

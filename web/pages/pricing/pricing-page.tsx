@@ -1,8 +1,104 @@
+import { useEffect } from 'preact/hooks'
+
+import { useApi } from '../../lib/api.ts'
+import type { Tier } from '../../lib/billing.ts'
+import { useLocation } from '../../lib/location.ts'
+import { ProblemCard } from '../../parts/problem.tsx'
+import { Checkout } from './checkout.tsx'
+
 export function PricingPage() {
+  const { data: tiers, problem, reload } = useApi<Tier[]>('/v1/billing/tiers')
+  const chosen = useLocation().query.get('tier')
+  const tier = tiers?.find((each) => each.tierId === chosen && each.isForSale)
+  useEffect(() => {
+    if (tier) document.getElementById('checkout')?.scrollIntoView({ block: 'start' })
+  }, [tier?.tierId])
   return (
-    <section class="card">
-      <h1>Pricing</h1>
-      <p>This page is being built.</p>
-    </section>
+    <div class="page">
+      <header class="intro">
+        <h1>Pricing</h1>
+        <p>
+          Paid by a signature of your wallet, in stablecoins: no card, no name, no gas, and no
+          renewal that you did not sign.
+        </p>
+      </header>
+      {problem && <ProblemCard problem={problem} onRetry={reload} />}
+      <div class="tiers" aria-busy={tiers === undefined}>
+        {tiers?.map((each) => (
+          <TierCard key={each.tierId} tier={each} isChosen={each === tier} />
+        ))}
+      </div>
+      {tier ? <Checkout key={tier.tierId} tier={tier} /> : <Promises />}
+    </div>
   )
 }
+
+const upper = (names: readonly string[]): string => names.join(', ').toUpperCase()
+
+function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
+  const { tierId, name, priceUsdc, periodDays, isForSale, contact } = tier
+  const rows = [
+    ['Coins', upper(tier.coins)],
+    ['Data', tier.routes.join(', ')],
+    ['Requests a minute', `${tier.requestsPerMinute} for each key`],
+    ['Exports and streams', `${tier.concurrentStreams} at a time`],
+  ]
+  return (
+    <article class={isChosen ? 'card tier is-chosen' : 'card tier'} aria-label={name}>
+      <h2>{name}</h2>
+      <p class="price num">
+        {priceUsdc === null ? 'By agreement' : `$${priceUsdc}`}
+        {isForSale && <span class="note"> for {periodDays} days</span>}
+      </p>
+      <dl>
+        {rows.map(([term, value]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {isForSale && (
+        <a class="button primary" href={`/pricing?tier=${encodeURIComponent(tierId)}`}>
+          Choose {name}
+        </a>
+      )}
+      {!isForSale && priceUsdc === '0' && (
+        <a class="button" href="/account">
+          Get a free key
+        </a>
+      )}
+      {contact !== null && <p class="note">{contact}</p>}
+    </article>
+  )
+}
+
+const promises = [
+  [
+    'Nobody pays twice',
+    'A payment is taken once, however often it is submitted, and nobody is asked for another while one may still arrive.',
+  ],
+  ['Nobody pays for nothing', 'Money that arrives late is honoured at the quoted terms.'],
+  [
+    'Your wallet stays yours',
+    'A signature moves one amount, once, to one address. No private key is ever asked for.',
+  ],
+  [
+    'Renew when you like',
+    'Buying again adds a period after the one you have. A higher tier starts at once, and the rest of the lower one follows it.',
+  ],
+] as const
+
+const Promises = () => (
+  <section class="promises" aria-label="How paying works">
+    {promises.map(([title, text]) => (
+      <div key={title}>
+        <h3>{title}</h3>
+        <p>{text}</p>
+      </div>
+    ))}
+    <p>
+      <a href="/docs/payments">How paying works, in full</a>
+    </p>
+  </section>
+)

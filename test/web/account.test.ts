@@ -1,0 +1,57 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import {
+  BROWSER_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  keepKey,
+  lookAtAll,
+} from '../support/browser.ts'
+import { createHarness } from '../support/harness.ts'
+
+setDefaultTimeout(BROWSER_MS_MAX)
+
+const { app, key, sendAs } = createHarness()
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
+const browser = createBrowser(server.url.origin)
+afterAll(async () => {
+  await browser.close()
+  await server.stop(true)
+})
+
+const statusOf = async (text: string) => (await sendAs(text, '/v1/usage')).status
+
+describe.skipIf(chromiumPath === undefined)('the account in a browser', () => {
+  test.each([
+    ['/pricing', 'pricing', 'text=By agreement'],
+    ['/account', 'account-without-a-key', 'text=No wallet was found'],
+  ])('default: %s looks right at every width in both themes', async (path, name, ready) => {
+    expect(await lookAtAll(browser, path, { name, ready })).toEqual([])
+  })
+
+  test('default: a key is rotated with a name and an overlap, used here, and the old one revoked', async () => {
+    const page = await browser.open('/account', { prepare: keepKey(key) })
+    await page.click('text=Rotate')
+    await page.fill('input[name=label]', 'from the page')
+    await page.click('text=Make the successor')
+    const made = (await page.textContent('[data-key]')) ?? ''
+    expect(made).toStartWith('bf_live_')
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.click('text=Copy the key')
+    await page.waitForSelector('text=Copied')
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(made)
+    await page.click('text=I have saved it')
+    await page.waitForSelector('tr:has-text("from the page"):has-text("in use here")')
+    expect([await statusOf(key), await statusOf(made)]).toEqual([200, 200])
+    await page.click(`tr:has-text("${key.slice(-4)}") >> text=Revoke`)
+    await page.click('text=Revoke it now')
+    await page.waitForSelector(`tr:has-text("${key.slice(-4)}")`, { state: 'detached' })
+    expect([await statusOf(key), await statusOf(made)]).toEqual([401, 200])
+    await page.click('text=Revoke')
+    await page.click('text=Revoke it now')
+    await page.waitForSelector('text=Get a key with your wallet')
+    expect(await statusOf(made)).toBe(401)
+    page.forgive(/status of 503/)
+    expect(page.faults).toEqual([])
+  })
+})

@@ -1,0 +1,175 @@
+import { useEffect, useState } from 'preact/hooks'
+
+import { formatAmount, PERMIT2, type Quote } from '../../lib/billing.ts'
+import { useSecondsUntil } from '../../lib/clock.ts'
+import {
+  allowanceOf,
+  approve,
+  balanceOf,
+  chainIdOf,
+  type Payer,
+  switchChain,
+} from '../../lib/wallet.ts'
+
+/** Too little to sign, submit and be mined. */
+const SIGN_SECONDS_MIN = 60
+
+/** What the wallet says of itself; undefined where it did not answer. */
+type Facts = { chainId?: number; balance?: bigint | undefined; allowance?: bigint | undefined }
+
+async function readFacts(payer: Payer, quote: Quote): Promise<Facts> {
+  const { asset } = quote.paymentRequirements
+  const chainId = await chainIdOf(payer.wallet)
+  // On another chain the same address is another contract, or none.
+  if (chainId !== quote.chain.chainId) return { chainId }
+  const balance = await balanceOf(payer, asset)
+  if (quote.token.transferMethod !== 'permit2') return { chainId, balance }
+  return { chainId, balance, allowance: await allowanceOf(payer, asset, PERMIT2) }
+}
+
+type Props = {
+  quote: Quote
+  payer: Payer
+  fault: string | undefined
+  onPay: () => void
+  onRenew: () => void
+}
+
+/** The payment in words, before the wallet is asked to sign it. */
+export function QuoteReview({ quote, payer, fault, onPay, onRenew }: Props) {
+  const [facts, setFacts] = useState<Facts>({})
+  const [said, setSaid] = useState<string>()
+  const refresh = () => readFacts(payer, quote).then(setFacts, (error) => setSaid(String(error)))
+  useEffect(() => void refresh(), [quote, payer])
+  const act = (action: () => Promise<unknown>, waiting: string) => {
+    setSaid(waiting)
+    action().then(
+      () => refresh().then(() => setSaid(undefined)),
+      (error: Error) => setSaid(error.message),
+    )
+  }
+  const seconds = useSecondsUntil(Date.parse(quote.expiresAt))
+  const need = needOf(quote, facts)
+  const isExpired = seconds < SIGN_SECONDS_MIN
+  return (
+    <div class="stack">
+      <h3>What you will sign</h3>
+      <Words quote={quote} payer={payer} />
+      <p class="note num">
+        {isExpired
+          ? 'This quote is too old to be signed. A new one costs nothing.'
+          : `This price is yours for another ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} minutes.`}
+      </p>
+      <div class="row">
+        {isExpired && (
+          <button type="button" class="button primary" onClick={onRenew}>
+            Get a new quote
+          </button>
+        )}
+        {!isExpired && need === 'chain' && <SwitchChain quote={quote} payer={payer} onAct={act} />}
+        {!isExpired && need === 'approval' && <Approval quote={quote} payer={payer} onAct={act} />}
+        {!isExpired && need === 'balance' && (
+          <div class="problem">
+            <strong>This wallet holds {amountOf(quote, facts.balance)}</strong>
+            <p>That is less than {amountOf(quote)}. Fund it first; nothing is signed until then.</p>
+            <button type="button" class="button" onClick={refresh}>
+              Look again
+            </button>
+          </div>
+        )}
+        {!isExpired && need === undefined && (
+          <button type="button" class="button primary" onClick={onPay}>
+            Sign and pay {amountOf(quote)}
+          </button>
+        )}
+      </div>
+      <p role="alert" class={said === undefined && fault === undefined ? 'sr' : 'fault'}>
+        {said ?? fault}
+      </p>
+    </div>
+  )
+}
+
+function needOf(quote: Quote, { chainId, balance, allowance }: Facts) {
+  const amount = BigInt(quote.paymentRequirements.amount)
+  if (chainId !== undefined && chainId !== quote.chain.chainId) return 'chain'
+  if (allowance !== undefined && allowance < amount) return 'approval'
+  return balance !== undefined && balance < amount ? 'balance' : undefined
+}
+
+const amountOf = ({ token, paymentRequirements }: Quote, amount?: bigint): string =>
+  `${formatAmount(amount ?? paymentRequirements.amount, token.decimals)} ${token.symbol}`
+
+function Words({ quote, payer }: { quote: Quote; payer: Payer }) {
+  const { tier, chain, token, paymentRequirements, expiresAt } = quote
+  const address = (value: string) => <code class="address">{value}</code>
+  const rows = [
+    ['You pay', <strong key="amount">{amountOf(quote)}</strong>],
+    ['For', `${tier.name}, ${tier.periodDays} days, not renewed by itself`],
+    ['From your wallet', address(payer.address)],
+    ['To', address(paymentRequirements.payTo)],
+    ['Network', chain.name],
+    [`Token (${token.name})`, address(token.address)],
+    ['Valid until', new Date(expiresAt).toLocaleTimeString([], { timeStyle: 'medium' })],
+    ['Gas', 'none: we submit it'],
+  ] as const
+  return (
+    <>
+      <dl class="facts">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="note">
+        The signature can move exactly this amount, once, to this address, and nothing after its
+        time is over. Compare it with what the wallet shows.
+        {token.transferMethod === 'permit2' &&
+          ' The wallet shows it as a permit: “spender” is the contract of x402, which can pay this address alone.'}
+      </p>
+    </>
+  )
+}
+
+type Act = (action: () => Promise<unknown>, waiting: string) => void
+type StepProps = { quote: Quote; payer: Payer; onAct: Act }
+
+function SwitchChain({ quote: { chain }, payer: { wallet }, onAct }: StepProps) {
+  const change = () =>
+    onAct(() => switchChain(wallet, chain.chainId), `Look at ${wallet.info.name}: it asks you.`)
+  return (
+    <div class="problem">
+      <strong>Your wallet is on another network</strong>
+      <p>This payment is for {chain.name}. Nothing is signed until the wallet is there too.</p>
+      <button type="button" class="button primary" onClick={change}>
+        Switch to {chain.name}
+      </button>
+    </div>
+  )
+}
+
+function Approval({ quote, payer, onAct }: StepProps) {
+  const { token, chain, paymentRequirements } = quote
+  const call = {
+    token: token.address,
+    spender: PERMIT2,
+    amount: BigInt(paymentRequirements.amount),
+  }
+  const allow = () => onAct(() => approve(payer, call), 'The approval is on its way to the chain…')
+  return (
+    <div class="problem">
+      <strong>{token.symbol} needs an approval first</strong>
+      <p>
+        {token.symbol} on {chain.name} cannot be moved by a signature alone. It goes through
+        Permit2, a contract of Uniswap, which your wallet must allow once. That is a transaction of
+        its own: it moves no money, and the wallet pays a little gas for it. You allow{' '}
+        {amountOf(quote)}, no more. USDC needs none of this.
+      </p>
+      <button type="button" class="button primary" onClick={allow}>
+        Approve {amountOf(quote)}
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,35 @@
+import { freshKeyStore } from '../lib/billing.ts'
+import { apiKey } from '../lib/key.ts'
+import { useStore } from '../lib/store.ts'
+import { CopyButton } from './copy-button.tsx'
+
+/** A key that was just made; it can be read here and nowhere else. */
+export function FreshKey() {
+  const fresh = useStore(freshKeyStore)
+  if (fresh === undefined) return null
+  return (
+    <section class="card fresh-key" aria-labelledby="fresh-key-title">
+      <h2 id="fresh-key-title">Save your key now</h2>
+      <p>
+        It is shown this once. Only a digest of it is stored, so nobody can show it to you again.
+        Keep it where you keep passwords, and out of code and addresses.
+      </p>
+      <p class="row">
+        <code class="secret" data-key>
+          {fresh.key}
+        </code>
+        <CopyButton text={fresh.key} name="Copy the key" />
+      </p>
+      <p class="row spread">
+        <span class="note">
+          {apiKey.authorization() === `Bearer ${fresh.key}`
+            ? 'This tab uses it already.'
+            : 'This tab keeps using its own key.'}
+        </span>
+        <button type="button" class="button" onClick={() => freshKeyStore.set(undefined)}>
+          I have saved it
+        </button>
+      </p>
+    </section>
+  )
+}

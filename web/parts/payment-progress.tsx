@@ -1,0 +1,99 @@
+import { useEffect, useState } from 'preact/hooks'
+
+import { type Problem, ProblemError, send, toProblem } from '../lib/api.ts'
+import type { Payment } from '../lib/billing.ts'
+import { reasonTexts, stateTexts, stepNames, stepsDone } from '../lib/payment-texts.ts'
+
+const POLL_SECONDS = 10
+/** From these nothing changes any more; a rejected one may still be made by its payer. */
+const isOver = ({ paymentState }: Payment): boolean =>
+  paymentState === 'provisioned' || paymentState === 'void' || paymentState === 'review'
+
+type Asked = { payment?: Payment; problem?: Problem }
+
+async function look(id: string, signal: AbortSignal) {
+  const response = await send(`/v1/billing/x402/payments/${id}`, { signal })
+  const wait = Number(response.headers.get('retry-after') ?? POLL_SECONDS)
+  return { payment: (await response.json()) as Payment, wait }
+}
+
+/** Asks as often as the server says, until the payment is decided. */
+export function usePayment(id: string): Asked {
+  const [asked, setAsked] = useState<Asked>({})
+  useEffect(() => {
+    const aborter = new AbortController()
+    let timer: ReturnType<typeof setTimeout>
+    const poll = async () => {
+      let seconds = POLL_SECONDS
+      try {
+        const { payment, wait } = await look(id, aborter.signal)
+        setAsked({ payment })
+        if (isOver(payment)) return
+        seconds = wait
+      } catch (error) {
+        if (aborter.signal.aborted) return
+        const problem = toProblem(error)
+        setAsked((before) => ({ ...before, problem }))
+        if (error instanceof ProblemError) seconds = problem.retryAfterSeconds ?? POLL_SECONDS
+      }
+      timer = setTimeout(poll, seconds * 1000)
+    }
+    void poll()
+    return () => {
+      aborter.abort()
+      clearTimeout(timer)
+    }
+  }, [id])
+  return asked
+}
+
+/** How far a payment is, in words that hold whatever became of it. */
+export function PaymentProgress({ payment, problem, id }: Asked & { id: string }) {
+  if (payment === undefined) {
+    return (
+      <p class="note" role="status">
+        {problem
+          ? `${problem.detail} Your payment is not lost: it is asked for again.`
+          : 'Looking…'}
+      </p>
+    )
+  }
+  const { title, text, tone } = stateTexts[payment.paymentState]
+  const done = stepsDone[payment.paymentState]
+  const reason = payment.reason === undefined ? undefined : reasonTexts[payment.reason]
+  return (
+    <div class={`progress tone-${tone}`} data-state={payment.paymentState}>
+      <ol class="steps" aria-label="Steps of the payment">
+        {stepNames.map((name, index) => (
+          <li key={name} class={classOf(index, done)} aria-current={index === done && 'step'}>
+            {name}
+            <span class="sr">{index < done ? ' (done)' : ' (to come)'}</span>
+          </li>
+        ))}
+      </ol>
+      <div role="status" class="stack">
+        <h3>{title}</h3>
+        <p>
+          {reason} {text}
+        </p>
+        {payment.authorizationExpiresAt !== undefined && !isOver(payment) && (
+          <p class="note">
+            It is decided soon after {toTime(payment.authorizationExpiresAt)} at the latest. Then
+            what you signed can move nothing any more.
+          </p>
+        )}
+        {problem && <p class="note">{problem.detail} It is asked for again.</p>}
+        <p class="note">
+          Payment <code>{id}</code>
+        </p>
+      </div>
+    </div>
+  )
+}
+
+const classOf = (index: number, done: number): string => {
+  if (index < done) return 'is-done'
+  return index === done ? 'is-now' : ''
+}
+
+const toTime = (iso: string): string => new Date(iso).toLocaleTimeString([], { timeStyle: 'short' })

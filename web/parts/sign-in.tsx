@@ -1,0 +1,34 @@
+import { useRef } from 'preact/hooks'
+
+import { freshKeyStore, signUp } from '../lib/billing.ts'
+import { apiKey } from '../lib/key.ts'
+import type { Payer } from '../lib/wallet.ts'
+import { WalletList } from './wallet-list.tsx'
+
+/** A wallet signs a message, and the visitor has a key: EIP-4361, no name and no password. */
+export function SignIn() {
+  const label = useRef<HTMLInputElement>(null)
+  const keep = useRef<HTMLInputElement>(null)
+  const signIn = async (payer: Payer) => {
+    const made = await signUp(payer, label.current?.value.trim() ?? '')
+    freshKeyStore.set(made)
+    apiKey.set(made.key, keep.current?.checked === true)
+  }
+  return (
+    <div class="stack">
+      <label class="field">
+        <span>Name of the key (optional)</span>
+        <input ref={label} maxLength={60} placeholder="backtester" autocomplete="off" />
+      </label>
+      <label class="check">
+        <input ref={keep} type="checkbox" /> Keep the key in this tab until it is closed
+      </label>
+      <WalletList verb="Sign in with" onPayer={signIn} />
+      <p class="note">
+        You sign a text that names this server. It costs nothing and moves no funds. The address is
+        screened against sanctions lists. If this wallet has a key of the Free tier already, that
+        one ends at once: paste it above instead if you still have it.
+      </p>
+    </div>
+  )
+}
