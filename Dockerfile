@@ -27,11 +27,12 @@ ENV NODE_ENV=production \
 COPY --from=deps --chown=65532:65532 /data /data
 COPY --from=deps /app/node_modules node_modules
 COPY package.json ./
-# The server carries docs/errors.md.
+# The server carries docs/errors.md; the dashboard shows all of it.
 COPY docs docs
 COPY db db
 # The dashboard is built from its source, in memory, when a page is first asked for.
 COPY web web
+COPY examples examples
 COPY src src
 
 # The distroless user "nonroot", by number so that Kubernetes can check runAsNonRoot.

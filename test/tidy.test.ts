@@ -59,7 +59,8 @@ const layers: Record<string, string[]> = {
   'web/pages': ['web/lib', 'web/parts', 'web/charts', 'web/paths'],
   'web/app': ['web/lib', 'web/parts', 'web/pages', 'web/paths'],
   'web/main': ['web/app', 'web/lib', 'web/styles'],
-  'web/build': [],
+  'web/build': ['web/guide-plugin'],
+  'web/guide-plugin': [],
   'web/paths': [],
 }
 /** Of the server, the dashboard is imported by the module that serves it. */

@@ -6,6 +6,7 @@ import { App } from './app/app.tsx'
 import { interceptLinks } from './lib/location.ts'
 import './styles/base.css'
 import './styles/parts.css'
+import './styles/docs.css'
 import './styles/pay.css'
 
 interceptLinks()

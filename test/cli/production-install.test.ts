@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import project from '../../package.json'
 
 const root = new URL('../..', import.meta.url).pathname
-const files = ['package.json', 'bun.lock', 'bunfig.toml', 'src', 'db', 'docs', 'web']
+const files = ['package.json', 'bun.lock', 'bunfig.toml', 'src', 'db', 'docs', 'web', 'examples']
 
 /** Loads every file of the service, so that a package that it lacks shows. */
 const loadAll = `

@@ -29,7 +29,7 @@ export function ProblemCard({ problem, onRetry }: { problem: Problem; onRetry?: 
           </button>
         )}
         {isOurs && (
-          <a href={`/errors#${code}`}>
+          <a href={`/docs/errors#${code}`}>
             <code>{code}</code>
           </a>
         )}

@@ -59,9 +59,9 @@ const columns = ['Name', 'Ends with', 'Made', 'Last used', 'Works until', 'Actio
 
 function KeyRow({ of: key, onDeed }: { of: Key; onDeed: (deed: 'rotate' | 'revoke') => void }) {
   const cells = [
-    <>
+    <span key="name">
       {key.label ?? 'without a name'} {key.isCurrent && <span class="tag">in use here</span>}
-    </>,
+    </span>,
     <code key="hint">…{key.hint}</code>,
     when(key.createdAt),
     when(key.lastUsedAt),

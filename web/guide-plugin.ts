@@ -1,0 +1,127 @@
+/**
+ * Makes pages of `docs/` and `examples/` when the dashboard is built: each is a chunk of its own,
+ * loaded when it is opened. What it holds is our own text, so it may be set as HTML.
+ */
+
+import { dirname, join, normalize } from 'node:path'
+
+import type { BunPlugin } from 'bun'
+
+const ROOT = new URL('..', import.meta.url).pathname
+const EXAMPLES = 'examples/README.md'
+
+/** What is not named here follows, in the order of names. */
+const groups: [group: string, files: string[]][] = [
+  ['Start', [EXAMPLES]],
+  ['Guides', ['access', 'data', 'live', 'payments', 'errors', 'dashboard'].map(docOf)],
+  ['Operating', ['recording', 'configuration', 'operations', 'performance', 'testing'].map(docOf)],
+  ['Decisions', ['docs/decisions/README.md']],
+]
+
+function docOf(name: string): string {
+  return `docs/${name}.md`
+}
+
+/** The name in the address: that of the file, or of the folder that a README is about. */
+const nameOf = (file: string): string =>
+  (file.endsWith('README.md') ? dirname(file) : file).replace(/^.*\/|\.md$/g, '').toLowerCase()
+
+const scan = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSync(ROOT)].sort()
+const readText = (file: string): Promise<string> => Bun.file(join(ROOT, file)).text()
+const titleOf = (text: string): string => /^# (.+)$/m.exec(text)?.[1] ?? ''
+
+const plain = (html: string): string =>
+  html
+    .replace(/<[^>]+>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&')
+/** As GitHub has it, so that links between documents hold here too. */
+const slugOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-')
+
+const sourceId = (name: string): string => name.replace(/[/.]/g, '-')
+
+const codeBlock = (code: string): string =>
+  `<div class="code"><pre tabindex="0">${code}</pre><button type="button" class="button small" data-copy>Copy</button></div>`
+
+/** A link to another of these pages, or to an example; what is not served is no link. */
+function toLink(file: string, href: string, text: string): string {
+  if (/^(https?:|\/|#)/.test(href)) return `<a href="${href}">${text}</a>`
+  const [path = '', anchor] = href.split('#')
+  const target = normalize(join(dirname(file), path))
+  const hash = anchor === undefined ? '' : `#${anchor}`
+  if (target.endsWith('.md') && /^(docs|examples)\//.test(target)) {
+    return `<a href="/docs/${nameOf(target)}${hash}">${text}</a>`
+  }
+  const source = /^examples\/(\w+\/.+)$/.exec(target)?.[1]
+  return source === undefined ? text : `<a href="/docs/examples#${sourceId(source)}">${text}</a>`
+}
+
+export function renderGuide(file: string, text: string) {
+  const headings: { id: string; text: string }[] = []
+  const html = Bun.markdown
+    .html(text)
+    .replace(/<h([1-6])>(.*?)<\/h\1>/g, (_, level: string, inner: string) => {
+      const id = slugOf(plain(inner))
+      if (level === '2') headings.push({ id, text: plain(inner) })
+      return `<h${level} id="${id}">${inner} <a class="anchor" href="#${id}" aria-label="Link to this section">#</a></h${level}>`
+    })
+    .replace(/<a href="([^"]*)">(.*?)<\/a>/g, (all, href: string, inner: string) =>
+      href.startsWith('#') ? all : toLink(file, href, inner),
+    )
+    .replace(/<pre>(.*?)<\/pre>/gs, (_, code: string) => codeBlock(code))
+    .replace(/<table>/g, '<div class="table-wrap" tabindex="0"><table>')
+    .replace(/<\/table>/g, '</table></div>')
+  return { html, headings }
+}
+
+async function loadGuide(file: string): Promise<string> {
+  const guide = renderGuide(file, await readText(file))
+  if (file !== EXAMPLES) return `export const guide = ${JSON.stringify(guide)}`
+  const sources: Record<string, string> = {}
+  for (const path of scan('examples/*/*.{sh,ts,py}')) {
+    const [name, text] = [path.slice('examples/'.length), await readText(path)]
+    sources[name] = text
+    const id = sourceId(name)
+    guide.headings.push({ id, text: name })
+    guide.html += `<h2 id="${id}">${name}</h2>${codeBlock(`<code>${Bun.escapeHTML(text)}</code>`)}`
+  }
+  return `export const guide = ${JSON.stringify({ ...guide, sources })}`
+}
+
+/** The list of `web/pages/docs/guides.ts`, whose own is empty. */
+async function listGuides(): Promise<string> {
+  const named = groups.flatMap(([, files]) => files)
+  const listed = groups.map(([group, files]) => {
+    const pattern = { Decisions: 'docs/decisions/*.md', Operating: 'docs/*.md' }[group]
+    const more = pattern === undefined ? [] : scan(pattern).filter((file) => !named.includes(file))
+    return [group, [...files, ...more]] as const
+  })
+  const rows: string[] = []
+  for (const [group, files] of listed) {
+    for (const file of files) {
+      const facts = { name: nameOf(file), title: titleOf(await readText(file)), group }
+      const load = `async () => (await import(${JSON.stringify(join(ROOT, file))})).guide`
+      rows.push(`{ ...${JSON.stringify(facts)}, load: ${load} }`)
+    }
+  }
+  return `export const guides = [${rows.join(',\n')}]`
+}
+
+export const guidePlugin: BunPlugin = {
+  name: 'guides',
+  setup(build) {
+    build.onLoad({ filter: /\/web\/pages\/docs\/guides\.ts$/ }, async () => {
+      return { contents: await listGuides(), loader: 'js' }
+    })
+    build.onLoad({ filter: /\/(docs|examples)\/.*\.md$/ }, async ({ path }) => {
+      return { contents: await loadGuide(path.slice(ROOT.length)), loader: 'js' }
+    })
+  },
+}

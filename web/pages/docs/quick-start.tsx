@@ -1,0 +1,85 @@
+import { useEffect, useState } from 'preact/hooks'
+
+import { type Guide, guides } from './guides.ts'
+
+const languages = [
+  ['curl', 'sh'],
+  ['TypeScript', 'ts'],
+  ['Python', 'py'],
+] as const
+const steps = [
+  ['markets', 'List markets', 'Which windows there are, with their outcome where it is known.'],
+  ['history', 'Read a market’s history', 'Every state of both books, page by page with a cursor.'],
+  [
+    'book-at',
+    'Ask for the book as of a moment',
+    'Never a state from later: what you could have seen.',
+  ],
+] as const
+const START = 'npx -y bun@1.4.5 run start     # prints a key, and serves simulated data'
+
+/** The examples that a test of this project runs, in three languages. */
+export function QuickStart() {
+  const [[language, ending], choose] = useState<(typeof languages)[number]>(languages[0])
+  const [sources, setSources] = useState<Guide['sources']>()
+  useEffect(() => {
+    const load = guides.find(({ name }) => name === 'examples')?.load
+    load?.().then(
+      (guide) => setSources(guide.sources),
+      () => setSources({}),
+    )
+  }, [])
+  const fileOf = (name: string) => {
+    const base = ending === 'py' ? name.replace('-', '_') : name
+    return `${language.toLowerCase()}/${base}.${ending}`
+  }
+  const base = `export SERVER=${location.origin}\nexport KEY=bf_live_…`
+  return (
+    <article class="prose">
+      <h1>Quick start</h1>
+      <p>
+        <a href="/account">Get a key</a> with a wallet, or ask the operator of this server for one.
+        On your own machine, the first start makes one:
+      </p>
+      <Code text={START} />
+      <Code text={base} />
+      <fieldset class="tabs">
+        <legend class="sr">Language</legend>
+        {languages.map((each) => (
+          <button
+            key={each[0]}
+            type="button"
+            aria-pressed={each[0] === language}
+            onClick={() => choose(each)}
+          >
+            {each[0]}
+          </button>
+        ))}
+      </fieldset>
+      {steps.map(([name, title, text]) => (
+        <section key={name}>
+          <h2>{title}</h2>
+          <p>{text}</p>
+          <Code text={sources?.[fileOf(name)] ?? '…'} />
+        </section>
+      ))}
+      <p>
+        More of them, and how to run them: <a href="/docs/examples">examples</a>. What the rows
+        mean: <a href="/docs/data">data</a>. Every route, to try out:{' '}
+        <a href="/swagger">API reference</a>.
+      </p>
+    </article>
+  )
+}
+
+const Code = ({ text }: { text: string }) => (
+  <div class="code">
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled by keyboard */}
+    <pre tabIndex={0}>
+      <code>{text}</code>
+    </pre>
+    <button type="button" class="button small" data-copy>
+      Copy
+    </button>
+  </div>
+)
