@@ -1,11 +1,21 @@
+import { useEffect } from 'preact/hooks'
+
 import { freshKeyStore } from '../lib/billing.ts'
 import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { CopyButton } from './copy-button.tsx'
 
+/** The browser asks whether to leave. */
+const askFirst = (event: Event) => event.preventDefault()
+
 /** A key that was just made; it can be read here and nowhere else. */
 export function FreshKey() {
   const fresh = useStore(freshKeyStore)
+  useEffect(() => {
+    if (fresh === undefined) return
+    addEventListener('beforeunload', askFirst)
+    return () => removeEventListener('beforeunload', askFirst)
+  }, [fresh])
   if (fresh === undefined) return null
   return (
     <section class="card fresh-key" aria-labelledby="fresh-key-title">

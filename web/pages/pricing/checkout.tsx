@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { type Problem, useApi } from '../../lib/api.ts'
 import { type Chain, PERMIT2, type Quote, type Tier } from '../../lib/billing.ts'
@@ -46,8 +46,22 @@ const Step = ({ title, children }: { title: string; children: preact.ComponentCh
   </div>
 )
 
+/** What takes the place of what was clicked takes its focus too. */
 function Pay({ tier, payer }: { tier: Tier; payer: Payer }) {
   const purchase = usePurchase(payer)
+  const place = useRef<HTMLDivElement>(null)
+  const { at } = purchase.stage
+  useEffect(() => place.current?.focus({ preventScroll: true }), [at])
+  return (
+    <div ref={place} tabIndex={-1} class="place">
+      <CurrentStage tier={tier} payer={payer} purchase={purchase} />
+    </div>
+  )
+}
+
+type StageProps = { tier: Tier; payer: Payer; purchase: Purchase }
+
+function CurrentStage({ tier, payer, purchase }: StageProps) {
   const { stage } = purchase
   const [order, setOrder] = useState<Order>()
   const ask = (wanted: Order) => {
@@ -79,6 +93,7 @@ function Pay({ tier, payer }: { tier: Tier; payer: Payer }) {
           fault={stage.fault}
           onPay={() => void purchase.pay(stage.quote)}
           onRenew={again}
+          onBack={purchase.reset}
         />
       )
     case 'held':

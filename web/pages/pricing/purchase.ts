@@ -87,6 +87,6 @@ export function remedyOf({ retryAction, status }: Problem): Remedy {
     case 'ask_operator':
       return 'stop'
     default:
-      return status === 401 ? 'same_by_hand' : 'same_by_itself'
+      return status === 0 || status === 429 || status >= 500 ? 'same_by_itself' : 'same_by_hand'
   }
 }

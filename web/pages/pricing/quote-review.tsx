@@ -33,10 +33,11 @@ type Props = {
   fault: string | undefined
   onPay: () => void
   onRenew: () => void
+  onBack: () => void
 }
 
 /** The payment in words, before the wallet is asked to sign it. */
-export function QuoteReview({ quote, payer, fault, onPay, onRenew }: Props) {
+export function QuoteReview({ quote, payer, fault, onPay, onRenew, onBack }: Props) {
   const [facts, setFacts] = useState<Facts>({})
   const [said, setSaid] = useState<string>()
   const refresh = () => readFacts(payer, quote).then(setFacts, (error) => setSaid(String(error)))
@@ -82,6 +83,9 @@ export function QuoteReview({ quote, payer, fault, onPay, onRenew }: Props) {
             Sign and pay {amountOf(quote)}
           </button>
         )}
+        <button type="button" class="button" onClick={onBack}>
+          Change token or wallet
+        </button>
       </div>
       <p role="alert" class={said === undefined && fault === undefined ? 'sr' : 'fault'}>
         {said ?? fault}
