@@ -176,7 +176,7 @@ const hasSunkHeader = (text: string) =>
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/main\.ts|web\/main\.tsx|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|causes|codec|exports|fit-code|frames|harm|heatmap|live|payments|recorder|recorder-day|recorder-latency|stream)\.ts)$/
+  /^(src\/main\.ts|web\/main\.tsx|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/.*\.test\.ts|test\/bench\/(run|causes|codec|dashboard|exports|fit-code|frames|harm|heatmap|live|payments|recorder|recorder-day|recorder-latency|stream)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
 const unit = /\bsrc\/[\w-]+(\.ts)?/g

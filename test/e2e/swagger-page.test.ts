@@ -1,12 +1,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { chromiumPath as chromium } from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
-
-/** Any Chromium that is installed; without one these tests are shown as skipped. */
-const chromium = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-  .map((name) => Bun.which(name))
-  .find((path) => path !== null)
 
 const { app, key } = createHarness({ history: createMarketHistory().history })
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })

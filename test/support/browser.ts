@@ -53,6 +53,10 @@ export function createBrowser(origin: string) {
     ).newContext({
       viewport: { width, height },
       colorScheme: theme,
+      // Each tab is a visitor of its own, where the server believes it.
+      extraHTTPHeaders: {
+        'X-Forwarded-For': `10.0.${contexts.length >> 8}.${contexts.length & 255}`,
+      },
       reducedMotion: 'no-preference',
     })
     contexts.push(context)
@@ -92,6 +96,17 @@ export function createBrowser(origin: string) {
 /** A visitor with a key, as one who had it kept in the tab. */
 export const keepKey = (key: string) => async (page: Page) => {
   await page.addInitScript(`sessionStorage.setItem('bookfeed.key', '${key}')`)
+}
+
+const POLL_MS = 50
+
+/** Resolves when an expression is true: our policy forbids what `waitForFunction` evaluates. */
+export async function until(page: Page, expression: string): Promise<void> {
+  for (let waited = 0; waited < BROWSER_MS_MAX; waited += POLL_MS) {
+    if (await page.evaluate(expression)) return
+    await page.waitForTimeout(POLL_MS)
+  }
+  throw new Error(`It never became true: ${expression}`)
 }
 
 /** What axe-core finds, as `rule: elements`. */

@@ -20,7 +20,10 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
   const theme = useStore(themeStore)
   // Colours are read when the theme changes, and at no other time: that asks for the layout.
   const colors = useMemo(() => (theme ? readColors() : readColors()), [theme])
-  const cells = useMemo(() => paintCells(heat, cutOff, colors), [heat, cutOff, colors])
+  const cells = useMemo(() => {
+    performance.mark('heat-data')
+    return paintCells(heat, cutOff, colors)
+  }, [heat, cutOff, colors])
   const scene = useRef<Omit<Scene, 'view' | 'cursorMs'>>({ heat, cells, trades, colors })
   scene.current = { heat, cells, trades, colors }
 
@@ -32,6 +35,7 @@ export function HeatMap({ axis, heat, trades, cutOff, canvasRef }: Props) {
       frame = 0
       const [view, cursorMs] = [axis.view.get(), axis.cursorMs.get()]
       drawScene(canvas, { ...scene.current, view, cursorMs })
+      performance.mark('heat-drawn')
     }
     const ask = () => {
       if (frame === 0) frame = requestAnimationFrame(draw)

@@ -45,59 +45,8 @@ export function LineChart({
   useEffect(() => {
     const element = host.current
     if (element === null) return
-    const [soft, grid] = [colorOf('--ink-soft'), colorOf('--line')]
-    const shared = { stroke: soft, font: '11px system-ui, sans-serif' }
-    const point = (self: uPlot) => {
-      const left = self.valToPos(axis.cursorMs.get() / 1000, 'x')
-      self.setCursor({ left, top: 1 }, false)
-    }
     const plot = new uPlot(
-      {
-        ...{ width: element.clientWidth, height },
-        padding: [6, 0, 0, 0],
-        legend: { show: false },
-        cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
-        scales: { x: { time: true, range: () => toSeconds(axis) }, y: range ? { range } : {} },
-        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
-        axes: [
-          {
-            ...{ ...shared, size: 24, space: 90, ticks: { show: false } },
-            grid: { stroke: grid, width: 1 },
-            values: showTimes,
-          },
-          {
-            ...{ ...shared, side: 1, size: AXIS_WIDTH, ticks: { show: false } },
-            grid: { stroke: grid, width: 1 },
-            values: (_, values) => values.map(showValue),
-          },
-        ],
-        series: [
-          {},
-          ...lines.map(({ name, color, isStepped = true, dash }) => ({
-            ...{ label: name, stroke: colorOf(color), width: 1.6, points: { show: false } },
-            ...(dash ? { dash } : {}),
-            ...(isStepped ? { paths: uPlot.paths.stepped?.({ align: 1 }) } : {}),
-          })),
-        ],
-        hooks: {
-          draw: [point],
-          setCursor: [
-            ({ cursor, posToVal }) => {
-              const { left = -1, event } = cursor
-              if (event && left >= 0) axis.cursorMs.set(posToVal(left, 'x') * 1000)
-            },
-          ],
-          setSelect: [
-            (self) => {
-              const { left, width } = self.select
-              if (width < 4) return
-              const [from, to] = [self.posToVal(left, 'x'), self.posToVal(left + width, 'x')]
-              axis.view.set({ fromMs: from * 1000, toMs: to * 1000 })
-              self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
-            },
-          ],
-        },
-      } as uPlot.Options,
+      optionsOf({ axis, lines, height, range, showValue }, element.clientWidth),
       data as uPlot.AlignedData,
       element,
     )
@@ -111,7 +60,7 @@ export function LineChart({
     resize.observe(element)
     const back = () => axis.view.set(axis.whole)
     element.addEventListener('dblclick', back)
-    const ends = [axis.view.subscribe(look), axis.cursorMs.subscribe(() => point(plot))]
+    const ends = [axis.view.subscribe(look), axis.cursorMs.subscribe(() => point(plot, axis))]
     return () => {
       for (const end of ends) end()
       element.removeEventListener('dblclick', back)
@@ -122,7 +71,15 @@ export function LineChart({
 
   useEffect(() => chart.current?.setData(data as uPlot.AlignedData), [data])
 
-  return <div ref={host} class="line-chart" role="img" aria-label={label} style={{ height }} />
+  return (
+    <div
+      ref={host}
+      class="line-chart"
+      role="img"
+      aria-label={label}
+      style={{ height: `${height}px` }}
+    />
+  )
 }
 
 /** Without those that the edges would cut. */
@@ -136,4 +93,63 @@ const showTimes = (plot: uPlot, seconds: number[]): string[] =>
 const toSeconds = ({ view }: TimeAxis): [number, number] => {
   const { fromMs, toMs } = view.get()
   return [fromMs / 1000, toMs / 1000]
+}
+
+type Look = Pick<Props, 'axis' | 'lines' | 'height' | 'showValue'> & { range: Props['range'] }
+
+function optionsOf({ axis, lines, height, range, showValue }: Look, width: number): uPlot.Options {
+  const [soft, grid] = [colorOf('--ink-soft'), colorOf('--line')]
+  const shared = { stroke: soft, font: '11px system-ui, sans-serif' }
+  return {
+    ...{ width, height },
+    padding: [6, 0, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false } },
+    scales: { x: { time: true, range: () => toSeconds(axis) }, y: range ? { range } : {} },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    axes: [
+      {
+        ...{ ...shared, size: 24, space: 90, ticks: { show: false } },
+        grid: { stroke: grid, width: 1 },
+        values: showTimes,
+      },
+      {
+        ...{ ...shared, side: 1, size: AXIS_WIDTH, ticks: { show: false } },
+        grid: { stroke: grid, width: 1 },
+        values: (_, values) => values.map(showValue),
+      },
+    ],
+    series: [
+      {},
+      ...lines.map(({ name, color, isStepped = true, dash }) => ({
+        ...{ label: name, stroke: colorOf(color), width: 1.6, points: { show: false } },
+        ...(dash ? { dash } : {}),
+        ...(isStepped ? { paths: uPlot.paths.stepped?.({ align: 1 }) } : {}),
+      })),
+    ],
+    hooks: {
+      draw: [(self) => point(self, axis)],
+      setCursor: [
+        ({ cursor, posToVal }) => {
+          const { left = -1, event } = cursor
+          if (event && left >= 0) axis.cursorMs.set(posToVal(left, 'x') * 1000)
+        },
+      ],
+      setSelect: [
+        (self) => {
+          const { left, width } = self.select
+          if (width < 4) return
+          const [from, to] = [self.posToVal(left, 'x'), self.posToVal(left + width, 'x')]
+          axis.view.set({ fromMs: from * 1000, toMs: to * 1000 })
+          self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+        },
+      ],
+    },
+  } as uPlot.Options
+}
+
+/** Puts the crosshair where that of the page is. */
+function point(plot: uPlot, { cursorMs }: TimeAxis): void {
+  const left = plot.valToPos(cursorMs.get() / 1000, 'x')
+  plot.setCursor({ left, top: 1 }, false)
 }

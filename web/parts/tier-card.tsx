@@ -12,8 +12,8 @@ export function TierCard({ what }: { what: string }) {
       <h2>{what}</h2>
       <p class="note">
         {hasKey
-          ? `are not part of your tier, ${rights?.tier.name ?? ''}.`
-          : 'are not part of the sample that is shown without a key.'}
+          ? `Not part of your tier, ${rights?.tier.name ?? ''}.`
+          : 'Not part of the sample that is shown without a key.'}
       </p>
       <p class="row">
         {hasKey ? (

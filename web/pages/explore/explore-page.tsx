@@ -11,6 +11,13 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { MarketTable } from './market-table.tsx'
 import { OpenMarkets } from './open-markets.tsx'
 
+/** At once, so that nothing moves when the list of coins is there. */
+const names: Record<string, string> = {
+  btc: 'Bitcoin',
+  eth: 'Ethereum',
+  sol: 'Solana',
+  xrp: 'XRP',
+}
 const timeframes = ['5m', '15m', '1h', '4h', '1d']
 
 export function ExplorePage({ params }: { params: Readonly<Record<string, string>> }) {
@@ -22,17 +29,15 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
   return (
     <div class="page">
       <div class="row spread">
-        <h1>{coin?.name ?? symbol.toUpperCase()} up or down</h1>
+        <h1>{`${names[symbol] ?? symbol.toUpperCase()} up or down`}</h1>
         <nav class="tabs" aria-label="Coin">
-          {(
-            coins ?? [{ symbol: 'btc' }, { symbol: 'eth' }, { symbol: 'sol' }, { symbol: 'xrp' }]
-          ).map((each) => (
+          {Object.keys(names).map((each) => (
             <a
-              key={each.symbol}
-              href={`/markets/${each.symbol}`}
-              {...(each.symbol === symbol ? { 'aria-current': 'page' } : {})}
+              key={each}
+              href={`/markets/${each}`}
+              {...(each === symbol ? { 'aria-current': 'page' } : {})}
             >
-              {each.symbol.toUpperCase()}
+              {each.toUpperCase()}
             </a>
           ))}
         </nav>
@@ -41,7 +46,7 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
       {isOpen ? (
         <Listing coin={symbol} isOn={rights !== undefined} />
       ) : (
-        <TierCard what={`${coin?.name ?? symbol} markets`} />
+        <TierCard what={`${names[symbol] ?? symbol} markets`} />
       )}
     </div>
   )

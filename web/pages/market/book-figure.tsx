@@ -45,9 +45,17 @@ export function BookFigure({ axis, market, outcome, books, call }: Props) {
 function useBookAt(axis: TimeAxis, books: readonly Book[]): Book | undefined {
   const times = useMemo(() => books.map(({ timestamp }) => Date.parse(timestamp)), [books])
   const find = () => books[indexAt(times, axis.cursorMs.get())]
-  const [, setBook] = useState<Book>()
-  useEffect(() => axis.cursorMs.subscribe(() => setBook(find())), [axis, books])
-  return find()
+  const [, update] = useState({})
+  const shown = useRef<Book>(undefined)
+  shown.current = find()
+  useEffect(
+    () =>
+      axis.cursorMs.subscribe(() => {
+        if (find() !== shown.current) update({})
+      }),
+    [axis, books],
+  )
+  return shown.current
 }
 
 function* toRows(book: Book | undefined): Generator<readonly Cell[]> {

@@ -102,7 +102,7 @@ export function HeatFigure({ axis, market, outcome, agg, heat, books, trades, ca
               value={share}
               onInput={({ currentTarget }) => setShare(Number(currentTarget.value))}
             />
-            <output class="num">{showCompact(cutOff)} shares</output>
+            <output class="num">{`${showCompact(cutOff)} shares`}</output>
           </label>
         </>
       }

@@ -1,0 +1,235 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import { readConfig } from '#src/config.ts'
+
+import {
+  BROWSER_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  lookAtAll,
+  type TestPage,
+  until,
+} from '../support/browser.ts'
+import { createHarness } from '../support/harness.ts'
+import { appendRows, createMarketHistory, type KnownMarket } from '../support/market-history.ts'
+
+setDefaultTimeout(3 * BROWSER_MS_MAX)
+
+const { history, both, open } = createMarketHistory()
+const harness = createHarness({
+  history,
+  config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
+})
+/** In the window of the open market, after its last row. */
+const nowMs = (open.rows.at(-1)?.timestampMs ?? 0) + 1_000
+harness.time.nowMs = nowMs
+const { app, key } = harness
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
+const ticking = setInterval(() => app.tick(), 20)
+const browser = createBrowser(server.url.origin)
+afterAll(async () => {
+  clearInterval(ticking)
+  await browser.close()
+  app.drain()
+  await server.stop(true)
+})
+
+const fail = (): never => {
+  throw new Error('The market has no row.')
+}
+const pageOf = ({ coin, conditionId }: KnownMarket) => `/markets/${coin}/${conditionId}`
+const FIRST_LOAD_BYTES_MAX = 120_000
+
+/** Shares of a picture that look like bids and like asks. */
+const hues = (page: TestPage, selector: string) =>
+  page.evaluate<{ bids: number; asks: number }>(`(() => {
+    const canvas = document.querySelector('${selector}')
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+    const counts = { bids: 0, asks: 0 }
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at + 1] - data[at] > 20) counts.bids++
+      if (data[at] - data[at + 1] > 20) counts.asks++
+    }
+    return { bids: (4 * counts.bids) / data.length, asks: (4 * counts.asks) / data.length }
+  })()`)
+
+async function openMarket(market = both, tab = {}, query = ''): Promise<TestPage> {
+  const page = await browser.open(pageOf(market) + query, tab)
+  await until(page, "performance.getEntriesByName('heat-drawn').length > 0")
+  await page.waitForSelector('.ladder .ladder-bid')
+  return page
+}
+
+async function useKey(page: TestPage): Promise<void> {
+  await page.click('text=Use a key')
+  await page.fill('input[name=key]', key)
+  await page.click('text=Use this key')
+}
+
+describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
+  test('default: lists markets, and a click opens one', async () => {
+    const page = await browser.open('/')
+    await page.waitForSelector('.open-market .open-prices')
+    await page.click(`a[href="${pageOf(both)}"] >> nth=-1`)
+    await page.waitForSelector('.heat')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: without a key another coin says what would show it', async () => {
+    const page = await browser.open('/markets/eth')
+    await page.waitForSelector('.tier-card >> text=Get a key')
+    expect(page.faults).toEqual([])
+    await useKey(page)
+    await page.waitForSelector('.market-list tbody tr')
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: a market is drawn: bids and asks, prices, the book of a moment', async () => {
+    const page = await openMarket()
+    const heat = await hues(page, 'canvas.heat')
+    expect(heat.bids).toBeGreaterThan(0.05)
+    expect(heat.asks).toBeGreaterThan(0.05)
+    const prices = await hues(page, '.line-chart canvas')
+    expect(prices.bids).toBeGreaterThan(0.0005)
+    expect(prices.asks).toBeGreaterThan(0.0005)
+    const depth = await hues(page, 'canvas.depth')
+    expect(depth.bids + depth.asks).toBeGreaterThan(0.02)
+    expect(await page.locator('.ladder-bid').count()).toBe(8)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the slider, the average and the outcome change what is drawn', async () => {
+    const page = await openMarket()
+    const sum = () => page.evaluate<string>("document.querySelector('canvas.heat').toDataURL()")
+    const drawn = [await sum()]
+    const change = async (act: () => Promise<unknown>) => {
+      const marks = "performance.getEntriesByName('heat-drawn').length"
+      const before = Number(await page.evaluate(marks))
+      await act()
+      await until(page, `${marks} > ${before}`)
+      await page.waitForLoadState('networkidle')
+      drawn.push(await sum())
+    }
+    await change(() => page.locator('.cut-off input').fill('60'))
+    await change(() => page.click('text=Average'))
+    await change(() => page.click('button:has-text("Down")'))
+    expect(new Set(drawn).size).toBe(4)
+    expect(page.url()).toContain('outcome=down')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: plays with the keyboard, and the book follows', async () => {
+    const page = await openMarket()
+    const clock = () => page.textContent('.player > output')
+    const book = () => page.textContent('.market-side')
+    await page.keyboard.press('Home')
+    await until(page, `document.querySelector('.player > output').textContent === '00:00:00.000'`)
+    const [start, first] = [await clock(), await book()]
+    await page.selectOption('.speed select', '60')
+    await page.locator('h1').click()
+    await page.keyboard.press(' ')
+    await until(page, `document.querySelector('.player > output').textContent > '00:01'`)
+    await page.keyboard.press(' ')
+    await page.waitForSelector('button[aria-label="Play"]')
+    expect(await clock()).not.toBe(start)
+    expect(await book()).not.toBe(first)
+    await page.keyboard.press('Home')
+    await page.keyboard.press('Shift+ArrowRight')
+    await until(page, `document.querySelector('.player > output').textContent === '00:00:10.000'`)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: every picture names its calls, which work, and is saved', async () => {
+    const page = await openMarket()
+    const figures = page.locator('.figure')
+    expect(await figures.count()).toBeGreaterThanOrEqual(4)
+    for (const figure of await figures.all()) {
+      await figure.locator('button:has-text("API")').click()
+      const code = (await figure.locator('pre').textContent()) ?? ''
+      for (const [, url = ''] of code.matchAll(/'(http[^']*)'/g)) {
+        const answer = await fetch(url, { headers: { authorization: 'Bearer sample' } })
+        expect([url, answer.status]).toEqual([url, 200])
+      }
+      await figure.locator('button:has-text("API")').click()
+    }
+    for (const [name, start] of [
+      ['PNG', '\x89PNG'],
+      ['CSV', 'time,side,price,size\n20'],
+    ] as const) {
+      const saved = page.waitForEvent('download')
+      await figures.first().locator(`button:has-text("${name}")`).click()
+      const path = (await (await saved).path()) ?? ''
+      const text = Buffer.from(await Bun.file(path).bytes()).toString('latin1')
+      expect(text.slice(0, start.length)).toBe(start)
+      expect(text.length).toBeGreaterThan(1_000)
+    }
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a row that is written shows while the market is open', async () => {
+    const page = await openMarket(both)
+    await useKey(page)
+    await page.evaluate(
+      `history.pushState(null, '', '${pageOf(open)}'); dispatchEvent(new Event('popstate'))`,
+    )
+    await page.waitForSelector('.tag.live:has-text("Live")')
+    await page.waitForSelector('.ladder .ladder-bid')
+    const before = await page.textContent('.market-side')
+    const last = open.rows.findLast(({ outcome }) => outcome === 'up')
+    const asks = { prices: [], sizes: [] }
+    const row = { ...(last ?? fail()), asks, sourceHash: undefined, timestampMs: nowMs }
+    appendRows(history, open, [row])
+    await until(
+      page,
+      `document.querySelector('.market-side .ladder').textContent.includes('one side only')`,
+    )
+    expect(await page.textContent('.market-side')).not.toBe(before)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: the calendar says why a day is not whole', async () => {
+    const page = await browser.open('/coverage')
+    await page.locator('.calendar rect.chosen').waitFor()
+    await page.locator('.day-slider input').focus()
+    await page.keyboard.press('Home')
+    const first = await page.textContent('.day-card')
+    await page.keyboard.press('End')
+    expect(await page.textContent('.day-card')).not.toBe(first)
+    await page.locator('.calendar-wrap rect').last().hover()
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a first load is 120 kB at most, and nothing moves after the first paint', async () => {
+    for (const path of ['/', pageOf(both), '/coverage']) {
+      const page = await browser.open('/llms.txt')
+      let bytes = 0
+      page.on('response', async (response) => {
+        if (/\/v1\//.test(response.url())) return
+        const { responseBodySize } = await response.request().sizes()
+        bytes += responseBodySize
+      })
+      await page.goto(new URL(path, server.url).href)
+      await page.waitForLoadState('networkidle')
+      const shift = await page.evaluate(`new Promise((resolve) => {
+        new PerformanceObserver((list) => {
+          const sources = ({ value, sources }) => value + ' ' + sources.map(({ node }) => node?.outerHTML)
+          resolve(list.getEntries().map(sources).join())
+        }).observe({ type: 'layout-shift', buffered: true })
+        setTimeout(() => resolve(''), 500)
+      })`)
+      expect([path, shift]).toEqual([path, ''])
+      expect([path, bytes < FIRST_LOAD_BYTES_MAX && bytes > 5_000]).toEqual([path, true])
+    }
+  })
+
+  for (const [name, path, ready] of [
+    ['explore', '/', '.market-list tbody tr'],
+    ['market', pageOf(both), '.ladder .ladder-bid'],
+    ['coverage', '/coverage', '.calendar rect.chosen'],
+    ['refused', '/markets/eth', '.tier-card a'],
+  ] as const) {
+    test(`default: ${name} looks right at every width, in both themes`, async () => {
+      expect(await lookAtAll(browser, path, { name, ready })).toEqual([])
+    })
+  }
+})
