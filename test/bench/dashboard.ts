@@ -27,8 +27,13 @@ const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const browser = createBrowser(server.url.origin)
 const market = `/markets/btc/${conditionId}`
 
+let shown: TestPage | undefined
+
+/** One page at a time: those that stay open take the processor too. */
 async function open(path: string, throttle: number): Promise<TestPage> {
+  await shown?.context().close()
   const page = await browser.open('/llms.txt')
+  shown = page
   await page.evaluate(`sessionStorage.setItem('bookfeed.key', '${key}')`)
   const session = await page.context().newCDPSession(page)
   await session.send('Emulation.setCPUThrottlingRate', { rate: throttle })

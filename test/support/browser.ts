@@ -87,7 +87,6 @@ export function createBrowser(origin: string) {
   return {
     open,
     async close(): Promise<void> {
-      for (const context of contexts) await context.close()
       await (await browser)?.close()
     },
   }
