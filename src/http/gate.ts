@@ -86,9 +86,9 @@ export function visitOf(request: Request): Visit {
 }
 
 /**
- * `none` and `operator` outside of `/v1`, where nothing is counted; else `open` to everybody, also for a `signup`,
- * which the address is charged for; to every valid `key`; or to tiers that include a route of this
- * name.
+ * `none` and, for the operator alone, `operator` outside of `/v1`, where nothing is counted; else
+ * `open` to everybody, also for a `signup`, which the address is charged for; to every valid `key`;
+ * or to tiers that include a route of this name.
  */
 export type Access = 'none' | 'operator' | 'open' | 'signup' | 'key' | TierRoute
 

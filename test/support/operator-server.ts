@@ -1,5 +1,6 @@
 /** A server with the operator's page, and requests to it from wherever a test says. */
 import type { AppDeps } from '#src/app.ts'
+import type { OperatorPorts } from '#src/modules/admin/index.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 
 import { createHarness, NOW_MS } from './harness.ts'
@@ -14,7 +15,10 @@ type From = {
   method?: string
   body?: object
 }
-type Options = Partial<AppDeps> & { access?: Partial<{ token: string; trustsLoopback: boolean }> }
+type Options = Partial<AppDeps> & {
+  access?: Partial<{ token: string; trustsLoopback: boolean }>
+  recorder?: OperatorPorts['recorder']
+}
 
 export const createOperatorParts = (access: Options['access'] = {}) => {
   const jobs = createJobBoard(() => NOW_MS)
@@ -22,13 +26,39 @@ export const createOperatorParts = (access: Options['access'] = {}) => {
     access: { token: TOKEN, trustsLoopback: true, ...access },
     startedMs: NOW_MS,
     jobs,
-    recorder: () => undefined,
+    recorder: (): undefined => undefined,
     disk: () => ({ files: [{ name: 'history.db', bytes: 1_000_000 }], freeBytes: 5e9 }),
   }
 }
 
-export function createOperatorServer({ access, ...options }: Options = {}) {
-  const operator = createOperatorParts(access)
+/** As a recorder says of itself that hears four markets, one of them not at the moment. */
+export const recording: OperatorPorts['recorder'] = () => ({
+  ...{ startedMs: NOW_MS - 3_600_000, writtenMs: NOW_MS - 900, driftMs: 12, faults: 0 },
+  ...{ messages: 1_234_567, perSecond: { messages: 812, rows: 640 } },
+  sink: { rows: 1_000_000, waiting: 4, dropped: 0, lagMs: 61 },
+  connections: [
+    {
+      lane: 0,
+      state: 'live',
+      tokens: 8,
+      withoutBook: 0,
+      sinceMs: NOW_MS - 60_000,
+      lastMessageMs: NOW_MS,
+    },
+  ],
+  markets: ['btc', 'eth', 'sol', 'xrp'].map((coin, index) => ({
+    slug: `${coin}-updown-5m-1767323100`,
+    lastMs: NOW_MS - 100 * index,
+    unknown: index === 2 ? ['up'] : [],
+  })),
+})
+
+export function createOperatorServer({
+  access,
+  recorder = () => undefined,
+  ...options
+}: Options = {}) {
+  const operator = { ...createOperatorParts(access), recorder }
   const harness = createHarness({ ...options, operator })
   const ask = (path: string, from: From = {}): Promise<Response> => {
     const { address = LOOPBACK, host = `${LOOPBACK}:3000`, method, body } = from

@@ -112,7 +112,10 @@ export function Audit() {
                 key: String(seq),
                 cells: [
                   ...[seq, showWhen(time), actor, action, <code>{subject}</code>],
-                  <code>{state}</code>,
+                  <details>
+                    <summary>show</summary>
+                    <code>{state}</code>
+                  </details>,
                 ],
               }))}
             />

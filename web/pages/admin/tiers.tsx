@@ -145,7 +145,7 @@ function Editor({ tier, onClose }: { tier: Tier | undefined; onClose: () => void
 
 const Picks = (props: { name: string; all: readonly string[]; chosen: readonly string[] }) => (
   <fieldset class="admin-pick">
-    <legend>{props.name}</legend>
+    <legend>{props.name === 'coins' ? 'Coins' : 'Routes'}</legend>
     {props.all.map((value) => (
       <label key={value} class="check">
         <input

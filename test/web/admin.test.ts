@@ -1,0 +1,158 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import {
+  accessFaults,
+  BROWSER_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  keepShot,
+  lookAtAll,
+} from '../support/browser.ts'
+import { addKey, NOW_MS } from '../support/harness.ts'
+import { createOperatorServer, recording, TOKEN } from '../support/operator-server.ts'
+import { addPayment } from '../support/payment-records.ts'
+
+setDefaultTimeout(2 * BROWSER_MS_MAX)
+
+const server = createOperatorServer({ recorder: recording })
+const { app, ledger, operator } = server
+const by = { actor: 'system', nowMs: NOW_MS } as const
+addPayment(ledger, 'odd')
+ledger.payments.move('pay_odd', { from: ['received'], to: 'review', reason: 'paid_twice' }, by)
+addKey(ledger, 'pro')
+for (let index = 0; index < 30; index++) addKey(ledger, index % 3 === 0 ? 'starter' : undefined)
+operator.jobs.add('forgetting', 'Deletes accounts that never paid.').ended('None.', NOW_MS + 60_000)
+operator.jobs.add('verify', 'Re-reads the whole history.', async (report) => {
+  report.progress(1, 2)
+  await Bun.sleep(300)
+  return 'Sound: 2 markets.'
+})
+
+/** Tabs of tests say that they come through a proxy; who sits at the machine does not. */
+const site = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch(request, peers) {
+    request.headers.delete('x-forwarded-for')
+    return app.fetch(request, { requestIP: (asked) => peers.requestIP(asked) })
+  },
+})
+const strict = createOperatorServer({ access: { trustsLoopback: false } })
+const guarded = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: strict.app.fetch })
+const browser = createBrowser(site.url.origin)
+const stranger = createBrowser(guarded.url.origin)
+afterAll(async () => {
+  await browser.close()
+  await stranger.close()
+  await site.stop(true)
+  await guarded.stop(true)
+})
+
+const lastDeed = () => ledger.listAudit((ledger.auditHead()?.seq ?? 1) - 1, 1)[0]
+const tabs = ['overview', 'accounts', 'tiers', 'payments', 'jobs', 'audit', 'backups']
+
+describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
+  test.each(tabs)('default: %s looks right on every screen', async (tab) => {
+    const path = `/admin?tab=${tab}`
+    const look = { name: `admin-${tab}`, ready: '.admin h2' }
+    expect(await lookAtAll(browser, path, look)).toEqual([])
+  })
+
+  test('default: a price is changed, after it was said whom that affects', async () => {
+    const page = await browser.open('/admin')
+    await page.click('text=Tiers')
+    await page.click('button:has-text("Edit Pro")')
+    await page.fill('input[name=price]', 'free')
+    await page.click('text=Check')
+    await page.waitForSelector('[role=alert] >> text=plain decimal')
+    await page.fill('input[name=price]', '59')
+    await page.click('text=Check')
+    await page.waitForSelector('text=price 49 → 59')
+    const before = ledger.auditHead()
+    await page.click('button:has-text("Apply")')
+    await page.waitForSelector('dialog[open] >> text=1 accounts that follow')
+    expect(await accessFaults(page)).toEqual([])
+    await keepShot(page, 'admin-confirm-1280-light')
+    await page.click('dialog[open] >> text=Cancel')
+    expect(ledger.auditHead()).toEqual(before)
+    await page.click('button:has-text("Apply")')
+    await page.click('dialog[open] button:has-text("Apply")')
+    await page.waitForSelector('td:has-text("59 USDC")')
+    expect(lastDeed()).toMatchObject({ actor: 'operator', action: 'tier.put', subject: 'pro' })
+    expect(ledger.listTiers().find(({ tierId }) => tierId === 'pro')?.amountMillionths).toBe(59e6)
+    page.forgive(/status of 400/)
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: a key is made, shown once, found and revoked', async () => {
+    const page = await browser.open('/admin?tab=accounts')
+    await page.selectOption('select[name=tier]', 'pro')
+    await page.fill('input[name=label]', 'desk 4')
+    await page.click('button:has-text("Make")')
+    const key = (await page.textContent('.secret code')) ?? ''
+    expect(key).toStartWith('bf_live_')
+    expect((await server.sendAs(key, '/v1/keys')).status).toBe(200)
+    await page.fill('input[name=search]', 'desk 4')
+    await page.click('button:has-text("Search")')
+    await page.waitForFunction("document.querySelectorAll('tbody tr').length === 1")
+    await page.click('tbody button:has-text("Revoke")')
+    await page.click('dialog[open] button:has-text("Revoke")')
+    await page.waitForSelector('td >> text=revoked')
+    expect((await server.sendAs(key, '/v1/keys')).status).toBe(401)
+    expect(lastDeed()).toMatchObject({ actor: 'operator', action: 'key.revoked' })
+    await page.click('text=Hide it')
+    const stored = await page.evaluate<string>(
+      'JSON.stringify([{ ...sessionStorage }, { ...localStorage }]) + document.body.innerHTML',
+    )
+    expect(stored).not.toContain(key)
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: a payment in review is decided with the keyboard alone', async () => {
+    const page = await browser.open('/admin')
+    await page.waitForSelector('nav >> text=Payments1')
+    await page.focus('a[href="/admin?tab=payments"]')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('text=Another payment had paid this quote')
+    await page.focus('button:has-text("Resolve")')
+    await page.keyboard.press('Enter')
+    await page.focus('input[name=note]')
+    await page.keyboard.type('refunded in 0x5c')
+    await page.focus('dialog[open] button:has-text("Resolve")')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('text=Nothing waits for you.')
+    expect(ledger.payments.findPayment('pay_odd')?.resolution).toBe('refunded in 0x5c')
+    expect(lastDeed()).toMatchObject({ actor: 'operator', subject: 'pay_odd' })
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: a job is started, and its end is seen without a reload', async () => {
+    const page = await browser.open('/admin?tab=jobs')
+    await page.click('button:has-text("Run now: verify")')
+    await page.waitForSelector('text=Sound: 2 markets.')
+    await page.click('text=Audit log')
+    await page.waitForSelector('td:has-text("key.created")')
+    await page.click('button:has-text("Older")')
+    await page.waitForSelector('button:has-text("Newest")')
+    expect([...ledger.verifyAudit()]).toEqual([])
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: who is not known as the operator enters the token, which nothing keeps', async () => {
+    const page = await stranger.open('/admin')
+    await page.fill('input[name=token]', 'wrong')
+    await page.click('text=Enter')
+    await page.waitForSelector('text=This is not the token')
+    expect(await accessFaults(page)).toEqual([])
+    await keepShot(page, 'admin-gate-1280-light')
+    await page.fill('input[name=token]', TOKEN)
+    await page.click('text=Enter')
+    await page.waitForSelector('nav >> text=Audit log')
+    const stored = await page.evaluate<string>(
+      'JSON.stringify([{ ...sessionStorage }, { ...localStorage }]) + document.cookie + location.href',
+    )
+    expect(stored).not.toContain(TOKEN)
+    page.forgive(/status of 403/)
+    expect(page.faults).toEqual([])
+  })
+})
