@@ -164,7 +164,7 @@ function createReaders(tables: Tables, views: Views): Readers {
     listUnclosed: markets.listUnclosed,
     trades: createTradeRead(tables, read),
     spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),
-    lastSpotId: () => tables.spot.lastId(),
+    lastSpotId: () => naming('The list of prices', tables.spot.lastId),
     gaps: (market) => read(market, ({ gaps }) => gaps),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),

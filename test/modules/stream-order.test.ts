@@ -92,6 +92,7 @@ describe('order of messages of GET /v1/stream', () => {
     const client = openStuck(server)
     client.state.buffered = 8 * SLOW_BYTES
     client.ask(subscribe)
+    client.take()
     expect(client.state.code).toBe(4008)
     const reads = spyOn(server.history, 'page')
     server.write('up')
