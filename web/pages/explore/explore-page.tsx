@@ -99,11 +99,12 @@ function Intro({ coin }: { coin: Coin | undefined }) {
           ' '
         )}
       </p>
-      {!hasKey && sample?.market && (
-        <p class="note">
-          Without a key you see a sample: {sample.coins.join(', ').toUpperCase()} lists and prices,
-          and{' '}
-          <a href={`/markets/${sample.market.symbol}/${sample.market.conditionId}`}>
+      {!hasKey && sample?.market !== null && (
+        // It has its room before it is known what it says.
+        <p class={sample ? 'note' : 'note unknown'}>
+          Without a key you see a sample: {sample?.coins.join(', ').toUpperCase() ?? 'BTC'} lists
+          and prices, and{' '}
+          <a href={sample && `/markets/${sample.market?.symbol}/${sample.market?.conditionId}`}>
             one whole market
           </a>{' '}
           with every book.
