@@ -11,6 +11,8 @@ import { findExample } from '#src/modules/documentation/index.ts'
 
 import type { AppDeps } from './app.ts'
 
+const isPublic = ({ access }: Route): boolean => access !== 'operator'
+
 export type Pages = ReturnType<typeof createPages>
 
 export function createPages(
@@ -31,7 +33,7 @@ export function createPages(
     .use(openapi(version, components, () => ifSound(() => findExample(history))))
     .use(swaggerPage())
     .use(dashboardPages())
-    .use(documentRoutes(routes, components))
+    .use(documentRoutes(routes.filter(isPublic), components))
     .compile()
   return {
     fetch: (request: Request): Response | Promise<Response> => elysia.fetch(request),

@@ -10,7 +10,7 @@ import type { Clock } from '#src/core/time.ts'
 import { RATE_WINDOW_MS, toSeconds } from '#src/http/common-headers.ts'
 import type { AssertOperator, PeerSource } from '#src/http/gate.ts'
 import { isLoopbackAddress } from '#src/lib/network.ts'
-import { createRateWindows } from '#src/lib/rate-windows.ts'
+import { createRateWindows, makeRateMemory } from '#src/lib/rate-windows.ts'
 import { digestOf, tokenOf } from '#src/selling/api-key.ts'
 
 export type OperatorAccess = {
@@ -22,11 +22,13 @@ export type OperatorAccess = {
 type Deps = OperatorAccess & {
   addressOf: (request: Request, peers: PeerSource | undefined) => string
   timer: Clock
+  /** Keeps others from knowing whose window is where. */
+  seed: number
 }
 
 /** Wrong tokens of an address in a minute; after these the right one is refused as well. */
 const FAILURES_MAX = 10
-const ADDRESSES_MAX = 100_000
+const ADDRESSES_MAX = 20_000
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 /** Each says that somebody else may have asked. */
 const passedOn = [
@@ -36,7 +38,7 @@ const passedOn = [
 
 /** Throws `operator_only`, and `rate_limited` after many wrong tokens. */
 export function createOperatorCheck(deps: Deps): AssertOperator {
-  const failures = createRateWindows({ windowMs: RATE_WINDOW_MS, capacity: ADDRESSES_MAX })
+  const failures = createRateWindows(RATE_WINDOW_MS, makeRateMemory(ADDRESSES_MAX, deps.seed))
   const expected = digestOf(deps.token)
 
   function assertToken(sent: string, address: string): void {

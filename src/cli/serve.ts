@@ -62,18 +62,13 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
-  const threads = threadsOf(config)
-  const memory = makeLimitMemory(
-    new DataView(context.randomBytes(4).buffer).getInt32(0),
-    threads + 1,
-  )
-  const limits = createLimits(memory, config.streamsMax)
+  const shared = shareLimits(context)
   const operator = createOperator(timed, ledger)
   const app = createApp({
     ...timed,
     operator,
     ...screening,
-    limits,
+    limits: shared.limits,
     history,
     ledger,
     config,
@@ -84,10 +79,9 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     timer,
     log: log.write,
   })
-  const server =
-    threads === 0
-      ? listenHere(app, config)
-      : await startThreads({ context: timed, app, memory, limits, timer })
+  const server = await (shared.threads === 0
+    ? listenHere(app, config)
+    : startThreads({ context: timed, app, timer, ...shared }))
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start()
@@ -123,6 +117,14 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   app.drain()
   await server.stop()
   log.flush()
+}
+
+/** What bounds callers, over all threads that answer. */
+function shareLimits(context: CliContext) {
+  const config = context.config()
+  const threads = threadsOf(config)
+  const memory = makeLimitMemory(Buffer.from(context.randomBytes(4)).readInt32LE(), threads + 1)
+  return { threads, memory, limits: createLimits(memory, config.streamsMax) }
 }
 
 /** Answers in this thread. */

@@ -1,4 +1,5 @@
 /** A connection of the stream in this process, whose test decides what it takes. */
+import { createLimits, makeLimitMemory } from '#src/access/limits.ts'
 import type { StreamData } from '#src/app.ts'
 import type { Outcome } from '#src/core/market.ts'
 import { createWork } from '#src/http/work.ts'
@@ -45,7 +46,10 @@ export function openStuck({ app, key }: Server) {
 
 /** A market with one state of each outcome, and what writes on. */
 export function startWriting() {
-  const work = createWork({ timer: () => performance.now(), streamsMax: 8 })
+  const work = createWork({
+    timer: () => performance.now(),
+    limits: createLimits(makeLimitMemory(1), 8),
+  })
   // What is asked is done at once, however slow the machine is.
   const tryNow = (act: () => void) => {
     act()

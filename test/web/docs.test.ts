@@ -2,7 +2,13 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { renderGuide } from '#web/guide-plugin.ts'
 
-import { BROWSER_MS_MAX, chromiumPath, createBrowser, lookAtAll } from '../support/browser.ts'
+import {
+  BROWSER_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  lookAtAll,
+  until,
+} from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 
 setDefaultTimeout(BROWSER_MS_MAX)
@@ -57,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
       await page.click(`fieldset >> text=${language}`)
       const text = await read(`examples/${folder}/history.${ending}`)
       const isShown = `[...document.querySelectorAll('pre')].some((pre) => pre.textContent === ${JSON.stringify(text)})`
-      await page.waitForFunction(isShown)
+      await until(page, isShown)
     }
     expect(page.faults).toEqual([])
   })
@@ -94,7 +100,7 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
   test('behavior: an address with a code shows that code, and a block of code is copied', async () => {
     const page = await browser.open('/docs/errors#offer_expired')
     await page.waitForSelector('#offer_expired')
-    await page.waitForFunction('scrollY > 1000')
+    await until(page, 'scrollY > 1000')
     const top = await page.$eval('#offer_expired', (found) => found.getBoundingClientRect().top)
     expect(top).toBeWithin(50, 400)
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])

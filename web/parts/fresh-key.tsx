@@ -32,7 +32,7 @@ export function FreshKey() {
       </p>
       <p class="row spread">
         <span class="note">
-          {apiKey.authorization() === `Bearer ${fresh.key}`
+          {apiKey.store.get() === fresh.key
             ? 'This tab uses it already.'
             : 'This tab keeps using its own key.'}
         </span>

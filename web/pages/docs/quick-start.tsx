@@ -74,7 +74,6 @@ export function QuickStart() {
 
 const Code = ({ text }: { text: string }) => (
   <div class="code">
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled by keyboard */}
     <pre tabIndex={0}>
       <code>{text}</code>
     </pre>

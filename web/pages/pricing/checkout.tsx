@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { type Problem, useApi } from '../../lib/api.ts'
 import { type Chain, PERMIT2, type Quote, type Tier } from '../../lib/billing.ts'
-import { nowMs, useSecondsUntil } from '../../lib/clock.ts'
+import { serverNowMs, useSecondsUntil } from '../../lib/clock.ts'
 import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
 import { approve, type Payer, payerStore } from '../../lib/wallet.ts'
@@ -231,7 +231,7 @@ const SameAgain = ({ onAgain }: { onAgain: () => void }) => (
 const RESUBMIT_SECONDS = 10
 
 function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
-  const [dueMs] = useState(nowMs() + (problem.retryAfterSeconds ?? RESUBMIT_SECONDS) * 1000)
+  const [dueMs] = useState(serverNowMs() + (problem.retryAfterSeconds ?? RESUBMIT_SECONDS) * 1000)
   const seconds = useSecondsUntil(dueMs)
   useEffect(() => {
     if (seconds === 0) onDue()
