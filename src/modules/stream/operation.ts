@@ -7,6 +7,8 @@ import { type Op, type Operation, type Operations, operationSchemas, ops } from 
 
 /** Below it is only 0: as fast as it is taken. */
 const SPEED_MIN = 0.1
+/** Of an id that is sent back. */
+const ID_LENGTH_MAX = 64
 
 /** Throws `invalid_request`, or `invalid_parameter` naming the member. */
 export function readOperation(message: string): Operation {
@@ -21,6 +23,16 @@ export function readOperation(message: string): Operation {
   const operation = parseBody(operationSchemas[op], body) as Operation
   rules[op]?.(operation as never)
   return operation
+}
+
+/** The id that an operation names which is refused before it is read, where it is a plain one. */
+export function idOf(message: string): string | undefined {
+  try {
+    const { id } = parseObject(message)
+    return typeof id === 'string' && id !== '' && id.length <= ID_LENGTH_MAX ? id : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** What a schema cannot say. */

@@ -10,7 +10,7 @@ import { streamsMaxOf } from '#src/selling/tier.ts'
 
 import { createHolder, type HolderPorts } from './holder.ts'
 import { type Channel, closeCodes, type CloseReason, type Op, type Operations } from './model.ts'
-import { readOperation } from './operation.ts'
+import { idOf, readOperation } from './operation.ts'
 import type { Outlet } from './outbox.ts'
 import type { Player } from './player.ts'
 import type { Subscription } from './subscription.ts'
@@ -22,6 +22,8 @@ const GAPS_MS = 500
 const OPERATIONS_A_SECOND = 50
 /** Operations that were wrong in a row, after which somebody is not speaking to us. */
 const FAULTS_MAX = 20
+/** Operations too many in a row: whoever sends more does not read what is answered. */
+const HASTY_MAX = 1000
 /** On its way to a connection, beyond which it gets no more rows. */
 const SLOW_BYTES = 262_144
 /** Beyond these it is closed: messages that are not rows do not wait. Bun would drop 16 MiB. */
@@ -269,22 +271,16 @@ function createQueue(
 ) {
   const waiting: string[] = []
   const assertPace = createPace(clock)
-  let faults = 0
-
-  function refuse(error: unknown, id?: string): void {
-    line.fail(error, id)
-    if (++faults >= FAULTS_MAX) line.end('protocol')
-  }
+  let [faults, hasty] = [0, 0]
 
   function act(text: string): void {
-    let id: string | undefined
     try {
       const operation = readOperation(text)
-      if ('id' in operation) id = operation.id
       perform[operation.op](operation as never)
       faults = 0
     } catch (error) {
-      refuse(error, id)
+      line.fail(error, idOf(text))
+      if (++faults >= FAULTS_MAX) line.end('protocol')
     }
   }
 
@@ -301,8 +297,10 @@ function createQueue(
       if (line.isOver) return
       try {
         assertPace(waiting.length)
+        hasty = 0
       } catch (error) {
-        refuse(error)
+        line.fail(error, idOf(text))
+        if (++hasty >= HASTY_MAX) line.end('protocol')
         return
       }
       if (waiting.length === 0 && tryNow(() => act(text))) return

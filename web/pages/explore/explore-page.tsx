@@ -104,7 +104,7 @@ function Intro({ coin }: { coin: Coin | undefined }) {
         <p class={sample ? 'note' : 'note unknown'}>
           Without a key you see a sample: {sample?.coins.join(', ').toUpperCase() ?? 'BTC'} lists
           and prices, and{' '}
-          <a href={sample && `/markets/${sample.market?.symbol}/${sample.market?.conditionId}`}>
+          <a href={`/markets/${sample?.market?.symbol}/${sample?.market?.conditionId}`}>
             one whole market
           </a>{' '}
           with every book.
