@@ -70,6 +70,7 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
 
   test('default: every guide opens, and every link between them finds its page and anchor', async () => {
     const page = await browser.open('/docs')
+    await page.waitForSelector('.docs-nav a')
     const hrefsIn = (selector: string) =>
       page.$$eval(selector, (links) => links.map((link) => link.getAttribute('href') ?? ''))
     const guides = (await hrefsIn('.docs-nav a')).filter((href) => href.startsWith('/docs/'))
