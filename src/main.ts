@@ -5,8 +5,7 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
 import { version } from '../package.json'
 import type { CliContext } from './cli/context.ts'
-import { runCli } from './cli/program.ts'
-import { serveThread, type ThreadStart } from './cli/serve-thread.ts'
+import type { ThreadStart } from './cli/serve-thread.ts'
 import { type Config, readConfig } from './config.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */
@@ -62,7 +61,9 @@ process.stdout.on('error', () => {})
 const finish = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.end(resolve))
 
+/** What the first thread does: it runs a command. Others load only what answering takes. */
 async function run(): Promise<void> {
+  const { runCli } = await import('./cli/program.ts')
   process.on('SIGTERM', handleSignal)
   process.on('SIGINT', handleSignal)
   process.exitCode = await runCli(process.argv.slice(2), context)
@@ -71,4 +72,7 @@ async function run(): Promise<void> {
 }
 
 if (isMainThread) await run()
-else if (parentPort) serveThread(context, workerData as ThreadStart, parentPort)
+else if (parentPort) {
+  const { serveThread } = await import('./cli/serve-thread.ts')
+  serveThread(context, workerData as ThreadStart, parentPort)
+}

@@ -15,7 +15,7 @@ import { START_MS } from '../history/books.ts'
 
 const KEY = 'name:secret:phrase'
 
-/** Records what `say` is told, and returns it with the lines that were kept. */
+/** Records what `say` is given, and returns it with the lines that were kept. */
 function record(play: (say: (text: string) => void, reconnect: () => void) => void) {
   const history = openHistory(':memory:')
   const lines: string[] = []

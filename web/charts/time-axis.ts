@@ -5,7 +5,7 @@ import { createStore, type Store } from '../lib/store.ts'
 export type Range = { fromMs: number; toMs: number }
 export type TimeAxis = { whole: Range; view: Store<Range>; cursorMs: Store<number> }
 
-/** Less than this cannot be told apart. */
+/** Less than this looks the same. */
 const SHOWN_MS_MIN = 2_000
 
 export const createTimeAxis = (whole: Range, cursorMs: number): TimeAxis => ({

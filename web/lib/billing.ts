@@ -134,3 +134,8 @@ function permit(quote: Quote, from: string) {
   }
   return { typedData, members: { permit2Authorization: { from, ...message } } }
 }
+
+/** What Permit2 must be allowed before it can move the amount of a quote, and no more. */
+export const approvalOf = ({ token, paymentRequirements: { amount } }: Quote) => {
+  return { token: token.address, spender: PERMIT2, amount: BigInt(amount) }
+}

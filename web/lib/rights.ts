@@ -28,7 +28,7 @@ async function load(key: string | undefined): Promise<void> {
     const tier = usage?.tier ?? { ...sample, name: 'sample' }
     store.set({ of: key, rights: { tier, sample } })
   } catch {
-    // Whoever asks for data is told why it fails; here it is only that nothing is known to be.
+    // Whoever asks for data learns why it fails; here it is only that nothing is known to be.
     const all = { name: '', coins: ['btc', 'eth', 'sol', 'xrp'], routes: everything }
     store.set({ of: key, rights: { tier: all, sample: undefined } })
   }

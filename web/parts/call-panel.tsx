@@ -3,18 +3,13 @@ import { useState } from 'preact/hooks'
 import { type Call, type Language, languages, toCode } from '../lib/calls.ts'
 import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
+import { CopyButton } from './copy-button.tsx'
 
 /** The requests behind a picture, ready to copy. */
 export function CallPanel({ calls }: { calls: readonly Call[] }) {
   const [language, setLanguage] = useState<Language>('curl')
-  const [isCopied, setCopied] = useState(false)
   const hasKey = useStore(apiKey.store) !== undefined
   const code = calls.map((call) => toCode(call, language, hasKey)).join('\n\n')
-  const copy = () =>
-    navigator.clipboard.writeText(code).then(
-      () => setCopied(true),
-      () => setCopied(false),
-    )
   return (
     <div class="calls">
       <div class="row spread">
@@ -24,18 +19,13 @@ export function CallPanel({ calls }: { calls: readonly Call[] }) {
               key={each}
               type="button"
               aria-pressed={each === language}
-              onClick={() => {
-                setLanguage(each)
-                setCopied(false)
-              }}
+              onClick={() => setLanguage(each)}
             >
               {each}
             </button>
           ))}
         </div>
-        <button type="button" class="button tiny" onClick={copy}>
-          <span aria-live="polite">{isCopied ? 'Copied' : 'Copy'}</span>
-        </button>
+        <CopyButton key={language} text={code} size="tiny" />
       </div>
       <pre tabIndex={0}>
         <code>{code}</code>

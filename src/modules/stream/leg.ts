@@ -106,7 +106,7 @@ export function createLeg(market: Market, options: LegOptions, ports: LegPorts) 
     /** Says something of the market, after the rows before it. */
     tell: outbox.tell,
 
-    /** Those before which rows are still to come are told with these. */
+    /** Those before which rows are still to come are sent with these. */
     tellGaps(): void {
       if (follower && rows.areAll(follower)) gaps.tellAll()
     },

@@ -4,6 +4,7 @@ import { request, toProblem, useApi } from '../../lib/api.ts'
 import { freshKeyStore, type Key, type MadeKey } from '../../lib/billing.ts'
 import { apiKey } from '../../lib/key.ts'
 import { ProblemCard } from '../../parts/problem.tsx'
+import { RecordTable } from '../../parts/record-table.tsx'
 
 const overlaps = [
   [86_400, 'for a day'],
@@ -29,22 +30,11 @@ export function Keys() {
     <section class="card stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
-      <div class="table-wrap">
-        <table class="records">
-          <thead>
-            <tr>
-              {columns.map((name) => (
-                <th key={name}>{name}</th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {data?.data.map((key) => (
-              <KeyRow key={key.id} of={key} onDeed={(deed) => setOpen({ id: key.id, deed })} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <RecordTable columns={columns}>
+        {data?.data.map((key) => (
+          <KeyRow key={key.id} of={key} onDeed={(deed) => setOpen({ id: key.id, deed })} />
+        ))}
+      </RecordTable>
       {data?.data.map(
         (key) =>
           open?.id === key.id && (

@@ -5,6 +5,7 @@ import type { Receipt } from '../../lib/billing.ts'
 import { reasonTexts, stateTexts } from '../../lib/payment-texts.ts'
 import { PaymentProgress, usePayment } from '../../parts/payment-progress.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
+import { RecordTable } from '../../parts/record-table.tsx'
 
 const tones = { active: 'tag up', pending: 'tag warn', failed: 'tag', review: 'tag warn' } as const
 
@@ -51,28 +52,17 @@ function Open({ id }: { id: string }) {
 const columns = ['When', 'What', 'Amount', 'State', 'Transaction', 'Payment']
 
 const ReceiptTable = ({ receipts }: { receipts: Receipt[] }) => (
-  <div class="table-wrap">
-    <table class="records">
-      <thead>
-        <tr>
-          {columns.map((name) => (
-            <th key={name}>{name}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {receipts.map((receipt) => (
-          <tr key={receipt.paymentId}>
-            {cellsOf(receipt).map((cell, index) => (
-              <td key={columns[index]} data-name={columns[index]}>
-                {cell}
-              </td>
-            ))}
-          </tr>
+  <RecordTable columns={columns}>
+    {receipts.map((receipt) => (
+      <tr key={receipt.paymentId}>
+        {cellsOf(receipt).map((cell, index) => (
+          <td key={columns[index]} data-name={columns[index]}>
+            {cell}
+          </td>
         ))}
-      </tbody>
-    </table>
-  </div>
+      </tr>
+    ))}
+  </RecordTable>
 )
 
 const cellsOf = (receipt: Receipt) => [

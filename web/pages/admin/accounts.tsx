@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { type Account, act, isProblem, type MadeKey, type Tier, useAdmin } from '../../lib/admin.ts'
 import type { Problem } from '../../lib/api.ts'
 import { ProblemCard } from '../../parts/problem.tsx'
-import { Confirm, Field, Shown, showWhen, Table, textsOf } from './parts.tsx'
+import { Confirm, Field, Pager, Shown, showWhen, Table, textsOf } from './parts.tsx'
 
 type Page = { data: Account[]; next: string | null }
 
@@ -41,18 +41,7 @@ export function Accounts() {
                 none="No account fits."
                 rows={data.flatMap(toRows)}
               />
-              <div class="row">
-                {after !== undefined && (
-                  <button type="button" class="button small" onClick={() => setAfter(undefined)}>
-                    Newest
-                  </button>
-                )}
-                {next !== null && (
-                  <button type="button" class="button small" onClick={() => setAfter(next)}>
-                    Older
-                  </button>
-                )}
-              </div>
+              <Pager isFirst={after === undefined} next={next} onTurn={setAfter} />
             </>
           )}
         </Shown>

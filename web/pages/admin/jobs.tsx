@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 
 import { act, type AuditList, type Job, type Overview, useAdmin } from '../../lib/admin.ts'
-import { Confirm, Facts, Shown, showNumber, showWhen, Table } from './parts.tsx'
+import { Confirm, Facts, Pager, Shown, showNumber, showWhen, Table } from './parts.tsx'
 
 type Sanctions = Overview['sanctions'] | undefined
 
@@ -119,18 +119,7 @@ export function Audit() {
                 ],
               }))}
             />
-            <div class="row">
-              {before !== undefined && (
-                <button type="button" class="button small" onClick={() => setBefore(undefined)}>
-                  Newest
-                </button>
-              )}
-              {next !== null && (
-                <button type="button" class="button small" onClick={() => setBefore(next)}>
-                  Older
-                </button>
-              )}
-            </div>
+            <Pager isFirst={before === undefined} next={next} onTurn={setBefore} />
           </>
         )}
       </Shown>

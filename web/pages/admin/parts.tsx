@@ -152,3 +152,25 @@ export const Field = ({ label, name, value = '', isBroad = false, hint = '' }: F
     <input name={name} defaultValue={value} placeholder={hint} autocomplete="off" />
   </label>
 )
+
+type PagerProps<Place> = {
+  isFirst: boolean
+  next: Place | null
+  onTurn: (to: Place | undefined) => void
+}
+
+/** The way to the newest records, and to the ones before those shown. */
+export const Pager = <Place,>({ isFirst, next, onTurn }: PagerProps<Place>) => (
+  <div class="row">
+    {!isFirst && (
+      <button type="button" class="button small" onClick={() => onTurn(undefined)}>
+        Newest
+      </button>
+    )}
+    {next !== null && (
+      <button type="button" class="button small" onClick={() => onTurn(next)}>
+        Older
+      </button>
+    )}
+  </div>
+)

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
+import { copyText } from '../../lib/copy.ts'
 import type { Params } from '../../paths.ts'
 import { type Guide, type GuideEntry, guides } from './guides.ts'
 import { QuickStart } from './quick-start.tsx'
@@ -8,13 +9,9 @@ import { QuickStart } from './quick-start.tsx'
 const copyCode = ({ target }: Event) => {
   if (!(target instanceof HTMLButtonElement) || !('copy' in target.dataset)) return
   const text = target.previousElementSibling?.textContent ?? ''
-  const say = (word: string) => {
+  void copyText(text).then((word) => {
     target.textContent = word
-  }
-  navigator.clipboard.writeText(text).then(
-    () => say('Copied'),
-    () => say('Select it and copy'),
-  )
+  })
 }
 
 const groups = Map.groupBy(guides, ({ group }) => group)

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { type Problem, useApi } from '../../lib/api.ts'
-import { type Chain, PERMIT2, type Quote, type Tier } from '../../lib/billing.ts'
+import { approvalOf, type Chain, type Tier } from '../../lib/billing.ts'
 import { serverNowMs, useSecondsUntil } from '../../lib/clock.ts'
 import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
@@ -213,10 +213,6 @@ function Held({ stage: { quote, payload, problem }, payer, submit, onNewQuote }:
       </p>
     </div>
   )
-}
-
-const approvalOf = ({ token, paymentRequirements: { amount } }: Quote) => {
-  return { token: token.address, spender: PERMIT2, amount: BigInt(amount) }
 }
 
 const SameAgain = ({ onAgain }: { onAgain: () => void }) => (

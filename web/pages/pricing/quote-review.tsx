@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-import { formatAmount, PERMIT2, type Quote } from '../../lib/billing.ts'
+import { approvalOf, formatAmount, PERMIT2, type Quote } from '../../lib/billing.ts'
 import { useSecondsUntil } from '../../lib/clock.ts'
 import {
   allowanceOf,
@@ -155,13 +155,9 @@ function SwitchChain({ quote: { chain }, payer: { wallet }, onAct }: StepProps) 
 }
 
 function Approval({ quote, payer, onAct }: StepProps) {
-  const { token, chain, paymentRequirements } = quote
-  const call = {
-    token: token.address,
-    spender: PERMIT2,
-    amount: BigInt(paymentRequirements.amount),
-  }
-  const allow = () => onAct(() => approve(payer, call), 'The approval is on its way to the chain…')
+  const { token, chain } = quote
+  const allow = () =>
+    onAct(() => approve(payer, approvalOf(quote)), 'The approval is on its way to the chain…')
   return (
     <div class="problem">
       <strong>{token.symbol} needs an approval first</strong>
