@@ -6,6 +6,15 @@ import { findChain, homeChain } from '#src/selling/payment-chain.ts'
 export const isHttpUrl = (text: string): boolean =>
   /^https?:$/.test(URL.parse(text)?.protocol ?? '')
 
+/** An address and a port, or a port of this machine alone; empty for none. */
+export function parseListener(text: string): { host: string; port: number } | '' | undefined {
+  if (text === '') return text
+  const [, host = '127.0.0.1', number = ''] =
+    /^(?:\[?([A-Za-z0-9.:_-]+?)\]?:)?(\d+)$/.exec(text) ?? []
+  const port = integer(0, 65_535).parse(number)
+  return port === undefined ? undefined : { host, port }
+}
+
 /** URLs of nodes by network (CAIP-2); one that names no network is of the home chain. */
 export function parseNodes(text: string): Readonly<Record<string, string>> | undefined {
   const nodes: Record<string, string> = {}
@@ -28,7 +37,8 @@ export function parseSpotSources(
     const isSound = name !== '' && (url === '' || scheme.test(URL.parse(url)?.protocol ?? ''))
     return isSound ? { name: name as SpotName, url } : undefined
   })
-  return read.every((source) => source !== undefined) ? read : undefined
+  const isEachOnce = new Set(read.map((source) => source?.name)).size === read.length
+  return isEachOnce && read.every((source) => source !== undefined) ? read : undefined
 }
 type SpotName = 'live' | 'rtds' | 'page'
 

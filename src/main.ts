@@ -1,10 +1,11 @@
 #!/usr/bin/env bun
 /** The process: the only place that reads the environment, the clock and randomness. */
-import { relative } from 'node:path'
+import { realpathSync } from 'node:fs'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
 import { version } from '../package.json'
 import type { CliContext } from './cli/context.ts'
+import { describeInvocation } from './cli/invocation.ts'
 import type { ThreadStart } from './cli/serve-thread.ts'
 import { type Config, readConfig } from './config.ts'
 
@@ -13,16 +14,6 @@ const SIGNAL_EXIT_CODE = 128
 
 let config: Config | undefined
 const stops = new Set<() => void>()
-
-/** As short as it works when pasted here: `bun src/main.ts` for most. */
-function describeInvocation(): string {
-  const [program = 'bun', script = ''] = process.argv
-  const runtime = Bun.which('bun') === program ? 'bun' : quote(program)
-  return `${runtime} ${quote(relative(process.cwd(), script))}`
-}
-
-const quote = (text: string): string =>
-  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 const context: CliContext = {
   env: process.env,
@@ -33,7 +24,15 @@ const context: CliContext = {
   clock: () => Date.now(),
   mint: () => crypto.randomUUID().replaceAll('-', ''),
   randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-  invocation: describeInvocation(),
+  invocation: describeInvocation({
+    runtime: process.argv[0] ?? '',
+    script: Bun.main,
+    executable: Bun.isStandaloneExecutable ? process.execPath : undefined,
+    folder: process.cwd(),
+    which: Bun.which,
+    realpath: realpathSync,
+    isBunx: process.env.npm_config_user_agent?.startsWith('bun/') === true,
+  }),
   version,
   program: Bun.main,
   print: (line) => void process.stdout.write(`${line}\n`),
@@ -61,18 +60,32 @@ process.stdout.on('error', () => {})
 const finish = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.end(resolve))
 
+/** By then a server has started; until then an executable compiles little of what runs. */
+const STARTED_MS = 250
+const compileAsUsual = (): void => Bun.unsafe.setJITPolicy(1)
+
 /** What the first thread does: it runs a command. Others load only what answering takes. */
 async function run(): Promise<void> {
   const { runCli } = await import('./cli/program.ts')
   process.on('SIGTERM', handleSignal)
   process.on('SIGINT', handleSignal)
-  process.exitCode = await runCli(process.argv.slice(2), context)
+  const args = process.argv.slice(2)
+  if (args[0] === 'serve') setTimeout(compileAsUsual, STARTED_MS).unref()
+  else compileAsUsual()
+  process.exitCode = await runCli(args, context)
   await Promise.all([finish(process.stdout), finish(process.stderr)])
   process.exit()
 }
 
-if (isMainThread) await run()
-else if (parentPort) {
-  const { serveThread } = await import('./cli/serve-thread.ts')
-  serveThread(context, workerData as ThreadStart, parentPort)
+/** What a thread does, by what it was given; in an executable all of them begin here. */
+async function runThread(given: object): Promise<void> {
+  if ('checkpointsOf' in given) await import('./sqlite/checkpoints.ts')
+  else if ('exportsOf' in given) await import('./modules/exports/thread.ts')
+  else if ('verifies' in given) await import('./cli/verify-aside.ts')
+  else if (parentPort) {
+    const { serveThread } = await import('./cli/serve-thread.ts')
+    serveThread(context, given as ThreadStart, parentPort)
+  }
 }
+
+await (isMainThread ? run() : runThread(workerData))

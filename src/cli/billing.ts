@@ -12,6 +12,8 @@ import { readGasKey } from '#src/facilitator/gas-wallet.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import type { JobReport } from '#src/lib/job.ts'
+import type { Log } from '#src/lib/log.ts'
 import type { Facilitator } from '#src/selling/facilitator.ts'
 import { homeChain, type PaymentChain, paymentChains } from '#src/selling/payment-chain.ts'
 import type { Screen } from '#src/selling/screening.ts'
@@ -43,7 +45,7 @@ export function createShop(
     const billing = closedBilling(closedReason, chainsOf(config))
     return { billing, closedReason, start: () => undefined }
   }
-  const log = (line: string) => context.printError(`bookfeed: ${line}`)
+  const log: Log = (line, level) => context.printError(`bookfeed: ${line}`, level)
   const { clock, mint } = context
   const { rpcUrls, payTo, confirmations } = config
   const createView = (chain: PaymentChain) => {
@@ -69,9 +71,12 @@ export function createShop(
   return {
     billing,
     closedReason,
-    start() {
+    start(job?: JobReport) {
       warnOfStrangers(ledger, log)
-      const { checked, dispose } = startBillingJobs(billing, { startTimer, log })
+      const { checked, dispose } = startBillingJobs(billing, {
+        ...{ startTimer, log },
+        report: job && { job, clock },
+      })
       return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
     },
   }
@@ -83,11 +88,12 @@ function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
 }
 
 /** An address that two servers sell to lets one transfer be shown to both. */
-function warnOfStrangers({ payments }: Ledger, log: (line: string) => void): void {
+function warnOfStrangers({ payments }: Ledger, log: Log): void {
   const count = payments.listUnmatchedTransfers(false).length
   if (count === 0) return
   log(
     `${count} transfers to BOOKFEED_PAY_TO belong to no payment of this server: see bookfeed payments list. If another server sells to that address, give each one its own.`,
+    'warn',
   )
 }
 

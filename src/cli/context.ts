@@ -1,5 +1,6 @@
 import type { Config } from '#src/config.ts'
 import type { Clock } from '#src/core/time.ts'
+import type { Log } from '#src/lib/log.ts'
 
 /** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
 export type CliContext = {
@@ -18,8 +19,8 @@ export type CliContext = {
   program: string
   /** Writes one line of the command's result to standard output. */
   print(line: string): void
-  /** Writes one line of progress or failure to standard error. */
-  printError(line: string): void
+  /** Writes one line of progress or failure to standard error; a service says how bad it is. */
+  printError: Log
   /** Writes lines of the access log, as they are, to standard error. */
   writeLog(lines: string): void
   /** True when standard error is a terminal, so that progress may be redrawn in place. */

@@ -8,8 +8,9 @@ import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { codeOf } from '#src/lib/message.ts'
 
 import { count, createProgress, formatCount, type Progress } from './command-line.ts'
-import { type CliContext, CliError, stopSignal } from './context.ts'
+import { type CliContext, CliError } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
+import { assertRoomLeft, workSignal } from './room.ts'
 
 const FAULTS_SHOWN_MAX = 20
 
@@ -97,7 +98,7 @@ async function runImport(context: CliContext, files: string[], options: Options)
   const sizes = checkFiles(files)
   using history = openDataFolder(context)
   const progress = createProgress(context, 'importing', 'lines')
-  using stop = stopSignal(context)
+  using stop = workSignal(context)
   const report = await importFiles({
     history,
     files,
@@ -109,6 +110,7 @@ async function runImport(context: CliContext, files: string[], options: Options)
     onProgress: createImportProgress(progress, [...sizes.values()]),
   }).finally(progress.end)
   for (const line of summarize(report)) context.print(line)
+  assertRoomLeft(stop.signal)
   assertComplete(report)
 }
 
@@ -185,7 +187,7 @@ function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportRe
       `Not all was kept: the bad lines and entries above were left out.${expected}`,
     )
   }
-  if (expected !== '') throw new CliError(`A file holds nothing that can be read.${expected}`)
+  if (expected !== '') throw new CliError(`A file holds nothing that can be kept.${expected}`)
 }
 
 function summarize(report: ImportReport): string[] {
@@ -214,6 +216,9 @@ function summarize(report: ImportReport): string[] {
     `imported ${kept || '0 snapshots'} from ${read || '0 lines'} in ${speed}`,
     before && `imported before: ${before}`,
     held && `held already: ${held}`,
+    report.withoutGaps > 0
+      ? 'snapshots and exports do not say what is missing: shorter gaps of their source are not known here'
+      : '',
     ...describeHashes(report),
     ...describeLosses(report),
     ending === 'complete' && kept === '' ? `${known}: nothing changed` : '',

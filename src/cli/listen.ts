@@ -8,17 +8,14 @@ const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
 
+type Address = Pick<Config, 'host' | 'port'>
 type Answers = Pick<App | Reader, 'fetch' | 'stream'>
 
 /**
  * Begins to answer at the address of the configuration, with `isShared` beside others of this
  * process. Throws `CliError` where it cannot be had.
  */
-export function listen(
-  { fetch, stream }: Answers,
-  { host, port }: Pick<Config, 'host' | 'port'>,
-  isShared = false,
-) {
+export function listen({ fetch, stream }: Answers, { host, port }: Address, isShared = false) {
   try {
     return Bun.serve<StreamData>({
       hostname: host,
@@ -35,6 +32,23 @@ export function listen(
     })
   } catch (cause) {
     throw new CliError(toListenMessage(codeOf(cause), host, port), { cause })
+  }
+}
+
+type Plain = { fetch: (request: Request) => Response }
+
+/** Begins to answer requests that are the operator's, where `variable` says. Throws `CliError`. */
+export function serveAt(at: Address, variable: string, { fetch }: Plain): Bun.Server<undefined> {
+  try {
+    const address = { hostname: at.host, port: at.port, reusePort: false }
+    return Bun.serve({ ...address, development: false, fetch })
+  } catch (cause) {
+    throw new CliError(
+      `${variable}: cannot listen on ${at.host}:${at.port} (${codeOf(cause)}). Name another port.`,
+      {
+        cause,
+      },
+    )
   }
 }
 

@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
+import { RESTORING } from '#src/backup/restore.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -32,7 +33,7 @@ export function openDataFolder(
   hasCheckpointThread = false,
 ): MarketHistory & Disposable {
   const { dataPath, chunkCacheBytes } = config()
-  makeFolder(dataPath, printError)
+  makeFolder(dataPath, (line) => printError(line, 'warn'))
   const history = openHistory(historyPathOf(dataPath), {
     ...{ chunkCacheBytes, lagMs: LAG_MS, hasCheckpointThread },
   })
@@ -59,6 +60,11 @@ export function openExistingLedger(context: CliContext): Ledger {
 
 /** A server opens both files, and warns once. */
 function makeFolder(dataPath: string, warn: (message: string) => void = () => {}): void {
+  if (existsSync(join(dataPath, RESTORING))) {
+    throw new CliError(
+      `The restore into ${dataPath} did not finish. Run bookfeed restore again, or empty the folder.`,
+    )
+  }
   try {
     keepPrivate(dataPath, warn)
     accessSync(dataPath, constants.W_OK)

@@ -3,23 +3,21 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { type Config, ConfigError } from '#src/config.ts'
-import type { Ledger } from '#src/ledger/ledger.ts'
 import { isLoopbackAddress } from '#src/lib/network.ts'
 import { readSecretFile } from '#src/lib/secret-file.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 
 import type { CliContext } from './context.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
-import { freeBytesOf } from './record.ts'
 import { readRecorderStatus } from './recorder-status.ts'
-import { refreshSanctions } from './sanctions.ts'
+import { freeBytesOf } from './room.ts'
 import { isLoopback } from './screening.ts'
 import { verifyAside } from './verify-aside.ts'
 
 const TOKEN = 'BOOKFEED_ADMIN_TOKEN'
 
 /** Throws `SecretFault` and `ConfigError`. */
-function readToken(setting: string): string {
+export function readToken(setting: string): string {
   if (!setting.includes('/')) return setting
   const token = readSecretFile(setting, `The file of ${TOKEN}`)
   if (/^[\w~=-]{32,256}$/.test(token)) return token
@@ -33,22 +31,17 @@ function isProxied({ publicUrl, trustedProxies }: Config): boolean {
 }
 
 /** Undefined where there is no such page. */
-export function createOperator(context: CliContext, ledger: Ledger) {
+export function createOperator(context: CliContext) {
   const config = context.config()
-  const { admin, dataPath, adminToken, sanctionsList } = config
+  const { admin, dataPath, adminToken } = config
   if (admin === 'off') return undefined
   const jobs = createJobBoard(context.clock)
-  const about = 'Fetches the sanctions list, every six hours.'
   const report = {
-    list: jobs.add(
-      'sanctions-list',
-      about,
-      sanctionsList === ''
-        ? undefined
-        : (_, { acceptsLoss }) => refreshSanctions(context, ledger, { acceptsLoss }),
-    ),
+    list: jobs.add('sanctions-list', 'Fetches the sanctions list, every six hours.'),
     accounts: jobs.add('screening', 'Screens every account again, each day.'),
+    reconciliation: jobs.add('reconciliation', 'Asks the chain what became of payments.'),
     forgetting: jobs.add('forgetting', 'Deletes accounts that never paid, 30 days after use.'),
+    backup: jobs.add('backup', 'Backs both files up, if BOOKFEED_BACKUP_TO says where.'),
     retention: jobs.add('retention', 'Deletes the oldest markets, if BOOKFEED_KEEP_… says so.'),
   }
   const verify = (verifies: 'history' | 'ledger', path: string) =>
@@ -71,9 +64,13 @@ export function createOperator(context: CliContext, ledger: Ledger) {
     jobs,
     report,
     recorder: () => readRecorderStatus(dataPath, context.clock()),
-    disk: () => ({ files: filesOf(dataPath), freeBytes: freeBytesOf(dataPath) ?? null }),
+    disk: () => diskOf(dataPath),
   }
 }
+
+export const diskOf = (dataPath: string) => ({
+  ...{ files: filesOf(dataPath), freeBytes: freeBytesOf(dataPath) ?? null },
+})
 
 const names = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
 

@@ -1,6 +1,7 @@
 /** The command line as a whole: its help, its commands, and how failures end it. */
 import { Command, CommanderError } from 'commander'
 
+import { BackupFault } from '#src/backup/store.ts'
 import { ConfigError, configVariables } from '#src/config.ts'
 import { AppError } from '#src/core/errors.ts'
 import { messageOf } from '#src/lib/message.ts'
@@ -8,20 +9,9 @@ import { SecretFault } from '#src/lib/secret-file.ts'
 import { OperatorFault } from '#src/operator/values.ts'
 import { redactKeys } from '#src/selling/api-key.ts'
 
-import { auditCommand } from './audit.ts'
 import { type CliContext, CliError } from './context.ts'
-import { importCommand } from './import.ts'
-import { keysCommand } from './keys.ts'
-import { payCommand } from './pay.ts'
-import { paymentsCommand } from './payments.ts'
-import { recordCommand } from './record.ts'
-import { sanctionsCommand } from './sanctions.ts'
-import { sandboxCommand } from './sandbox.ts'
-import { serveCommand } from './serve.ts'
-import { simulateCommand } from './simulate.ts'
-import { statusCommand } from './status.ts'
-import { tiersCommand } from './tiers.ts'
-import { verifyCommand } from './verify.ts'
+import { asTyped, type CommandName, isCommandName } from './invocation.ts'
+import { backUpBeforeUpgrade, isUpgradeDue } from './scheduled-backups.ts'
 
 const USAGE_EXIT_CODE = 2
 
@@ -37,7 +27,9 @@ Examples:
   bookfeed status                            show what is recorded now
   bookfeed simulate --help                   make simulated markets
   bookfeed import books.jsonl                add recorded snapshots from a file
+  bookfeed doctor                            check everything that a server needs
   bookfeed verify                            re-read the whole history and report damage
+  bookfeed backup --to /mnt/backups          back up the data folder, also while it is served
   KEY=$(bookfeed keys create --tier pro)     make an API key
   bookfeed keys list                         show who has keys, and revoke them by id
   bookfeed tiers set pro --price 59          change what is offered
@@ -45,42 +37,62 @@ Examples:
   bookfeed audit verify                      check the record of what was done
   bookfeed sandbox                           sell tiers for play money on a chain of this machine`
 
-const commands = [
-  serveCommand,
-  recordCommand,
-  statusCommand,
-  importCommand,
-  simulateCommand,
-  verifyCommand,
-  keysCommand,
-  tiersCommand,
-  paymentsCommand,
-  auditCommand,
-  sanctionsCommand,
-  payCommand,
-  sandboxCommand,
-]
+/** In the order of the help; what one needs is loaded when it is called. */
+const commands: Record<CommandName, () => Promise<(context: CliContext) => Command>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  record: async () => (await import('./record.ts')).recordCommand,
+  status: async () => (await import('./status.ts')).statusCommand,
+  import: async () => (await import('./import.ts')).importCommand,
+  simulate: async () => (await import('./simulate.ts')).simulateCommand,
+  verify: async () => (await import('./verify.ts')).verifyCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
+  prune: async () => (await import('./prune.ts')).pruneCommand,
+  backup: async () => (await import('./backup.ts')).backupCommand,
+  restore: async () => (await import('./backup.ts')).restoreCommand,
+  keys: async () => (await import('./keys.ts')).keysCommand,
+  tiers: async () => (await import('./tiers.ts')).tiersCommand,
+  payments: async () => (await import('./payments.ts')).paymentsCommand,
+  audit: async () => (await import('./audit.ts')).auditCommand,
+  sanctions: async () => (await import('./sanctions.ts')).sanctionsCommand,
+  pay: async () => (await import('./pay.ts')).payCommand,
+  sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
+}
+/** Commands that leave the files of the data folder in the format that they have. */
+const upgradesNothing = new Set(['backup', 'restore', 'doctor', 'status', 'pay', 'sandbox'])
 
 /** Runs one command line, without the program's name, and returns the exit code. */
-export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+export async function runCli(args: readonly string[], real: CliContext): Promise<number> {
+  const context = {
+    ...real,
+    printError: (line: string) => real.printError(asTyped(line, real.invocation)),
+  }
   try {
-    await createProgram(context).parseAsync(args, { from: 'user' })
+    const program = await createProgram(context, args[0])
+    await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     return reportFailure(error, context)
   }
 }
 
-function createProgram(context: CliContext): Command {
+/** With all commands where `first` is none of them. */
+async function createProgram(context: CliContext, first = ''): Promise<Command> {
   const program = new Command('bookfeed')
     .description(intro)
     .version(context.version)
     .addHelpText('after', () => `${examples}\n\n${renderVariables()}`)
-  for (const command of commands) program.addCommand(command(context))
+  const called = isCommandName(first) ? commands[first] : undefined
+  for (const load of called ? [called] : Object.values(commands))
+    program.addCommand((await load())(context))
+  program.hook('preAction', (_, command) => {
+    const own = command.parent === program ? command : command.parent
+    const isDue = !upgradesNothing.has(own?.name() ?? '') && isUpgradeDue(context)
+    return isDue ? backUpBeforeUpgrade(context) : undefined
+  })
   for (const command of withSubcommands(program)) {
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({
-      writeOut: (text) => context.print(text.trimEnd()),
+      writeOut: (text) => context.print(asTyped(text.trimEnd(), context.invocation)),
       // Somebody may have pasted a key where it does not belong.
       writeErr: (text) => context.printError(redactKeys(text.trimEnd())),
     })
@@ -105,7 +117,7 @@ function renderVariables(): string {
 /** One line a failure; commander has printed its own already. */
 function reportFailure(error: unknown, context: CliContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
-  const expected = [CliError, ConfigError, AppError, SecretFault, OperatorFault]
+  const expected = [CliError, ConfigError, AppError, SecretFault, OperatorFault, BackupFault]
   const isExpected = expected.some((kind) => error instanceof kind)
   const message = messageOf(error)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)

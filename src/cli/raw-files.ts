@@ -2,6 +2,7 @@
  * Keeps what the recorder hears in files: lines, compressed a second at a time, each second a gzip
  * member of its own, so that whatever ends the process leaves what can be read.
  */
+
 import {
   closeSync,
   mkdirSync,
@@ -16,14 +17,18 @@ import { join } from 'node:path'
 import { gzip, gzipSync } from 'node:zlib'
 
 import { type Clock, toIso } from '#src/core/time.ts'
+import type { Log } from '#src/lib/log.ts'
 import { messageOf } from '#src/lib/message.ts'
 import { type KeepHeard, toHeardLine } from '#src/recorder/journal.ts'
-import type { Every } from '#src/recorder/ports.ts'
+import { createReporter, type Every } from '#src/recorder/ports.ts'
 
 const HOUR_MS = 3_600_000
 const FLUSH_MS = 1000
 /** Of text that waits, in characters: beyond it what is heard is not kept. */
 const WAITING_MAX = 64_000_000
+/** After a loss nothing is tried for so long, each time twice as long. */
+const BACKOFF_MS = 1000
+const BACKOFF_MS_MAX = 60_000
 const FILE_BYTES_MAX = 256_000_000
 /** At least so many files share the room, so that little goes at a time. */
 const FILES_MIN = 8
@@ -35,7 +40,7 @@ export type RawFilesOptions = {
   bytesMax: number
   clock: Clock
   every: Every
-  log: (line: string) => void
+  log: Log
   hasRoom(): boolean
   /** Lines with which a file can begin in the middle. */
   preamble(): string[]
@@ -50,20 +55,21 @@ export function createRawFiles(options: RawFilesOptions) {
   const counts = { lines: 0, bytes: 0, dropped: 0 }
   const files = createFiles(options)
   const waiting = createLines()
-  let isLosing = false
+  const reporter = createReporter((line, level) => log(`bookfeed: ${line}`, level))
+  let [isLosing, dueMs, losses] = [false, 0, 0]
   let inFlight: Chunk | undefined
   let isOver = false
 
   function lose(why: string, lines = 0): void {
     counts.dropped += lines + waiting.cut().lines
-    if (!isLosing) log(`bookfeed: raw messages are not kept: ${why}.`)
+    reporter.report('raw', `raw messages are not kept: ${why}.`)
+    if (!isLosing) dueMs = clock() + Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** losses++)
     isLosing = true
   }
 
   /** What follows a loss begins as after a start. */
   function resume(atMs: number): void {
     isLosing = false
-    log('bookfeed: raw messages are kept again.')
     waiting.add(toHeardLine({ kind: 'started' }, atMs), ...preamble())
   }
 
@@ -73,7 +79,13 @@ export function createRawFiles(options: RawFilesOptions) {
     else {
       counts.lines += lines
       counts.bytes += bytes?.length ?? 0
+      kept()
     }
+  }
+
+  function kept(): void {
+    losses = 0
+    reporter.settle('raw', 'raw messages are kept again.')
   }
 
   function begin(): void {
@@ -101,11 +113,8 @@ export function createRawFiles(options: RawFilesOptions) {
   })
 
   const keep: KeepHeard = (heard, atMs) => {
-    if (isLosing && inFlight === undefined && hasRoom()) resume(atMs)
-    if (isLosing) {
-      counts.dropped++
-      return
-    }
+    if (isLosing && inFlight === undefined && clock() >= dueMs && hasRoom()) resume(atMs)
+    if (isLosing) return void counts.dropped++
     waiting.add(toHeardLine(heard, atMs))
     if (waiting.size() > WAITING_MAX) lose('the disk is too slow')
   }
@@ -120,8 +129,9 @@ export function createRawFiles(options: RawFilesOptions) {
       isOver = true
       try {
         files.finish(inFlight?.bytes ?? gzipOf(inFlight), gzipOf(waiting.cut()), clock())
+        if (!isLosing) kept()
       } catch (error) {
-        log(`bookfeed: the last raw messages were not kept: ${messageOf(error)}.`)
+        log(`bookfeed: the last raw messages were not kept: ${messageOf(error)}.`, 'error')
       }
     },
   }

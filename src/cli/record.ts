@@ -1,9 +1,7 @@
-import { statfsSync } from 'node:fs'
-
 import { Command } from 'commander'
 
 import type { MarketHistory } from '#src/history/history.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { messageOf, sentenceOf } from '#src/lib/message.ts'
 import { createReporter, type Every, type OpenSocket } from '#src/recorder/ports.ts'
 import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
 import { homeVenue } from '#src/venue/venues.ts'
@@ -13,6 +11,8 @@ import { openDataFolder } from './open-data-folder.ts'
 import { createRawFiles } from './raw-files.ts'
 import { createStatusFile } from './recorder-status.ts'
 import { startRetention } from './retention.ts'
+import { freeBytesOf } from './room.ts'
+import { asService } from './service-lines.ts'
 
 const STATUS_MS = 2000
 
@@ -28,7 +28,8 @@ export const recordCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action(() => record(context))
 
-async function record(context: CliContext): Promise<void> {
+async function record(real: CliContext): Promise<void> {
+  const context = asService(real)
   const history = openDataFolder(context, true)
   try {
     const { recordCoins, recordTimeframes } = context.config()
@@ -56,19 +57,22 @@ export function startRecording(
   const { dataPath, freeBytesMin } = config
   const raw = keepRaw(context, () => recorder.preamble())
   const venue = homeVenue
-  const page = config.spotSources.find(({ name }) => name === 'page')
+  const spotPage = config.spotSources
+    .filter(({ name }) => name === 'page')
+    .map(({ url }) => ({ page: venue.pricePage, url: url || venue.pricePage.url, fetch }))[0]
   const recorder: Recorder = startRecorder({
     ...{ history, venue, clock, openSocket, every, keep: raw?.keep, freeBytesMin, onStored },
     feed: venue.feed,
     feedUrl: config.feedUrl || venue.feed.url,
     catalogue: venue.createCatalogue({
       ...{ url: config.catalogueUrl || venue.catalogueUrl, fetch },
-      pricesUrl: page && (page.url || venue.pricesUrl),
+      pricesUrl: spotPage?.url,
     }),
     spotSources: config.spotSources.flatMap(({ name, url }) => {
       const feed = name === 'page' ? undefined : venue.spotFeeds[name]
       return feed ? [{ name, feed, url: url || feed.url, key: config.spotKey }] : []
     }),
+    spotPage,
     coins: config.recordCoins,
     timeframes: config.recordTimeframes,
     maxPerSecond: config.statesPerSecond,
@@ -81,14 +85,14 @@ export function startRecording(
   })
   const startedMs = clock()
   const file = createStatusFile(dataPath, recorder)
-  const reporter = createReporter((line) => printError(`bookfeed: ${line}`))
+  const reporter = createReporter((line, level) => printError(`bookfeed: ${line}`, level))
   const write = () => {
     try {
       const raws = raw?.status()
       file.write({ startedMs, writtenMs: clock(), freeBytes: freeBytesOf(dataPath), raw: raws })
       reporter.settle('status', "The recorder's status can be written again.")
     } catch (error) {
-      const text = `The recorder's status cannot be written: ${messageOf(error)}.`
+      const text = `The recorder's status cannot be written: ${sentenceOf(error)}`
       reporter.report('status', `${text} bookfeed status may say that no recorder runs.`)
     }
   }
@@ -122,16 +126,6 @@ function keepRaw({ clock, config, printError }: CliContext, preamble: () => stri
 const every: Every = (ms, work) => {
   const timer = setInterval(work, ms)
   return () => clearInterval(timer)
-}
-
-/** Where nobody can say, the disk is not watched. */
-export function freeBytesOf(path: string): number | undefined {
-  try {
-    const { bavail, bsize } = statfsSync(path)
-    return bavail * bsize
-  } catch {
-    return undefined
-  }
 }
 
 const decoder = new TextDecoder()

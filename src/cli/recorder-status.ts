@@ -2,12 +2,15 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { Clock } from '#src/core/time.ts'
 import type { Recorder } from '#src/recorder/recorder.ts'
 
 import type { RawFiles } from './raw-files.ts'
 
-/** Older than this, whoever wrote it does not run any more. */
-const STALE_MS = 10_000
+/** It is written every two seconds. Older than this, whoever wrote it does not run any more. */
+const STALE_MS = 5000
+/** Streams ask all the time, and the file is read so often. */
+const LOOK_MS = 1000
 
 type Rates = { messages: number; rows: number }
 
@@ -71,13 +74,41 @@ export function createStatusFile(dataPath: string, recorder: Pick<Recorder, 'sta
   }
 }
 
-/** What the recorder of a folder does, in whichever process; undefined when none runs. */
-export function readRecorderStatus(dataPath: string, nowMs: number): RecorderStatus | undefined {
+function readLast(dataPath: string): RecorderStatus | undefined {
   for (let reads = 0; reads < READS_MAX; reads++) {
     try {
-      const status: RecorderStatus = JSON.parse(readFileSync(pathOf(dataPath), 'utf8'))
-      return nowMs - status.writtenMs > STALE_MS ? undefined : status
-    } catch {}
+      return JSON.parse(readFileSync(pathOf(dataPath), 'utf8')) as RecorderStatus
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) return undefined
+    }
   }
   return undefined
+}
+
+/**
+ * What the recorder of a folder does, in whichever process; undefined when none runs. `silentMs` is
+ * when one that did not stop in order last said what it does; it may have been killed.
+ */
+export function readRecorder(dataPath: string, nowMs: number) {
+  const last = readLast(dataPath)
+  const isStale = last !== undefined && nowMs - last.writtenMs > STALE_MS
+  return isStale
+    ? { status: undefined, silentMs: last.writtenMs }
+    : { status: last, silentMs: undefined }
+}
+
+export const readRecorderStatus = (dataPath: string, nowMs: number) =>
+  readRecorder(dataPath, nowMs).status
+
+/** Returns `silentMs` for whoever asks all the time; `clock` is that of the recorder. */
+export function watchSilence(dataPath: string, clock: Clock): () => number | undefined {
+  let [lookedMs, silentMs] = [Number.NEGATIVE_INFINITY, undefined as number | undefined]
+  return () => {
+    const nowMs = clock()
+    if (Math.abs(nowMs - lookedMs) >= LOOK_MS) {
+      lookedMs = nowMs
+      silentMs = readRecorder(dataPath, nowMs).silentMs
+    }
+    return silentMs
+  }
 }

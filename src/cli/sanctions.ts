@@ -1,13 +1,10 @@
 import { Command } from 'commander'
 
-import type { Ledger } from '#src/ledger/ledger.ts'
 import { ListFault } from '#src/screening/list-format.ts'
 import { refreshList } from '#src/screening/list-refresh.ts'
 
 import { type CliContext, CliError, stopSignal, usageError } from './context.ts'
 import { openLedgerFile } from './open-data-folder.ts'
-
-const REFRESH_MS_MAX = 600_000
 
 export function sanctionsCommand(context: CliContext): Command {
   const sanctions = new Command('sanctions').description('show and refresh the sanctions list')
@@ -31,23 +28,15 @@ async function refresh(context: CliContext, acceptsLoss: boolean): Promise<void>
   if (context.config().sanctionsList === '') throw usageError('BOOKFEED_SANCTIONS_LIST is not set.')
   using stop = stopSignal(context)
   using ledger = openLedgerFile(context)
-  context.print(await refreshSanctions(context, ledger, { acceptsLoss, signal: stop.signal }))
-}
-
-/** As the operator asks for it; returns what there is now. */
-export async function refreshSanctions(
-  { clock, config }: CliContext,
-  ledger: Ledger,
-  given: { acceptsLoss: boolean; signal?: AbortSignal },
-): Promise<string> {
-  const { acceptsLoss, signal = AbortSignal.timeout(REFRESH_MS_MAX) } = given
+  const { clock, config } = context
   const location = config().sanctionsList
+  const { signal } = stop
   try {
     const options = { ledger, location, signal, clock, acceptsLoss, actor: 'operator' } as const
     const { list, isChanged } = await refreshList(options)
     const { publishedOn, entryCount } = list
     const what = isChanged ? 'is now the current list' : 'is confirmed'
-    return `The list of ${publishedOn} with ${entryCount} addresses ${what}.`
+    context.print(`The list of ${publishedOn} with ${entryCount} addresses ${what}.`)
   } catch (cause) {
     if (!(cause instanceof ListFault)) throw cause
     throw new CliError(`The list ${cause.message}. The current list stays.`, { cause })

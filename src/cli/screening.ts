@@ -4,6 +4,7 @@ import { createWallets } from '#src/chain/wallets.ts'
 import type { Config } from '#src/config.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import type { Log } from '#src/lib/log.ts'
 import { isLoopbackAddress } from '#src/lib/network.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
@@ -17,7 +18,7 @@ import { startTimer } from './server-jobs.ts'
 export function createScreening(context: CliContext, ledger: Ledger) {
   const { clock } = context
   const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
-  const log = (line: string) => context.printError(`bookfeed: ${line}`)
+  const log: Log = (line, level) => context.printError(`bookfeed: ${line}`, level)
   const chain = paymentChains.find(({ network }) => rpcUrls[network] !== undefined)
   const rpc = chain && createRpc({ chain, url: rpcUrls[chain.network] ?? '', log })
   const staleAfterMs = sanctionsDaysMax * DAY_MS

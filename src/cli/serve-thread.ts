@@ -8,12 +8,15 @@ import { createLimits, type LimitMemory } from '#src/access/limits.ts'
 import { createReader, isForReader, type Reader } from '#src/app.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
 import { openHistory } from '#src/history/open.ts'
+import { openMeters } from '#src/http/meters.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/lib/log-buffer.ts'
 
 import type { CliContext } from './context.ts'
 import { listen } from './listen.ts'
+import { startMeasuring } from './metrics.ts'
 import { historyPathOf, LAG_MS, ledgerPathOf } from './open-data-folder.ts'
+import { watchSilence } from './recorder-status.ts'
 import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from './server-jobs.ts'
 
 /** What a thread begins with. Threads count from 1: the one that writes is 0. */
@@ -22,6 +25,8 @@ export type ThreadStart = {
   threads: number
   port: number
   limits: LimitMemory
+  /** What is measured; undefined where nobody reads it. */
+  meters: SharedArrayBuffer | undefined
   /** The first thread's monotonic clock at the start of this one. */
   startedMs: number
   /** Each thread counts in its place for as long as it goes round. */
@@ -69,11 +74,14 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
   })
   const timer = () => startedMs + performance.now()
   const log = createLogBuffer((lines) => post({ log: lines }))
+  const meters = start.meters && openMeters(start.meters, thread)
   const reader = createReader({
     ...context,
     ...{ history, ledger, timer, config },
+    silence: watchSilence(dataPath, context.clock),
     clock: createSteadyClock({ clock: context.clock, timer, ledger }).now,
     limits: createLimits(start.limits, config.streamsMax, thread),
+    meters,
     log: log.write,
   })
   const first = createQuestions((ask) => post({ ask }, [ask.body]))
@@ -89,6 +97,7 @@ export function serveThread(context: CliContext, start: ThreadStart, parent: Mes
   const jobs = [
     ...[stream, every(FLUSH_MS, postUsage, postUsage)],
     every(BEAT_MS, () => void Atomics.add(beats, thread, 1)),
+    ...(meters ? [startMeasuring(reader, { meters, timer })] : []),
   ]
 
   async function stop(): Promise<void> {

@@ -5,8 +5,10 @@ import { type App, createApp } from '#src/app.ts'
 import type { Config } from '#src/config.ts'
 import { ifSound } from '#src/core/errors.ts'
 import { createSteadyClock } from '#src/core/steady-clock.ts'
+import { toIso } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
 import { hasRecorded } from '#src/ingest/simulator/moving-market.ts'
 import { makeSample } from '#src/ingest/simulator/simulator.ts'
 import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
@@ -18,11 +20,13 @@ import { FREE_TIER_ID } from '#src/selling/tier.ts'
 import { createShop, describeBilling } from './billing.ts'
 import type { CliContext } from './context.ts'
 import { listen } from './listen.ts'
+import { startMetrics } from './metrics.ts'
 import { openDataFolder, openLedgerFile } from './open-data-folder.ts'
 import { createOperator } from './operator.ts'
 import { type RecordingJob, startRecording } from './record.ts'
-import { readRecorderStatus } from './recorder-status.ts'
+import { readRecorder, watchSilence } from './recorder-status.ts'
 import { startRetention } from './retention.ts'
+import { startBackups } from './scheduled-backups.ts'
 import { createScreening, isLoopback, signupStateOf } from './screening.ts'
 import {
   atMost,
@@ -33,10 +37,12 @@ import {
   startTimeKeeping,
   startUsageFlush,
 } from './server-jobs.ts'
+import { asService } from './service-lines.ts'
 import { startThreads, threadsOf } from './threads.ts'
 
 const LOCAL_KEY_LABEL = 'local'
 
+type Stores = { history: MarketHistory; ledger: Ledger }
 /** Says, in place of the usual commands, what can be done with a server that listens. */
 type GreetBuyer = (at: { origin: string; ledger: Ledger }) => string[]
 
@@ -46,7 +52,8 @@ export const serveCommand = (context: CliContext): Command =>
     .action(() => serve(context))
 
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
-export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
+export async function serve(real: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
+  const context = asService(real)
   using history = openDataFolder(context, true)
   using ledger = openLedgerFile(context)
   const config = context.config()
@@ -62,13 +69,14 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
-  const shared = shareLimits(context)
-  const operator = createOperator(timed, ledger)
+  const shared = shareMemory(context)
+  const operator = createOperator(timed)
   const app = createApp({
     ...timed,
     operator,
     ...screening,
     limits: shared.limits,
+    meters: shared.meters,
     history,
     ledger,
     config,
@@ -76,6 +84,7 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     billing: shop.billing,
     origin: () => origin,
     recording: () => recordingState(context, recorder),
+    silence: silenceOfOthers(context, () => recorder),
     timer,
     log: log.write,
   })
@@ -84,8 +93,9 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
     : startThreads({ context: timed, app, timer, ...shared }))
   // Sign-in messages know no IPv6 address.
   origin ||= server.url.origin.replace('[::1]', 'localhost')
-  const selling = shop.start()
+  const selling = shop.start(operator?.report.reconciliation)
   const stream = startStream(app)
+  const metrics = startMetrics({ context: timed, app, ledger, timer, ...shared })
   const jobs = [
     ...[
       selling,
@@ -93,7 +103,9 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
       startForgetting(timed, ledger, operator?.report.forgetting),
     ],
     ...[startUsageFlush(app, context.printError), stream, screening.start(operator?.report)],
+    ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),
+    startBackups(context, operator?.report.backup),
   ]
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history, operator?.report.retention))
@@ -102,29 +114,44 @@ export async function serve(context: CliContext, greetBuyer?: GreetBuyer): Promi
   await using ends = new AsyncDisposableStack()
   for (const job of jobs) ends.defer(() => job?.dispose())
   await selling?.checked
-  const state = { url: server.url, history, signup: signup(), payments: describeBilling(shop) }
-  // Not before the server listens: a start that fails would take the key to its grave.
+  const payments = describeBilling(shop)
+  const state = { url: server.url, history, signup: signup(), payments, metrics: metrics?.url }
   const lines = greetBuyer
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
-    : greet({
-        ...state,
-        isSample: config.hasSample && ifSound(() => hasRecorded(history, clock())) === false,
-        localKey: makeLocalKey(timed, ledger),
-        makeKey: keyCommand(timed, ledger),
-      })
+    : greet({ ...state, ...ownKeys(timed, { history, ledger }) })
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
-  app.drain()
+  await drain(app, config)
   await server.stop()
   log.flush()
 }
 
-/** What bounds callers, over all threads that answer. */
-function shareLimits(context: CliContext) {
+/** Whoever sends requests here has time to find another server, before anybody is refused. */
+async function drain(app: App, { drainSeconds }: Config): Promise<void> {
+  app.refuse()
+  await Bun.sleep(drainSeconds * 1000)
+  app.drain()
+}
+
+/** Not before the server listens: a start that fails would take the key to its grave. */
+function ownKeys(context: CliContext, { history, ledger }: Stores) {
+  const { clock, invocation, config } = context
+  return {
+    isSample: config().hasSample && ifSound(() => hasRecorded(history, clock())) === false,
+    localKey: makeLocalKey(context, ledger),
+    makeKey: keyCommand(context, ledger),
+    invocation,
+  }
+}
+
+/** What bounds callers and what is measured, over all threads that answer. */
+function shareMemory(context: CliContext) {
   const config = context.config()
   const threads = threadsOf(config)
   const memory = makeLimitMemory(Buffer.from(context.randomBytes(4)).readInt32LE(), threads + 1)
-  return { threads, memory, limits: createLimits(memory, config.streamsMax) }
+  const meterMemory = makeMeterMemory(threads + 1)
+  const limits = createLimits(memory, config.streamsMax)
+  return { threads, memory, limits, meterMemory, meters: openMeters(meterMemory) }
 }
 
 /** Answers in this thread. */
@@ -137,17 +164,29 @@ function listenHere(app: App, config: Config) {
   return { url: server.url, wake: undefined, stop }
 }
 
+/** A recorder of this thread is as alive as whoever asks. */
+function silenceOfOthers({ config, clock }: CliContext, own: () => RecordingJob | undefined) {
+  const silence = watchSilence(config().dataPath, clock)
+  return () => (own() === undefined ? silence() : undefined)
+}
+
 /** Of the recorder of this process, or else of another on the same folder. */
 function recordingState({ config, clock }: CliContext, own: RecordingJob | undefined) {
   if (own !== undefined) return { isOwn: true, fault: own.fault(), warning: own.warning() }
-  const status = readRecorderStatus(config().dataPath, clock())
-  return status && { isOwn: false, fault: status.fault, warning: status.warning }
+  const { dataPath } = config()
+  const { status, silentMs } = readRecorder(dataPath, clock())
+  if (status) return { isOwn: false, fault: status.fault, warning: status.warning }
+  if (silentMs === undefined) return undefined
+  const since = toIso(silentMs)
+  const warning = `Nothing is recorded: the recorder of this folder stopped at ${since} without saying so. Start it again, or remove recorder.json.`
+  return { isOwn: false, fault: undefined, warning }
 }
 
 export type Greeting = {
   url: URL
   signup: SignupState
   payments: string
+  metrics?: URL | undefined
   history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
   localKey: string | undefined
@@ -155,10 +194,12 @@ export type Greeting = {
   isSample: boolean
   /** Makes another key, as a shell reads it. */
   makeKey: string
+  /** Runs this program, as a shell reads it. */
+  invocation: string
 }
 
 export function greet(greeting: Greeting): string[] {
-  const { url, history, localKey, makeKey, isSample } = greeting
+  const { url, history, localKey, makeKey, invocation, isSample } = greeting
   const origin = originOf(url)
   const held = ifSound(() => {
     const example = findExampleMarket(history)
@@ -191,8 +232,8 @@ export function greet(greeting: Greeting): string[] {
       `  curl '${origin}/readyz'`,
       '',
       held === undefined
-        ? 'Part of the history is damaged. See: bookfeed verify'
-        : 'The history has no snapshots. See: bookfeed import --help',
+        ? `Part of the history is damaged. See: ${invocation} verify`
+        : `The history has no snapshots. See: ${invocation} import --help`,
     )
   }
   return lines
@@ -202,11 +243,13 @@ function greetServer({
   url,
   signup,
   payments,
-}: Pick<Greeting, 'url' | 'signup' | 'payments'>): string[] {
+  metrics,
+}: Pick<Greeting, 'url' | 'signup' | 'payments' | 'metrics'>): string[] {
   const origin = originOf(url)
   return [
     `bookfeed listens on ${origin}`,
     `Documentation: ${origin}/swagger`,
+    ...(metrics ? [`Metrics: ${metrics}`] : []),
     signup.isOpen ? 'Signup is open.' : `Signup is closed: ${signup.reason}`,
     payments,
   ]

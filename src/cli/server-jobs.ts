@@ -1,16 +1,20 @@
 /** What a server does repeatedly while it answers, in steps that no request waits for. */
+import { setImmediate as othersTurn } from 'node:timers/promises'
+
 import type { App, Reader } from '#src/app.ts'
 import type { Billing } from '#src/billing/billing.ts'
-import { DAY_MS } from '#src/core/time.ts'
+import { type Clock, DAY_MS } from '#src/core/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createMovingMarket } from '#src/ingest/simulator/moving-market.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createJob, type JobReport, type StartTimer } from '#src/lib/job.ts'
-import { messageOf } from '#src/lib/message.ts'
+import { createJob, createShownJob, type JobReport, type StartTimer } from '#src/lib/job.ts'
+import type { Log } from '#src/lib/log.ts'
+import { messageOf, sentenceOf } from '#src/lib/message.ts'
 
 import type { CliContext } from './context.ts'
+import { roomFault } from './room.ts'
 
-type Job = { dispose(): void }
+export type Job = { dispose(): void }
 
 /** What is being answered when a server stops has this long to end. */
 export const DRAIN_MS_MAX = 10_000
@@ -36,7 +40,7 @@ export const FLUSH_MS = 2 * SECOND_MS
 const FAILURES_REPORTED = 5
 
 /** Moves what was used into the ledger; ends with everything written. */
-export function startUsageFlush({ flushUsage }: App, log: (line: string) => void): Job {
+export function startUsageFlush({ flushUsage }: App, log: Log): Job {
   let failures = 0
 
   function flush(): boolean {
@@ -47,7 +51,7 @@ export function startUsageFlush({ flushUsage }: App, log: (line: string) => void
     } catch (error) {
       // The counters stay in memory until the next try: another process may be writing.
       if (++failures === FAILURES_REPORTED)
-        log(`bookfeed: usage cannot be written: ${messageOf(error)}.`)
+        log(`bookfeed: usage cannot be written: ${sentenceOf(error)}`, 'error')
       return false
     }
   }
@@ -70,33 +74,33 @@ export function startForgetting(
   ledger: Ledger,
   report?: JobReport,
 ): Job {
-  let step: NodeJS.Immediate | undefined
-  let count = 0
-
-  function forget(afterId = ''): void {
+  let isDisposed = false
+  const job = createShownJob({ startTimer, clock, report }, async () => {
     const nowMs = clock()
-    const nextMs = nowMs + FORGET_MS
-    if (afterId === '') {
-      report?.began()
-      count = 0
-    }
+    const waitMs = FORGET_MS
+    let count = 0
     try {
-      const range = { afterId, limit: ACCOUNTS_PER_STEP, idleSinceMs: nowMs - IDLE_MS }
-      const { nextId, forgotten } = ledger.forgetIdle(range, { actor: 'system', nowMs })
-      count += forgotten.length
-      if (nextId !== undefined) step = setImmediate(forget, nextId)
-      else report?.ended(`${count} accounts deleted.`, nextMs)
+      let afterId: string | undefined = ''
+      while (afterId !== undefined && !isDisposed) {
+        const range = { afterId, limit: ACCOUNTS_PER_STEP, idleSinceMs: nowMs - IDLE_MS }
+        const { nextId, forgotten } = ledger.forgetIdle(range, { actor: 'system', nowMs })
+        count += forgotten.length
+        afterId = nextId
+        await othersTurn()
+      }
+      return { outcome: `${count} accounts deleted.`, waitMs }
     } catch (error) {
-      report?.failed(messageOf(error), nextMs)
-      printError(`bookfeed: idle accounts cannot be forgotten: ${messageOf(error)}.`)
+      printError(`bookfeed: idle accounts cannot be forgotten: ${messageOf(error)}.`, 'error')
+      return { outcome: messageOf(error), isFailed: true, waitMs }
     }
+  })
+  job.hasten(0)
+  return {
+    dispose() {
+      isDisposed = true
+      return job.dispose()
+    },
   }
-  forget()
-  return every(
-    FORGET_MS,
-    () => forget(),
-    () => clearImmediate(step),
-  )
 }
 
 /** Writes the time down each minute: a clock that was set back shows at the next start. */
@@ -132,19 +136,23 @@ export function startStream({ tick }: Pick<App | Reader, 'tick'>): Job & { wake:
 const SAMPLE_MS = 200
 
 /** Moves the market of the sample, until a recorded market makes it needless. */
-export function startSample({ clock, printError }: CliContext, history: MarketHistory): Job {
+export function startSample(context: CliContext, history: MarketHistory): Job {
+  const { clock, printError, config } = context
   const sample = createMovingMarket(history)
   let step: NodeJS.Immediate | undefined
   let hasFailed = false
 
   function move(): void {
     try {
+      const fault = roomFault(context, config().dataPath)
+      if (fault !== undefined) throw fault
       const moved = sample.tick(clock())
       if (moved === 'behind') step = setImmediate(move)
       if (moved === 'over') job.dispose()
       hasFailed = false
     } catch (error) {
-      if (!hasFailed) printError(`bookfeed: the sample cannot be written: ${messageOf(error)}.`)
+      if (!hasFailed)
+        printError(`bookfeed: the sample cannot be written: ${sentenceOf(error)}`, 'error')
       hasFailed = true
     }
   }
@@ -167,18 +175,22 @@ export function every(ms: number, step: () => void, end: () => void = () => unde
 const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
 const GROWTH = 1.5
 
-type Tools = { startTimer: StartTimer; log: (line: string) => void }
+type Tools = { startTimer: StartTimer; log: Log }
 
 /** Begins what billing does by itself. `checked`: all was checked for the first time. */
 export function startBillingJobs(
   billing: Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>,
-  tools: Tools,
+  tools: Tools & { report?: { job: JobReport; clock: Clock } | undefined },
 ) {
+  const { job: board, clock } = tools.report ?? {}
   const { promise: checked, resolve } = Promise.withResolvers<void>()
   let delayMs = RECONCILE_MS.min
   const reconciling = repeat(async () => {
-    const isIdle = (await billing.reconcile()) === 0
+    board?.began()
+    const count = await billing.reconcile()
+    const isIdle = count === 0
     const nextMs = isIdle ? RECONCILE_MS.max : delayMs
+    board?.ended(`${count} payments are not decided yet.`, (clock?.() ?? 0) + nextMs)
     delayMs = isIdle ? RECONCILE_MS.min : Math.min(delayMs * GROWTH, RECONCILE_MS.max)
     return nextMs
   }, tools)
@@ -210,7 +222,7 @@ function repeat(work: () => Promise<number>, { startTimer, log }: Tools) {
   const job = createJob(startTimer, () =>
     // The verbs promise not to reject; should one do so, payments must still be looked at.
     work().catch((error: unknown) => {
-      log(`Billing failed: ${messageOf(error)}.`)
+      log(`Billing failed: ${messageOf(error)}.`, 'error')
       return MINUTE_MS
     }),
   )

@@ -22,6 +22,7 @@ import {
 } from './command-line.ts'
 import { type CliContext, CliError, stopSignal } from './context.ts'
 import { openDataFolder } from './open-data-folder.ts'
+import { assertRoomLeft, workSignal } from './room.ts'
 
 const STDOUT = '-'
 const MARKETS_MAX = 100_000
@@ -93,13 +94,14 @@ async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   const { start: startMs, maxSnapshots: maxSnapshotsPerMarket, output, ...shared } = flags
   const options = { ...shared, startMs, maxSnapshotsPerMarket }
   const progress = createProgress(context, 'simulating', 'snapshots')
-  using stop = stopSignal(context)
+  using stop = output === undefined ? workSignal(context) : stopSignal(context)
   const task: Task = { context, options, signal: stop.signal, progress }
   const work = output === undefined ? fillHistory(task) : writeLines(task, output)
   const summary = await work.finally(progress.end)
   if (output === STDOUT) context.printError(summary)
   else if (output !== undefined || !stop.signal.aborted) context.print(summary)
   if (!stop.signal.aborted) return
+  assertRoomLeft(stop.signal)
   const next = output ? 'The output is not complete.' : 'Run the same command again for the rest.'
   throw new CliError(`Stopped. ${next}`)
 }

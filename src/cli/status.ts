@@ -12,7 +12,8 @@ The recorder may run in any process, such as a server; what is shown is at most 
 --json prints everything that is known, as one object. Its members, all of since the start unless
 they say otherwise; times are Unix milliseconds:
   startedMs, writtenMs    when it began, and when this was written
-  fault, warning          why it cannot store; what is wrong with the venue. Absent when nothing is
+  fault, warning          why it cannot store; what is wrong with the venue. Absent when nothing is.
+                          fault is the only member, and the exit code 1, where no recorder runs
   perSecond               messages and rows, in the last two seconds
   sink                    rows stored, waiting and dropped; lagMs, from the venue's time to the disk
   markets                 recorded now; unknown: the outcomes that have an open gap
@@ -33,9 +34,9 @@ function showStatus(context: CliContext, { json }: { json?: true }): void {
   const nowMs = context.clock()
   const status = readRecorderStatus(dataPath, nowMs)
   if (status === undefined) {
-    throw new CliError(
-      `No recorder runs on ${dataPath}. bookfeed record starts one, and bookfeed serve does unless BOOKFEED_RECORD is off.`,
-    )
+    const fault = `No recorder runs on ${dataPath}. bookfeed record starts one, and bookfeed serve does unless BOOKFEED_RECORD is off.`
+    if (json) context.print(renderJson({ fault }))
+    throw new CliError(fault)
   }
   if (json) {
     context.print(renderJson(status))
@@ -59,6 +60,24 @@ const age = (nowMs: number, timeMs: number): string =>
 const sizeOf = (bytes: number): string =>
   bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 
+const idleText = ({ warning }: RecorderStatus): string =>
+  warning === undefined
+    ? 'No market is recorded: the catalogue lists none that is asked for.'
+    : 'No market is recorded yet.'
+
+const clockText = ({ driftMs }: RecorderStatus): string =>
+  driftMs === undefined
+    ? "The venue's clock: nothing was heard yet that shows it."
+    : `The venue's clock is ${formatCount(Math.abs(driftMs))} ms ${driftMs < 0 ? 'ahead of' : 'behind'} ours, the way included.`
+
+function pricesText({ spot }: RecorderStatus, nowMs: number): string {
+  const sources = spot.sources.map(({ name, isConnected, heardMs }) =>
+    isConnected ? name : `${name}, which gave nothing since ${age(nowMs, heardMs)}`,
+  )
+  const from = sources.join('; ') || 'no source (BOOKFEED_SPOT names none)'
+  return `Prices of coins: ${formatCount(spot.ticks)}, from ${from}.`
+}
+
 function summaryOf(status: RecorderStatus, nowMs: number): string[] {
   const { connections, sink, startedMs, lastMessageMs, perSecond, freeBytes, raw } = status
   const live = connections.filter(({ state }) => state === 'live')
@@ -70,7 +89,7 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
   return [
     `Recording since ${toIso(startedMs)}.`,
     ...[status.fault, status.warning].flatMap((text) => text ?? []),
-    ...(isIdle ? ['No market is recorded: the catalogue lists none that is asked for.'] : []),
+    ...(isIdle ? [idleText(status)] : []),
     `Feed: ${live.length} connections, ${tokens} books, ${formatCount(perSecond.messages)} messages a second, ${formatCount(status.messages)} in all, ${last}.`,
     `Stored: ${formatCount(perSecond.rows)} states a second, ${formatCount(sink.rows)} in ${formatCount(sink.batches)} batches; ${formatCount(sink.waiting)} wait, ${formatCount(sink.dropped)} dropped.`,
     ...(raw
@@ -78,10 +97,13 @@ function summaryOf(status: RecorderStatus, nowMs: number): string[] {
           `Raw: ${formatCount(raw.lines)} lines in ${formatCount(raw.bytes)} bytes, ${formatCount(raw.waiting)} wait, ${formatCount(raw.dropped)} not kept.`,
         ]
       : []),
-    `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,
+    sink.lagMs === undefined
+      ? 'Lag: no state was stored yet.'
+      : `Lag: ${formatCount(sink.lagMs)} ms from the venue's time until the last state was stored.`,
+    pricesText(status, nowMs),
     `Gaps open now: ${formatCount(gaps)} of ${formatCount(status.markets.length * 2)} books.`,
     `Not understood: ${formatCount(status.faults)} messages, and ${formatCount(status.unknown)} of unknown types.`,
-    `The venue's clock is ${formatCount(Math.abs(status.driftMs))} ms ${status.driftMs < 0 ? 'ahead of' : 'behind'} ours, the way included.`,
+    clockText(status),
     `Disk free: ${free}.`,
   ]
 }

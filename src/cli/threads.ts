@@ -27,14 +27,17 @@ type Deps = {
   context: CliContext
   app: App
   memory: LimitMemory
+  meterMemory: SharedArrayBuffer
   limits: Limits
   timer: () => number
 }
 
 /** Starts them; resolves when all of them listen. Throws `CliError`. */
-export async function startThreads({ context, app, memory, limits, timer }: Deps) {
+export async function startThreads(deps: Deps) {
+  const { context, app, memory, meterMemory, limits, timer } = deps
   const config = context.config()
   const threads = threadsOf(config)
+  const meters = config.metrics === '' ? undefined : meterMemory
   // None of them notices that the port is another program's, because all of them share it.
   const probe = listen(app, config)
   const { url, port = 0 } = probe
@@ -47,12 +50,12 @@ export async function startThreads({ context, app, memory, limits, timer }: Deps
   function start(thread: number): Promise<void> {
     const listening = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
-    const start = { thread, threads, port, limits: memory, beats, startedMs: timer() }
+    const start = { thread, threads, port, limits: memory, meters, beats, startedMs: timer() }
     const worker = new Worker(context.program, { workerData: start satisfies ThreadStart })
     running.set(thread, worker)
     ends.add(ended.promise)
     worker.on('error', (error) => {
-      context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`)
+      context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`, 'error')
       listening.reject(new CliError(`Thread ${thread} cannot start: ${messageOf(error)}`))
     })
     worker.on('exit', () => {

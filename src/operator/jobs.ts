@@ -1,6 +1,6 @@
 /** What the server does in the background: when it last ran, how that ended, when it is next. */
 import type { Clock } from '#src/core/time.ts'
-import type { JobReport } from '#src/lib/job.ts'
+import type { JobReport, RunOptions } from '#src/lib/job.ts'
 import { messageOf } from '#src/lib/message.ts'
 
 import { OperatorFault } from './values.ts'
@@ -16,29 +16,32 @@ export type JobState = {
   outcome?: string | undefined
   isFailed: boolean
   nextMs?: number | undefined
-  /** The operator may start it. */
-  canRun: boolean
 }
 
-export type RunOptions = {
-  /** See `bookfeed sanctions refresh --accept-loss`. */
-  acceptsLoss: boolean
-}
 /** Returns how it ended. */
 type Run = (report: JobReport, options: RunOptions) => Promise<string>
+type Entry = { state: JobState; start: ((options: RunOptions) => void) | undefined }
 
 export type JobBoard = ReturnType<typeof createJobBoard>
 
 export function createJobBoard(clock: Clock) {
-  const jobs = new Map<string, { state: JobState; report: JobReport; run: Run | undefined }>()
+  const jobs = new Map<string, Entry>()
 
-  function reportOf(state: JobState): JobReport {
+  function reportOf(entry: Entry): JobReport {
+    const { state } = entry
     const end = (isFailed: boolean) => (outcome: string, nextMs?: number) => {
       Object.assign(state, { isRunning: false, isFailed, outcome, nextMs, progress: undefined })
       state.endedMs = clock()
     }
     return {
-      began: () => void Object.assign(state, { isRunning: true, startedMs: clock() }),
+      canStart(start) {
+        entry.start = start
+      },
+      due(nextMs) {
+        state.nextMs = Math.min(state.nextMs ?? nextMs, nextMs)
+      },
+      began: () =>
+        void Object.assign(state, { isRunning: true, startedMs: clock(), nextMs: undefined }),
       progress: (done, total) => void Object.assign(state, { progress: { done, total } }),
       ended: end(false),
       failed: end(true),
@@ -46,30 +49,39 @@ export function createJobBoard(clock: Clock) {
   }
 
   return {
-    /** A job; with `run` the operator may start it. */
+    /** A job; one with `run` is started by the operator alone. */
     add(name: string, about: string, run?: Run): JobReport {
-      const canRun = run !== undefined
-      const state: JobState = { name, about, isRunning: false, isFailed: false, canRun }
-      const report = reportOf(state)
-      jobs.set(name, { state, report, run })
+      const state = { name, about, isRunning: false, isFailed: false }
+      const entry: Entry = { state, start: undefined }
+      const report = reportOf(entry)
+      if (run !== undefined) {
+        report.canStart((options) => {
+          report.began()
+          run(report, options).then(report.ended, (error) => report.failed(messageOf(error)))
+        })
+      }
+      jobs.set(name, entry)
       return report
     },
 
-    list: (): JobState[] => [...jobs.values()].map(({ state }) => ({ ...state })),
+    list: (): (JobState & {
+      /** The operator may start it. */
+      canRun: boolean
+    })[] =>
+      [...jobs.values()].map(({ state, start }) => ({ ...state, canRun: start !== undefined })),
 
-    /** Starts a job, which goes on by itself. Throws `OperatorFault`. */
-    run(name: string, options: RunOptions): void {
-      const { state, report, run } = jobs.get(name) ?? {}
-      if (state === undefined || report === undefined || run === undefined) {
+    /**
+     * Starts a job, which goes on by itself. `note` is called before: if it throws, nothing is
+     * started. Throws `OperatorFault` if there is no such job, or if it is running.
+     */
+    run(name: string, options: RunOptions, note: () => void): void {
+      const { state, start } = jobs.get(name) ?? {}
+      if (start === undefined) {
         throw new OperatorFault('state', 'name', `There is no job ${name} to be started.`)
       }
-      if (state.isRunning) throw new OperatorFault('state', 'name', `${name} is running already.`)
-      const { nextMs } = state
-      report.began()
-      run(report, options).then(
-        (outcome) => report.ended(outcome, nextMs),
-        (error: unknown) => report.failed(messageOf(error), nextMs),
-      )
+      if (state?.isRunning) throw new OperatorFault('state', 'name', `${name} is running already.`)
+      note()
+      start(options)
     },
   }
 }

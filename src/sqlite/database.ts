@@ -32,7 +32,7 @@ export class StoreFault extends AppError {
 }
 
 /** The mark of a kind of file, so that no other is taken for it, and how much it promises. */
-type FileFormat = {
+export type FileFormat = {
   name: 'history' | 'ledger'
   applicationId: number
   /** NORMAL survives kill -9, but may lose the last second at a power cut; FULL survives both. */
@@ -59,13 +59,15 @@ export const ledgerFormat: FileFormat = {
 type DatabaseOptions = {
   format?: FileFormat
   isReadOnly?: boolean | undefined
+  /** Leaves the file in the format that it has. */
+  isAsItIs?: boolean | undefined
   /** Size that the file may not outgrow; what would is refused with `SQLITE_FULL`. */
   bytesMax?: number | undefined
 }
 
 /** `:memory:` is a fresh file that dies with the handle. Throws `StoreFault`. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  const { isReadOnly = false, format = historyFormat } = options
+  const { isReadOnly = false, isAsItIs = false, format = historyFormat } = options
   let db: Database | undefined
   try {
     if (!isReadOnly) makePrivate(path)
@@ -77,7 +79,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     assertSqliteVersion(db)
     assertOurs(db, path, format)
-    if (!isReadOnly) prepare(db, format, options.bytesMax)
+    if (!isReadOnly && !isAsItIs) prepare(db, format, options.bytesMax)
     db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
     db.run(`PRAGMA mmap_size = ${MMAP_BYTES_MAX}`)
     db.run('PRAGMA trusted_schema = OFF')
@@ -126,7 +128,7 @@ function assertOurs(db: Database, path: string, format: FileFormat): void {
   const known = format.migrations.length
   if (version > known) {
     throw new StoreFault(
-      `${path} was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed.`,
+      `${path} was written by a newer bookfeed (format ${version}, this one knows ${known}). Update bookfeed, or restore the backup that was made before its update.`,
     )
   }
 }
@@ -271,6 +273,35 @@ export function checkpoint(db: Database): void {
     // The log starts over once all of it was copied, which a commit meanwhile prevents.
     if (logged === copied) return
   }
+}
+
+/** Pages that the log holds, and whether all of them are in the file as well. */
+export function logStateOf(db: Database): { pages: number; isInFile: boolean } {
+  const [answer] = valuesOf(db, 'PRAGMA wal_checkpoint(NOOP)')
+  const [, logged = 0, copied = 0] = (answer ?? []).map(Number)
+  return { pages: Math.max(0, logged), isInFile: copied >= logged }
+}
+
+export const pagesOf = (db: Database) => ({
+  count: readNumber(db, 'PRAGMA page_count'),
+  bytes: readNumber(db, 'PRAGMA page_size'),
+})
+export const versionOf = (db: Database): number => readNumber(db, 'PRAGMA user_version')
+
+/** Keeps others from `path` until it is disposed of, or the process ends. Throws `StoreFault`. */
+export function holdLock(path: string, message: string): Disposable {
+  makePrivate(path)
+  let db: Database | undefined
+  try {
+    db = new Sqlite(path, { create: true, readwrite: true })
+    db.run('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    db?.close()
+    throw codeOf(cause) === 'SQLITE_BUSY'
+      ? new StoreFault(message, { cause })
+      : toStoreFault(cause, path)
+  }
+  return { [Symbol.dispose]: () => db.close() }
 }
 
 /** Brings everything into the one file and closes it. */

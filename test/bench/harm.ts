@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 
 import { openHistory } from '#src/history/open.ts'
 
+import { findFreePort } from '../support/free-port.ts'
 import { addBenchKey, authorizationOf, type BenchAccount } from './bench-key.ts'
 import { moveToLoadCore } from './cores.ts'
 import { benchFolder, DAY, prepareHarm } from './dataset.ts'
@@ -62,15 +63,8 @@ const { conditionId = '', windowStartMs = 0 } = hours[0] ?? {}
 const conditionIds = minutes.map((market) => market.conditionId)
 const victims = minutes.map(({ conditionId: id }) => `/v1/btc/markets/${id}/snapshots?limit=100`)
 
-function findPort(): number {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port = 0 } = server
-  void server.stop(true)
-  return port
-}
-
 async function startWatched() {
-  const stallPort = findPort()
+  const stallPort = findFreePort()
   const server = await startServer({
     command: (port) => {
       // Whoever means harm asks for another page each time.

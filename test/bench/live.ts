@@ -80,7 +80,7 @@ const createReads = (history: MarketHistory) =>
 function createService(history: MarketHistory) {
   const read = createReads(history)
   return createLiveService({
-    ...{ history, cursors, timer, rows: read, clock: () => START_MS },
+    ...{ history, cursors, timer, rows: read, gaps: history.gaps, clock: () => START_MS },
     hub: createHub({ history, read, clock: () => START_MS, timer }),
     describeMarket: () => '{}',
     randomBytes: (length) => new Uint8Array(length),
@@ -126,7 +126,8 @@ function createReader({ history, market }: Bench): () => string {
 /** Writes rows one by one as the service does. */
 function createEvents({ history, market }: Bench, isGzip: boolean, depth?: number): Way {
   const filter = { channel: 'snapshots', depth } as const
-  const output = createOutput({ history, rows: createReads(history) }, filter, isGzip)
+  const options = { filter, isGzip, isMixed: false }
+  const output = createOutput({ history, rows: createReads(history) }, options)
   output.event('retry:3000')
   let after = history.page({ market: market(), order: 'asc', limit: WARM_UP_ROWS }).last
   return () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 
+import { findFreePort } from '../support/free-port.ts'
 import { benchAuthorization } from './bench-key.ts'
 import { onServerCore } from './cores.ts'
 
@@ -51,8 +52,8 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
     pid: child.pid,
     startMs: performance.now() - startedAt,
     cpuUs: () => readCpuUs(child.pid),
-    rssBytes: () => readStatusBytes(child.pid, 'VmRSS'),
-    anonBytes: () => readStatusBytes(child.pid, 'RssAnon'),
+    rssBytes: () => readStatus(child.pid, 'VmRSS'),
+    anonBytes: () => readStatus(child.pid, 'RssAnon'),
     async stop() {
       child.kill('SIGTERM')
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
@@ -60,14 +61,6 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
       clearTimeout(timer)
     },
   }
-}
-
-function findFreePort(): number {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port } = server
-  void server.stop(true)
-  if (port === undefined) throw new Error('No free port')
-  return port
 }
 
 async function isReady(url: string): Promise<boolean> {
@@ -90,7 +83,9 @@ function readCpuUs(pid: number) {
   return { all: user + kernel, kernel }
 }
 
-function readStatusBytes(pid: number, field: 'VmRSS' | 'RssAnon'): number {
+/** Of the status of a process: bytes, or how many threads. */
+export function readStatus(pid: number, field: 'VmRSS' | 'RssAnon' | 'Threads'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+  const [, value, unit] = new RegExp(`^${field}:\\s+(\\d+)( kB)?`, 'm').exec(status) ?? []
+  return Number(value) * (unit === undefined ? 1 : 1024)
 }

@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path'
 
+import { bookfeed as program } from '../support/program.ts'
 import type { Dataset, OurData } from './dataset.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 /** A server to be measured, as a command that listens on a port. */
 export type Command = (port: number) => string[]
 
-const main = new URL('../../src/main.ts', import.meta.url).pathname
 const openServer = new URL('./open-server.ts', import.meta.url).pathname
 const plainElysia = new URL('./baselines/plain-elysia.ts', import.meta.url).pathname
 const fastify = new URL('./baselines/fastify/server.mjs', import.meta.url).pathname
@@ -19,7 +19,7 @@ export function bookfeed({ dataPath }: Pick<OurData, 'dataPath'>, ...settings: s
     const folder = [`BOOKFEED_DATA=${dataPath}`, `BOOKFEED_PORT=${port}`]
     // Nothing writes beside what is measured.
     const quiet = ['BOOKFEED_RECORD=off', 'BOOKFEED_SAMPLE=off']
-    return ['env', ...folder, ...quiet, ...settings, process.execPath, main, 'serve']
+    return ['env', ...folder, ...quiet, ...settings, ...program('serve')]
   }
 }
 
@@ -37,7 +37,7 @@ export const hello: Command = (port) => [
 
 /** Runs a command of ours to its end on a data folder; throws when it fails. */
 export async function runBookfeed(dataPath: string, args: string[]): Promise<void> {
-  const command = ['env', `BOOKFEED_DATA=${dataPath}`, process.execPath, main, ...args]
+  const command = ['env', `BOOKFEED_DATA=${dataPath}`, ...program(...args)]
   const child = Bun.spawn(command, { stdout: 'ignore', stderr: 'pipe' })
   const [code, errors] = await Promise.all([child.exited, new Response(child.stderr).text()])
   if (code !== 0) throw new Error(`bookfeed ${args[0]} ended with ${code}:\n${errors}`)

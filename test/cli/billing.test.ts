@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createShop, describeBilling } from '#src/cli/billing.ts'
 import { startBillingJobs } from '#src/cli/server-jobs.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { createJobBoard } from '#src/operator/jobs.ts'
 
 import { by } from '../ledger/ledger-records.ts'
 import { aTransfer, claimUpTo } from '../ledger/payment-records.ts'
@@ -150,6 +151,20 @@ describe('startBillingJobs', () => {
     expect(calls).toEqual({ refresh: 2, reconcile: 2, watch: 2 })
     await jobs.dispose()
     expect(timers.delays()).toEqual([])
+  })
+
+  test('behavior: the board of jobs says how many payments are open, and when it looks again', async () => {
+    const { startTimer, delays } = createFakeTimers(NOW_MS)
+    const { billing, state } = countingBilling()
+    state.open = 2
+    const board = createJobBoard(() => NOW_MS)
+    const report = { job: board.add('reconciliation', 'Looks.'), clock: () => NOW_MS }
+    const jobs = startBillingJobs(billing, { startTimer, log: () => {}, report })
+    await until(() => delays().length === 3)
+    expect(board.list()).toMatchObject([
+      { isRunning: false, outcome: '2 payments are not decided yet.', nextMs: NOW_MS + 2_000 },
+    ])
+    await jobs.dispose()
   })
 
   test('behavior: a payment that is submitted wakes an idle server; then it looks ever more seldom', async () => {

@@ -21,6 +21,7 @@ const greeting = (changes: Partial<Greeting> = {}): string[] =>
     history: fakeHistory(),
     localKey: undefined,
     makeKey: 'bun src/main.ts keys create --tier enterprise',
+    invocation: 'bun src/main.ts',
     signup: { isOpen: true },
     payments: 'Payments: none.',
     isSample: false,
@@ -59,7 +60,7 @@ describe('greet', () => {
     const lines = greeting({ history })
     expect(lines.join('\n')).not.toContain('/snapshots?')
     expect(lines.join('\n')).toContain("/v1/eth/markets'")
-    expect(lines.at(-1)).toBe('The history has no snapshots. See: bookfeed import --help')
+    expect(lines.at(-1)).toBe('The history has no snapshots. See: bun src/main.ts import --help')
   })
 
   test.each([
@@ -80,7 +81,7 @@ describe('greet', () => {
     closeEndedMarkets(damaged, Date.UTC(2026, 10, 1))
     expect([...damaged.listUnclosed()]).toHaveLength(1 - closed)
     damaged.dispose()
-    expect(lines.at(-1)).toBe('Part of the history is damaged. See: bookfeed verify')
+    expect(lines.at(-1)).toBe('Part of the history is damaged. See: bun src/main.ts verify')
   })
 
   test('default: with a key of this start, the commands carry it', () => {

@@ -12,7 +12,7 @@ describe('makeLocalKey', () => {
     using line = createCommandLine()
     await line.run('tiers', 'set', 'pro', '--rank', '9')
     line.withLedger((ledger) => {
-      expect(keyCommand(line.context, ledger)).toEndWith('bun src/main.ts keys create --tier pro')
+      expect(keyCommand(line.context, ledger)).toEndWith('bookfeed keys create --tier pro')
       const key = makeLocalKey(line.context, ledger) ?? ''
       const apiKey = ledger.findKeyByDigest(digestOf(key))
       expect(apiKey).toMatchObject({ label: 'local' })

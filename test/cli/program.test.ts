@@ -21,6 +21,20 @@ describe('runCli', () => {
     expect(help).toContain('Examples:')
   })
 
+  test('behavior: help and failures name commands as the user types them', async () => {
+    const { context, printed, errors } = createCliContext()
+    const invocation = './dist/bookfeed'
+    expect(await runCli(['--help'], { ...context, invocation })).toBe(0)
+    expect(await runCli(['keys', '--help'], { ...context, invocation })).toBe(0)
+    const help = printed.join('\n')
+    expect(help).toContain('Usage: ./dist/bookfeed [options] [command]')
+    expect(help).toContain('BOOKFEED_PORT=8080 ./dist/bookfeed serve')
+    expect(help).toContain('KEY=$(./dist/bookfeed keys create --tier pro)')
+    expect(help.match(/(?<!\/)\bbookfeed (serve|keys|import|verify)/g)).toBeNull()
+    expect(await runCli(['status'], { ...context, invocation })).toBe(1)
+    expect(errors.join()).toContain('./dist/bookfeed record starts one, and ./dist/bookfeed serve')
+  })
+
   test('behavior: --version is that of the context', async () => {
     const { context, printed } = createCliContext()
     expect(await runCli(['--version'], context)).toBe(0)

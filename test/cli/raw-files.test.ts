@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -97,7 +97,7 @@ describe('createRawFiles', () => {
   })
 
   test('behavior: without room nothing is kept, and then what follows begins as after a start', async () => {
-    const { raw, state, hear, second, lines, names, textOf } = start('full')
+    const { raw, time, state, hear, second, lines, names, textOf } = start('full')
     hear('1')
     await second()
     state.hasRoom = false
@@ -105,6 +105,7 @@ describe('createRawFiles', () => {
     await second()
     hear('3')
     state.hasRoom = true
+    time.nowMs += 1000
     hear('4')
     raw.dispose()
     expect(lines).toEqual([
@@ -119,5 +120,29 @@ describe('createRawFiles', () => {
       `{"_recv":${START_MS + 4},"connection":1,"frame":4}`,
       '',
     ])
+  })
+
+  test('error: a disk that takes nothing is said once, and tried after longer and longer', async () => {
+    let tries = 0
+    const preamble = () => {
+      tries++
+      return []
+    }
+    const { hear, second, lines, names, raw } = start('away', { preamble })
+    rmSync(join(folder, 'away'), { recursive: true })
+    for (let passed = 0; passed < 60; passed++) {
+      hear(String(passed))
+      await second()
+    }
+    expect(tries).toBeWithin(3, 8)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toStartWith('bookfeed: raw messages are not kept: ENOENT')
+    mkdirSync(join(folder, 'away'))
+    await second(60_000)
+    hear('60')
+    await second()
+    expect(lines.slice(1)).toEqual(['bookfeed: raw messages are kept again.'])
+    expect(names()).toHaveLength(1)
+    expect(raw.status().dropped).toBe(60 + tries - 1)
   })
 })

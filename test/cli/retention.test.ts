@@ -1,40 +1,34 @@
 import { describe, expect, test } from 'bun:test'
 
-import { deleteStep } from '#src/cli/retention.ts'
+import { deleteStep, startRetention } from '#src/cli/retention.ts'
 import { DAY_MS } from '#src/core/time.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { appendAll, aSnapshot, conditionIdOf } from '../history/books.ts'
+import { conditionIdOf } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
+import { addOldMarkets } from '../support/old-markets.ts'
 
 /** A closed market a day before now, the first yesterday. */
 function aHistory(days: number) {
   const history = openHistory(':memory:')
-  for (let day = days; day > 0; day--) {
-    const windowStartMs = NOW_MS - day * DAY_MS
-    const about = { conditionId: conditionIdOf(day), coin: 'btc', timeframe: '5m' } as const
-    history.putMarket({ ...about, source: 'simulated', windowStartMs })
-    appendAll(history, [aSnapshot({ ...about, assetId: `${day}`, timestampMs: windowStartMs + 1 })])
-    history.close(about.conditionId)
-  }
+  addOldMarkets(history, days)
   return history
 }
 
-const contextOf = (env: Record<string, string>) => createCliContext(env).context
+const keeping = { keepDays: 0, keepGb: 0 }
 const heldOf = (history: ReturnType<typeof aHistory>): number => history.totals().markets
 
 describe('deleteStep', () => {
   test('default: deletes nothing', () => {
     const history = aHistory(4)
-    expect(deleteStep(contextOf({}), history)).toBe(false)
+    expect(deleteStep(keeping, history, NOW_MS)).toBe(false)
     expect(heldOf(history)).toBe(4)
   })
 
   test('behavior: by age, markets that began before; they are 404, and their day says so', async () => {
     const history = aHistory(4)
-    const context = contextOf({ BOOKFEED_KEEP_DAYS: '2' })
-    while (deleteStep(context, history));
+    while (deleteStep({ ...keeping, keepDays: 2 }, history, NOW_MS));
     expect(heldOf(history)).toBe(2)
     const { send } = createHarness({ history })
     const gone = `/v1/btc/markets/${conditionIdOf(4)}`
@@ -55,9 +49,9 @@ describe('deleteStep', () => {
   })
 
   test('behavior: by size, the oldest until it fits, and nothing that just began', () => {
-    const context = contextOf({ BOOKFEED_KEEP_GB: '1' })
+    const keep = { ...keeping, keepGb: 1 }
     const history = aHistory(4)
-    expect(deleteStep(context, history)).toBe(false)
+    expect(deleteStep(keep, history, NOW_MS)).toBe(false)
     let gb = 2
     const asked: number[] = []
     const large = {
@@ -68,7 +62,28 @@ describe('deleteStep', () => {
         return true
       },
     }
-    while (deleteStep(context, large));
+    while (deleteStep(keep, large, NOW_MS));
     expect(asked).toEqual([NOW_MS - 3_600_000, NOW_MS - 3_600_000])
+  })
+})
+
+describe('startRetention', () => {
+  test('behavior: says in the log that markets were deleted, and nothing when none were', async () => {
+    const history = aHistory(4)
+    const { context, errors } = createCliContext({ BOOKFEED_KEEP_DAYS: '2' })
+    const ended = async () => {
+      const { promise, resolve } = Promise.withResolvers<string>()
+      const report = {
+        ...{ canStart() {}, due() {}, began() {}, progress() {}, failed() {} },
+        ended: (outcome: string) => resolve(outcome),
+      }
+      using _job = startRetention({ ...context, clock: () => NOW_MS }, history, report)
+      await promise
+    }
+    await ended()
+    expect(heldOf(history)).toBe(2)
+    expect(errors).toEqual([expect.stringContaining('was deleted (BOOKFEED_KEEP_DAYS=2,')])
+    await ended()
+    expect(errors).toHaveLength(1)
   })
 })

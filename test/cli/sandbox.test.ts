@@ -8,42 +8,19 @@ import { renderBuyScript } from '#dev/sandbox/buy-script.ts'
 import { listMissingPackages } from '#dev/sandbox/dev-packages.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
+import { startSandbox } from '../support/sandbox-process.ts'
 
-const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-sandbox-test-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Reads what a sandbox prints, up to the command that buys. */
-async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const bytes of output) {
-    text += decoder.decode(bytes, { stream: true })
-    if (/^ {2}bun run .*\n/m.test(text)) break
-  }
-  return text
-}
 
 describe('bookfeed sandbox', () => {
   test.skipIf(!hasAnvil)(
     'default: one command, and the script that it prints buys Pro: 403, then 200',
     async () => {
-      const data = join(folder, 'play')
-      // A variable of a real server must not reach a sandbox.
-      const env = {
-        BOOKFEED_PORT: '0',
-        BOOKFEED_LOG: 'off',
-        BOOKFEED_PAY_TO: `0x${'9'.repeat(40)}`,
-      }
-      const child = Bun.spawn(
-        [process.execPath, join(root, 'src/main.ts'), 'sandbox', '--data', data],
-        { env, stdout: 'pipe', stderr: 'pipe' },
-      )
+      const { greeting, script, stop } = await startSandbox(join(folder, 'play'))
       try {
-        const greeting = await readGreeting(child.stdout)
         expect(greeting).toContain('Payments: USDC and USDT on Polygon.\n')
         expect(greeting).toContain('Signup is open.\n')
-        const script = /^ {2}bun run (\S+)$/m.exec(greeting)?.[1] ?? ''
         // It holds a private key.
         expect(statSync(script).mode & 0o077).toBe(0)
         const buyer = Bun.spawn([process.execPath, 'run', script], { stdout: 'pipe', cwd: '/' })
@@ -53,9 +30,8 @@ describe('bookfeed sandbox', () => {
         )
         expect(await buyer.exited).toBe(0)
       } finally {
-        child.kill()
+        expect(await stop()).toBe(0)
       }
-      expect(await child.exited).toBe(0)
     },
     60_000,
   )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { openLedger } from '#src/ledger/open.ts'
 
-const root = join(import.meta.dir, '../..')
+import { bookfeed } from '../support/program.ts'
 
 let folder = ''
 
@@ -19,7 +19,7 @@ afterAll(() => {
 
 /** Starts the real process; a port of 0 is any free one. */
 function start(env: Record<string, string> = {}) {
-  return Bun.spawn([process.execPath, join(root, 'src/main.ts'), 'serve'], {
+  return Bun.spawn(bookfeed('serve'), {
     env: { BOOKFEED_DATA: folder, BOOKFEED_RECORD: 'off', BOOKFEED_PORT: '0', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
@@ -116,6 +116,26 @@ describe('bookfeed serve', () => {
     child.kill('SIGINT')
     expect(await child.exited).toBe(0)
     expect(await new Response(child.stderr).text()).toBe('')
+  })
+
+  test('behavior: after SIGTERM it is not ready, and answers for as long as configured', async () => {
+    const child = start({
+      ...{ BOOKFEED_LOG: 'off', BOOKFEED_SAMPLE: 'off', BOOKFEED_DRAIN_SECONDS: '1' },
+      BOOKFEED_DATA: `${folder}/drain`,
+    })
+    const { value } = await child.stdout.getReader().read()
+    const origin = /http:\S+/.exec(new TextDecoder().decode(value))?.[0] ?? ''
+    const statusOf = async (path: string) => (await fetch(origin + path)).status
+    expect(await statusOf('/readyz')).toBe(200)
+    const startedMs = performance.now()
+    child.kill('SIGTERM')
+    while ((await statusOf('/readyz')) === 200) await Bun.sleep(1)
+    const answers = new Set<string>()
+    while (child.exitCode === null && performance.now() - startedMs < 900)
+      answers.add(`${await statusOf('/readyz')} ${await statusOf('/healthz')}`)
+    expect([...answers]).toEqual(['503 200'])
+    expect(await child.exited).toBe(0)
+    expect(performance.now() - startedMs).toBeGreaterThan(1000)
   })
 
   test('error: a taken port is one line that names the variable', async () => {

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { createStatusFile, readRecorderStatus } from '#src/cli/recorder-status.ts'
+import { createStatusFile, readRecorder, readRecorderStatus } from '#src/cli/recorder-status.ts'
 import { noCounts } from '#src/recorder/book-output.ts'
+import type { Recorder } from '#src/recorder/recorder.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'
@@ -26,7 +27,13 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
     ],
     lanes: [],
     discovery: { markets: 2, asking: 0, contradictions: 0 },
-    spot: { ticks: 0, dropped: 0, sources: [] },
+    spot: {
+      ...{ ticks: 0, dropped: 0 },
+      sources: [
+        { name: 'page', faults: 0, isConnected: false, heardMs: NOW_MS - 12_000 },
+        { name: 'live', faults: 0, isConnected: true, heardMs: NOW_MS },
+      ],
+    },
     lifecycle: undefined,
     sink: {
       ...{ rows, duplicates: 0, batches: 3, dropped: 0, lastFlushMs: 0, slowestMs: 0 },
@@ -40,7 +47,7 @@ function statusOf({ messages = 0, rows = 0 } = {}) {
 function start() {
   const line = createCommandLine()
   let counts = { messages: 0, rows: 0 }
-  const status = { driftMs: 40 }
+  const status: Partial<ReturnType<Recorder['status']>> = {}
   const file = createStatusFile(line.folder, {
     status: () => ({ ...statusOf(counts), ...status }),
   })
@@ -65,6 +72,7 @@ describe('bookfeed status', () => {
       '1 connections, 3 books, 1,000 messages a second, 17,000 in all, the last 0.3 s ago',
       '50 states a second, 1,000 in 3 batches; 7 wait, 0 dropped',
       "63 ms from the venue's time",
+      'Prices of coins: 0, from page, which gave nothing since 12.0 s ago; live.',
       'Gaps open now: 1 of 4 books.',
       'Disk free: 12.3 GB.',
       "The venue's clock is 40 ms behind ours",
@@ -80,6 +88,17 @@ describe('bookfeed status', () => {
     const text = (await world.run('status')).printed.join('\n')
     expect(text).toContain('Disk free: 11 MB.')
     expect(text).toContain("The venue's clock is 2,986 ms ahead of ours")
+  })
+
+  test('behavior: what was not measured yet is no 0', async () => {
+    using world = start()
+    const sink = { ...statusOf().sink, lagMs: undefined }
+    Object.assign(world.status, { driftMs: undefined, sink, markets: [] })
+    world.write(NOW_MS)
+    const text = (await world.run('status')).printed.join('\n')
+    for (const part of ['no state was stored yet', 'nothing was heard yet', 'recorded yet.'])
+      expect(text).toContain(part)
+    expect(text).not.toContain('the catalogue lists none')
   })
 
   test('behavior: --json is one object, with the rates since the start at first', async () => {
@@ -107,6 +126,15 @@ describe('bookfeed status', () => {
     expect([ino, size, mode & 0o777]).toEqual([before.ino, before.size, 0o600])
   })
 
+  test('behavior: one that fell silent is known until another says something', async () => {
+    using world = start()
+    expect(readRecorder(world.folder, NOW_MS).silentMs).toBeUndefined()
+    world.write(NOW_MS - 60_000)
+    expect(readRecorder(world.folder, NOW_MS).silentMs).toBe(NOW_MS - 60_000)
+    world.write(NOW_MS)
+    expect(readRecorder(world.folder, NOW_MS).silentMs).toBeUndefined()
+  })
+
   test('error: without a recorder, or with what one left behind, says how to start one', async () => {
     using world = start()
     const none = await world.run('status')
@@ -114,6 +142,11 @@ describe('bookfeed status', () => {
       1,
       expect.stringContaining('bookfeed record starts one'),
     ])
+    const json = await world.run('status', '--json')
+    expect(json.exitCode).toBe(1)
+    expect(JSON.parse(json.printed.join('\n'))).toEqual({
+      fault: expect.stringContaining('No recorder runs'),
+    })
     world.write(NOW_MS - 10_001)
     expect((await world.run('status')).exitCode).toBe(1)
     world.write(NOW_MS)

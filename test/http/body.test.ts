@@ -175,7 +175,7 @@ describe('readBody', () => {
   test('error: a required member must be there', async () => {
     const { message, extras } = await errorOf('{}')
     const hint = 'Send a string of 1 to 5 characters matching ^[a-z]+$.'
-    expect([message, extras.param]).toEqual([`\`name\` is missing from the body. ${hint}`, 'name'])
+    expect([message, extras.param]).toEqual([`\`name\` is missing. ${hint}`, 'name'])
   })
 
   test('error: neither a key nor more than 40 characters of what was sent come back', async () => {

@@ -25,7 +25,7 @@ const visit = {
 }
 
 /** A small app with every way to fail, behind a front door. */
-function createDoor(options: { logsEachRequest?: boolean } = {}) {
+function createDoor(options: { logsAs?: 'json' | 'off' } = {}) {
   const lines: string[] = []
   const left: (number | undefined)[] = []
   const gate: Gate = {
@@ -60,13 +60,14 @@ function createDoor(options: { logsEachRequest?: boolean } = {}) {
     .post('/body', () => new Response(null, { status: 204 }), { parse: 'none' })
     .compile()
   const door = createFrontDoor({
-    handle: (request) => app.fetch(request),
+    handle: ({ request }) => app.fetch(request),
+    meters: { request() {}, problem() {} },
     takeError: trap.take,
     routes: createRouteTable(app.routes),
     sockets: new Map(),
     gate,
     work: { enter: () => undefined, spend() {} },
-    logsEachRequest: options.logsEachRequest ?? true,
+    logsAs: options.logsAs ?? 'json',
     log: (line) => void lines.push(line),
     clock: () => 0,
     mint: () => 'minted',
@@ -135,6 +136,33 @@ describe('createFrontDoor', () => {
     },
   )
 
+  const trace = '0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  test.each([`00-${trace}`, `01-${trace}-more`])(
+    'behavior: a trace goes back to the caller and into the log: %s',
+    async (traceparent) => {
+      const { send, lines } = createDoor()
+      const response = await send('/ok', { headers: { traceparent } })
+      expect(response.headers.get('traceparent')).toBe(traceparent)
+      expect(JSON.parse(lines[0] ?? '')).toMatchObject({ traceparent })
+    },
+  )
+
+  test.each([
+    '',
+    `ff-${trace}`,
+    `00-${trace}-more`,
+    `00-${trace.toUpperCase()}`,
+    `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    `00-${trace.slice(0, 33)}${'0'.repeat(16)}-01`,
+    `01-${trace}-${'x'.repeat(100)}`,
+    `00-${trace}"`,
+  ])('behavior: what is no trace is dropped: %p', async (traceparent) => {
+    const { send, lines } = createDoor()
+    const response = await send('/ok', { headers: { traceparent } })
+    expect(response.headers.has('traceparent')).toBe(false)
+    expect(lines[0]).not.toContain('traceparent')
+  })
+
   test.each(['/ok', '/object', '/nope', '/throw', '/coins/btc'])(
     'behavior: HEAD %s is GET without the body',
     async (path) => {
@@ -161,7 +189,7 @@ describe('createFrontDoor', () => {
   test.each(['/throw', '/reject', '/throw-string'])(
     'error: %s tells the caller nothing and the log everything, once',
     async (path) => {
-      const { send, lines } = createDoor({ logsEachRequest: false })
+      const { send, lines } = createDoor({ logsAs: 'off' })
       const response = await send(path)
       const problem = await problemOf(response)
       expect([problem.status, problem.code]).toEqual([500, 'internal'])

@@ -63,6 +63,14 @@ describe('run', () => {
     expect(kept).toEqual([])
   })
 
+  test('behavior: short work does not queue behind the long work of others', async () => {
+    const work = createWatched()
+    const long = Array.from({ length: 3 }, () => work.run(requestOf('a').request, stepsOf(50)))
+    expect(work.waiting()).toBeGreaterThan(0)
+    expect(work.run(requestOf('b').request, stepsOf(2))).toBe(2)
+    expect(await Promise.all(long)).toEqual([50, 50, 50])
+  })
+
   test('behavior: long work is done in turns, and its connection is kept meanwhile', async () => {
     const { request, kept } = requestOf('a')
     let [steps, most] = [0, 0]
@@ -204,12 +212,12 @@ describe('enter', () => {
     }
   })
 
-  test('error: the queue has an end, except for what is no data', async () => {
+  test('error: the line has an end, and what is urgent does not wait in it', async () => {
     const work = createWatched()
     work.spend(10)
     const waits = Array.from({ length: 1004 }, () => work.enter(requestOf('a').visit))
-    expect(await refusalOf(() => work.enter(requestOf('b').visit))).toEqual(['unavailable', 5])
-    expect(work.enter({ ...requestOf('b').visit, isCounted: false })).toBeInstanceOf(Promise)
+    expect(await refusalOf(() => work.enter(requestOf('b').visit))).toEqual(['unavailable', 1])
+    expect(work.enter(requestOf('b').visit, true)).toBeUndefined()
     await Promise.all(waits)
   })
 })

@@ -24,6 +24,10 @@ export function conformKeys(use: UseLedger): void {
   describe('expireKey', () => {
     conformExpire(use)
   })
+  describe('labelKey', () => {
+    conformLabel(use)
+  })
+
   describe('revokeKey', () => {
     conformRevoke(use)
   })
@@ -149,6 +153,31 @@ function conformExpire(use: UseLedger): void {
     'error: refuses a key that is not there',
     use((ledger) => {
       expect(() => ledger.expireKey('key_9', NOW_MS, by())).toThrow('no key key_9')
+    }),
+  )
+}
+
+function conformLabel(use: UseLedger): void {
+  test(
+    'default: gives another label once, and leaves other keys',
+    use((ledger) => {
+      createKeyOne(ledger)
+      ledger.createKey(aKey(2, { label: 'second' }), by())
+      ledger.labelKey(keyIdOf(1), 'first', by(NOW_MS + 5, 'account:acc_1'))
+      const before = [ledger.revision(), ...deedsOf(ledger)]
+      ledger.labelKey(keyIdOf(1), 'first', by(NOW_MS + 9))
+      expect([1, 2].map((number) => ledger.findKey(keyIdOf(number))?.label)).toEqual([
+        ...['first', 'second'],
+      ])
+      expect([ledger.revision(), ...deedsOf(ledger)]).toEqual(before)
+      expect(before.at(-1)).toBe('account:acc_1 key.labelled key_1')
+    }),
+  )
+
+  test(
+    'error: refuses a key that is not there',
+    use((ledger) => {
+      expect(() => ledger.labelKey('key_9', 'x', by())).toThrow('no key key_9')
     }),
   )
 }

@@ -65,6 +65,18 @@ function conformTransfers(use: UsePayments): void {
 
 function conformResolving(use: UsePayments): void {
   test(
+    'default: payments are counted by state, of those in review the undecided ones',
+    use((ledger) => {
+      claimUpTo(ledger, 1, { state: 'pending' })
+      const first = claimUpTo(ledger, 2, { state: 'review' })
+      claimUpTo(ledger, 3, { state: 'review' })
+      expect(ledger.payments.countPayments()).toEqual({ pending: 1, review: 2 })
+      ledger.payments.resolveReview(first.id, 'refunded', by())
+      expect(ledger.payments.countPayments()).toEqual({ pending: 1, review: 1 })
+    }),
+  )
+
+  test(
     'default: notes what became of a transfer, once',
     use((ledger) => {
       ledger.payments.addUnmatchedTransfer(aTransfer(1), by())

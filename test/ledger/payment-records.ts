@@ -49,6 +49,11 @@ export const anOffer = (number: number, changes: Partial<OfferDraft> = {}): Offe
   ...changes,
 })
 
+function payloadOf(number: number): Pick<SignedPayment, 'payload' | 'payloadHash'> {
+  const payload = JSON.stringify({ number, signature: SIGNATURE })
+  return { payload, payloadHash: new Bun.CryptoHasher('sha256').update(payload).digest('hex') }
+}
+
 export const aSigned = (
   number: number,
   offer: Offer,
@@ -64,8 +69,7 @@ export const aSigned = (
   validBefore: 2n ** 256n - 1n,
   nonce: `0x${number.toString(16).padStart(64, '0')}`,
   nonceContract: ASSET.toLowerCase(),
-  payloadHash: number.toString(16).padStart(64, 'f'),
-  payload: JSON.stringify({ number, signature: SIGNATURE }),
+  ...payloadOf(number),
   ...changes,
 })
 

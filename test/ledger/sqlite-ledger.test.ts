@@ -206,6 +206,7 @@ describe('every verb', () => {
       ledger.createAccount({ id: accountIdOf(3), address: addressOf(3) }, by()),
     setBlocked: (ledger) => ledger.setBlocked(accountIdOf(1), true, by()),
     createKey: (ledger) => ledger.createKey(aKey(3), by()),
+    labelKey: (ledger) => ledger.labelKey(keyIdOf(1), 'other', by()),
     expireKey: (ledger) => ledger.expireKey(keyIdOf(1), NOW_MS, by()),
     revokeKey: (ledger) => ledger.revokeKey(keyIdOf(1), by()),
     addSubscription: (ledger) => ledger.addSubscription(aSubscription(3), by()),

@@ -1,0 +1,60 @@
+/**
+ * Makes one executable of the service: the runtime, all code as bytecode, migrations, pages and
+ * documentation. The dashboard is built here, because an executable has no source to build it from.
+ */
+import { parseArgs } from 'node:util'
+
+import type { BunPlugin } from 'bun'
+
+import { buildWebFiles } from '#web/build.ts'
+
+/** What is compiled, and what of it is left out. */
+export const sources = {
+  entrypoints: [new URL('../../src/main.ts', import.meta.url).pathname],
+  // The sandbox is for checkouts, as it says; Elysia reads no files of ours, and does without.
+  external: ['#dev/*', 'file-type'],
+  target: 'bun',
+} as const
+
+async function pages(): Promise<BunPlugin> {
+  const files = await buildWebFiles()
+  const held = JSON.stringify({ ...files, assets: [...files.assets] })
+  const contents = `const files = ${held}
+export const buildWebFiles = async () => ({ ...files, assets: new Map(files.assets) })`
+  return {
+    name: 'built-pages',
+    setup: (build) =>
+      void build.onLoad({ filter: /\/web\/build\.ts$/ }, () => ({ contents, loader: 'js' })),
+  }
+}
+
+async function build(outfile: string): Promise<void> {
+  const { outputs } = await Bun.build({
+    entrypoints: [...sources.entrypoints],
+    external: [...sources.external],
+    target: sources.target,
+    define: { 'process.env.NODE_ENV': '"production"' },
+    minify: true,
+    bytecode: true,
+    format: 'esm',
+    // Lines of failures are those of the source.
+    sourcemap: 'linked',
+    plugins: [await pages()],
+    compile: {
+      // What is in the folder where it is started must not change what it does.
+      ...{ outfile, autoloadDotenv: false, autoloadBunfig: false },
+      // Most code of a start runs once; main.ts ends that.
+      jitPolicy: 8,
+    },
+  })
+  // It is in the executable, too.
+  for (const { kind, path } of outputs) if (kind === 'sourcemap') await Bun.file(path).delete()
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { outfile: { type: 'string', default: 'dist/bookfeed' } },
+  })
+  await build(values.outfile)
+  process.stdout.write(`${values.outfile}\n`)
+}

@@ -1,0 +1,163 @@
+/**
+ * Makes backups: the files as they are at one moment, in blocks that are stored under their digest.
+ * A block that is stored already is not stored again, so a backup costs what has changed since the
+ * one before.
+ */
+import type { FileFormat } from '#src/sqlite/database.ts'
+import { freezeFile, type FrozenPart } from '#src/sqlite/frozen-file.ts'
+
+import {
+  type BackupFile,
+  BLOCK_BYTES,
+  blockBytes,
+  blockPath,
+  BLOCKS,
+  digestOf,
+  listBackups,
+  type Manifest,
+  nameAt,
+  readManifest,
+  removeManifest,
+  writeManifest,
+} from './manifest.ts'
+import { BackupFault, type BackupStore } from './store.ts'
+
+/** Blocks that are on their way at a time, each in memory. */
+const ON_THE_WAY = 4
+
+export type BackupSource = { name: string; path: string; format: FileFormat }
+
+type Task = {
+  store: BackupStore
+  sources: readonly BackupSource[]
+  startedMs: number
+  version: string
+  onProgress?: (done: number, total: number) => void
+}
+
+export type BackupReport = {
+  name: string
+  files: Pick<BackupFile, 'name' | 'bytes'>[]
+  /** What the backup takes, and what of it was not there before. */
+  bytes: number
+  newBytes: number
+}
+
+/** Makes one; when it rejects there is none, and what is there of it is used by the next. */
+export async function makeBackup(task: Task): Promise<BackupReport> {
+  const { store, sources, startedMs, version } = task
+  const known = await store.list(BLOCKS)
+  const upload = createUpload(store, new Map(known))
+  const files: BackupFile[] = []
+  for (const source of sources) files.push(...(await copy(source, upload, task)))
+  await upload.end()
+  await assertThere(store, files)
+  const name = nameAt(startedMs)
+  await writeManifest(store, name, { bookfeedBackup: 1, startedMs, version, files })
+  return { name, files, ...sizesOf(files, known) }
+}
+
+function sizesOf(files: readonly BackupFile[], known: ReadonlyMap<string, number>) {
+  let [bytes, newBytes] = [0, 0]
+  for (const file of files) {
+    bytes += file.bytes
+    for (const [index, digest] of file.blocks.entries())
+      if (!known.has(blockPath(digest))) newBytes += blockBytes(file.bytes, index)
+  }
+  return { bytes, newBytes }
+}
+
+/**
+ * Twice: the log of a database grows for as long as a moment of it is read, so what is slow, to
+ * store what is new, is done before that.
+ */
+async function copy(source: BackupSource, upload: Upload, task: Task): Promise<BackupFile[]> {
+  const { name, path, format } = source
+  {
+    using loose = freezeFile(path, format)
+    loose.release()
+    await copyPart(loose.file, upload, task)
+  }
+  using frozen = freezeFile(path, format)
+  const parts = [{ name, part: frozen.file }]
+  if (frozen.log !== undefined) parts.push({ name: `${name}-wal`, part: frozen.log })
+  const files: BackupFile[] = []
+  for (const { name: partName, part } of parts) {
+    const copied = await copyPart(part, upload, task)
+    files.push({ name: partName, bytes: part.bytes, format: frozen.version, ...copied })
+  }
+  return files
+}
+
+async function copyPart({ bytes, read }: FrozenPart, upload: Upload, { onProgress }: Task) {
+  const whole = new Bun.CryptoHasher('sha256')
+  const blocks: string[] = []
+  const buffer = new Uint8Array(BLOCK_BYTES)
+  for (let at = 0; at < bytes; at += BLOCK_BYTES) {
+    const block = buffer.subarray(0, blockBytes(bytes, blocks.length))
+    read(at, block)
+    whole.update(block)
+    const digest = digestOf(block)
+    blocks.push(digest)
+    await upload.put(digest, block)
+    onProgress?.(at + block.length, bytes)
+  }
+  return { sha256: whole.digest('hex'), blocks }
+}
+
+type Upload = ReturnType<typeof createUpload>
+
+function createUpload(store: BackupStore, known: Map<string, number>) {
+  const running = new Set<Promise<void>>()
+  let failure: { error: unknown } | undefined
+
+  function check(): void {
+    if (failure !== undefined) throw failure.error
+  }
+  return {
+    /** Resolves when another one may be put; takes a copy. */
+    async put(digest: string, block: Uint8Array): Promise<void> {
+      const path = blockPath(digest)
+      if (known.get(path) === block.length) return
+      known.set(path, block.length)
+      const done = store.put(path, block.slice()).catch((error: unknown) => {
+        failure ??= { error }
+      })
+      running.add(done)
+      void done.then(() => running.delete(done))
+      if (running.size >= ON_THE_WAY) await Promise.race(running)
+      check()
+    },
+    async end(): Promise<void> {
+      await Promise.all(running)
+      check()
+    },
+  }
+}
+
+/** Somebody else may have removed what was there at the start. */
+async function assertThere(store: BackupStore, files: readonly BackupFile[]): Promise<void> {
+  const known = await store.list(BLOCKS)
+  for (const { bytes, blocks } of files)
+    for (const [index, digest] of blocks.entries())
+      if (known.get(blockPath(digest)) !== blockBytes(bytes, index))
+        throw new BackupFault(
+          'Blocks of the backup vanished while it was made: another one uses the same place. Give each data folder a place of its own, and try again.',
+        )
+}
+
+/** Removes all but the newest backups, and the blocks that no backup needs. */
+export async function pruneBackups(store: BackupStore, keep: number): Promise<string[]> {
+  const names = await listBackups(store)
+  const gone = names.slice(keep)
+  // All are read before anything is removed: one that cannot be read may need any block.
+  const manifests: Manifest[] = []
+  for (const name of names.slice(0, keep)) manifests.push(await readManifest(store, name))
+  const needed = new Set(
+    manifests.flatMap(({ files }) => files.flatMap(({ blocks }) => blocks.map(blockPath))),
+  )
+  for (const name of gone) await removeManifest(store, name)
+  for (const path of (await store.list(BLOCKS)).keys())
+    if (!needed.has(path)) await store.remove(path)
+  return gone
+}

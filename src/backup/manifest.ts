@@ -1,0 +1,81 @@
+/** What a backup consists of. It is written last: without it there is no backup. */
+import { messageOf } from '#src/lib/message.ts'
+
+import { BackupFault, type BackupStore } from './store.ts'
+
+/** Bytes of a block but the last of a file. */
+export const BLOCK_BYTES = 4 * 1024 * 1024
+
+export type Manifest = {
+  bookfeedBackup: 1
+  /** When the copy began, Unix milliseconds. */
+  startedMs: number
+  /** Of the program. */
+  version: string
+  files: BackupFile[]
+}
+
+export type BackupFile = {
+  /** `history.db`, or `history.db-wal` for the log beside it. */
+  name: string
+  bytes: number
+  /** Of the whole file, hex. */
+  sha256: string
+  /** Number of the format of a database; the log has that of its file. */
+  format: number
+  /** SHA-256 of each block, in order; a block is stored under it. */
+  blocks: string[]
+}
+
+const START = 'backup-'
+export const BLOCKS = 'blocks/'
+/** By time: a later name is of a later backup. */
+export const nameAt = (ms: number): string =>
+  START + new Date(ms).toISOString().replaceAll(/[:.]/g, '-')
+
+const pathOf = (name: string): string => `${name}.json`
+export const blockPath = (digest: string): string => BLOCKS + digest
+export const digestOf = (bytes: Uint8Array): string =>
+  new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** Names of backups, the newest first. */
+export async function listBackups(store: BackupStore): Promise<string[]> {
+  const found = [...(await store.list(START)).keys()]
+  return found
+    .flatMap((path) => (path.endsWith('.json') ? path.slice(0, -'.json'.length) : []))
+    .sort()
+    .reverse()
+}
+
+export const writeManifest = (store: BackupStore, name: string, manifest: Manifest) =>
+  store.put(pathOf(name), new TextEncoder().encode(JSON.stringify(manifest)))
+export const removeManifest = (store: BackupStore, name: string) => store.remove(pathOf(name))
+
+/** Throws `BackupFault`. */
+export async function readManifest(store: BackupStore, name: string): Promise<Manifest> {
+  const text = new TextDecoder().decode(await store.get(pathOf(name)))
+  try {
+    return asManifest(JSON.parse(text))
+  } catch (cause) {
+    throw new BackupFault(`${name} cannot be read (${messageOf(cause)}). Use another backup.`, {
+      cause,
+    })
+  }
+}
+
+const fileName = /^(history|ledger)\.db(-wal)?$/
+
+function asManifest(value: Manifest): Manifest {
+  if (value.bookfeedBackup !== 1) throw new Error('it is not of this kind, or of a newer one')
+  // A name leads to no other place than the folder that is restored.
+  if (!value.files.every(({ name }) => fileName.test(name))) throw new Error('it names other files')
+  if (!value.files.every(hasSize)) throw new Error('its sizes and blocks differ')
+  return value
+}
+
+const hasSize = ({ bytes, blocks }: BackupFile): boolean =>
+  blocks.length === Math.ceil(bytes / BLOCK_BYTES)
+
+/** Bytes of the block at an index of a file. */
+export const blockBytes = (fileBytes: number, index: number): number =>
+  Math.min(BLOCK_BYTES, fileBytes - index * BLOCK_BYTES)

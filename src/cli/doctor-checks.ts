@@ -1,0 +1,206 @@
+/** What `bookfeed doctor` looks at on this machine. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+import { openHistory } from '#src/history/open.ts'
+import { findExampleMarket } from '#src/history/reads/market-pages.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
+import { messageOf } from '#src/lib/message.ts'
+import {
+  type FileFormat,
+  historyFormat,
+  ledgerFormat,
+  openDatabase,
+  versionOf,
+} from '#src/sqlite/database.ts'
+
+import { readBackupNote } from './backup.ts'
+import { count, formatCount } from './command-line.ts'
+import type { CliContext } from './context.ts'
+import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
+import { readRecorderStatus } from './recorder-status.ts'
+import { freeBytesOf } from './room.ts'
+
+/** `wrong` makes the command fail; `skipped` is what does not apply, or cannot be known now. */
+export type Finding = {
+  check: string
+  state: 'ok' | 'skipped' | 'warning' | 'wrong'
+  text: string
+  /** What to do about it. */
+  todo?: string | undefined
+}
+
+const HOUR_MS = 3_600_000
+const MIB = 1024 * 1024
+
+/** A finding of one check; the last is what to do. */
+export const finder =
+  (check: string) =>
+  (state: Finding['state'], text: string, todo?: string): Finding => ({ check, state, text, todo })
+
+const OTHERS = 0o077
+const ours = /^(history|ledger)\.db|^(recorder|backup)\.|^(backups|restoring)$/
+
+export function checkPermissions(folder: string): Finding[] {
+  const found = finder('permissions')
+  if (!existsSync(folder)) return [found('skipped', `${folder} is made at the first start.`)]
+  const names = readdirSync(folder).filter((name) => ours.test(name))
+  const paths = [folder, ...names.map((name) => join(folder, name))].filter(existsSync)
+  const open = paths.filter((path) => (statSync(path).mode & OTHERS) !== 0)
+  const others = paths.filter((path) => statSync(path).uid !== process.getuid?.())
+  return [
+    ...open.map((path) => {
+      const mode = (statSync(path).mode & 0o777).toString(8)
+      const right = statSync(path).isDirectory() ? '700' : '600'
+      return found('wrong', `Others may use ${path} (mode ${mode}).`, `chmod ${right} ${path}`)
+    }),
+    ...others.map((path) =>
+      found('warning', `${path} belongs to another user.`, `Run bookfeed as that user, or chown.`),
+    ),
+    ...(open.length + others.length === 0
+      ? [found('ok', 'Its owner alone may use the data.')]
+      : []),
+  ]
+}
+
+/** Each account, key and payment waits for one such write. */
+const SYNC_ROUNDS = 16
+const SYNC_MS_MAX = 50
+
+export function checkDisk(folder: string, freeBytesMin: number): Finding[] {
+  const free = freeBytesOf(existsSync(folder) ? folder : '.')
+  if (free === undefined) return [finder('disk')('skipped', 'Nobody can say how much is free.')]
+  const room = checkRoom(free, freeBytesMin)
+  if (!existsSync(folder)) return [room]
+  return [room, checkSpeed(folder)]
+}
+
+function checkRoom(free: number, freeBytesMin: number): Finding {
+  const found = finder('disk')
+  const text = `${formatCount(Math.floor(free / MIB))} MiB are free`
+  const todo = 'Free some, or delete what is oldest: bookfeed prune --help.'
+  if (free < freeBytesMin)
+    return found('wrong', `${text}, less than BOOKFEED_FREE_MB: nothing is recorded.`, todo)
+  if (free >= 2 * freeBytesMin) return found('ok', `${text}.`)
+  return found('warning', `${text}, hardly more than BOOKFEED_FREE_MB.`, todo)
+}
+
+function checkSpeed(folder: string): Finding {
+  const found = finder('disk')
+  const path = join(folder, 'doctor.tmp')
+  try {
+    const file = openSync(path, 'w', 0o600)
+    const times: number[] = []
+    for (let round = 0; round < SYNC_ROUNDS; round++) {
+      const startedMs = performance.now()
+      writeSync(file, new Uint8Array(4096), 0, 4096, round * 4096)
+      fsyncSync(file)
+      times.push(performance.now() - startedMs)
+    }
+    closeSync(file)
+    const median = times.sort((a, b) => a - b)[SYNC_ROUNDS / 2] ?? 0
+    const text = `A write that survives a power cut takes ${median.toFixed(1)} ms.`
+    if (median <= SYNC_MS_MAX) return found('ok', text)
+    return found(
+      'warning',
+      text,
+      'Put the data on a faster disk: each sale waits for some of them.',
+    )
+  } catch (error) {
+    const todo = 'Let this user write the folder, or set BOOKFEED_DATA.'
+    return found('wrong', `${folder} cannot be written (${messageOf(error)}).`, todo)
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+export function checkHistory(dataPath: string): Finding {
+  const path = historyPathOf(dataPath)
+  return checkFile('history', { path, format: historyFormat }, () => {
+    const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
+    try {
+      const { markets, snapshots } = history.totals()
+      findExampleMarket(history)
+      return `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}. bookfeed verify re-reads all of them.`
+    } finally {
+      history.dispose()
+    }
+  })
+}
+
+export const checkLedger = (dataPath: string, ledger: Ledger | undefined): Finding =>
+  checkFile('ledger', { path: ledgerPathOf(dataPath), format: ledgerFormat }, () => {
+    const faults = [...(ledger?.verifyAudit() ?? [])]
+    if (faults.length > 0) throw new Error(faults.slice(0, 3).join(' '))
+    const head = ledger?.auditHead()
+    return head
+      ? `${formatCount(head.seq)} audited changes, head ${head.seq}:${head.hash}.`
+      : 'New.'
+  })
+
+/** `look` says what is held; what it throws is what is wrong. */
+function checkFile(
+  check: string,
+  { path, format }: { path: string; format: FileFormat },
+  look: () => string,
+): Finding {
+  const found = finder(check)
+  if (!existsSync(path)) return found('skipped', `${path} is made at the first start.`)
+  try {
+    const db = openDatabase(path, { format, isReadOnly: true })
+    const version = versionOf(db)
+    db.close()
+    const known = format.migrations.length
+    if (version < known) {
+      return found(
+        'warning',
+        `${path} has format ${version}, and this release ${known}: the next start brings it up to date, after a backup.`,
+      )
+    }
+    return found('ok', look())
+  } catch (error) {
+    const todo = 'Stop all writers, and restore a backup: bookfeed restore --help.'
+    return found('wrong', messageOf(error), todo)
+  }
+}
+
+export function checkBackup({ config, clock }: CliContext): Finding {
+  const found = finder('backup')
+  const { backupTo, backupHours, dataPath } = config()
+  const note = readBackupNote(dataPath)
+  const isByHand = backupTo === '' || backupTo === 'off'
+  const last = isByHand || note?.place === backupTo ? note : undefined
+  const hours = last && Math.floor((clock() - last.startedMs) / HOUR_MS)
+  const text = last
+    ? `${last.name} in ${last.place} is ${count(hours ?? 0, 'hour')} old.`
+    : `There is no backup of this folder${isByHand ? '' : ` in ${backupTo}`}.`
+  if (isByHand) {
+    if (last !== undefined) return found('ok', `${text} None is made by itself.`)
+    return found('warning', text, 'Set BOOKFEED_BACKUP_TO, or run bookfeed backup regularly.')
+  }
+  if (hours !== undefined && hours <= 2 * backupHours) return found('ok', text)
+  return found(
+    last === undefined ? 'warning' : 'wrong',
+    text,
+    'Run bookfeed backup, and read what it says. A server with BOOKFEED_BACKUP_TO makes them by itself.',
+  )
+}
+
+export function checkRecorder({ config, clock }: CliContext): Finding {
+  const found = finder('recorder')
+  const status = readRecorderStatus(config().dataPath, clock())
+  if (status === undefined) return found('skipped', 'None runs on this folder.')
+  const see = 'bookfeed status shows more.'
+  if (status.fault !== undefined) return found('wrong', status.fault, see)
+  if (status.warning !== undefined) return found('warning', status.warning, see)
+  return found('ok', `${count(status.markets.length, 'market')} recorded now.`)
+}

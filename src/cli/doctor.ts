@@ -1,0 +1,207 @@
+import { existsSync } from 'node:fs'
+
+import { Command } from 'commander'
+
+import { type Config, ConfigError } from '#src/config.ts'
+import { DAY_MS } from '#src/core/time.ts'
+import { isStale, type Ledger } from '#src/ledger/ledger.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { messageOf } from '#src/lib/message.ts'
+import { homeVenue } from '#src/venue/venues.ts'
+
+import { createShop } from './billing.ts'
+import { count, formatCount, renderJson } from './command-line.ts'
+import { type CliContext, CliError } from './context.ts'
+import {
+  checkBackup,
+  checkDisk,
+  checkHistory,
+  checkLedger,
+  checkPermissions,
+  checkRecorder,
+  finder,
+  type Finding,
+} from './doctor-checks.ts'
+import { ledgerPathOf } from './open-data-folder.ts'
+import { readToken } from './operator.ts'
+
+const help = `
+Checks the configuration, the clock, the disk, permissions, both files, backups, the recorder, the chain,
+the facilitator, the sanctions list and the address that is paid to, with the variables that the server
+has. Nothing is changed, and a server may run meanwhile. Without a network the clock is not compared.
+
+--json prints an object: ok, and findings with check, state (ok, skipped, warning, wrong), text, todo.
+
+Exit code: 0 when nothing is wrong, 1 when something is.`
+
+/** `bookfeed doctor`: what is wrong, and what to do. */
+export const doctorCommand = (context: CliContext): Command =>
+  new Command('doctor')
+    .description('check everything that a server needs, and say what to do')
+    .option('--json', 'print a JSON object')
+    .addHelpText('after', help)
+    .action((flags: { json?: true }) => examine(context, flags))
+
+async function examine(context: CliContext, { json }: { json?: true }): Promise<void> {
+  const findings = await listFindings(context)
+  const wrong = findings.filter(({ state }) => state === 'wrong').length
+  if (json) context.print(renderJson({ ok: wrong === 0, findings }))
+  else for (const finding of findings) for (const line of toLines(finding)) context.print(line)
+  if (wrong > 0) throw new CliError(`${count(wrong, 'thing')} wrong.`)
+}
+
+const STATE_WIDTH = 'skipped '.length
+
+const toLines = ({ check, state, text, todo }: Finding): string[] => [
+  `${state.padEnd(STATE_WIDTH)} ${check}: ${text}`,
+  ...(todo === undefined ? [] : [`${' '.repeat(STATE_WIDTH)} to do: ${todo}`]),
+]
+
+async function listFindings(context: CliContext): Promise<Finding[]> {
+  const configuration = checkConfiguration(context)
+  if (configuration.state === 'wrong') return [configuration]
+  const config = context.config()
+  const { dataPath, freeBytesMin } = config
+  // Before anything is opened, which adds files.
+  const permissions = checkPermissions(dataPath)
+  const disk = checkDisk(dataPath, freeBytesMin)
+  const ledger = openExisting(context)
+  try {
+    return [
+      configuration,
+      ...permissions,
+      ...disk,
+      checkHistory(dataPath),
+      checkLedger(dataPath, ledger),
+      checkBackup(context),
+      checkRecorder(context),
+      await checkClock(context),
+      ...(await checkPayments(context, ledger)),
+      checkSanctions(context, ledger),
+      ...checkPayee(config, ledger),
+    ]
+  } finally {
+    ledger?.dispose()
+  }
+}
+
+function checkConfiguration({ config, env }: CliContext): Finding {
+  const found = finder('configuration')
+  try {
+    readToken(config().adminToken)
+    const set = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_') && env[name])
+    return found('ok', `${count(set.length, 'variable')} set, the others have their defaults.`)
+  } catch (error) {
+    const todo = error instanceof ConfigError ? 'See docs/configuration.md.' : undefined
+    return found('wrong', messageOf(error), todo)
+  }
+}
+
+/** Undefined where there is none that can be read; `checkLedger` says why. */
+function openExisting({ config, clock }: CliContext): Ledger | undefined {
+  const path = ledgerPathOf(config().dataPath)
+  if (!existsSync(path)) return undefined
+  try {
+    return openLedger(path, { nowMs: clock(), isReadOnly: true })
+  } catch {
+    return undefined
+  }
+}
+
+const ASK_MS_MAX = 3000
+/** Headers name whole seconds, and the way takes some. */
+const AHEAD_MS_MAX = 2500
+/** Signatures and windows of five minutes are lost. */
+const WRONG_MS = 30_000
+
+async function checkClock({ config, clock }: CliContext): Promise<Finding> {
+  const found = finder('clock')
+  const { rpcUrls, facilitator, publicUrl, catalogueUrl, isRecording } = config()
+  const venue = isRecording ? [catalogueUrl || homeVenue.catalogueUrl] : []
+  const urls = [...Object.values(rpcUrls), facilitator, publicUrl, ...venue]
+  const asked = urls.filter((url) => /^https?:/.test(url)).map((url) => driftOf(url, clock))
+  const drifts = (await Promise.all(asked)).filter((drift) => drift !== undefined)
+  // One of them may be wrong itself.
+  const [drift] = drifts.sort((a, b) => Math.abs(a) - Math.abs(b))
+  if (drift === undefined)
+    return found('skipped', 'Nothing answers that it could be compared with.')
+  const seconds = `${(Math.abs(drift) / 1000).toFixed(1)} s ${drift > 0 ? 'ahead of' : 'behind'}`
+  const text = `It is ${seconds} ${count(drifts.length, 'other clock')}.`
+  const todo = 'Keep it right with NTP: timedatectl, chrony.'
+  if (Math.abs(drift) > WRONG_MS) return found('wrong', text, todo)
+  return Math.abs(drift) > AHEAD_MS_MAX ? found('warning', text, todo) : found('ok', text)
+}
+
+/** Milliseconds by which our clock is ahead of a server's. */
+async function driftOf(url: string, clock: () => number): Promise<number | undefined> {
+  try {
+    const signal = AbortSignal.timeout(ASK_MS_MAX)
+    const sentMs = clock()
+    const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal })
+    const theirs = Date.parse(response.headers.get('date') ?? '')
+    // On average a second is half over when it is named.
+    return Number.isNaN(theirs) ? undefined : (sentMs + clock()) / 2 - (theirs + 500)
+  } catch {
+    return undefined
+  }
+}
+
+async function checkPayments(context: CliContext, ledger: Ledger | undefined): Promise<Finding[]> {
+  const found = finder('payments')
+  const config = context.config()
+  const { payTo, facilitator, rpcUrls } = config
+  const wanted = [payTo, facilitator, ...Object.keys(rpcUrls)].filter((text) => text !== '')
+  try {
+    using empty = ledger ? undefined : openLedger(':memory:', { nowMs: context.clock() })
+    const held = ledger ?? empty
+    if (held === undefined) return []
+    const quiet = { ...context, printError: () => {} }
+    const screen = () => Promise.reject(new Error('Nobody is screened here.'))
+    const shop = createShop(quiet, held, { screen, origin: () => config.publicUrl })
+    if (shop.closedReason !== undefined) {
+      const isMeant = payTo === '' && facilitator === ''
+      const text = `Nothing is sold: ${shop.closedReason}`
+      if (isMeant || wanted.length === 0) return [found('skipped', text)]
+      return [found('wrong', text, 'Set it, or none of them: docs/configuration.md.')]
+    }
+    await shop.billing.refresh()
+    const todo = 'Check BOOKFEED_RPC_URL, BOOKFEED_FACILITATOR and the network.'
+    return shop.billing.chains().flatMap(({ chain, tokens }) =>
+      tokens.map(({ token, reason }) => {
+        const name = `${token.symbol} on ${chain.name} (chain ${chain.chainId})`
+        if (reason === undefined) return found('ok', `${name} can be paid with.`)
+        return found('wrong', `${name} cannot be paid with: ${reason}`, todo)
+      }),
+    )
+  } catch (error) {
+    return [found('wrong', messageOf(error))]
+  }
+}
+
+function checkSanctions({ config, clock }: CliContext, ledger: Ledger | undefined): Finding {
+  const found = finder('sanctions')
+  const { sanctionsList, sanctionsDaysMax, rpcUrls } = config()
+  if (sanctionsList === '') {
+    const hasOracle = Object.keys(rpcUrls).length > 0
+    if (hasOracle) return found('ok', 'Wallets are screened by the oracle on the chain alone.')
+    return found('skipped', 'Signup is closed: neither a list nor a node is configured.')
+  }
+  const list = ledger?.sanctionsList()
+  const todo = 'Run bookfeed sanctions refresh, and read what it says.'
+  if (list === undefined) return found('warning', 'No list was read yet.', todo)
+  const days = Math.floor((clock() - list.confirmedMs) / DAY_MS)
+  const text = `The list of ${list.publishedOn} with ${formatCount(list.entryCount)} addresses was confirmed ${formatCount(days)} days ago.`
+  const limits = { nowMs: clock(), staleAfterMs: sanctionsDaysMax * DAY_MS }
+  return isStale(list, limits) ? found('wrong', text, todo) : found('ok', text)
+}
+
+function checkPayee({ payTo }: Config, ledger: Ledger | undefined): Finding[] {
+  const found = finder('payee')
+  if (payTo === '' || ledger === undefined) return []
+  const strangers = ledger.payments.listUnmatchedTransfers(false).length
+  if (strangers === 0) return [found('ok', 'Every transfer to BOOKFEED_PAY_TO has its payment.')]
+  const text = `${count(strangers, 'transfer')} to BOOKFEED_PAY_TO belong to no payment of this server.`
+  const todo =
+    'See bookfeed payments list, and decide each. If another server sells to this address, give each its own.'
+  return [found('wrong', text, todo)]
+}

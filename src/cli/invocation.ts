@@ -1,0 +1,49 @@
+/** What to type to run this program, as a shell reads it, however it was started. */
+import { relative } from 'node:path'
+
+type Started = {
+  /** The runtime, and the file that it runs. */
+  runtime: string
+  script: string
+  /** The file of the executable that all of it is in; undefined where there is none. */
+  executable: string | undefined
+  folder: string
+  /** The file that a shell finds by a name. */
+  which: (name: string) => string | null
+  realpath: (path: string) => string
+  isBunx: boolean
+}
+
+const NAME = 'bookfeed'
+
+export function describeInvocation(started: Started): string {
+  const { runtime, script, executable, folder, which, realpath, isBunx } = started
+  const program = executable ?? script
+  const found = which(NAME)
+  if (found !== null && realpath(found) === realpath(program)) {
+    // A runner of packages finds it for one command, and the shell does not.
+    if (!/[\\/]node_modules[\\/]\.bin[\\/]/.test(found)) return NAME
+    return isBunx ? `bunx ${NAME}` : `npx ${NAME}`
+  }
+  const path = relative(folder, program)
+  if (executable !== undefined) return quote(path.includes('/') ? path : `./${path}`)
+  return `${which('bun') === runtime ? 'bun' : quote(runtime)} ${quote(path)}`
+}
+
+const quote = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+const commandNames = [
+  ...['serve', 'record', 'status', 'import', 'simulate', 'verify', 'doctor', 'prune', 'backup'],
+  ...['restore', 'keys', 'tiers', 'payments', 'audit', 'sanctions', 'pay', 'sandbox'],
+] as const
+export type CommandName = (typeof commandNames)[number]
+
+export const isCommandName = (text: string): text is CommandName =>
+  (commandNames as readonly string[]).includes(text)
+
+const named = new RegExp(`\\bbookfeed(?=\\s+(\\[|--|(${commandNames.join('|')})\\b))`, 'g')
+
+/** Texts say `bookfeed serve`; what is printed is what the user types. */
+export const asTyped = (text: string, invocation: string): string =>
+  text.replace(named, () => invocation)

@@ -1,0 +1,69 @@
+import { Command } from 'commander'
+
+import { toIso } from '#src/core/time.ts'
+import type { OldMarket } from '#src/history/history.ts'
+
+import { count, integerIn } from './command-line.ts'
+import { type CliContext, stopSignal, usageError } from './context.ts'
+import { openDataFolder } from './open-data-folder.ts'
+import { deleteStep, type Keep, listDue } from './retention.ts'
+
+const DAYS_MAX = 36_500
+const GB_MAX = 1_000_000
+/** Between two steps others write. */
+const STEP_MS = 5
+
+const help = `
+Deletes as a server with these settings does: whole markets that are over, the oldest first, and the
+prices of the coins before them. It may run beside a server. The file does not get smaller; what is
+recorded next takes the room. A deletion that was stopped goes on when it is run again.
+
+Examples:
+  bookfeed prune --keep-days 90 --dry-run
+  bookfeed prune --keep-gb 200`
+
+type Flags = { keepDays?: number; keepGb?: number; dryRun?: true }
+
+/** `bookfeed prune`: deletes what is oldest, once and now. */
+export const pruneCommand = (context: CliContext): Command =>
+  new Command('prune')
+    .description('delete the oldest markets of the history')
+    .option(
+      '--keep-days <n>',
+      'delete what began before; BOOKFEED_KEEP_DAYS if it is not given',
+      integerIn(1, DAYS_MAX),
+    )
+    .option(
+      '--keep-gb <n>',
+      'delete until the history is no larger; BOOKFEED_KEEP_GB if it is not given',
+      integerIn(1, GB_MAX),
+    )
+    .option('--dry-run', 'say what would be deleted, and delete nothing')
+    .addHelpText('after', help)
+    .action((flags: Flags) => prune(context, flags))
+
+async function prune(context: CliContext, { keepDays, keepGb, dryRun }: Flags): Promise<void> {
+  const config = context.config()
+  const isGiven = keepDays !== undefined || keepGb !== undefined
+  const keep: Keep = isGiven ? { keepDays: keepDays ?? 0, keepGb: keepGb ?? 0 } : config
+  if (keep.keepDays + keep.keepGb === 0) {
+    throw usageError('Say what to keep: --keep-days, --keep-gb, or BOOKFEED_KEEP_DAYS or _GB.')
+  }
+  using history = openDataFolder(context)
+  const nowMs = context.clock()
+  const due = [...listDue(keep, history, nowMs)]
+  context.print(describe(due, dryRun ? 'would be deleted' : 'to delete'))
+  if (dryRun) return
+  using stop = stopSignal(context)
+  const before = history.totals().markets
+  while (!stop.signal.aborted && deleteStep(keep, history, nowMs)) await Bun.sleep(STEP_MS)
+  const gone = before - history.totals().markets
+  context.print(`${count(gone, 'market')} deleted${stop.signal.aborted ? ', then stopped' : ''}.`)
+}
+
+function describe(due: readonly OldMarket[], what: string): string {
+  const [oldest, newest] = [due[0], due.at(-1)]
+  if (oldest === undefined || newest === undefined) return 'No market is due.'
+  const sumOf = (member: 'snapshots' | 'bytes') => due.reduce((sum, each) => sum + each[member], 0)
+  return `${count(due.length, 'market')} ${what}, of ${toIso(oldest.orderMs)} to ${toIso(newest.orderMs)}: ${count(sumOf('snapshots'), 'snapshot')}, ${count(sumOf('bytes'), 'byte')}.`
+}

@@ -1,0 +1,51 @@
+/** Room on a disk: what can wait stops before it is full, so that keys and payments never must. */
+import { statfsSync } from 'node:fs'
+
+import { type CliContext, CliError } from './context.ts'
+
+const LOOK_MS = 1000
+const MIB = 1024 * 1024
+
+/** Undefined where nobody can say; then the disk is not watched. */
+export function freeBytesOf(path: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  } catch {
+    return undefined
+  }
+}
+
+/** What says that a folder's disk has less room than it must keep; undefined where it has more. */
+export function roomFault({ config }: CliContext, folder: string): CliError | undefined {
+  const { freeBytesMin } = config()
+  const free = freeBytesOf(folder)
+  if (free === undefined || free >= freeBytesMin) return undefined
+  return new CliError(
+    `Less than ${Math.round(freeBytesMin / MIB)} MiB (BOOKFEED_FREE_MB) are free for ${folder}. Free some, or use another disk; then run the same command again.`,
+  )
+}
+
+/** As `stopSignal`; aborted also while the data folder has no room, with the fault as reason. */
+export function workSignal(context: CliContext): Disposable & { signal: AbortSignal } {
+  const end = new AbortController()
+  const look = (): void => {
+    const fault = roomFault(context, context.config().dataPath)
+    if (fault !== undefined) end.abort(fault)
+  }
+  look()
+  const timer = setInterval(look, LOOK_MS)
+  const forget = context.onStop(() => end.abort())
+  return {
+    signal: end.signal,
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      forget()
+    },
+  }
+}
+
+/** Throws the fault that ended the work, if one did. */
+export function assertRoomLeft({ aborted, reason }: AbortSignal): void {
+  if (aborted && reason instanceof CliError) throw reason
+}

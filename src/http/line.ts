@@ -1,0 +1,64 @@
+/**
+ * Short requests that wait because there are too many at once. Who would wait too long is refused
+ * when he comes, which costs a tenth of an answer: a burst is answered, but where the line does not
+ * end, it is kept short, so that whoever is let in is answered soon (the controlled delay of CoDel,
+ * on a queue of each account).
+ */
+import type { Clock } from '#src/core/time.ts'
+import { createScheduler } from '#src/lib/scheduler.ts'
+
+/**
+ * Answers in one round of the event loop; whatever else is due waits that long. Shorter than the
+ * line may be, or refusals of those who came meanwhile would take all the time.
+ */
+const SLICE_MS = 8
+/** A wait that is accepted while a burst is answered, and how long a burst may last. */
+const BURST_MS = 250
+/** A wait that is accepted from then on, until nobody was refused for a while. */
+const STANDING_MS = 10
+const CALM_MS = 1000
+/** And for an account of which nothing waits: it is not who makes the line long. */
+const FIRST_MS = 50
+/**
+ * Turns that are always given. Where other programs take the processor, each seems to take long,
+ * and if nearly all were refused, refusals would be all that is done.
+ */
+const TURNS_LEAST = 16
+/** Of the newest turn in their mean. */
+const WEIGHT = 1 / 16
+
+export function createLine(timer: Clock) {
+  const scheduler = createScheduler(() => {
+    const endMs = timer() + SLICE_MS
+    return () => timer() < endMs
+  })
+  let [turnMs, emptyMs, refusedMs] = [0, timer(), Number.NEGATIVE_INFINITY]
+
+  return {
+    get waiting(): number {
+      return scheduler.waiting
+    },
+
+    /** Whether a request of an owner that came now would wait too long. */
+    isTooLong(owner: string): boolean {
+      const turns = scheduler.turnsOf(owner)
+      if (turns <= TURNS_LEAST) return false
+      const nowMs = timer()
+      const isStanding = nowMs - emptyMs > BURST_MS || nowMs - refusedMs < CALM_MS
+      const waitMs = turns * turnMs
+      const standingMs = scheduler.waitingOf(owner) === 0 ? FIRST_MS : STANDING_MS
+      if (waitMs <= (isStanding ? standingMs : BURST_MS)) return false
+      refusedMs = nowMs
+      return true
+    },
+
+    /** Resolves when it is the turn of a request of the owner. */
+    async wait(owner: string): Promise<void> {
+      const cameMs = timer()
+      if (scheduler.waiting === 0) emptyMs = cameMs
+      const turns = scheduler.turnsOf(owner)
+      await scheduler.take(owner)
+      turnMs += WEIGHT * ((timer() - cameMs) / turns - turnMs)
+    },
+  }
+}

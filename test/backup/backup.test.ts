@@ -1,0 +1,252 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { makeBackup, pruneBackups } from '#src/backup/backup.ts'
+import { listBackups } from '#src/backup/manifest.ts'
+import { openStore } from '#src/backup/open-store.ts'
+import { restoreBackup, RESTORING } from '#src/backup/restore.ts'
+import { BackupFault, type BackupStore } from '#src/backup/store.ts'
+import { openHistory } from '#src/history/open.ts'
+import { historyFormat, openDatabase } from '#src/sqlite/database.ts'
+
+import { appendAll, batchOf, simulatedSnapshots } from '../history/books.ts'
+import { until } from '../support/until.ts'
+
+// biome-ignore lint/style/noProcessEnv: how long a test runs is not for the product's settings.
+const ROUNDS = Number(process.env.BACKUP_ROUNDS ?? '4')
+const ROUND_MS_MAX = 10_000
+
+const root = mkdtempSync(join(tmpdir(), 'bookfeed-backup-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+let made = 0
+const newFolder = (): string => join(root, String(++made))
+
+const formats = { 'history.db': historyFormat }
+const openFolder = (folder = newFolder()) => ({ folder, store: openStore(folder, () => {}) })
+let nowMs = Date.UTC(2026, 10, 22)
+
+/** A history that no handle of this process has open. */
+function newHistory(): string {
+  const path = `${newFolder()}.db`
+  const history = openHistory(path)
+  appendAll(history, simulatedSnapshots('backup', 400))
+  history.dispose()
+  return path
+}
+
+const backUp = (store: BackupStore, path: string) =>
+  makeBackup({
+    ...{ store, startedMs: ++nowMs, version: '1.2.3' },
+    sources: [{ name: 'history.db', path, format: historyFormat }],
+  })
+
+/** Restores the newest backup; returns the path of the history. */
+async function restore(store: BackupStore, folder = newFolder()): Promise<string> {
+  const [name = ''] = await listBackups(store)
+  await restoreBackup({ store, name, folder, formats })
+  return join(folder, 'history.db')
+}
+
+function append(path: string, first: number, end: number): void {
+  const history = openHistory(path)
+  for (let number = first; number < end; number++) history.append(batchOf(number))
+  history.dispose()
+}
+
+describe('makeBackup', () => {
+  test('default: what is restored is the same, sound, and its owner’s alone', async () => {
+    const path = newHistory()
+    const { store, folder } = openFolder()
+    const { name, bytes, newBytes } = await backUp(store, path)
+    expect([await listBackups(store), bytes]).toEqual([[name], newBytes])
+    const restored = await restore(store)
+    expect(readdirSync(join(restored, '..'))).toEqual(['history.db'])
+    for (const each of [restored, join(folder, `${name}.json`)])
+      expect(statSync(each).mode & 0o777).toBe(0o600)
+    for (const each of [folder, join(restored, '..')])
+      expect(statSync(each).mode & 0o777).toBe(0o700)
+    const history = openHistory(restored)
+    expect(history.totals().snapshots).toBe(400)
+    expect([...history.verify()]).toEqual([])
+    history.dispose()
+  })
+
+  test('behavior: costs what has changed since the one before', async () => {
+    const path = newHistory()
+    const { store } = openFolder()
+    await backUp(store, path)
+    expect((await backUp(store, path)).newBytes).toBe(0)
+    append(path, 0, 20)
+    expect((await backUp(store, path)).newBytes).toBeGreaterThan(0)
+  })
+
+  test(
+    `behavior: is of one moment, however much is written and checkpointed, ${ROUNDS} times`,
+    async () => {
+      const path = newHistory()
+      const { store } = openFolder()
+      const script = new URL('../support/append-process.ts', import.meta.url).pathname
+      const writer = Bun.spawn([process.execPath, script, path, '0', '1000000'], { stdout: 'pipe' })
+      const output = writer.stdout.getReader()
+      const decoder = new TextDecoder()
+      let last = 0
+      const reading = (async () => {
+        for (let next = await output.read(); !next.done; next = await output.read())
+          last = Number(decoder.decode(next.value).trimEnd().split('\n').at(-1))
+      })()
+      await until(() => last > 0)
+      for (let round = 0; round < ROUNDS; round++) {
+        const acknowledged = last
+        await backUp(store, path)
+        const folder = newFolder()
+        const history = openHistory(await restore(store, folder))
+        expect([...history.verify()]).toEqual([])
+        expect(history.findBatch(`numbered-${acknowledged}`)).toBeDefined()
+        history.dispose()
+        rmSync(folder, { recursive: true })
+      }
+      writer.kill()
+      await reading
+    },
+    ROUNDS * ROUND_MS_MAX,
+  )
+
+  test('error: one that fails is none, and the next one uses what it stored', async () => {
+    const path = newHistory()
+    const { store } = openFolder()
+    const failing = { ...store, put: () => Promise.reject(new BackupFault('no room')) }
+    const rejected: unknown = await backUp(failing, path).catch((error: unknown) => error)
+    expect(String(rejected)).toContain('no room')
+    expect(await listBackups(store)).toEqual([])
+    const noManifest: BackupStore = {
+      ...store,
+      put: (name, bytes) =>
+        name.endsWith('.json') ? Promise.reject(new Error('killed')) : store.put(name, bytes),
+    }
+    expect(await backUp(noManifest, path).catch(() => 'rejected')).toBe('rejected')
+    expect(await listBackups(store)).toEqual([])
+    expect((await backUp(store, path)).newBytes).toBe(0)
+  })
+
+  test('error: blocks that somebody else removes meanwhile are missed', async () => {
+    const path = newHistory()
+    const { store, folder } = openFolder()
+    await backUp(store, path)
+    let lists = 0
+    const robbed: BackupStore = {
+      ...store,
+      async list(prefix) {
+        const found = await store.list(prefix)
+        if (++lists === 1) rmSync(join(folder, 'blocks'), { recursive: true })
+        return found
+      },
+    }
+    const rejected: unknown = await backUp(robbed, path).catch((error: unknown) => error)
+    expect(String(rejected)).toContain('place of its own')
+  })
+})
+
+describe('pruneBackups', () => {
+  test('default: keeps the newest and their blocks, and nothing else', async () => {
+    const path = newHistory()
+    const { store, folder } = openFolder()
+    const names: string[] = []
+    for (let round = 0; round < 3; round++) {
+      append(path, round * 30, round * 30 + 30)
+      names.push((await backUp(store, path)).name)
+    }
+    const blocks = readdirSync(join(folder, 'blocks')).length
+    expect(await pruneBackups(store, 1)).toEqual(names.slice(0, 2).reverse())
+    expect(await listBackups(store)).toEqual(names.slice(2))
+    expect(readdirSync(join(folder, 'blocks')).length).toBeLessThan(blocks)
+    const history = openHistory(await restore(store))
+    expect(history.findBatch('numbered-89')).toBeDefined()
+    expect([...history.verify()]).toEqual([])
+    history.dispose()
+  })
+
+  test('error: removes nothing where a backup that is kept cannot be read', async () => {
+    const { store, folder } = openFolder()
+    await backUp(store, newHistory())
+    await backUp(store, newHistory())
+    const held = readdirSync(folder, { recursive: true }).sort()
+    const [newest] = await listBackups(store)
+    writeFileSync(join(folder, `${newest}.json`), '{"bookfeedBackup":2}')
+    expect(await pruneBackups(store, 1).catch(() => 'rejected')).toBe('rejected')
+    expect(readdirSync(folder, { recursive: true }).sort()).toEqual(held)
+  })
+})
+
+describe('restoreBackup', () => {
+  test('error: a block that was damaged is found before a file is put in place', async () => {
+    const path = newHistory()
+    const { store, folder } = openFolder()
+    await backUp(store, path)
+    const [block = ''] = readdirSync(join(folder, 'blocks'))
+    const bytes = await Bun.file(join(folder, 'blocks', block)).bytes()
+    await Bun.write(join(folder, 'blocks', block), bytes.with(5000, 1 ^ (bytes[5000] ?? 0)))
+    const target = newFolder()
+    const rejected: unknown = await restore(store, target).catch((error: unknown) => error)
+    expect(String(rejected)).toContain('is damaged')
+    expect(readdirSync(target)).toEqual([])
+    await Bun.write(join(folder, 'blocks', block), bytes)
+    await restore(store, target)
+    expect(readdirSync(target)).toEqual(['history.db'])
+  })
+
+  test('behavior: one that was killed between two files is done again', async () => {
+    const { store } = openFolder()
+    await backUp(store, newHistory())
+    const target = newFolder()
+    await Bun.write(join(target, 'history.db'), 'put in place')
+    await Bun.write(join(target, RESTORING, 'ledger.db'), 'not yet')
+    const history = openHistory(await restore(store, target))
+    expect(history.totals().snapshots).toBe(400)
+    history.dispose()
+  })
+
+  test('error: nothing is written over, and nothing newer is taken', async () => {
+    const { store } = openFolder()
+    const path = newHistory()
+    await backUp(store, path)
+    const full = newFolder()
+    await Bun.write(join(full, 'letter.txt'), 'mine')
+    const refused: unknown = await restore(store, full).catch((error: unknown) => error)
+    expect([String(refused), readdirSync(full)]).toEqual([
+      expect.stringContaining('is not empty'),
+      ['letter.txt'],
+    ])
+    const db = openDatabase(path)
+    db.run('PRAGMA user_version = 9999')
+    db.close()
+    // One that this program would not make.
+    const [name = ''] = await listBackups(store)
+    const newer = openFolder()
+    const raw = await Bun.file(path).bytes()
+    new DataView(raw.buffer).setUint32(60, 9999)
+    const digest = new Bun.CryptoHasher('sha256').update(raw).digest('hex')
+    await newer.store.put(`blocks/${digest}`, raw)
+    const file = { name: 'history.db', bytes: raw.length, format: 9999, blocks: [digest] }
+    const manifest = {
+      bookfeedBackup: 1,
+      startedMs: 0,
+      version: '9',
+      files: [{ ...file, sha256: digest }],
+    }
+    await newer.store.put(`${name}.json`, new TextEncoder().encode(JSON.stringify(manifest)))
+    const tooNew: unknown = await restore(newer.store).catch((error: unknown) => error)
+    expect(String(tooNew)).toContain('newer bookfeed')
+  })
+
+  // Root may write everywhere, whatever the mode says.
+  test.skipIf(process.getuid?.() === 0)('error: a place that cannot be read says so', async () => {
+    const { store, folder } = openFolder()
+    await backUp(store, newHistory())
+    chmodSync(folder, 0o000)
+    const rejected: unknown = await listBackups(store).catch((error: unknown) => error)
+    chmodSync(folder, 0o700)
+    expect(String(rejected)).toContain('cannot be used')
+  })
+})

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { startBackups } from '#src/cli/scheduled-backups.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { historyFormat, holdLock, openDatabase } from '#src/sqlite/database.ts'
+
+import { appendAll, someSnapshots } from '../history/books.ts'
+import { createCliContext } from '../support/cli-context.ts'
+import { runCommand, runCommandUnder } from '../support/run-command.ts'
+import { type S3Server, startS3Server } from '../support/s3-server.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'bookfeed-cli-backup-'))
+const prlimit = Bun.which('prlimit')
+let s3: S3Server
+beforeAll(() => {
+  s3 = startS3Server('books')
+})
+afterAll(async () => {
+  rmSync(root, { recursive: true, force: true })
+  await s3.stop()
+})
+
+let made = 0
+/** A data folder with both files. */
+function newData() {
+  const data = join(root, String(++made))
+  mkdirSync(data)
+  const history = openHistory(join(data, 'history.db'))
+  appendAll(history, someSnapshots(30))
+  history.dispose()
+  openLedger(join(data, 'ledger.db'), { nowMs: 0 }).dispose()
+  return { data, env: { ...s3.env, BOOKFEED_DATA: data, BOOKFEED_FREE_MB: '0' } }
+}
+
+describe('bookfeed backup', () => {
+  test('default: to a bucket and back, also where the service refuses some requests', async () => {
+    const { env, data } = newData()
+    const to = { ...env, BOOKFEED_BACKUP_TO: 's3://books/a/b', BOOKFEED_BACKUP_KEEP: '2' }
+    s3.state.failing = 2
+    for (let round = 0; round < 3; round++)
+      expect(await runCommand(to, 'backup')).toMatchObject({ exitCode: 0, errors: '' })
+    const listed = await runCommand(to, 'backup', 'list', '--json')
+    const [newest] = JSON.parse(listed.printed)
+    expect(JSON.parse(listed.printed)).toHaveLength(2)
+    expect(newest.files.map(({ name }: { name: string }) => name)).toEqual([
+      'ledger.db',
+      'history.db',
+    ])
+    s3.state.failing = 1
+    const restored = join(root, 'restored')
+    const back = await runCommand({ ...to, BOOKFEED_DATA: restored }, 'restore')
+    expect(back).toMatchObject({ exitCode: 0, errors: '' })
+    const sizes = [data, restored].map((folder) => Bun.file(join(folder, 'history.db')).size)
+    expect(sizes[1]).toBe(sizes[0] ?? -1)
+    expect(s3.refused).toEqual([])
+    const wrong = await runCommand({ ...to, S3_SECRET_ACCESS_KEY: 'wrong' }, 'backup')
+    expect(wrong.exitCode).toBe(1)
+    expect(wrong.errors).toMatch(/^bookfeed: s3:.*SignatureDoesNotMatch.*S3_ENDPOINT.*\n$/)
+    s3.refused.length = 0
+  }, 90_000)
+
+  test('behavior: a server makes them by itself, and says of each how it ended', async () => {
+    const { env, data } = newData()
+    const place = join(root, 'by-itself')
+    const { context, errors } = createCliContext({ ...env, BOOKFEED_BACKUP_TO: place })
+    const runOnce = async () => {
+      const ended = Promise.withResolvers<string>()
+      const report = {
+        ...{ began: () => {}, progress: () => {}, canStart: () => {}, due: () => {} },
+        ...{ ended: ended.resolve, failed: ended.resolve },
+      }
+      const job = startBackups(context, report, { firstMs: 0 })
+      const outcome = await ended.promise
+      await job?.dispose()
+      return outcome
+    }
+    expect(await runOnce()).toMatch(/^backup-.* in .*: ledger\.db, history\.db, /)
+    expect(readdirSync(place)).toHaveLength(2)
+    rmSync(join(data, 'backup.json'))
+    using _lock = holdLock(join(data, 'backup.lock'), 'held')
+    expect(await runOnce()).toContain('Another backup')
+    expect(errors).toEqual([expect.stringContaining('no backup could be made: Another backup')])
+    expect(startBackups(createCliContext(env).context)).toBeUndefined()
+  }, 60_000)
+
+  test('error: one that is stuck is ended, and told', async () => {
+    const { env } = newData()
+    const { context } = createCliContext({ ...env, BOOKFEED_BACKUP_TO: join(root, 'stuck') })
+    const program = join(root, 'stuck.js')
+    writeFileSync(program, "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)")
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const report = {
+      ...{ began() {}, progress() {}, canStart() {}, due() {} },
+      ...{ ended: resolve, failed: resolve },
+    }
+    const job = startBackups({ ...context, program }, report, { firstMs: 0, limitMs: 300 })
+    expect(await promise).toContain('took too long')
+    await job?.dispose()
+  }, 30_000)
+
+  test('error: says where to, what there is nothing of, and that another one runs', async () => {
+    const { env, data } = newData()
+    const nowhere = await runCommand(env, 'backup')
+    expect([nowhere.exitCode, nowhere.errors]).toEqual([2, expect.stringContaining('_BACKUP_TO')])
+    const empty = { ...env, BOOKFEED_DATA: join(root, 'none') }
+    const nothing = await runCommand(empty, 'backup', '--to', root)
+    expect([nothing.exitCode, nothing.errors]).toEqual([1, expect.stringContaining('nothing in')])
+    expect(existsSync(join(root, 'none'))).toBe(false)
+    using _lock = holdLock(join(data, 'backup.lock'), 'held')
+    const second = await runCommand(env, 'backup', '--to', root)
+    expect([second.exitCode, second.errors]).toEqual([1, expect.stringContaining('Another backup')])
+  }, 60_000)
+})
+
+describe('an upgrade', () => {
+  /** A data folder of a release that had one migration less. */
+  function newOldData() {
+    const { env, data } = newData()
+    const path = join(data, 'history.db')
+    rmSync(path)
+    openDatabase(path, { format: { ...historyFormat, migrations: older } }).close()
+    return { env, data }
+  }
+  const older = historyFormat.migrations.slice(0, -1)
+
+  test('default: is backed up before, in the folder of the data, and can be taken back', async () => {
+    const { env, data } = newOldData()
+    const { errors } = await runCommand(env, 'verify')
+    expect(errors).toContain('Backing them up in')
+    const listed = await runCommand(
+      env,
+      'backup',
+      'list',
+      '--from',
+      join(data, 'backups'),
+      '--json',
+    )
+    const files: { name: string; format: number }[] = JSON.parse(listed.printed)[0].files
+    expect(files.find(({ name }) => name === 'history.db')?.format).toBe(older.length)
+    const again = await runCommand(env, 'verify')
+    expect(again.errors).not.toContain('Backing')
+    const old = { ...env, BOOKFEED_DATA: join(root, 'old') }
+    await runCommand(old, 'restore', '--from', join(data, 'backups'))
+    const db = openDatabase(join(root, 'old', 'history.db'), { isReadOnly: true })
+    expect(db.prepare('PRAGMA user_version').values()).toEqual([[older.length]])
+    db.close()
+  }, 90_000)
+
+  test('error: files are left as they are where they cannot be backed up', async () => {
+    const { env, data } = newOldData()
+    const bad = { ...env, BOOKFEED_BACKUP_TO: '/dev/null/backups' }
+    const { exitCode, errors } = await runCommand(bad, 'keys', 'list')
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining('were left as they are')])
+    expect(readdirSync(data)).not.toContain('backups')
+    const off = await runCommand({ ...env, BOOKFEED_BACKUP_TO: 'off' }, 'keys', 'list')
+    expect(off.exitCode).toBe(0)
+    expect(readdirSync(data)).not.toContain('backups')
+  }, 60_000)
+})
+
+describe('a restore that did not finish', () => {
+  test.skipIf(prlimit === null)(
+    'error: where there is no room it says so, and leaves nothing',
+    async () => {
+      const { env } = newData()
+      const place = join(root, 'for-the-full')
+      expect((await runCommand(env, 'backup', '--to', place)).exitCode).toBe(0)
+      const folder = join(root, 'full')
+      mkdirSync(folder)
+      // Files that may have so many bytes stand in for the disk.
+      for (const bytes of ['1', '100000']) {
+        const limits = [prlimit ?? '', `--fsize=${bytes}`]
+        const own = { ...env, BOOKFEED_DATA: folder, BOOKFEED_BACKUP_TO: place }
+        const { exitCode, errors } = await runCommandUnder(limits, own, 'restore')
+        expect([exitCode, errors]).toEqual([
+          1,
+          expect.stringMatching(/^bookfeed: \S+ cannot be .*/),
+        ])
+        expect([errors.includes('Make room'), readdirSync(folder)]).toEqual([true, []])
+      }
+      const again = { ...env, BOOKFEED_DATA: folder }
+      expect((await runCommand(again, 'restore', '--from', place)).exitCode).toBe(0)
+      expect((await runCommand(again, 'verify')).exitCode).toBe(0)
+    },
+    60_000,
+  )
+
+  test('error: no command uses the folder', async () => {
+    const { env, data } = newData()
+    mkdirSync(join(data, 'restoring'))
+    const { exitCode, errors } = await runCommand(env, 'keys', 'list')
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining('did not finish')])
+  })
+})

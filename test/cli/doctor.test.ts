@@ -1,0 +1,158 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { chmodSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Finding } from '#src/cli/doctor-checks.ts'
+import { openHistory } from '#src/history/open.ts'
+import { ledgerFormat, openDatabase } from '#src/sqlite/database.ts'
+
+import { appendAll, simulatedSnapshots } from '../history/books.ts'
+import { aTransfer } from '../ledger/payment-records.ts'
+import { createCommandLine } from '../support/command-line.ts'
+import { addKey, NOW_MS } from '../support/harness.ts'
+import { createSmallDisk, hasSmallDisk } from '../support/small-disk.ts'
+
+const PAYEE = `0x${'1'.repeat(40)}`
+const DAY_MS = 86_400_000
+
+/** A data folder with both files, and the doctor on it. */
+function createPatient(env: Record<string, string> = {}) {
+  const cli = createCommandLine({ BOOKFEED_FREE_MB: '0', ...env })
+  const history = openHistory(join(cli.folder, 'history.db'))
+  appendAll(history, simulatedSnapshots('doctor', 300))
+  history.dispose()
+  cli.withLedger((ledger) => void addKey(ledger, undefined))
+  const examine = async () => {
+    const { exitCode, printed, errors } = await cli.run('doctor', '--json')
+    const { ok, findings } = JSON.parse(printed.join('\n'))
+    expect(ok).toBe(exitCode === 0)
+    return { exitCode, errors, findings: findings as Finding[] }
+  }
+  /** State and text of what a check found. */
+  const find = async (check: string) => {
+    const { findings } = await examine()
+    return findings.filter((finding) => finding.check === check)
+  }
+  return Object.assign(cli, { examine, find })
+}
+
+const servers: { stop(): unknown }[] = []
+afterAll(() => {
+  for (const server of servers) server.stop()
+})
+
+/** Answers every request with a time, and questions of a chain with its number. */
+function startServer(timeMs: number, chainId = '0x89'): string {
+  const headers = { date: new Date(timeMs).toUTCString() }
+  const fetch = async (request: Request) => {
+    const text = await request.text()
+    const { id } = text === '' ? { id: 0 } : JSON.parse(text)
+    return Response.json({ jsonrpc: '2.0', id, result: chainId }, { headers })
+  }
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch })
+  servers.push(server)
+  return server.url.origin
+}
+
+describe('bookfeed doctor', () => {
+  test('default: a sound folder is fine without a network, and nothing is changed', async () => {
+    using cli = createPatient()
+    const { exitCode, findings } = await cli.examine()
+    expect(exitCode).toBe(0)
+    expect(Object.fromEntries(findings.map(({ check, state }) => [check, state]))).toEqual({
+      ...{ configuration: 'ok', permissions: 'ok', disk: 'ok', history: 'ok', ledger: 'ok' },
+      ...{ backup: 'warning', recorder: 'skipped', clock: 'skipped' },
+      ...{ payments: 'skipped', sanctions: 'skipped' },
+    })
+    const { printed } = await cli.run('doctor')
+    expect(printed.join('\n')).toContain('ok       history: 300 snapshots of 1 market.')
+    expect(printed.join('\n')).toContain('         to do: Set BOOKFEED_BACKUP_TO')
+  })
+
+  test('behavior: of a folder that is not there it makes none', async () => {
+    using cli = createCommandLine({ BOOKFEED_DATA: '/nowhere/bookfeed' })
+    expect((await cli.run('doctor')).exitCode).toBe(0)
+  })
+
+  test('error: others who may use the data, with the command that ends it', async () => {
+    using cli = createPatient()
+    chmodSync(join(cli.folder, 'ledger.db'), 0o640)
+    const path = join(cli.folder, 'ledger.db')
+    expect(await cli.find('permissions')).toMatchObject([
+      { state: 'wrong', text: expect.stringContaining('mode 640'), todo: `chmod 600 ${path}` },
+    ])
+  })
+
+  test.skipIf(!hasSmallDisk)('error: a disk that is nearly full', async () => {
+    using disk = createSmallDisk()
+    using cli = createCommandLine(disk.env)
+    const { exitCode, printed } = await cli.run('doctor')
+    expect([exitCode, printed.join('\n')]).toEqual([
+      1,
+      expect.stringMatching(/wrong {4}disk: .* less than BOOKFEED_FREE_MB/),
+    ])
+  })
+
+  test('error: damaged files, each by name', async () => {
+    using cli = createPatient()
+    truncateSync(join(cli.folder, 'history.db'), 5000)
+    const db = openDatabase(join(cli.folder, 'ledger.db'), { format: ledgerFormat })
+    db.run("UPDATE api_key SET label = 'by hand'")
+    db.close()
+    const { exitCode, findings } = await cli.examine()
+    expect(exitCode).toBe(1)
+    const wrong = findings.filter(({ state }) => state === 'wrong')
+    expect(wrong.map(({ check }) => check)).toEqual(['history', 'ledger'])
+    expect(wrong[1]?.text).toContain('differs from its last audited state')
+  })
+
+  test('error: a configuration that no server would start with', async () => {
+    using cli = createPatient({ BOOKFEED_PORTT: '1' })
+    // The command line needs the configuration for nothing else.
+    const { exitCode, findings } = await cli.examine()
+    expect([exitCode, findings]).toMatchObject([
+      1,
+      [{ check: 'configuration', state: 'wrong', text: expect.stringContaining('PORTT') }],
+    ])
+  })
+
+  test.each([
+    ['ok', 0],
+    ['warning', 5000],
+    ['wrong', -60_000],
+  ] as const)('behavior: the clock is %s against that of a server', async (state, drift) => {
+    using cli = createPatient({ BOOKFEED_PUBLIC_URL: startServer(NOW_MS + drift) })
+    expect(await cli.find('clock')).toMatchObject([{ state }])
+  })
+
+  test('error: what is sold and cannot be paid with, such as on another chain', async () => {
+    const selling = { BOOKFEED_PAY_TO: PAYEE, BOOKFEED_FACILITATOR: startServer(NOW_MS) }
+    using partial = createPatient(selling)
+    expect(await partial.find('payments')).toMatchObject([
+      { state: 'wrong', text: expect.stringContaining('BOOKFEED_RPC_URL is not set') },
+    ])
+    using cli = createPatient({ ...selling, BOOKFEED_RPC_URL: startServer(NOW_MS, '0x1') })
+    const [usdc] = await cli.find('payments')
+    expect(usdc).toMatchObject({
+      state: 'wrong',
+      text: expect.stringContaining('is on chain 1, not on 137'),
+    })
+  })
+
+  test('error: a sanctions list that is stale, and money that nobody explains', async () => {
+    using cli = createPatient({ BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML', BOOKFEED_PAY_TO: PAYEE })
+    const by = { actor: 'operator', nowMs: NOW_MS } as const
+    expect(await cli.find('sanctions')).toMatchObject([{ state: 'warning' }])
+    cli.withLedger((ledger) => {
+      const addresses = new Set([`0x${'2'.repeat(40)}`])
+      const confirmedMs = NOW_MS - 8 * DAY_MS
+      const about = { publishedOn: '2026-01-01', sha256: 'a'.repeat(64) }
+      ledger.putSanctionsList({ ...about, confirmedMs, addresses }, by)
+      ledger.payments.addUnmatchedTransfer(aTransfer(1), by)
+    })
+    expect(await cli.find('sanctions')).toMatchObject([{ state: 'wrong' }])
+    expect(await cli.find('payee')).toMatchObject([
+      { state: 'wrong', text: expect.stringContaining('1 transfer to BOOKFEED_PAY_TO') },
+    ])
+  })
+})

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'bun:test'
+
+import { startRetention } from '#src/cli/retention.ts'
+import { startForgetting } from '#src/cli/server-jobs.ts'
+import { openHistory } from '#src/history/open.ts'
+import { openLedger } from '#src/ledger/open.ts'
+import { createShownJob } from '#src/lib/job.ts'
+import { createJobBoard } from '#src/operator/jobs.ts'
+import { startScreening } from '#src/screening/schedule.ts'
+
+import { createCliContext } from '../support/cli-context.ts'
+import { createFakeTimers } from '../support/fake-timers.ts'
+import { clearOf, NOW_MS } from '../support/harness.ts'
+import { addOldMarkets } from '../support/old-markets.ts'
+import { until } from '../support/until.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const byHand = { acceptsLoss: false }
+
+describe('a job that the operator may start', () => {
+  test('default: it is the job of the clock: never two runs, and the next one shows', async () => {
+    const timers = createFakeTimers(NOW_MS)
+    const board = createJobBoard(timers.clock)
+    let [running, runs] = [0, 0]
+    let most = 0
+    let end = () => {}
+    const job = createShownJob(
+      { ...timers, report: board.add('slow', 'Takes time.') },
+      async () => {
+        most = Math.max(most, ++running)
+        await new Promise<void>((resolve) => {
+          end = resolve
+        })
+        running--
+        return { outcome: `Run ${++runs}.`, waitMs: HOUR_MS }
+      },
+    )
+    job.hasten(60_000)
+    const [first] = board.list()
+    expect(first).toMatchObject({ canRun: true, isRunning: false, nextMs: NOW_MS + 60_000 })
+
+    const notes: string[] = []
+    board.run('slow', byHand, () => notes.push('first'))
+    expect(() => board.run('slow', byHand, () => notes.push('second'))).toThrow('running already')
+    timers.advance(60_000)
+    end()
+    await until(() => runs === 1)
+    await until(() => timers.delays().length === 1)
+    expect(board.list()).toMatchObject([
+      { isRunning: false, outcome: 'Run 1.', nextMs: NOW_MS + 60_000 + HOUR_MS },
+    ])
+    expect([most, notes, timers.delays()]).toEqual([1, ['first'], [HOUR_MS]])
+    await job.dispose()
+  })
+
+  test('error: what cannot be written down is not started', () => {
+    const board = createJobBoard(() => NOW_MS)
+    let runs = 0
+    board.add('verify', 'Looks.', async () => `Run ${++runs}.`)
+    const full = () => {
+      throw new Error('disk full')
+    }
+    expect(() => board.run('verify', byHand, full)).toThrow('disk full')
+    expect([runs, board.list()[0]?.isRunning]).toEqual([0, false])
+  })
+
+  test('default: forgetting, retention and screening are started, and say how they ended', async () => {
+    const { context } = createCliContext({ BOOKFEED_KEEP_DAYS: '2' })
+    const clock = () => NOW_MS + 60 * DAY_MS
+    using ledger = openLedger(':memory:', { nowMs: NOW_MS })
+    const history = openHistory(':memory:')
+    addOldMarkets(history, 4)
+    const board = createJobBoard(clock)
+    const forgetting = startForgetting({ ...context, clock }, ledger, board.add('forgetting', ''))
+    const retention = startRetention(
+      { ...context, clock: () => NOW_MS },
+      history,
+      board.add('retention', ''),
+    )
+    const screening = startScreening({
+      ...{ ledger, clock, log: () => {}, location: undefined, staleAfterMs: DAY_MS },
+      screen: async (address) => clearOf(address, NOW_MS),
+      startTimer: createFakeTimers(NOW_MS).startTimer,
+      report: { list: board.add('list', ''), accounts: board.add('screening', '') },
+    })
+    const ended = () => board.list().filter(({ outcome }) => outcome !== undefined)
+    await until(() => ended().length === 3)
+    expect(history.totals().markets).toBe(2)
+
+    ledger.signUp(
+      {
+        ...{ nonce: 'n1', expiresMs: NOW_MS + 1, address: `0x${'a'.repeat(40)}`, keysMax: 1 },
+        accountId: 'acc_idle',
+        key: { id: 'key_idle', digest: new Uint8Array(32), hint: 'abcd', label: undefined },
+      },
+      NOW_MS,
+    )
+    for (const name of ['retention', 'screening', 'forgetting']) {
+      board.run(name, byHand, () => ledger.noteJob({ name, ...byHand }, byOperatorNow))
+      await until(() => board.list().every(({ isRunning }) => !isRunning))
+    }
+    expect(board.list()).toMatchObject([
+      { canRun: true, outcome: '1 accounts deleted.', nextMs: clock() + HOUR_MS },
+      { canRun: true, outcome: 'Nothing was due.', nextMs: NOW_MS + 60_000 },
+      // There is no list to be fetched.
+      { canRun: false },
+      { canRun: true, outcome: 'Screened 1 accounts: 1 clear, 0 sanctioned, 0 unknown.' },
+    ])
+    const started = ledger.listAudit(0, 100).filter(({ action }) => action === 'job.started')
+    expect(started.map(({ actor, subject }) => `${actor} ${subject}`)).toEqual([
+      'operator retention',
+      'operator screening',
+      'operator forgetting',
+    ])
+    expect([...ledger.verifyAudit()]).toEqual([])
+    retention[Symbol.dispose]()
+    await forgetting.dispose()
+    await screening.dispose()
+    history.dispose()
+  })
+})
+
+const byOperatorNow = { actor: 'operator', nowMs: NOW_MS } as const
